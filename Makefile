@@ -1,0 +1,33 @@
+# The two commands of the README. Each makes the environment it needs under .venv, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types clean
+
+demo: $(VENV)/.data
+	$(BIN)/wikianchor build --dumps=demo/dumps --output=out/demo --min_links=2
+
+test: $(VENV)/.dev lint types
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+# A marker file for each set of packages, so that a second run starts at once.
+$(VENV)/.data: setup.py
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e .
+	touch $@
+
+$(VENV)/.dev: setup.py $(VENV)/.data
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) out build dist *.egg-info

@@ -1,0 +1,1 @@
+"""Apache Beam pipelines from Wikimedia dumps to entity-anchored training data."""

@@ -1,0 +1,105 @@
+"""`wikianchor COMMAND`: what the user types in, a pipeline run, an exit status out.
+
+Status 0: the dataset is complete. 1: an input is broken or an output cannot be written. 2: the command line is wrong.
+130: interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from pipelines.errors import InputError, UsageError
+
+# Command -> the module that is it, and what --help says. Modules are imported when they are run: Beam takes a while to
+# load.
+COMMANDS = {
+    "build": ("pipelines.build", "the main job: dumps in, training pairs out; the three below, skipping what is done"),
+    "sentences": ("pipelines.sentences", "a Wikipedia dump -> sentences with their links, and titles"),
+    "entities": ("pipelines.entities", "Wikidata -> entities with their types, and sitelinks"),
+    "pairs": ("pipelines.pairs", "sentences + entities -> (sentence, entity, hard negatives)"),
+    "report": ("pipelines.report", "what is in a dataset, on the terminal"),
+}
+EXAMPLES = {
+    "build": "wikianchor build --dumps=dumps/ --wikis=enwiki,jawiki --output=out/",
+    "sentences": "wikianchor sentences --dump='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
+    "entities": "wikianchor entities --wikidata='dumps/wikidata-*.json.gz' --wikis=enwiki,jawiki --output=out/entities",
+    "pairs": "wikianchor pairs --sentences='out/sentences/*' --entities=out/entities --output=out/pairs --sample=10000",
+    "report": "wikianchor report out/",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    _log_to_stderr()
+    # A scheduler's SIGTERM ends a run as tidily as Ctrl-C does.
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return _run(arguments)
+    except UsageError as error:
+        print(f"wikianchor: {error}", file=sys.stderr)
+        return 2
+    except InputError as error:
+        print(f"wikianchor: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("wikianchor: interrupted; what was finished stays, run the same command again to go on", file=sys.stderr)
+        return 130
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    log = logging.getLogger("wikianchor")
+    log.handlers, log.propagate = [handler], False
+    log.setLevel(logging.INFO)
+    # Beam logs every error of a worker with its traceback; the one line that matters is ours to print.
+    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        from pipelines.stage import program_version
+
+        print(program_version())
+        return 0
+    name, rest = arguments[0], arguments[1:]
+    if name not in COMMANDS:
+        raise UsageError(f"no command {name!r}: choose from {', '.join(COMMANDS)}")
+    module = importlib.import_module(COMMANDS[name][0])
+    parser = argparse.ArgumentParser(
+        prog=f"wikianchor {name}",
+        description=COMMANDS[name][1],
+        epilog=f"example: {EXAMPLES[name]}\nother flags go to Beam: --runner, --direct_num_workers ...",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    known, beam_args = parser.parse_known_args(rest)
+    module.run(module.config_from(known), beam_args)
+    return 0
+
+
+def _overview() -> str:
+    commands = "\n".join(f"  {name:10} {about}" for name, (_, about) in COMMANDS.items())
+    return (
+        f"usage: wikianchor COMMAND --flag=value ...\n\n{commands}\n\n"
+        f"wikianchor COMMAND --help tells a command's flags.\nexample: {EXAMPLES['build']}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

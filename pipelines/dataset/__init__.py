@@ -1,0 +1,1 @@
+"""Our Parquet datasets in pure Python: writing, reading, manifests. No Beam."""

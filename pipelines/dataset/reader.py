@@ -1,0 +1,101 @@
+"""Reading our datasets: a directory in, its shards and their rows as Arrow batches out."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipelines.dataset.manifest import MANIFEST, read_manifest
+from pipelines.errors import InputError
+from pipelines.wikimedia.dumps import filesystem
+
+
+class Dataset(NamedTuple):
+    """A finished dataset."""
+
+    directory: str
+    manifest: dict[str, Any]
+
+    def shards(self, config: str) -> list[str]:
+        """Return the paths of a config's shards, in order; none where the config has no row."""
+        found = self.manifest["configs"].get(config, {"shards": []})["shards"]
+        return [f"{self.directory}/{shard['path']}" for shard in found]
+
+    def rows(self, config: str) -> int:
+        """Return the number of rows of a config."""
+        return int(self.manifest["configs"].get(config, {"rows": 0})["rows"])
+
+
+def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dataset]:
+    """Open the datasets that a comma-separated list of directories and globs names, sorted.
+
+    Args:
+        patterns: what the user gave.
+        name: the dataset they must be, such as "sentences".
+        version: of the schema that is read here; the major version must agree.
+        flag: the option that named them, for the error.
+
+    Raises:
+        InputError: a directory is missing, unfinished, another dataset or of another version.
+    """
+    found: dict[str, Dataset] = {}
+    for pattern in filter(None, (part.strip().rstrip("/") for part in patterns.split(","))):
+        directories = [pattern] if "://" in pattern else [path for path in glob.glob(pattern) if os.path.isdir(path)]
+        if not directories:
+            raise InputError(f"--{flag}={pattern}: no such directory")
+        for directory in directories:
+            found[directory] = _open(directory, name, version, flag)
+    return [found[directory] for directory in sorted(found)]
+
+
+def _open(directory: str, name: str, version: str, flag: str) -> Dataset:
+    manifest = read_manifest(directory)
+    if manifest is None:
+        raise InputError(f"--{flag}={directory} has no {MANIFEST}: it is unfinished or no dataset, run its stage again")
+    if manifest["dataset"] != name:
+        raise InputError(f"--{flag}={directory} holds the dataset {manifest['dataset']!r}, not {name!r}")
+    found = str(manifest.get("schema_version", "0"))
+    if found.split(".")[0] != version.split(".")[0]:
+        raise InputError(
+            f"--{flag}={directory} has schema version {found}, this program reads {version}: build it again"
+        )
+    return Dataset(directory, manifest)
+
+
+def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the row groups of a shard, one batch each, with these columns.
+
+    Args:
+        path: of the shard.
+        columns: to read.
+        only: a string column and a value: row groups that cannot hold it are passed over.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    files, inner = filesystem(path)
+    try:
+        with pq.ParquetFile(files.open_input_file(inner)) as file:
+            for group in range(file.num_row_groups):
+                if only is not None and not _may_hold(file.metadata.row_group(group), *only):
+                    continue
+                yield (
+                    file.read_row_group(group, columns=list(columns), use_threads=False)
+                    .combine_chunks()
+                    .to_batches()[0]
+                )
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]}): build its dataset again") from error
+
+
+def _may_hold(group: pq.RowGroupMetaData, name: str, value: str) -> bool:
+    for number in range(group.num_columns):
+        column = group.column(number)
+        if column.path_in_schema == name and column.statistics is not None and column.statistics.has_min_max:
+            return bool(column.statistics.min <= value <= column.statistics.max)
+    return True

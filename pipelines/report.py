@@ -1,0 +1,158 @@
+"""`wikianchor report DIR`: what is in a dataset of ours, or in the output of a build, on the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.dataset.manifest import read_manifest
+from pipelines.dataset.reader import Dataset, read_batches
+from pipelines.errors import InputError
+
+EXAMPLES = 12
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the user asked for."""
+
+    directory: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of this command."""
+    parser.add_argument("directory", help="a dataset, or the output of build")
+
+
+def config_from(arguments: argparse.Namespace) -> Config:
+    """Read the arguments."""
+    return Config(arguments.directory.rstrip("/"))
+
+
+def run(config: Config, beam_args: Sequence[str]) -> None:
+    """Print the report of a directory."""
+    print_report(config.directory, None)
+
+
+def clock() -> float:
+    """Return the time that `print_report` measures from."""
+    return time.monotonic()
+
+
+def print_report(directory: str, start: float | None) -> None:
+    """Print what the datasets in a directory hold; with `start`, seconds and peak memory too.
+
+    Raises:
+        InputError: there is no finished dataset.
+    """
+    datasets = list(find_datasets(directory))
+    if not datasets:
+        raise InputError(f"{directory}: no finished dataset here (no manifest.json): run its stage to the end")
+    for one in datasets:
+        print("\n".join(_LINES.get(one.manifest["dataset"], _plain)(one)))
+    if start is not None:
+        # The largest process, launcher or worker; macOS counts in bytes.
+        unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+        peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / unit
+        print(f"\n{time.monotonic() - start:.1f} seconds, {peak:.0f} MB peak memory")
+
+
+def find_datasets(directory: str) -> Iterator[Dataset]:
+    """Yield the finished datasets in a directory and below it, a dataset before those after it in a build."""
+    places = [path for path, _, names in os.walk(directory) if "manifest.json" in names]
+    found = [Dataset(path, manifest) for path in places if (manifest := read_manifest(path)) is not None]
+    order = list(_LINES)
+    yield from sorted(
+        found,
+        key=lambda one: (
+            order.index(one.manifest["dataset"]) if one.manifest["dataset"] in order else 99,
+            one.directory,
+        ),
+    )
+
+
+def _plain(one: Dataset) -> list[str]:
+    configs = one.manifest["configs"]
+    return [
+        f"\n{one.manifest['dataset']}  {one.directory}",
+        *(f"  {name}: {found['rows']:,} rows" for name, found in configs.items()),
+    ]
+
+
+def _sentences(one: Dataset) -> list[str]:
+    lines = [f"\n{one.manifest['options']['wiki']}  {one.directory}"]
+    ledger = next(iter(one.manifest["ledger"].values()))
+    pages, found = ledger.get("pages", {}), ledger.get("sentences", {})
+    lines.append(
+        f"  pages: {pages.get('articles', 0):,} articles, {pages.get('redirects', 0):,} redirects, "
+        f"{pages.get('other_namespace', 0):,} others"
+    )
+    lines.append(f"  sentences: {found.get('kept', 0):,} kept; dropped: {_listed(found)}")
+    links = ledger.get("links", {})
+    lines.append(
+        f"  links: {links.get('seen', 0):,} seen, {links.get('kept', 0):,} in sentences; else: {_listed(links)}"
+    )
+    return lines
+
+
+def _entities(one: Dataset) -> list[str]:
+    ledger = one.manifest["ledger"]
+    return [
+        f"\nentities  {one.directory}",
+        f"  items: {one.rows('entities'):,}; lines: " + _listed(ledger["lines"]),
+        f"  pages with an item: {_listed(ledger['sitelinks'])}",
+    ]
+
+
+def _pairs(one: Dataset) -> list[str]:
+    ledger = one.manifest["ledger"]["links"]
+    total = one.rows("pairs")
+    lines = [
+        f"\npairs  {one.directory}",
+        f"  {total:,} pairs of {one.rows('entities'):,} entities in {len(one.shards('pairs'))} shards",
+    ]
+    for wiki, found in ledger.items():
+        lines.append(f"  {wiki}: {found.get('kept', 0):,} pairs of {found['seen']:,} links; else: {_listed(found)}")
+    lines.append("  examples (sentence with its link, entity, hard negatives):")
+    lines += [f"    {line}" for line in _examples(one)]
+    lines += [f"  {path}" for path in one.shards("pairs")[:3]]
+    return lines
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    others = {name: number for name, number in counts.items() if name not in ("kept", "seen") and number}
+    return (
+        ", ".join(f"{name} {number:,}" for name, number in sorted(others.items(), key=lambda item: (-item[1], item[0])))
+        or "none"
+    )
+
+
+def _examples(one: Dataset) -> Iterator[str]:
+    labels: dict[int, str] = {}
+    columns = ["text", "mention_start", "mention_end", "entity_id", "hard_negative_ids", "type_route", "wiki"]
+    rows: list[dict[str, Any]] = []
+    for path in one.shards("pairs"):
+        rows += next(iter(read_batches(path, columns))).slice(0, EXAMPLES - len(rows)).to_pylist()
+        if len(rows) >= EXAMPLES:
+            break
+    wanted = {number for row in rows for number in (row["entity_id"], *row["hard_negative_ids"])}
+    for path in one.shards("entities"):
+        for batch in read_batches(path, ["entity_id", "qid", "label"]):
+            for entity in batch.to_pylist():
+                if entity["entity_id"] in wanted:
+                    labels[entity["entity_id"]] = entity["label"] or f"Q{entity['qid']}"
+    for row in rows:
+        text, start, end = row["text"], row["mention_start"], row["mention_end"]
+        shown = f"{text[max(0, start - 50) : start]}[{text[start:end]}]{text[end : end + 50]}"
+        negatives = ", ".join(labels[number] for number in row["hard_negative_ids"])
+        meaning = f"{labels[row['entity_id']]}, not {negatives or 'any'} ({row['type_route']})"
+        yield f"{row['wiki']:8} {shown}\n             = {meaning}"
+
+
+_LINES = {"sentences": _sentences, "entities": _entities, "pairs": _pairs}

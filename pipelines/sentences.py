@@ -1,0 +1,210 @@
+"""`wikianchor sentences`: a Wikipedia dump in, the dataset `sentences` and beside it `titles` out.
+
+    ranges of the dump -> ReadDump (parse, split, write) -> parts, counts -> commit
+
+Elements: `Task` -> `Reading` -> the manifest. Rows never pass through Beam: a range is read and written by one worker,
+so there is nothing to shuffle, and the dataset is in the order of the dump whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import pyarrow.compute as pc
+
+from pipelines.errors import InputError
+from pipelines.stage import finish, run_stage
+from pipelines.wikimedia.dumps import Range, expand, file_size, read_head, sha1, split_file
+from pipelines.wikimedia.site import Site, site_from_header
+from schemas import sentences as schema
+
+# Ranges are small enough that one file keeps many workers busy, large enough that their shards are.
+MEGABYTE = 1 << 20
+SMALLEST_RANGE, LARGEST_RANGE, RANGES = 4 * MEGABYTE, 64 * MEGABYTE, 64
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the user asked for."""
+
+    dumps: tuple[str, ...]
+    output: str
+    wiki: str | None = None
+    splitter: str = "rules"
+    allow_truncated: bool = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of this command."""
+    parser.add_argument(
+        "--dump", required=True, metavar="FILES", help="pages-articles dump: a file, a glob, or several with commas"
+    )
+    parser.add_argument("--output", required=True, metavar="DIR", help="directory of the dataset")
+    parser.add_argument(
+        "--wiki",
+        help="database name of the wiki, such as enwiki, where the dump's own header does not tell or is wrong",
+    )
+    parser.add_argument(
+        "--splitter", choices=("rules", "icu", "polyglot"), default="rules", help="sentence splitter (default: rules)"
+    )
+    parser.add_argument("--allow_truncated", action="store_true", help="take a cut-off dump for what is in it")
+
+
+def config_from(arguments: argparse.Namespace) -> Config:
+    """Read the flags."""
+    return Config(
+        dumps=tuple(expand(arguments.dump, "dump")),
+        output=arguments.output,
+        wiki=arguments.wiki,
+        splitter=arguments.splitter,
+        allow_truncated=arguments.allow_truncated,
+    )
+
+
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest."""
+    from pipelines.text.sentences import make_splitter
+
+    site, footer = read_site(config.dumps, config.wiki)
+    make_splitter(config.splitter, site.language)  # a missing package is found now, not on a worker
+    inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
+    options = {
+        "wiki": site.wiki,
+        "language": site.language,
+        "splitter": config.splitter,
+        "allow_truncated": config.allow_truncated,
+    }
+    return run_stage(
+        "sentences",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options,
+        partial(build, config=config, site=site, footer=footer),
+        beam_args,
+    )
+
+
+def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, dict[str, bool]]:
+    """Return the wiki that the dumps are of, and for each file whether it should end with </mediawiki>.
+
+    Raises:
+        InputError: a file is no export, is in another encoding, or the files are of several wikis.
+    """
+    found: dict[str, str] = {}
+    footers: dict[str, bool] = {}
+    site = None
+    for path in dumps:
+        raw = read_head(path)
+        if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError(f"{path}: is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`")
+        if b"<mediawiki" not in raw and b"<page>" not in raw:
+            raise InputError(f"{path}: not a MediaWiki XML export (no <mediawiki> in its first megabyte)")
+        this = site_from_header(raw.decode("utf-8", "replace"), wiki, path)
+        found[this.wiki] = path
+        footers[path] = b"<mediawiki" in raw
+        site = site or this
+    if site is None or len(found) > 1:
+        (first, one), (second, other) = sorted(found.items())[:2]
+        raise InputError(f"--dump: {one} is of {first}, {other} of {second}: run each wiki by itself")
+    return site, footers
+
+
+def tasks(dumps: Sequence[str]) -> list[tuple[int, Range]]:
+    """Cut the dumps into ranges; the cut depends on the files alone."""
+    total = sum(file_size(path) for path in dumps)
+    size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
+    return list(enumerate(part for path in dumps for part in split_file(path, size)))
+
+
+def build(pipeline: Any, head: Mapping[str, Any], config: Config, site: Site, footer: Mapping[str, bool]) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+
+    from pipelines.transforms.dump import DumpReader, ReadDump, Task
+
+    reader = DumpReader(site, config.output, config.splitter, all(footer.values()), config.allow_truncated)
+    readings = (
+        pipeline
+        | "List ranges" >> beam.Create([Task(order, part) for order, part in tasks(config.dumps)])  # Task
+        | "Read dump" >> beam.ParDo(ReadDump(reader))  # Reading
+    )
+    (
+        pipeline
+        | "Once" >> beam.Create([None], reshuffle=False)
+        | "Commit"
+        >> beam.Map(lambda _, found: commit_readings(config.output, head, found), found=beam.pvalue.AsList(readings))
+    )
+
+
+def commit_readings(output: str, head: Mapping[str, Any], readings: Iterable[Any]) -> None:
+    """Check what the ranges gave and commit the dataset.
+
+    Raises:
+        InputError: an input was broken, a page came twice, or the ledger does not balance.
+    """
+    ordered = sorted(readings, key=lambda reading: reading.order)
+    counts: Counter[str] = Counter()
+    for reading in ordered:
+        counts.update(reading.counts)
+    problems = [problem for reading in ordered for problem in reading.problems]
+    wiki = head["options"]["wiki"]
+    ledger = balance(counts, wiki) if not problems else {}
+    if not problems:
+        problems = twice(ordered)
+    if not problems and not counts["pages:articles"] and not counts["pages:redirects"]:
+        problems = [f"{output}: the dump of {wiki} holds no article: is it a pages-articles dump?"]
+    finish(output, head, [part for reading in ordered for part in reading.parts], {wiki: ledger}, problems)
+
+
+def balance(counts: Mapping[str, int], wiki: str) -> dict[str, dict[str, int]]:
+    """Return the ledger, by kind: every link of the wiki's articles under what became of it.
+
+    Raises:
+        InputError: the links found in prose are not those kept and those dropped with a reason.
+    """
+    ledger: dict[str, dict[str, int]] = {"pages": {}, "sentences": {}, "links": {}, "files": {}}
+    for key, number in sorted(counts.items()):
+        kind, _, name = key.partition(":")
+        ledger[kind][name] = number
+    links = ledger["links"]
+    prose = links.pop("prose", 0)
+    dropped = sum(number for name, number in links.items() if name.startswith("fragment:") or name in PROSE_REASONS)
+    if links.get("kept", 0) + dropped != prose:
+        raise InputError(
+            f"{wiki}: the ledger does not balance: {prose} links in prose, "
+            f"{links.get('kept', 0)} kept, {dropped} dropped"
+        )
+    links["seen"] = sum(links.values())
+    return {kind: names for kind, names in ledger.items() if names}
+
+
+PROSE_REASONS = frozenset({"gap", "heading", "preformatted", "disambiguation_page"})
+
+
+def twice(readings: Sequence[Any]) -> list[str]:
+    """Return a problem where ranges hold the same page, as when a dump and its parts are given together."""
+    from pipelines.dataset.reader import read_batches
+
+    seen: dict[int, int] = {}
+    spread = sorted((reading.first_page, reading.last_page) for reading in readings if reading.last_page)
+    if all(before[1] < after[0] for before, after in pairwise(spread)):
+        return []
+    for reading in readings:
+        for part in reading.parts:
+            if part.config != "titles":
+                continue
+            for batch in read_batches(part.path, ["page_id"]):
+                for page_id in pc.unique(batch.column(0)).to_pylist():
+                    if page_id in seen and seen[page_id] != reading.order:
+                        return [
+                            f"page {page_id} is in several of the files given: give each page once, a dump or its parts"
+                        ]
+                    seen[page_id] = reading.order
+    return []

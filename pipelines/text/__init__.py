@@ -1,0 +1,1 @@
+"""Text in pure Python: sentence splitting with offsets. No Beam."""

@@ -1,0 +1,238 @@
+"""Reading a range of a dump: `Range` in, one `Reading` out, which names the parts that were written on the way.
+
+Nothing but that small record flows through Beam: the rows go straight from the parser into Parquet, a row group at a
+time.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import apache_beam as beam
+
+from pipelines.dataset.columns import SentenceColumns, TitleColumns
+from pipelines.dataset.parts import Part, PartWriter
+from pipelines.errors import InputError
+from pipelines.text.prose import page_sentences
+from pipelines.text.sentences import make_splitter
+from pipelines.wikimedia.dumps import Chunk, Range, Truncated, read_range
+from pipelines.wikimedia.page_kinds import PageKinds
+from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
+from pipelines.wikimedia.site import Site
+from pipelines.wikimedia.titles import parse_target
+from pipelines.wikimedia.wikitext import Extractor
+from schemas import sentences, titles
+
+ROW_GROUP = 20_000
+# Titles carry a list of links each: a row group of them is bounded by those as well.
+TITLE_LINKS = 500_000
+HEARTBEAT_SECONDS = 10.0
+
+
+class Task(NamedTuple):
+    """A range of a dump and its place among all ranges, which is the place of its rows in the dataset."""
+
+    order: int
+    part: Range
+
+
+class Reading(NamedTuple):
+    """What became of a range.
+
+    Attributes:
+        order: as in the task.
+        parts: the files written.
+        counts: how many pages, sentences and links met which fate, as "pages:articles", "links:table".
+        problems: what was wrong with the input, one line each.
+        first_page, last_page: lowest and highest page id met, 0 for none.
+    """
+
+    order: int
+    parts: list[Part]
+    counts: dict[str, int]
+    problems: list[str]
+    first_page: int
+    last_page: int
+
+
+@dataclass(frozen=True)
+class DumpReader:
+    """How the pages of one wiki's dump become sentences and titles.
+
+    Attributes:
+        site: the wiki.
+        output: directory of the dataset.
+        splitter: name of the sentence splitter.
+        footer: whether a whole file ends with </mediawiki>.
+        allow_truncated: take a cut-off file for what is in it.
+    """
+
+    site: Site
+    output: str
+    splitter: str
+    footer: bool
+    allow_truncated: bool
+
+
+class ReadDump(beam.DoFn):
+    """Wrap `read_dump` for Beam; what is costly to set up is set up once a worker."""
+
+    def __init__(self, reader: DumpReader) -> None:
+        self._reader = reader
+
+    def setup(self) -> None:
+        self._pages = PageReader(self._reader)
+
+    def process(self, element: Task) -> Iterator[Reading]:
+        yield read_dump(element, self._reader, self._pages)
+
+
+def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
+    """Read a range of a dump and write its sentences and titles.
+
+    A damaged or truncated file is read as far as it goes, and what is wrong is returned as a problem.
+
+    Raises:
+        InputError: the output cannot be written.
+    """
+    counts: Counter[str] = Counter()
+    problems: list[str] = []
+    ids: list[int] = [0, 0]
+    wiki = reader.site.wiki
+    rows, names = SentenceColumns(wiki), TitleColumns(wiki)
+    with (
+        PartWriter(reader.output, "sentences", task.order, sentences.SCHEMA) as sentence_file,
+        PartWriter(reader.output, "titles", task.order, titles.SCHEMA) as title_file,
+    ):
+        for page in _sound_pages(task.part, reader, pages, counts, problems):
+            ids[0] = min(ids[0] or page.page_id, page.page_id)
+            ids[1] = max(ids[1], page.page_id)
+            pages.read(page, rows, names, counts)
+            if len(rows) >= ROW_GROUP:
+                sentence_file.write(rows.take())
+            if len(names) >= ROW_GROUP or names.links >= TITLE_LINKS:
+                title_file.write(names.take())
+        sentence_file.write(rows.take())
+        title_file.write(names.take())
+    parts = [writer.part for writer in (sentence_file, title_file) if writer.part is not None]
+    return Reading(task.order, parts, dict(counts), problems, ids[0], ids[1])
+
+
+def _sound_pages(
+    part: Range, reader: DumpReader, pages: PageReader, counts: Counter[str], problems: list[str]
+) -> Iterator[Page]:
+    """Yield the articles and redirects of a range; stop at what cannot be read and say so."""
+    tail = [b""]
+    heart, read = time.monotonic() + HEARTBEAT_SECONDS, 0
+    try:
+        for raw, offset in cut_pages(_watched(read_range(part), tail), part.path):
+            read += 1
+            where = f"{part.path} near byte {offset}"
+            if (page := pages.parse(raw, where, counts, problems)) is not None:
+                yield page
+            if read % 100 == 0 and time.monotonic() > heart:
+                heart = time.monotonic() + HEARTBEAT_SECONDS
+                share = (offset - part.start) / max(1, part.end - part.start)
+                logging.getLogger("wikianchor").info(
+                    "%s bytes %d to %d: %d pages, %.0f %%", part.path, part.start, part.end, read, 100 * share
+                )
+        if part.last and reader.footer and b"</mediawiki>" not in tail[0]:
+            raise Truncated(f"{part.path}: cut off after its last whole page, </mediawiki> is missing: fetch it again")
+    except Truncated as error:
+        counts["files:truncated"] += 1
+        if not reader.allow_truncated:
+            problems.append(f"{error}, or take what is there with --allow_truncated")
+    except InputError as error:
+        problems.append(str(error))
+
+
+def _watched(chunks: Iterator[Chunk], tail: list[bytes]) -> Iterator[Chunk]:
+    """Keep the last bytes that went by."""
+    for chunk in chunks:
+        tail[0] = (tail[0] + chunk.data[-64:])[-64:]
+        yield chunk
+
+
+class PageReader:
+    """Reads the pages of one wiki; holds what is costly to make."""
+
+    def __init__(self, reader: DumpReader) -> None:
+        site = reader.site
+        self._site = site
+        self._extractor = Extractor(site)
+        self._split = make_splitter(reader.splitter, site.language)
+        self._kinds = PageKinds(site.language)
+        words = "|".join(re.escape(word.lstrip("#")) for word in site.redirect_words)
+        self._redirect = re.compile(rf"\s*[#＃](?i:{words}|redirect)\s*:?\s*\[\[([^\]|\n]*)")
+        self._redirect_target = re.compile(r"\[\[([^\]|\n]*)")
+
+    def parse(self, raw: bytes, where: str, counts: Counter[str], problems: list[str]) -> Page | None:
+        """Return an article or redirect of the main namespace, or None, counted, for any other page."""
+        namespace = page_namespace(raw)
+        if namespace:
+            counts["pages:other_namespace"] += 1
+            return None
+        try:
+            page = parse_page(raw, where)
+        except InputError as error:
+            problems.append(str(error))
+            return None
+        if namespace is None:
+            # Exports before 0.5 tell the namespace by the title alone, and redirects by the text.
+            target = parse_target(page.title, self._site)
+            if target is None or target.namespace or target.interwiki:
+                counts["pages:other_namespace"] += 1
+                return None
+            if page.redirect is None and (match := self._redirect.match(page.text)):
+                page = page._replace(redirect=match[1])
+        if page.model not in ("wikitext", ""):
+            counts["pages:other_model"] += 1
+            return None
+        return page
+
+    def read(self, page: Page, rows: SentenceColumns, names: TitleColumns, counts: Counter[str]) -> None:
+        """Add a page's title and sentences to the columns, and count every link in it."""
+        if page.redirect is not None:
+            counts["pages:redirects"] += 1
+            names.add_redirect(page, *self._redirected(page))
+            return
+        counts["pages:articles"] += 1
+        flags = self._kinds.flags(page.title, page.text)
+        names.add_article(page, flags, self._extractor.linked_titles(page.text, page.title))
+        extract = self._extractor.extract(page.text, page.title)
+        dropped: Counter[str] = Counter()
+        if "disambiguation" in flags:
+            counts["pages:disambiguation"] += 1
+            dropped["disambiguation_page"] = len(extract.links.starts)
+        else:
+            kept, before = 0, len(rows)
+            for sentence in page_sentences(extract, self._split, self._site.language, dropped):
+                rows.add(page, sentence, extract.links)
+                kept += sentence.last - sentence.first
+            counts["links:kept"] += kept
+            counts["sentences:kept"] += len(rows) - before
+        for reason, number in extract.counts.items():
+            if reason != "link":
+                counts[f"links:{reason}"] += number
+        for reason, number in dropped.items():
+            kind = reason if reason.startswith("sentence:") else f"links:{reason}"
+            counts[kind.replace("sentence:", "sentences:")] += number
+        counts["links:prose"] += len(extract.links.starts)
+
+    def _redirected(self, page: Page) -> tuple[str, str]:
+        """Return title and fragment of a redirect's target: the title as the export gives it, the fragment from the
+        text."""
+        named = (page.redirect or "").partition("#")
+        match = self._redirect_target.search(page.text)
+        written = parse_target(match[1], self._site) if match else None
+        title = parse_target(named[0], self._site) if named[0] else written
+        if title is None or not title.title:
+            return named[0], named[2]
+        same = written is not None and written.title == title.title
+        return title.title, named[2] or (written.fragment if same and written is not None else "")

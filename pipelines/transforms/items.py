@@ -1,0 +1,189 @@
+"""Reading Wikidata: a file in, one `ItemReading` out, which names the parts of `entities` and `sitelinks` written on
+the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+
+from pipelines.dataset.parts import Part, PartWriter
+from pipelines.errors import InputError
+from pipelines.wikimedia.dumps import Range, Truncated, file_size, read_range
+from pipelines.wikimedia.sql import page_props_items
+from pipelines.wikimedia.wikidata import BadLine, Item, Skip, iter_lines, parse_item, wanted_filter
+from schemas import entities
+
+ROW_GROUP = 20_000
+# One bad line must not cost a day's run; a file full of them is no dump.
+BAD_LINES, BAD_SHARE = 100, 0.001
+
+
+class Source(NamedTuple):
+    """A file to read: a JSON dump of Wikidata where `wiki` is "", else the page_props table of that wiki."""
+
+    order: int
+    path: str
+    wiki: str
+
+
+class ItemReading(NamedTuple):
+    """What a file gave: parts written, counts by what became of each line, problems, and how many items have a page in
+    each wiki."""
+
+    order: int
+    parts: list[Part]
+    counts: dict[str, int]
+    problems: list[str]
+    sitelinks: dict[str, int]
+
+
+@dataclass(frozen=True)
+class ItemReader:
+    """How Wikidata is read.
+
+    Attributes:
+        output: directory of the dataset.
+        wikis: the wikis whose pages count.
+        languages: of the labels to keep.
+        allow_truncated: take a cut-off file for what is in it.
+    """
+
+    output: str
+    wikis: tuple[str, ...]
+    languages: tuple[str, ...]
+    allow_truncated: bool
+
+
+class ReadItems(beam.DoFn):
+    """Wrap `read_items` for Beam."""
+
+    def __init__(self, reader: ItemReader) -> None:
+        self._reader = reader
+
+    def process(self, element: Source) -> Iterator[ItemReading]:
+        yield read_items(element, self._reader)
+
+
+def read_items(source: Source, reader: ItemReader) -> ItemReading:
+    """Read a file and write its entities and sitelinks.
+
+    Raises:
+        InputError: the output cannot be written.
+    """
+    counts: Counter[str] = Counter()
+    problems: list[str] = []
+    with (
+        PartWriter(reader.output, "entities", source.order, entities.SCHEMA) as entity_file,
+        PartWriter(reader.output, "sitelinks", source.order, entities.SITELINKS) as sitelink_file,
+    ):
+        links = _Sitelinks(sitelink_file)
+        try:
+            if source.wiki:
+                _read_page_props(source, links, counts)
+            else:
+                _read_json(source, reader, entity_file, links, counts)
+        except Truncated as error:
+            counts["truncated"] += 1
+            if not reader.allow_truncated:
+                problems.append(f"{error}, or take what is there with --allow_truncated")
+        except InputError as error:
+            problems.append(str(error))
+        links.flush()
+    parts = [writer.part for writer in (entity_file, sitelink_file) if writer.part is not None]
+    bad = counts["bad line"]
+    if bad > BAD_LINES and bad > BAD_SHARE * counts["lines"]:
+        problems.append(
+            f"{source.path}: {bad} of {counts['lines']} lines are no entities: is it a JSON dump of Wikidata?"
+        )
+    elif bad and bad == counts["lines"]:
+        problems.append(f"{source.path}: no line is an entity: is it a JSON dump of Wikidata?")
+    return ItemReading(source.order, parts, dict(counts), problems, dict(links.totals))
+
+
+def _read_json(source: Source, reader: ItemReader, file: PartWriter, links: _Sitelinks, counts: Counter[str]) -> None:
+    wanted = wanted_filter(reader.wikis)
+    waiting: list[Item] = []
+    try:
+        chunks = (chunk.data for chunk in read_range(Range(source.path, 0, file_size(source.path), True)))
+        for line in iter_lines(chunks, source.path):
+            counts["lines"] += 1
+            if not wanted(line):
+                counts["no wanted sitelink"] += 1
+                continue
+            try:
+                item = parse_item(line, reader.wikis, reader.languages)
+            except BadLine:
+                counts["bad line"] += 1
+                continue
+            if isinstance(item, Skip):
+                counts[item.value] += 1
+                continue
+            counts["kept"] += 1
+            waiting.append(item)
+            for wiki, title in item.sitelinks:
+                links.add(wiki, item.qid, title, None, "wikidata")
+            if len(waiting) >= ROW_GROUP:
+                file.write(_entity_batch(waiting))
+                waiting = []
+    finally:
+        file.write(_entity_batch(waiting))
+
+
+def _read_page_props(source: Source, links: _Sitelinks, counts: Counter[str]) -> None:
+    chunks = (chunk.data for chunk in read_range(Range(source.path, 0, file_size(source.path), True)))
+    for page_id, qid in page_props_items(chunks, source.path):
+        counts["page_props"] += 1
+        links.add(source.wiki, qid, None, page_id, "page_props")
+
+
+def _entity_batch(items: list[Item]) -> pa.RecordBatch:
+    schema = entities.SCHEMA
+    columns: dict[str, list[Any]] = {
+        "qid": [item.qid for item in items],
+        "types": [item.types for item in items],
+        "type_route": [item.type_route for item in items],
+        "any_rank_types": [item.instance_of_any_rank for item in items],
+        "superclasses": [item.superclasses for item in items],
+        "occupations": [item.occupations for item in items],
+        "labels": [[{"language": language, "text": text} for language, text in item.labels] for item in items],
+        "lastrevid": [item.lastrevid for item in items],
+    }
+    arrays = [pa.array(columns[name], schema.field(name).type) for name in schema.names]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+class _Sitelinks:
+    """Sitelinks waiting to be written, a row group for each wiki, so that readers of one wiki skip the others."""
+
+    def __init__(self, file: PartWriter) -> None:
+        self._file = file
+        self._waiting: dict[str, list[tuple[int, str | None, int | None, str]]] = {}
+        self.totals: Counter[str] = Counter()
+
+    def add(self, wiki: str, qid: int, title: str | None, page_id: int | None, source: str) -> None:
+        rows = self._waiting.setdefault(wiki, [])
+        rows.append((qid, title, page_id, source))
+        self.totals[wiki] += 1
+        if len(rows) >= ROW_GROUP:
+            self._write(wiki)
+
+    def flush(self) -> None:
+        for wiki in sorted(self._waiting):
+            self._write(wiki)
+
+    def _write(self, wiki: str) -> None:
+        rows = self._waiting.pop(wiki)
+        qids, titles, page_ids, sources = zip(*rows, strict=True)
+        arrays = [
+            pa.repeat(pa.scalar(wiki), len(rows)),
+            pa.array(qids, pa.int64()),
+            pa.array(titles, pa.string()),
+            pa.array(page_ids, pa.int64()),
+            pa.array(sources, pa.string()),
+        ]
+        self._file.write(pa.RecordBatch.from_arrays(arrays, schema=entities.SITELINKS))

@@ -1,0 +1,248 @@
+"""Opening dump files: paths in, byte ranges that share a file among workers, decompressed chunks out.
+
+A dump is plain, bz2, gzip or xz, told by its first bytes and not by its name. `split_file` cuts it into ranges;
+`read_range` yields
+the decompressed bytes of one range. Plain files are cut anywhere and bz2 files at stream starts (a multistream dump has
+one every hundred pages); gzip and xz files are one range. A reader goes on past its end until its last record is
+whole, and what it reads there is marked as not its own, so that every record belongs to exactly one range.
+"""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import hashlib
+import lzma
+import os
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from pyarrow import fs
+
+from pipelines.errors import InputError
+
+READ_BYTES = 1 << 20
+CHUNK_BYTES = 4 << 20
+# A bz2 stream begins with its block size and the magic number of its first block: ten bytes that do not occur by
+# chance.
+STREAM_STARTS = tuple(b"BZh%d1AY&SY" % level for level in range(1, 10))
+STREAM_START_BYTES = 10
+
+
+class Range(NamedTuple):
+    """The records of `path` that begin in compressed bytes [start, end); `last` where the file ends with it."""
+
+    path: str
+    start: int
+    end: int
+    last: bool
+
+
+class Chunk(NamedTuple):
+    """Decompressed bytes, the compressed offset where they come from, and whether the range owns what begins in
+    them."""
+
+    data: bytes
+    offset: int
+    owned: bool
+
+
+class Truncated(InputError):
+    """The file ends before its data does. What came before has been yielded."""
+
+
+def filesystem(path: str) -> tuple[fs.FileSystem, str]:
+    """Return the pyarrow filesystem of a local path or a gs://, s3:// or hdfs:// URI, and the path on it."""
+    if "://" in path:
+        return fs.FileSystem.from_uri(path)
+    return fs.LocalFileSystem(), os.path.abspath(path)
+
+
+def open_file(path: str) -> BinaryIO:
+    """Open a file for reading at any offset.
+
+    Raises:
+        InputError: it is missing or cannot be read.
+    """
+    try:
+        if "://" not in path:
+            return open(path, "rb")
+        files, inner = filesystem(path)
+        return files.open_input_file(inner)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or error}): check the path") from error
+
+
+def expand(patterns: str, flag: str) -> list[str]:
+    """Return the files that a comma-separated list of paths and globs names, sorted, each once.
+
+    Raises:
+        InputError: a path or glob matches no file; the message names the flag.
+    """
+    found: dict[str, None] = {}
+    for pattern in filter(None, (part.strip() for part in patterns.split(","))):
+        matches = [pattern] if "://" in pattern else [path for path in glob.glob(pattern) if os.path.isfile(path)]
+        if not matches:
+            raise InputError(f"--{flag}={pattern}: no such file")
+        found.update(dict.fromkeys(matches))
+    return sorted(found)
+
+
+def file_size(path: str) -> int:
+    """Return the size of a file in bytes."""
+    files, inner = filesystem(path)
+    info = files.get_file_info(inner)
+    if info.type != fs.FileType.File:
+        raise InputError(f"{path}: no such file")
+    return int(info.size)
+
+
+def sha1(path: str) -> str:
+    """Return the sha1 of a file in hex, the checksum that Wikimedia publishes beside its dumps."""
+    digest = hashlib.sha1(usedforsecurity=False)
+    with open_file(path) as file:
+        while data := file.read(READ_BYTES):
+            digest.update(data)
+    return digest.hexdigest()
+
+
+def compression(path: str) -> str:
+    """Return "bz2", "gz", "xz" or "plain".
+
+    Raises:
+        InputError: the file is empty, or an archive that is not read here.
+    """
+    with open_file(path) as file:
+        head = file.read(STREAM_START_BYTES)
+    if not head:
+        raise InputError(f"{path}: the file is empty: fetch it again")
+    for magic, name in ((b"BZh", "bz2"), (b"\x1f\x8b", "gz"), (b"\xfd7zXZ\x00", "xz")):
+        if head.startswith(magic):
+            return name
+    for magic, name in ((b"7z\xbc\xaf", "7z"), (b"PK\x03\x04", "zip"), (b"\x28\xb5\x2f\xfd", "zstd")):
+        if head.startswith(magic):
+            raise InputError(f"{path}: {name} archives are not read: unpack it, or pack it again with bzip2")
+    return "plain"
+
+
+def split_file(path: str, range_bytes: int) -> list[Range]:
+    """Cut a file into ranges of `range_bytes` compressed bytes; the cut depends on the file alone, never on the
+    workers."""
+    size = file_size(path)
+    if compression(path) in ("gz", "xz"):
+        return [Range(path, 0, size, True)]
+    starts = range(0, size, range_bytes)
+    return [Range(path, start, min(start + range_bytes, size), start + range_bytes >= size) for start in starts]
+
+
+def read_range(part: Range) -> Iterator[Chunk]:
+    """Yield the decompressed bytes of a range, and past its end those of the ranges after it, marked as not owned.
+
+    Raises:
+        Truncated: the compressed data end too early.
+        InputError: the compressed data are damaged.
+    """
+    kind = compression(part.path)
+    with open_file(part.path) as file:
+        if kind == "plain":
+            yield from _read_plain(file, part)
+        elif kind == "bz2":
+            yield from _read_bz2(file, part)
+        else:
+            yield from _read_whole(file, part, kind)
+
+
+def _read_plain(file: BinaryIO, part: Range) -> Iterator[Chunk]:
+    file.seek(part.start)
+    position = part.start
+    while position < part.end:
+        data = file.read(min(CHUNK_BYTES, part.end - position))
+        if not data:
+            return
+        yield Chunk(data, position, True)
+        position += len(data)
+    while data := file.read(READ_BYTES):
+        yield Chunk(data, position, False)
+        position += len(data)
+
+
+def find_stream(file: BinaryIO, start: int, end: int) -> int | None:
+    """Return the offset of the first bz2 stream that begins in [start, end), or None."""
+    file.seek(start)
+    position, data = start, b""
+    while position < end:
+        new = file.read(READ_BYTES)
+        data = data[-(STREAM_START_BYTES - 1) :] + new if data else new
+        hits = [hit for magic in STREAM_STARTS if (hit := data.find(magic)) >= 0]
+        base = position + len(new) - len(data)
+        if hits:
+            return base + min(hits) if base + min(hits) < end else None
+        if not new:
+            return None
+        position += len(new)
+    return None
+
+
+def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
+    # An empty bz2 stream has no block, so only the file's own start is taken without looking for a first block.
+    stream = 0 if part.start == 0 else find_stream(file, part.start, part.end)
+    if stream is None:
+        return
+    file.seek(stream)
+    decompressor, data, position = bz2.BZ2Decompressor(), b"", stream
+    while True:
+        if not data:
+            data = file.read(READ_BYTES)
+            position += len(data)
+            if not data:
+                raise Truncated(
+                    f"{part.path}: the bz2 stream at byte {stream} is cut off at byte {position}: fetch it again"
+                )
+        try:
+            out = decompressor.decompress(data, CHUNK_BYTES)
+        except OSError as error:
+            raise InputError(f"{part.path}: damaged bz2 data in the stream at byte {stream}: fetch it again") from error
+        data = b""
+        if out:
+            yield Chunk(out, stream, stream < part.end)
+        while not decompressor.eof and not decompressor.needs_input:
+            out = decompressor.decompress(b"", CHUNK_BYTES)
+            if out:
+                yield Chunk(out, stream, stream < part.end)
+        if decompressor.eof:
+            data = decompressor.unused_data or file.read(READ_BYTES)
+            position += 0 if decompressor.unused_data else len(data)
+            stream = position - len(data)
+            if not data or not data.strip(b"\x00"):
+                return
+            if not data.startswith(b"BZh"[: len(data)]):
+                raise InputError(f"{part.path}: byte {stream} is not bz2 data: fetch it again")
+            decompressor = bz2.BZ2Decompressor()
+
+
+def _read_whole(file: BinaryIO, part: Range, kind: str) -> Iterator[Chunk]:
+    unpacked = gzip.GzipFile(fileobj=file) if kind == "gz" else lzma.LZMAFile(file)  # noqa: SIM115 closed with `file`
+    offset = 0
+    try:
+        while data := unpacked.read1(CHUNK_BYTES) if kind == "gz" else unpacked.read(CHUNK_BYTES):
+            yield Chunk(data, offset, True)
+            offset = file.tell()
+    except EOFError as error:
+        raise Truncated(f"{part.path}: the {kind} data are cut off at byte {file.tell()}: fetch it again") from error
+    except (OSError, lzma.LZMAError, zlib.error) as error:
+        raise InputError(f"{part.path}: damaged {kind} data near byte {offset} ({error}): fetch it again") from error
+
+
+def read_head(path: str, limit: int = 1 << 20) -> bytes:
+    """Return the first decompressed bytes of a file, at most `limit`; less where the file is short or cut off."""
+    head = b""
+    try:
+        for chunk in read_range(Range(path, 0, file_size(path), True)):
+            head += chunk.data
+            if len(head) >= limit or b"</siteinfo>" in head:
+                break
+    except Truncated:
+        pass
+    return head[:limit]

@@ -1,0 +1,291 @@
+"""Rows out of a MediaWiki table dump (``enwiki-20260101-page_props.sql.gz`` and the like) without a database.
+
+In: chunks of the decompressed SQL text as mysqldump writes it, and the names of the columns wanted.
+Out: tuples of those columns, one per row: whole numbers as `int`, fractions as `float`, NULL as None, all else as the
+raw bytes that the column holds (titles and property values are UTF-8, sort keys need not be).
+
+The column order and the columns themselves differ between MediaWiki versions, so they are read from the
+``CREATE TABLE`` of the file (https://www.mediawiki.org/wiki/Manual:Database_layout has the tables). Rows are cut by one
+regular expression per table, compiled from that statement, so that the work per byte is done in C; values may hold
+anything, statements included. Time is linear in the input; memory is a few windows of `WINDOW` bytes, or a few times
+the longest row.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from pipelines.errors import InputError
+
+Value = bytes | int | float | None
+_Groups = Sequence[Sequence[bytes]]
+_Decoder = Callable[[_Groups, int], Sequence[Value]]
+
+#: Bytes of SQL text whose rows are held at once.
+WINDOW = 1 << 16
+
+# MediaWiki's widest column (mediumblob) holds 16 MB, which escaping can double.
+_LONGEST_ROW = 32 << 20
+_LONGEST_CREATE = 1 << 20
+# More than `INSERT INTO` with a table name of the longest kind, 64 characters.
+_LONGEST_HEAD = 512
+
+_STATEMENT = re.compile(
+    rb"^(?:\xef\xbb\xbf)?(?:CREATE TABLE (?:IF NOT EXISTS )?`?(?P<create>\w+)`?\s*\("
+    rb"|(?:INSERT|REPLACE) (?:IGNORE )?INTO `?(?P<insert>\w+)\b`?\s*(?:VALUES|(?P<other>[^\sV`])))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HEADS = (b"CREATE TABLE ", b"INSERT INTO ", b"INSERT IGNORE INTO ", b"REPLACE INTO ")
+
+_DEFINITION_TOKEN = re.compile(rb"'(?:[^'\\]|\\.|'')*'|`[^`]*`|[(),]|[^'`(),]+", re.DOTALL)
+_DEFINITION = re.compile(rb"\s*(?:`(?P<quoted>[^`]+)`|(?P<bare>\w+)\b)\s*(?P<kind>\w+)")
+_NOT_A_COLUMN = {"PRIMARY", "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "CONSTRAINT", "FOREIGN", "CHECK"}
+
+# No two ways to match the same bytes, so that a row that does not match fails in linear time.
+_INSIDE = rb"[^'\\]*(?:\\.[^'\\]*)*"
+_BARE = rb"[^,'()]+"
+_STRING = rb"(?:(?:'|_binary ')%b'|%b)" % (_INSIDE, _BARE)
+_STRING_CAPTURED = rb"(?:(?:'|_binary ')(%b)'|(%b))" % (_INSIDE, _BARE)
+_NUMBER_CAPTURED = rb"(%b)" % _BARE
+# A row that the end of the text cuts off, anywhere.
+_CUT_ROW = re.compile(
+    rb"\s*,\s*(?:\((?:%b,)*(?:%b|(?:'|_binary ')%b(?:\\|')?)?)?\Z" % (_STRING, _BARE, _INSIDE), re.DOTALL
+)
+_ROWS_END = re.compile(rb"\s*;")
+
+_ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
+# https://dev.mysql.com/doc/refman/8.0/en/string-literals.html; any other escaped byte stands for itself.
+_ESCAPES = {b"0": b"\0", b"b": b"\b", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"Z": b"\x1a", b"%": b"\\%", b"_": b"\\_"}
+
+
+def read_table(
+    chunks: Iterable[bytes], columns: Sequence[str], table: str | None = None, source: str = "the SQL dump"
+) -> Iterator[tuple[Value, ...]]:
+    """Read some columns of every row of one table.
+
+    Args:
+        chunks: the decompressed file, cut anywhere; a few MB each is best.
+        columns: names of the columns wanted, in the order wanted.
+        table: name of the table; without it the first table that the file creates.
+        source: name of the file, for messages.
+
+    Raises:
+        InputError: no such table or column, a row that does not fit the table, or a file that ends too early. The
+            place given is a byte offset into the decompressed text.
+    """
+    text = _Text(chunks, source)
+    tables: list[str] = []
+    reading: _Table | None = None
+    while statement := text.next_statement():
+        name = (statement["create"] or statement["insert"]).decode()
+        if statement["create"]:
+            definitions = text.definitions(name)
+            tables.append(name)
+            if reading is None and table in (None, name):
+                reading = _Table(name, definitions, columns, source)
+        elif name != (reading.name if reading else table or name):
+            continue
+        elif reading is None:
+            raise text.error(f"rows of {name} before the CREATE TABLE that names their columns")
+        elif statement["other"]:
+            raise text.error(f"rows of {name} in a form that is not read; dump the table without --complete-insert")
+        else:
+            for batch in text.rows(reading):
+                yield from batch
+    if reading is None:
+        wanted = f"CREATE TABLE `{table}`" if table else "CREATE TABLE"
+        raise InputError(
+            f"{source}: no {wanted} in this file; " + (f"it has {', '.join(tables)}" if tables else "is it a SQL dump?")
+        )
+
+
+def page_props_items(chunks: Iterable[bytes], source: str = "the page_props dump") -> Iterator[tuple[int, int]]:
+    """(page id, number of its Wikidata item) for each page of a wiki that has one, from its ``page_props`` dump.
+
+    Raises:
+        InputError: as `read_table`, or a ``wikibase_item`` that is no item id.
+    """
+    for page, name, value in read_table(chunks, ("pp_page", "pp_propname", "pp_value"), "page_props", source):
+        if name != b"wikibase_item":
+            continue
+        if not (isinstance(page, int) and isinstance(value, bytes) and value[:1] == b"Q" and value[1:].isdigit()):
+            raise InputError(f"{source}: page {page!r} has the wikibase_item {value!r:.40}, which is no item id")
+        yield page, int(value[1:])
+
+
+class _Table:
+    """How to cut and decode the rows of one table."""
+
+    def __init__(self, name: str, definitions: dict[str, bytes], columns: Sequence[str], source: str) -> None:
+        for column in columns:
+            if column not in definitions:
+                raise InputError(f"{source}: table {name} has no column {column}; it has {', '.join(definitions)}")
+        self.name = name
+        self.width = len(definitions)
+        wanted = set(columns)
+        cells: list[bytes] = []
+        place: dict[str, tuple[_Decoder, int]] = {}
+        groups = 0
+        for column, kind in definitions.items():
+            number = _NUMBERS.get(kind.lower())
+            if column not in wanted:
+                cells.append(_BARE if number else _STRING)
+            elif number:
+                cells.append(_NUMBER_CAPTURED)
+                place[column] = (number, groups)
+                groups += 1
+            else:
+                cells.append(_STRING_CAPTURED)
+                place[column] = (_strings, groups)
+                groups += 2
+        # The last group takes whatever is not a whole row, so that nothing is passed over in silence.
+        self._row = re.compile(
+            rb"(?:,|;\s*INSERT INTO `%b` VALUES)\s*\(%b\)\s*|(.+)" % (name.encode(), b",".join(cells)), re.DOTALL
+        )
+        self._columns = [place[column] for column in columns]
+
+    def cut(self, text: bytes) -> tuple[Iterator[tuple[Value, ...]], bytes]:
+        """The rows that `text` starts with, each after a comma or a new INSERT, and the rest of the text.
+
+        Raises:
+            ValueError: a number column holds something else.
+        """
+        found = self._row.findall(text)
+        rest = found.pop()[-1] if found and found[-1][-1] else b""
+        if not found:
+            return iter(()), rest
+        # Column by column: most of the decoding is then a loop in C.
+        groups = list(zip(*found, strict=True))
+        return zip(*[decode(groups, group) for decode, group in self._columns], strict=True), rest
+
+
+class _Text:
+    """The SQL text, read forward through a buffer that starts at the next unread byte."""
+
+    def __init__(self, chunks: Iterable[bytes], source: str) -> None:
+        self._windows = (chunk[at : at + WINDOW] for chunk in chunks for at in range(0, len(chunk), WINDOW))
+        self._source = source
+        self._buffer = b""
+        self._bytes_read = 0
+
+    def error(self, problem: str) -> InputError:
+        """The error to raise for a problem at the next unread byte."""
+        return InputError(f"{self._source}: byte {self._bytes_read - len(self._buffer)} of the SQL text: {problem}")
+
+    def next_statement(self) -> re.Match[bytes] | None:
+        """Go behind the head of the next CREATE TABLE or INSERT, at the start of a line; None at the end."""
+        while not (match := _STATEMENT.search(self._buffer)):
+            # Of a line that goes on, its start is enough: rows of a table not wanted can be a line of many MB.
+            line = self._buffer.rfind(b"\n") + 1
+            self._buffer = self._buffer[line : line + _LONGEST_HEAD]
+            if not self._read(1):
+                if self._buffer and any(head.startswith(self._buffer[: len(head)].upper()) for head in _HEADS):
+                    raise self._too_short()
+                return None
+        self._buffer = self._buffer[match.end() :]
+        return match
+
+    def definitions(self, table: str) -> dict[str, bytes]:
+        """The columns of a CREATE TABLE from behind its opening bracket, in order, with the type of each."""
+        while not (found := _definitions(self._buffer)):
+            if len(self._buffer) > _LONGEST_CREATE:
+                raise self.error(f"the CREATE TABLE of {table} does not end")
+            if not self._read(len(self._buffer)):
+                raise self._too_short()
+        columns, size = found
+        self._buffer = self._buffer[size:]
+        return columns
+
+    def rows(self, table: _Table) -> Iterator[Iterator[tuple[Value, ...]]]:
+        """The rows in batches, from behind VALUES to the end of the statement and of those like it that follow."""
+        self._buffer = b"," + self._buffer
+        while True:
+            try:
+                found, self._buffer = table.cut(self._buffer)
+            except ValueError as error:
+                raise self.error(f"in the rows of {table.name} that follow, {error}") from None
+            yield found
+            if end := _ROWS_END.match(self._buffer):
+                self._buffer = self._buffer[end.end() :]
+                return
+            if self._buffer.strip() and not _CUT_ROW.match(self._buffer):
+                raise self.error(f"what follows is no row of the {table.width} columns of {table.name}")
+            if len(self._buffer) > _LONGEST_ROW:
+                raise self.error(f"a row of {table.name} is longer than {_LONGEST_ROW >> 20} MB")
+            # As much again as there is, so that a row much longer than a window is not tried at every window.
+            if not self._read(len(self._buffer)):
+                raise self._too_short()
+
+    def _read(self, size: int) -> bool:
+        """Append at least `size` bytes, fewer at the end of the text; false if there are none left."""
+        parts = [self._buffer]
+        while (window := next(self._windows, b"")) and (size := size - len(window)) > 0:
+            parts.append(window)
+        if window:
+            parts.append(window)
+        self._buffer = b"".join(parts)
+        self._bytes_read += sum(map(len, parts[1:]))
+        return len(parts) > 1
+
+    def _too_short(self) -> InputError:
+        return InputError(
+            f"{self._source}: the file ends in the middle of a statement, at byte {self._bytes_read} of the SQL text; "
+            "fetch it again"
+        )
+
+
+def _definitions(text: bytes) -> tuple[dict[str, bytes], int] | None:
+    """Columns and types from behind the opening bracket, and the size of that text; None where it is not all there."""
+    columns: dict[str, bytes] = {}
+    definition = b""
+    depth = at = 0
+    while token := _DEFINITION_TOKEN.match(text, at):
+        at = token.end()
+        depth += (token[0] == b"(") - (token[0] == b")")
+        if depth < 0 or (depth == 0 and token[0] == b","):
+            match = _DEFINITION.match(definition)
+            if match and (match["quoted"] or match["bare"].decode().upper() not in _NOT_A_COLUMN):
+                columns[(match["quoted"] or match["bare"]).decode()] = match["kind"]
+            definition = b""
+            if depth < 0:
+                return columns, at
+        else:
+            definition += token[0]
+    return None
+
+
+def _integers(groups: _Groups, group: int) -> Sequence[Value]:
+    try:
+        return list(map(int, groups[group]))
+    except ValueError:
+        return [None if cell == b"NULL" else int(cell) for cell in groups[group]]
+
+
+def _floats(groups: _Groups, group: int) -> Sequence[Value]:
+    return [None if cell == b"NULL" else float(cell) for cell in groups[group]]
+
+
+def _strings(groups: _Groups, group: int) -> Sequence[Value]:
+    """Values from two groups: what stands inside quotes, and what stands without them."""
+    inside: list[Value] = [_unescape(cell) if b"\\" in cell else cell for cell in groups[group]]
+    bare = groups[group + 1]
+    return [_bare(cell) if cell else inside[row] for row, cell in enumerate(bare)] if any(bare) else inside
+
+
+def _unescape(cell: bytes) -> bytes:
+    # Most escapes are apostrophes; no other quote can stand inside a value, so these are safe to undo first.
+    plain = cell.replace(b"\\'", b"'")
+    if b"\\" not in plain:
+        return plain
+    return _ESCAPED.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), cell)
+
+
+def _bare(cell: bytes) -> bytes | None:
+    if cell == b"NULL":
+        return None
+    return bytes.fromhex(cell[2:].decode()) if cell.startswith(b"0x") else cell  # 0x: mysqldump --hex-blob
+
+
+_NUMBERS: dict[bytes, _Decoder] = {
+    **dict.fromkeys((b"tinyint", b"smallint", b"mediumint", b"int", b"integer", b"bigint", b"year"), _integers),
+    **dict.fromkeys((b"float", b"double", b"real", b"decimal", b"numeric"), _floats),
+}

@@ -1,0 +1,321 @@
+"""Items out of a Wikidata JSON dump: types, occupations, sitelinks and labels.
+
+In: chunks of the decompressed dump, one entity per line, as an array (``[``, ``{...},``, ``]``) or as plain NDJSON.
+Out: one `Item` per line that has a page on a wanted wiki. A reader runs, and counts, each line in this order::
+
+    wanted = wanted_filter(wikis)
+    for line in iter_lines(chunks, source):             # lines seen
+        if not wanted(line):                            # filtered: never parsed
+            continue
+        try:
+            found = parse_item(line, wikis, languages)  # an Item, or a Skip that says why not
+        except BadLine:                                 # bad lines
+            ...
+
+The format is the Wikibase JSON data model, https://doc.wikimedia.org/Wikibase/master/php/docs_topics_json.html.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal
+
+import orjson
+
+from pipelines.errors import InputError
+
+INSTANCE_OF = "P31"
+SUBCLASS_OF = "P279"
+OCCUPATION = "P106"
+
+TypeRoute = Literal["instance_of", "subclass_of", "none"]
+
+#: Classes whose instances are pages of the wikis themselves, not entities of the world, with the reason for each.
+#: An item is excluded if any of its types stands here. Kept on purpose: years, letters, given and family names
+#: (they are what their page is about, and a frequency floor or a cap per entity deals with them), and articles on
+#: two topics at once.
+META_CLASSES: dict[int, str] = {
+    # Pages that send the reader on to one of several things.
+    4167410: "disambiguation page: names several things, is none of them",
+    22808320: "human name disambiguation page: lists people who share a name",
+    66480449: "surname disambiguation page: lists people who share a surname",
+    61996773: "municipality name disambiguation page: lists places that share a name",
+    15623926: "set index article: lists things of one kind that share a name",
+    13406463: "list article: about its members, which are entities of their own",
+    33532284: "list of lists: an index of list articles",
+    # Categories: pages of another namespace, linked only with a leading colon.
+    4167836: "category: sorts pages",
+    15407973: "disambiguation category: sorts disambiguation pages",
+    15647814: "administration category: sorts pages by upkeep they need",
+    20010800: "user language category: sorts editors by the languages they know",
+    23894233: "templates category: sorts templates",
+    24046192: "stub category: sorts short pages",
+    30432511: "meta category: sorts categories",
+    56428020: "lists category: sorts list articles",
+    59541917: "topic category: sorts pages about one topic",
+    59542487: "set category: sorts pages about members of one set",
+    67131190: "tracking category: sorts pages by a property of their wikitext",
+    # Templates, modules and data that make up pages.
+    11266439: "template: a part of pages",
+    11753321: "navigational template: a box of links",
+    19842659: "user language template: a mark on an editor's page",
+    19887878: "infobox template: a box of facts",
+    20769160: "userbox template: a mark on an editor's page",
+    15184295: "module: Lua code of templates",
+    26267864: "KML file: coordinates of another page",
+    # Pages for and about the projects.
+    4663903: "portal: an entrance page to a topic",
+    14204246: "project page: about the wiki itself",
+    16695773: "WikiProject: a group of editors",
+    21025364: "WikiProject page: the pages of a group of editors",
+    4656150: "policies and guidelines: rules of the wiki",
+    56005592: "help page: instructions for editors",
+    15633587: "main namespace page that is no article, such as a main page",
+    17442446: "internal item: any other item made for the wikis' own use",
+    17633526: "Wikinews article: a report, not the thing reported",
+    # Items that stand for another item.
+    17362920: "duplicated page: a second page about another item's subject",
+    21286738: "permanent duplicate item: repeats another item",
+    21528878: "redirect page: stands for its target",
+}
+
+# No entity comes near: Wikibase refuses to save one whose serialisation is larger than a few MB.
+_LONGEST_LINE = 64 << 20
+_ONE_PER_LINE = "one entity per line is needed (jq -c '.[]' FILE, or jq -c '.entities[]' FILE for API output)"
+_SITELINKS_KEY = b'"sitelinks"'
+_COLON = re.compile(rb"\s*:")
+_QID = re.compile(r"[Qq]([1-9][0-9]{0,9})")
+
+
+class BadLine(ValueError):
+    """A line that is no entity; the text is a short reason without the line itself."""
+
+
+class Skip(Enum):
+    """Why a sound line gives no `Item`. The value is the name to count it under."""
+
+    NOT_AN_ITEM = "not an item"  # a property, a lexeme, a media file
+    REDIRECT = "redirect"  # the item was merged into another
+    NO_SITELINK = "no wanted sitelink"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One Wikidata item, cut down to what a pipeline over some wikis needs.
+
+    Attributes:
+        qid: the number of the item, 42 for Q42.
+        types: best-rank values of P31 (instance of) in statement order; where there are none, those of P279.
+        type_route: which of the two gave `types`.
+        instance_of_any_rank: values of P31 whatever the rank, deprecated ones too. This is what the released EASE
+            code takes for types; nothing else should.
+        superclasses: best-rank values of P279 (subclass of).
+        occupations: best-rank values of P106.
+        sitelinks: (wiki, title) for each wanted wiki that has a page, sorted by wiki; the title as in the dump.
+        labels: (language, label) for each wanted language that has one, sorted. Newer dumps keep a label that many
+            languages share under the language "mul" alone, so ask for it as well.
+        lastrevid: revision of the item, 0 where the dump does not say (older ones do not).
+    """
+
+    qid: int
+    types: tuple[int, ...]
+    type_route: TypeRoute
+    instance_of_any_rank: tuple[int, ...]
+    superclasses: tuple[int, ...]
+    occupations: tuple[int, ...]
+    sitelinks: tuple[tuple[str, str], ...]
+    labels: tuple[tuple[str, str], ...]
+    lastrevid: int
+
+
+def iter_lines(chunks: Iterable[bytes], source: str = "the JSON dump") -> Iterator[bytes]:
+    """Cut chunks of a dump into one JSON object per line.
+
+    Array brackets, trailing commas, carriage returns, a byte order mark and empty lines are dropped, so the array form
+    and NDJSON come out alike. The chunks may be cut anywhere; a few MB each is best.
+
+    Raises:
+        InputError: the entities are not one per line (pretty-printed, or an array without newlines).
+    """
+    pending: list[bytes] = [b""]
+    pending_bytes = 0
+    at_start = True
+    for chunk in chunks:
+        first, *rest = chunk.split(b"\n")
+        pending.append(first)
+        pending_bytes += len(first)
+        if pending_bytes > _LONGEST_LINE:
+            raise InputError(f"{source}: a line is longer than {_LONGEST_LINE >> 20} MB; {_ONE_PER_LINE}")
+        if not rest:
+            continue
+        last = rest.pop()
+        rest.insert(0, b"".join(pending))
+        pending = [last]
+        pending_bytes = len(last)
+        if at_start:
+            rest[0] = rest[0].removeprefix(b"\xef\xbb\xbf")
+            at_start = False
+        yield from _objects(rest, source)
+    last = b"".join(pending)
+    yield from _objects([last.removeprefix(b"\xef\xbb\xbf") if at_start else last], source)
+
+
+def _objects(lines: list[bytes], source: str) -> Iterator[bytes]:
+    for line in lines:
+        # An entity starts with { and ends with }, so this cannot eat into one.
+        stripped = line.strip(b" \t\r,[]")
+        if stripped == b"{":
+            raise InputError(f"{source}: an entity is spread over several lines; {_ONE_PER_LINE}")
+        if stripped:
+            yield stripped
+
+
+def wanted_filter(wikis: Collection[str]) -> Callable[[bytes], bool]:
+    """A test on the bytes of a line that is false only where `parse_item` could not give an `Item`.
+
+    It costs a small part of parsing, and most of Wikidata has no page on any wiki. A line that is not whole passes, so
+    that `parse_item` can say what is wrong with it.
+
+    Args:
+        wikis: database names such as "enwiki", the ones most likely to be found first.
+    """
+    keys = tuple(b'"%s"' % wiki.encode() for wiki in wikis)
+
+    def wanted(line: bytes) -> bool:
+        if not (line.startswith(b"{") and line.endswith(b"}")):
+            return True
+        # Sitelinks come last but for the revision, so the search from the end is short whatever the statements weigh.
+        # The word may also stand as a value (a label, say); as a key the data model has it once, at the top.
+        at = line.rfind(_SITELINKS_KEY)
+        while at >= 0 and not _COLON.match(line, at + len(_SITELINKS_KEY)):
+            at = line.rfind(_SITELINKS_KEY, 0, at)
+        if at < 0:
+            return False
+        for key in keys:  # noqa: SIM110 (a generator here doubles the time per line)
+            if line.find(key, at) >= 0:
+                return True
+        return False
+
+    return wanted
+
+
+def parse_item(line: bytes, wikis: Collection[str], label_languages: Collection[str]) -> Item | Skip:
+    """Read one line of a dump, as `iter_lines` gives it.
+
+    Dumps of 2014 are read too: empty maps written as ``[]``, values with ``numeric-id`` and no ``id``.
+
+    Args:
+        line: one entity.
+        wikis: database names; a sitelink to any other site is left out.
+        label_languages: language codes whose labels are kept.
+
+    Raises:
+        BadLine: the line is no JSON object, or its parts are not what the data model says.
+    """
+    entity = _load(line)
+    if "redirect" in entity:
+        return Skip.REDIRECT
+    if entity.get("type") != "item":
+        if not isinstance(entity.get("type"), str):
+            raise BadLine("neither an entity nor a redirect: no type")
+        return Skip.NOT_AN_ITEM
+    qid = _qid(entity.get("id"))
+    if qid is None:
+        raise BadLine(f"an item whose id is {entity.get('id')!r:.40}")
+    sitelinks = _texts(entity, "sitelinks", "title", wikis)
+    if not sitelinks:
+        return Skip.NO_SITELINK
+    claims = _map(entity, "claims")
+    instance_of = _statements(claims, INSTANCE_OF)
+    types = _values(_best(instance_of))
+    superclasses = _values(_best(_statements(claims, SUBCLASS_OF)))
+    route: TypeRoute = "instance_of" if types else "subclass_of" if superclasses else "none"
+    lastrevid = entity.get("lastrevid", 0)
+    if not isinstance(lastrevid, int):
+        raise BadLine("lastrevid is not a number")
+    return Item(
+        qid=qid,
+        types=types or superclasses,
+        type_route=route,
+        instance_of_any_rank=_values(instance_of),
+        superclasses=superclasses,
+        occupations=_values(_best(_statements(claims, OCCUPATION))),
+        sitelinks=sitelinks,
+        labels=_texts(entity, "labels", "value", label_languages),
+        lastrevid=lastrevid,
+    )
+
+
+def _load(line: bytes) -> dict[str, Any]:
+    try:
+        entity = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        try:
+            orjson.loads(b"[%s]" % line)
+        except orjson.JSONDecodeError:
+            raise BadLine(f"not JSON: {error.msg}") from None
+        raise BadLine(f"several entities on one line; {_ONE_PER_LINE}") from None
+    if not isinstance(entity, dict):
+        raise BadLine("not a JSON object")
+    return entity
+
+
+def _qid(value: object) -> int | None:
+    match = _QID.fullmatch(value) if isinstance(value, str) else None
+    return int(match[1]) if match else None
+
+
+def _map(entity: dict[str, Any], key: str) -> dict[str, Any]:
+    """A map of the entity; missing, null and the empty list that PHP writes for an empty map are all empty."""
+    value = entity.get(key) or {}
+    if not isinstance(value, dict):
+        raise BadLine(f"{key} is not an object")
+    return value
+
+
+def _texts(entity: dict[str, Any], key: str, field: str, wanted: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """The text of each wanted entry of a map such as ``{"enwiki": {"title": "Douglas Adams"}}``, sorted by key."""
+    found = []
+    for name, entry in _map(entity, key).items():
+        if name in wanted:
+            text = entry.get(field) if isinstance(entry, dict) else None
+            if not isinstance(text, str):
+                raise BadLine(f"{key}: the entry {name} has no {field}")
+            found.append((name, text))
+    found.sort()
+    return tuple(found)
+
+
+def _statements(claims: dict[str, Any], prop: str) -> list[dict[str, Any]]:
+    statements = claims.get(prop) or []
+    if not isinstance(statements, list) or not all(isinstance(statement, dict) for statement in statements):
+        raise BadLine(f"claims: {prop} is not a list of statements")
+    return statements
+
+
+def _best(statements: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Best-rank ("truthy") statements: the preferred ones if there are any, else the normal ones, never deprecated.
+
+    The rank decides before the value is looked at, as in the Wikidata Query Service: a preferred "no value" hides the
+    normal statements beside it.
+    """
+    preferred = [statement for statement in statements if statement.get("rank") == "preferred"]
+    return preferred or [statement for statement in statements if statement.get("rank", "normal") == "normal"]
+
+
+def _values(statements: list[dict[str, Any]]) -> tuple[int, ...]:
+    """The items that statements point to, in order, each once; those without a value are passed over one by one."""
+    found: dict[int, None] = {}
+    for statement in statements:
+        snak = statement.get("mainsnak")
+        datavalue = snak.get("datavalue") if isinstance(snak, dict) else None
+        value = datavalue.get("value") if isinstance(datavalue, dict) else None
+        if not isinstance(value, dict):
+            continue
+        qid = _qid(value.get("id"))
+        if qid is None and "id" not in value and value.get("entity-type", "item") == "item":
+            qid = _qid(f"Q{value.get('numeric-id')}")
+        if qid is not None:
+            found[qid] = None
+    return tuple(found)

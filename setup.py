@@ -1,0 +1,33 @@
+"""The package `wikianchor`: Beam pipelines, dataset schemas and (with the extra `train`) the trainer."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+setup(
+    name="wikianchor",
+    version="0.1.0",
+    description="From Wikimedia dumps to sentence embeddings that know entities",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.10",
+    packages=find_packages(include=["pipelines", "pipelines.*", "schemas", "schemas.*"]),
+    package_data={"pipelines": ["*/data/*.json"]},
+    install_requires=[
+        # 2.67 to 2.75 leak memory in failing pipelines (apache/beam#39406).
+        "apache-beam>=2.76,<3",
+        "numpy>=1.26",
+        "orjson>=3.9",
+        "pyarrow>=16",
+        "xxhash>=3.4",
+    ],
+    extras_require={
+        "gcp": ["apache-beam[gcp]>=2.76,<3"],
+        # Sentence splitters that need a compiler and ICU; polyglot is GPL-3 and imported only on `--splitter=polyglot`.
+        "icu": ["PyICU>=2.12"],
+        "polyglot": ["polyglot>=16.7.4", "PyICU>=2.12", "pycld2>=0.41", "morfessor>=2.0.6", "six>=1.16"],
+        "dev": ["hypothesis>=6.100", "mypy>=1.11", "pytest>=8", "pytest-xdist>=3.6", "ruff>=0.8"],
+    },
+    entry_points={"console_scripts": ["wikianchor = pipelines.cli:main"]},
+)

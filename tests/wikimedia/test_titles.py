@@ -1,0 +1,250 @@
+"""Titles and link targets, as MediaWiki reads them."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.wikimedia.site import Site, site_for
+from pipelines.wikimedia.titles import Target, normalise_title, parse_target
+
+EN = site_for("enwiki")
+DE = site_for("dewiki")
+SITES = {wiki: site_for(wiki) for wiki in ("enwiki", "dewiki", "trwiki", "kawiki", "zhwiki", "enwiktionary", "fawiki")}
+
+
+@pytest.mark.parametrize(
+    ("raw", "title"),
+    [
+        ("Berlin", "Berlin"),
+        ("berlin", "Berlin"),
+        (" New__York _ City ", "New York City"),
+        ("Foo\u00a0bar\u3000baz\u2009x", "Foo bar baz x"),
+        ("Caf%C3%A9", "Café"),
+        ("100%", "100%"),
+        ("100% wolf", "100% wolf"),
+        ("A%20b%5Fc", "A b c"),
+        ("AT&amp;T", "AT&T"),
+        ("O&#39;Brien", "O'Brien"),
+        ("O&#x27;Brien", "O'Brien"),
+        ("&#0000000000065;bc", "Abc"),
+        ("&nbsp;Foo&nbsp;", "Foo"),
+        ("Foo&zwnj;bar", "Foo\u200cbar"),
+        ("A&b", "A&b"),
+        ("A&T;", None),  # what looks like an entity and is none
+        ("&amp;amp;", None),
+        ("\u200eFoo\u200f b\u202aa\u202cr", "Foo bar"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("क्\u200dष", "क्\u200dष"),
+        ("E\u0301cole", "École"),
+        ("é", "É"),
+        ("Foo#bar", "Foo"),
+        ("Foo #bar", "Foo"),
+        ("#bar", None),
+        (":Foo", "Foo"),
+        (": foo", "Foo"),
+        ("::Foo", None),
+        ("Star Trek: Voyager", "Star Trek: Voyager"),
+        ("Foo :bar", "Foo :bar"),
+        ("AC/DC", "AC/DC"),
+        ("...And Justice for All", "...And Justice for All"),
+        (".", None),
+        ("..", None),
+        ("./a", None),
+        ("a/../b", None),
+        ("a/.", None),
+        (".a", ".a"),
+        ("a~~b", "A~~b"),
+        ("a~~~b", None),
+        ("", None),
+        ("  ", None),
+        ("_", None),
+        ("a<b", None),
+        ("a>b", None),
+        ("a[b", None),
+        ("a]b", None),
+        ("a{b", None),
+        ("a}b", None),
+        ("a|b", None),
+        ("a\nb", None),
+        ("a\tb", None),
+        ("a\x7fb", None),
+        ("a\ufffdb", None),
+        ("%3Cb%3E", None),
+        ("%E9", None),  # Latin-1, not UTF-8
+        ("%2541", None),
+        ("&#xD800;", None),
+        ("&#" + "9" * 5000 + ";", None),
+        ("x" * 255, "X" + "x" * 254),
+        ("x" * 256, None),
+        ("é" * 127, "É" + "é" * 126),
+        ("é" * 128, None),
+        ("fr:Chien", None),
+        ("wikt:dog", None),
+        ("en:foo", "Foo"),
+        ("en:fr:foo", None),
+        ("w:en:category:foo", "Category:Foo"),
+        ("Iso639-3:eng", None),
+    ],
+)
+def test_normalise_title(raw: str, title: str | None) -> None:
+    assert normalise_title(raw, EN) == title
+
+
+def test_half_a_surrogate_pair_is_no_title() -> None:
+    assert normalise_title("a\ud800b", EN) is None
+    assert parse_target("a#\udfff", EN) is None
+
+
+def test_a_target_without_end_is_refused() -> None:
+    assert parse_target("en:" * 1_000_000 + "x", EN) is None
+    assert parse_target("en:" * 1_000 + "x", EN) == Target(0, "X", "", "", True)
+
+
+@pytest.mark.parametrize(
+    ("wiki", "raw", "title"),
+    [
+        ("trwiki", "istanbul", "İstanbul"),
+        ("trwiki", "ılgaz", "Ilgaz"),
+        ("enwiki", "istanbul", "Istanbul"),
+        ("kawiki", "აბგ", "აბგ"),
+        ("dewiki", "ß", "ß"),
+        ("dewiki", "ŉa", "ŉa"),
+        ("dewiki", "ǰa", "ǰa"),
+        ("dewiki", "ﬁa", "ﬁa"),
+        ("enwiki", "ǆa", "ǅa"),
+        ("enwiki", "ÿ", "Ÿ"),
+        ("enwiki", "история", "История"),
+        ("enwiki", "东京", "东京"),
+        ("enwiki", "𐐨x", "𐐀x"),
+        ("enwiktionary", "dog", "dog"),
+        ("enwiktionary", "category:dogs", "Category:dogs"),
+        ("enwiktionary", "user:dog", "User:Dog"),
+    ],
+)
+def test_first_letter(wiki: str, raw: str, title: str) -> None:
+    assert normalise_title(raw, site_for(wiki)) == title
+
+
+@pytest.mark.parametrize(
+    ("site", "raw", "target"),
+    [
+        (EN, "dog", Target(0, "Dog", "", "", False)),
+        (EN, "Dog#Life_span", Target(0, "Dog", "Life span", "", False)),
+        (EN, "Dog#a#b", Target(0, "Dog", "a#b", "", False)),
+        (EN, "#top", Target(0, "", "top", "", False)),
+        (EN, "#", Target(0, "", "", "", False)),
+        (EN, "category : _dogs", Target(14, "Category:Dogs", "", "", False)),
+        (EN, ":category:dogs", Target(14, "Category:Dogs", "", "", True)),
+        (EN, "IMAGE:dog.jpg", Target(6, "File:Dog.jpg", "", "", False)),
+        (EN, "Imagem:dog.jpg", Target(0, "Imagem:dog.jpg", "", "", False)),
+        (DE, "bild:hund.jpg", Target(6, "Datei:Hund.jpg", "", "", False)),
+        (DE, "File:hund.jpg", Target(6, "Datei:Hund.jpg", "", "", False)),
+        (DE, "Benutzerin:x", Target(2, "Benutzer:X", "", "", False)),
+        (site_for("jawiki"), "画像:犬.jpg", Target(6, "ファイル:犬.jpg", "", "", False)),
+        (site_for("fawiki"), "رده:سگ", Target(14, "رده:سگ", "", "", False)),
+        (EN, "fr:chien#vie", Target(0, "chien", "vie", "fr", False)),
+        (EN, ":fr:chien", Target(0, "chien", "", "fr", True)),
+        (EN, "FR :chien", Target(0, "chien", "", "fr", False)),
+        (EN, "de:Kategorie:Hund", Target(0, "Kategorie:Hund", "", "de", False)),
+        (EN, "wikt:", Target(0, "", "", "wikt", False)),
+        (EN, "doom_wiki:x", Target(0, "x", "", "doom wiki", False)),
+        (EN, "en:category:dogs", Target(14, "Category:Dogs", "", "", True)),
+        (EN, "en:", None),
+        (DE, "w:dog", Target(0, "dog", "", "w", False)),
+        (EN, "Category:", None),
+        (EN, "Category:#x", None),
+        (EN, "Talk:File:x", None),
+        (EN, "Talk:fr:x", None),
+        (EN, "Talk:Foo:x", Target(1, "Talk:Foo:x", "", "", False)),
+        (EN, "Talk::x", None),
+        (EN, "Category:Talk:x", Target(14, "Category:Talk:x", "", "", False)),
+        (EN, "wikipedia:x", Target(4, "Wikipedia:X", "", "", False)),
+        (site_for("enwikinews"), "wikipedia:x", Target(0, "x", "", "wikipedia", False)),
+    ],
+)
+def test_parse_target(site: Site, raw: str, target: Target | None) -> None:
+    assert parse_target(raw, site) == target
+
+
+# Pieces that make rules meet each other more often than random text does.
+PIECES = st.sampled_from(
+    [
+        *(
+            ":",
+            "#",
+            "%",
+            "%41",
+            "%C3",
+            "&",
+            "&amp;",
+            "&#",
+            "39;",
+            ";",
+            "_",
+            " ",
+            ".",
+            "/",
+            "~",
+            "\u0301",
+            "\u0307",
+            "\u0345",
+        ),
+        *(
+            "i",
+            "ı",
+            "ǆ",
+            "ɐ",
+            "ა",
+            "é",
+            "Category",
+            "File",
+            "talk",
+            "en",
+            "fr",
+            "w",
+            "\u200e",
+            "\u200c",
+            "\u00a0",
+            "日本",
+            "=",
+        ),
+    ]
+)
+RAW = st.text(max_size=30) | st.lists(PIECES | st.characters(), max_size=12).map("".join)
+
+
+@given(RAW, st.sampled_from(sorted(SITES)))
+def test_normalise_title_is_idempotent(raw: str, wiki: str) -> None:
+    site = SITES[wiki]
+    title = normalise_title(raw, site)
+    if title is not None:
+        assert normalise_title(title, site) == title
+
+
+@given(RAW, st.sampled_from(sorted(SITES)))
+def test_what_comes_out_can_be_a_title(raw: str, wiki: str) -> None:
+    site = SITES[wiki]
+    target = parse_target(raw, site)
+    if target is None:
+        assert normalise_title(raw, site) is None
+        return
+    title = target.title
+    assert title == title.strip(" ")
+    assert not set("#<>[]{}|_\u00a0\n") & set(title)
+    assert unicodedata.is_normalized("NFC", title)
+    assert len(title.encode()) <= 255 + 40
+    assert title or target.interwiki or target.namespace == 0
+    if not target.interwiki:
+        assert normalise_title(raw, site) == (title or None)
+        assert (target.namespace == 0) or title.startswith(site.namespace_names[target.namespace] + ":")
+
+
+@given(st.text(alphabet="abcABC éЖж東ა.,'()-", min_size=1, max_size=80))
+def test_spelling_with_underscores_or_escapes_is_the_same_page(title: str) -> None:
+    expected = normalise_title(title, EN)
+    assert normalise_title(title.replace(" ", "_"), EN) == expected
+    assert normalise_title("".join(f"%{byte:02X}" for byte in title.encode()), EN) == expected
+    assert normalise_title("".join(f"&#{ord(character)};" for character in title), EN) == expected
+    assert normalise_title(":" + title, EN) == expected

@@ -1,0 +1,258 @@
+"""Write `pipelines/wikimedia/data/languages.json`, the facts about wikitext that differ from language to language.
+
+    python tools/language_facts.py MEDIAWIKI_DIR SITEINFO_JSON
+
+MEDIAWIKI_DIR is an unpacked MediaWiki release; its language files are read by the `php` command. SITEINFO_JSON is what
+https://en.wikipedia.org/w/api.php?action=query&meta=siteinfo&siprop=interwikimap&format=json&formatversion=2 answers.
+
+Each language stands in one line with what its own files say; `pipelines.wikimedia.languages` joins it with the
+languages it falls back to, as https://www.mediawiki.org/wiki/Localisation_file_format describes.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+OUTPUT = Path(__file__).resolve().parent.parent / "pipelines" / "wikimedia" / "data" / "languages.json"
+
+CANONICAL_NAMESPACES = {
+    -2: "Media",
+    -1: "Special",
+    1: "Talk",
+    2: "User",
+    3: "User talk",
+    4: "Project",
+    5: "Project talk",
+    6: "File",
+    7: "File talk",
+    8: "MediaWiki",
+    9: "MediaWiki talk",
+    10: "Template",
+    11: "Template talk",
+    12: "Help",
+    13: "Help talk",
+    14: "Category",
+    15: "Category talk",
+}
+# The names by which MediaWiki's files call the namespaces.
+NAMESPACE_CONSTANTS = {"NS_MAIN": 0} | {
+    "NS_" + name.upper().replace(" ", "_"): key for key, name in CANONICAL_NAMESPACES.items()
+}
+
+# Switches of extensions that every Wikimedia wiki has; MediaWiki itself does not know them.
+EXTENSION_SWITCHES = ["__DISAMBIG__", "__EXPECTED_UNCONNECTED_PAGE__", "__NOGLOBAL__"]
+
+# The languages whose class turns a first i into İ; those that fall back to one of them share its class.
+DOTTED_I_CLASSES = {"az", "kaa", "tr"}
+
+# Wikipedias younger than the interwiki map at hand; a newer map makes the list superfluous, not wrong.
+YOUNG_WIKIPEDIAS = (
+    "ami ann anp bbc bdr bew blk btm dag dga dtp fat fon gpe guc gur guw iba igl kcg kge knc kus mos nr nup pcm pwn "
+    "rki rsk shi syl tdd tig tly zgh"
+)
+
+READ_LANGUAGES = r"""
+[ $root, $constants ] = json_decode( stream_get_contents( STDIN ), true );
+foreach ( $constants as $name => $key ) { define( $name, $key ); }
+function facts( $file ) {
+    include $file;
+    return array_filter( [
+        'fallback' => $fallback ?? null, 'rtl' => $rtl ?? null, 'linkTrail' => $linkTrail ?? null,
+        'linkPrefixExtension' => $linkPrefixExtension ?? null, 'linkPrefixCharset' => $linkPrefixCharset ?? null,
+        'namespaceNames' => $namespaceNames ?? null, 'namespaceAliases' => $namespaceAliases ?? null,
+        'namespaceGenderAliases' => $namespaceGenderAliases ?? null, 'magicWords' => $magicWords ?? null,
+    ], static function ( $fact ) { return $fact !== null; } );
+}
+$all = [];
+foreach ( glob( "$root/languages/messages/Messages*.php" ) as $file ) { $all[basename( $file )] = facts( $file ); }
+foreach ( [ "$root/includes/languages/data/Names.php", "$root/languages/data/Names.php" ] as $file ) {
+    if ( is_file( $file ) ) { include_once $file; }
+}
+$names = class_exists( 'MediaWiki\Languages\Data\Names' ) ? MediaWiki\Languages\Data\Names::$names : [];
+echo json_encode( [ $all, array_keys( $names ) ], JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR );
+"""
+
+
+def main() -> int:
+    """Read the two inputs, write the file; 1 with one line on stderr if an input is not what it should be."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mediawiki", type=Path, metavar="MEDIAWIKI_DIR")
+    parser.add_argument("siteinfo", type=Path, metavar="SITEINFO_JSON")
+    args = parser.parse_args()
+    if not (args.mediawiki / "languages" / "messages" / "MessagesEn.php").is_file():
+        print(f"{args.mediawiki} has no languages/messages/MessagesEn.php: name an unpacked MediaWiki", file=sys.stderr)
+        return 1
+    files, names = read_languages(args.mediawiki)
+    variants = read_variants(args.mediawiki)
+    classes = read_classes(args.mediawiki)
+    english = {name: synonyms(entry) for name, entry in files["en"]["magicWords"].items()}
+    languages = {code: language_line(facts, english, variants.get(code, [])) for code, facts in files.items()}
+    for code in names:
+        languages.setdefault(code, {})
+    for code, line in languages.items():
+        with_class = [c for c in (code, *line.get("fallbacks", [])) if c in classes]
+        if with_class and with_class[0] in DOTTED_I_CLASSES:
+            line["dotted_i"] = True
+    languages["en"]["switches"] = sorted({*languages["en"]["switches"], *EXTENSION_SWITCHES})
+
+    rows = json.loads(args.siteinfo.read_text(encoding="utf-8"))["query"]["interwikimap"]
+    interlanguage = sorted({row["prefix"] for row in rows if "language" in row} | set(YOUNG_WIKIPEDIAS.split()))
+    interwiki = sorted({row["prefix"] for row in rows} - set(interlanguage))
+    write(languages, interlanguage, interwiki)
+    return 0
+
+
+def read_languages(mediawiki: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """What each Messages file sets, by language code, and all codes that MediaWiki has a name for."""
+    php = subprocess.run(
+        ["php", "-d", "display_errors=stderr", "-r", READ_LANGUAGES],
+        input=json.dumps([str(mediawiki), NAMESPACE_CONSTANTS]),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if php.returncode or php.stderr:
+        raise SystemExit(f"php could not read the language files of {mediawiki}: {php.stderr.strip()}")
+    files, names = json.loads(php.stdout)
+    return {code_of(name.removeprefix("Messages").removesuffix(".php")): as_dict(f) for name, f in files.items()}, names
+
+
+def code_of(name: str) -> str:
+    """The language code in a file name: `Zh_hans` is zh-hans."""
+    return name.lower().replace("_", "-")
+
+
+def read_variants(mediawiki: Path) -> dict[str, list[str]]:
+    """The variants each language converter offers, the language itself among them. Pig Latin is not offered."""
+    variants = {}
+    for path in sorted((mediawiki / "includes" / "language" / "converters").glob("*Converter.php")):
+        code = code_of(path.name.removesuffix("Converter.php"))
+        found = re.search(r"function getLanguageVariants\(\)[^{]*\{\s*return \[([^\]]*)\]", path.read_text("utf-8"))
+        if not found:
+            raise SystemExit(f"{path} names no variants where they are looked for: getLanguageVariants")
+        if code != "en":
+            variants[code] = re.findall(r"'([^']+)'", found[1])
+    return variants
+
+
+def read_classes(mediawiki: Path) -> set[str]:
+    """The languages with rules in PHP beside their Messages file."""
+    paths = (mediawiki / "includes" / "languages").glob("Language*.php")
+    return {code_of(path.stem.removeprefix("Language")) for path in paths} - {"en"}
+
+
+def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], variants: list[str]) -> dict[str, Any]:
+    """The facts of one Messages file in the terms of our file; what it does not set, or only repeats, is left out.
+
+    `english` has the words of MessagesEn.php: every language understands them, and they tell which words are switches.
+    """
+    line: dict[str, Any] = {}
+    if facts.get("fallback"):
+        line["fallbacks"] = [code.strip() for code in facts["fallback"].split(",")]
+    if "rtl" in facts:
+        line["rtl"] = bool(facts["rtl"])
+    if "linkTrail" in facts:
+        line["link_trail"] = python_trail(facts["linkTrail"])
+    if "linkPrefixExtension" in facts:
+        line["has_link_prefix"] = bool(facts["linkPrefixExtension"])
+    if "linkPrefixCharset" in facts:
+        line["link_prefix"] = code_points(facts["linkPrefixCharset"])
+    if variants:
+        line["variants"] = variants
+    # Names with $1 hold the name of the site, which only the site itself knows; with the other names of namespaces 4
+    # and 5 it is the same. One file puts namespace constants in quotes: MediaWiki does not know these aliases either.
+    names = {int(key): spaced(name) for key, name in as_dict(facts.get("namespaceNames")).items() if name}
+    aliases = {
+        spaced(name): key
+        for name, key in as_dict(facts.get("namespaceAliases")).items()
+        if isinstance(key, int) and "$1" not in name
+    }
+    genders = {
+        spaced(name): int(key)
+        for key, forms in as_dict(facts.get("namespaceGenderAliases")).items()
+        for name in forms.values()
+    }
+    names = {key: names[key] for key in sorted(names) if key not in (4, 5)}
+    if names:
+        line["namespaces"] = {str(key): name for key, name in names.items()}
+    if aliases:
+        line["namespace_aliases"] = dict(sorted(aliases.items()))
+    if "namespaceGenderAliases" in facts:
+        line["gender_aliases"] = dict(sorted(genders.items()))
+    words = {name: synonyms(entry) for name, entry in as_dict(facts.get("magicWords")).items()}
+    if words != english:
+        words = {name: [w for w in group if w not in english.get(name, [])] for name, group in words.items()}
+    # Some files list a word without its underscores by mistake: it would strip ordinary text.
+    switches = {
+        word
+        for name, group in words.items()
+        if english.get(name, [""])[0].startswith("__")
+        for word in group
+        if word[0] in "_＿" and word[-1] in "_＿"
+    }
+    images = {name: words[name] for name in sorted(words) if name.startswith("img_") and words[name]}
+    if words.get("redirect"):
+        line["redirect_words"] = words["redirect"]
+    if switches:
+        line["switches"] = sorted(switches)
+    if images:
+        line["image_words"] = images
+    return line
+
+
+def python_trail(pattern: str) -> str:
+    """The trail's own pattern out of MediaWiki's, which splits a text in trail and rest: `/^([a-z]+)(.*)$/sD`."""
+    found = re.fullmatch(r"/\^\((.*)\)\(\.\*\)\$/[usD]+", pattern)
+    if not found:
+        raise SystemExit(f"a link trail of a shape that was never met: {pattern}")
+    trail = code_points(found[1])
+    re.compile(trail)
+    return trail
+
+
+def code_points(pattern: str) -> str:
+    """PHP's `\\x{0900}` as Python writes it in a pattern, `\\u0900`."""
+
+    def escape(match: re.Match[str]) -> str:
+        code = int(match[1], 16)
+        return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+
+    return re.sub(r"\\x\{([0-9A-Fa-f]+)\}", escape, pattern)
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """An empty PHP array arrives as a list."""
+    return dict(value) if value else {}
+
+
+def synonyms(entry: Any) -> list[str]:
+    """The words of a magic word, whose first entry tells whether case matters."""
+    values = list(entry.values()) if isinstance(entry, dict) else list(entry)
+    return [word for word in values[1:] if isinstance(word, str) and word]
+
+
+def spaced(name: str) -> str:
+    """A namespace name as titles show it."""
+    return name.replace("_", " ")
+
+
+def write(languages: Mapping[str, Any], interlanguage: list[str], interwiki: list[str]) -> None:
+    """One line per language, so that a difference can be read."""
+
+    def dump(value: object) -> str:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    lines = [f'"canonical_namespaces":{dump(CANONICAL_NAMESPACES)},']
+    lines += [f'"interlanguage":{dump(interlanguage)},', f'"interwiki":{dump(interwiki)},', '"languages":{']
+    lines.append(",\n".join(f"{dump(code)}:{dump(languages[code])}" for code in sorted(languages)))
+    OUTPUT.parent.mkdir(parents=True, exist_ok=True)
+    OUTPUT.write_text("{\n" + "\n".join(lines) + "\n}}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
