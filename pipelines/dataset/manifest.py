@@ -15,13 +15,15 @@ from typing import Any
 
 from pyarrow import fs
 
+from pipelines.dataset.card import card
 from pipelines.dataset.parts import UNFINISHED, Part, writing
 from pipelines.errors import InputError, UsageError
 from pipelines.wikimedia.dumps import filesystem
 
 MANIFEST = "manifest.json"
 LOCK = "_lock"
-_OURS = {MANIFEST, LOCK, UNFINISHED, "data", "README.md"}
+CARD = "README.md"
+_OURS = {MANIFEST, LOCK, UNFINISHED, CARD, "data"}
 
 
 def read_manifest(directory: str) -> dict[str, Any] | None:
@@ -128,12 +130,12 @@ def commit(directory: str, parts: Iterable[Part], head: Mapping[str, Any]) -> di
                 shards.append({"path": name, "rows": part.rows, "bytes": part.size, "sha256": part.sha256})
             configs[config] = {"rows": sum(part.rows for part in members), "shards": shards}
         manifest = {**head, "configs": configs}
-        text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-        temporary = f"{inner}/{UNFINISHED}/{MANIFEST}"
         files.create_dir(f"{inner}/{UNFINISHED}", recursive=True)
-        with files.open_output_stream(temporary) as stream:
-            stream.write(text.encode())
-        files.move(temporary, f"{inner}/{MANIFEST}")
+        text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+        for name, content in ((CARD, card(manifest)), (MANIFEST, text)):
+            with files.open_output_stream(f"{inner}/{UNFINISHED}/{name}") as stream:
+                stream.write(content.encode())
+            files.move(f"{inner}/{UNFINISHED}/{name}", f"{inner}/{name}")
     return manifest
 
 

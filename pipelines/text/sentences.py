@@ -64,7 +64,7 @@ _DOT_IS_A_COMMA: Final = frozenset({"hy", "hyw"})
 
 _IDEOGRAPHIC: Final = frozenset({"ja", "zh", "yue", "zh-yue", "wuu", "gan", "lzh", "zh-classical"})
 
-_BRACKETS: Final = "() （） [] ［］ 【】 「」 『』 ｢｣ 《》 〈〉 〔〕 “” „“ „” «» »«".split()
+_BRACKETS: Final = "() （） [] ［］ 【】 「」 『』 ｢｣ 《》 〈〉 〔〕 “” „“ „” «» »«"
 _ROUND: Final = "(（[［"
 _CLOSERS_AFTER_WEAK: Final = "\"'”’“»«›‹)\\]）」』】》〉｣］"
 _CLOSERS_AFTER_STRONG: Final = "”’»)\\]）」』】》〉｣］〕"
@@ -158,10 +158,10 @@ def _stops(language: str) -> re.Pattern[str]:
     matches or gives up after one bounded look ahead, and the empty branch at the end always matches.
     """
     weak = WEAK_TERMINATORS + OWN_TERMINATORS.get(language, "")
-    openers = "".join(dict.fromkeys(pair[0] for pair in _BRACKETS))
+    openers = "".join(dict.fromkeys(_BRACKETS[::3]))
     space_openers = _OPENERS_AFTER_SPACE.get(language)
     bracketed = []
-    for opening, closing in _BRACKETS:
+    for opening, closing in zip(_BRACKETS[::3], _BRACKETS[1::3], strict=True):
         inside = f"[^{re.escape(opening + closing)}\\n]{{0,300}}"
         nested = f"(?:{re.escape(opening)}{inside}{re.escape(closing)}{inside}){{0,3}}" if opening in _ROUND else ""
         # An opening quote follows white space or another bracket; otherwise it closes (»so« against «so»).
@@ -351,7 +351,8 @@ def _strong_ends(text: str, start: int, sign_at: int, after: int, rules: _Rules)
         if sign in "！？" and text[after - 1] in "！？!?":
             return bool(_JAPANESE_OPENERS.match(text, after))
         if text[after - 1] in "。．｡":
-            return char != "を" and not text.startswith("モーニング娘。", sign_at - 6)
+            # "…。を" quotes a sentence; 娘。 is the name that everyone writes with a full stop.
+            return char != "を" and not text.endswith("モーニング娘", start, sign_at)
         return char not in _JAPANESE_GOES_ON
     return True
 
