@@ -68,7 +68,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         raise UsageError(f"extract has no flag {beam_args[0]}, and runs without Beam")
     extractor = Extractor(read_site(config), config.blank_templates)
     try:
-        for line in extracted(sys.stdin.buffer, extractor):
+        for line in extracted(sys.stdin.buffer, extractor, "" if config.blank_templates else SHOWN_GAP):
             sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
@@ -91,9 +91,7 @@ def read_site(config: Config) -> Site:
             raise UsageError(f"--lang={config.language}: no Wikipedia has this code")
         site = site_for(wiki)
     if config.dump is not None:
-        return site_from_header(
-            read_head(config.dump).decode("utf-8", "replace"), site and site.wiki, config.dump
-        )
+        return site_from_header(read_head(config.dump).decode("utf-8", "replace"), site and site.wiki, config.dump)
     if site is None:
         raise UsageError("say which wiki the pages are from, with --lang=uk or --dump=FILE")
     return site if config.siteinfo is None else _with_siteinfo(site, config.siteinfo)
@@ -124,8 +122,8 @@ def _with_siteinfo(site: Site, path: str) -> Site:
     )
 
 
-def extracted(lines: Iterable[bytes], extractor: Extractor) -> Iterator[bytes]:
-    """Yield a line of JSON for each line of JSON.
+def extracted(lines: Iterable[bytes], extractor: Extractor, gap: str) -> Iterator[bytes]:
+    """Yield a line of JSON for each line of JSON; `gap` stands where words are missing.
 
     Raises:
         InputError: a line is not what it should be; the message has its number.
@@ -142,22 +140,18 @@ def extracted(lines: Iterable[bytes], extractor: Extractor) -> Iterator[bytes]:
                 f'standard input, line {number}: not a page {{"title": "...", "text": "..."}} '
                 f"({type(error).__name__}: {error})"
             ) from error
-        yield orjson.dumps(shown_page(extractor.extract(raw.decode(), title), title)) + b"\n"
+        yield orjson.dumps(shown_page(extractor.extract(raw.decode(), title), title, gap)) + b"\n"
 
 
-_SHOWN = {ord(mark): None for mark in LINE_MARKS} | {ord(GAP): SHOWN_GAP}
-_BLANK = _SHOWN | {ord(GAP): None}
-
-
-def shown_page(extract: Extract, title: str) -> dict[str, Any]:
-    """Return the line of a page, ready for JSON."""
+def shown_page(extract: Extract, title: str, gap: str) -> dict[str, Any]:
+    """Return the line of a page, ready for JSON; `gap` stands where words are missing."""
     text = extract.text
     links = sorted(
         (start, end, target)
         for found in (extract.links, extract.other_links)
         for start, end, target in zip(found.starts, found.ends, found.targets, strict=True)
     )
-    marks = _BLANK if extract.blank else _SHOWN
+    marks = {ord(mark): "" for mark in LINE_MARKS} | {ord(GAP): gap}
     blocks = (" ".join(line.translate(marks).split()) for line in text.split("\n"))
     return {
         "title": title,

@@ -19,7 +19,12 @@ def card(manifest: Mapping[str, Any]) -> str:
     licence, notice = _LICENCES.get(name, ("cc-by-sa-4.0", ATTRIBUTION))
     lines = ["---", f"license: {licence}", "configs:"]
     for number, config in enumerate(sorted(manifest["configs"], key=lambda config: config != name)):
-        lines += [f"- config_name: {config}", "  data_files:", "  - split: train", f"    path: data/{config}/train-*.parquet"]
+        lines += [
+            f"- config_name: {config}",
+            "  data_files:",
+            "  - split: train",
+            f"    path: data/{config}/train-*.parquet",
+        ]
         lines += ["  default: true"] if number == 0 else []
     lines += ["---", "", f"# {name}", "", notice, "", "| config | rows | shards |", "|---|---|---|"]
     for config, found in sorted(manifest["configs"].items()):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from pipelines.text.prose import Sentence
@@ -13,38 +15,43 @@ from schemas import sentences, titles
 
 
 class SentenceColumns:
-    """Sentences of one wiki, waiting to be written."""
+    """Sentences of one wiki, waiting to be written. What is the same for a page is held once a page."""
 
     def __init__(self, wiki: str) -> None:
         self._wiki = wiki
         self._clear()
 
     def _clear(self) -> None:
-        self._rows: dict[str, list[Any]] = {
-            name: [] for name in sentences.SCHEMA.names if name not in ("wiki", "links")
-        }
+        self._pages: dict[str, list[Any]] = {name: [] for name in ("page_id", "rev_id", "title")}
+        self._sentences: list[int] = []
+        self._rows: dict[str, list[Any]] = {name: [] for name in ("region", "sentence_index", "text")}
         self._links: dict[str, list[Any]] = {name: [] for name in ("start", "end", "target", "fragment")}
         self._offsets = [0]
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
-    def add(self, page: Page, sentence: Sentence, links: Links) -> None:
-        """Add a sentence of a page; its link offsets become relative to it."""
-        rows, found = self._rows, self._links
-        rows["page_id"].append(page.page_id)
-        rows["rev_id"].append(page.rev_id)
-        rows["title"].append(page.title)
-        rows["region"].append(sentence.region)
-        rows["sentence_index"].append(sentence.number)
-        rows["text"].append(sentence.text)
-        first, last, start = sentence.first, sentence.last, sentence.start
-        if first < last:
-            found["start"].extend([offset - start for offset in links.starts[first:last]])
-            found["end"].extend([offset - start for offset in links.ends[first:last]])
-            found["target"].extend(links.targets[first:last])
-            found["fragment"].extend(links.fragments[first:last])
-        self._offsets.append(len(found["start"]))
+    def add(self, page: Page, found: Sequence[Sentence], links: Links) -> None:
+        """Add the sentences of a page; link offsets become relative to their sentence."""
+        if not found:
+            return
+        for name, value in (("page_id", page.page_id), ("rev_id", page.rev_id), ("title", page.title)):
+            self._pages[name].append(value)
+        self._sentences.append(len(found))
+        self._rows["region"] += [sentence.region for sentence in found]
+        self._rows["sentence_index"] += [sentence.number for sentence in found]
+        self._rows["text"] += [sentence.text for sentence in found]
+        starts, ends, total = self._links["start"], self._links["end"], self._offsets[-1]
+        taken: list[int] = []
+        for _, _, _, start, first, last in found:
+            if first < last:
+                taken += range(first, last)
+                starts += [offset - start for offset in links.starts[first:last]]
+                ends += [offset - start for offset in links.ends[first:last]]
+                total += last - first
+            self._offsets.append(total)
+        self._links["target"] += [links.targets[place] for place in taken]
+        self._links["fragment"] += [links.fragments[place] for place in taken]
 
     def take(self) -> pa.RecordBatch:
         """Return what was gathered as one batch, and begin anew."""
@@ -52,12 +59,13 @@ class SentenceColumns:
         columns: dict[str, pa.Array] = {
             name: pa.array(values, schema.field(name).type) for name, values in self._rows.items()
         }
+        page_of_row = pa.array(np.repeat(np.arange(len(self._sentences)), self._sentences))
+        for name, values in self._pages.items():
+            columns[name] = pa.array(values, schema.field(name).type).take(page_of_row)
         columns["wiki"] = pa.repeat(pa.scalar(self._wiki), len(self))
         kind = schema.field("links").type
-        struct = pa.StructArray.from_arrays(
-            [pa.array(self._links[member.name], member.type) for member in kind.value_type],
-            fields=list(kind.value_type),
-        )
+        members = [pa.array(self._links[member.name], member.type) for member in kind.value_type]
+        struct = pa.StructArray.from_arrays(members, fields=list(kind.value_type))
         columns["links"] = pa.ListArray.from_arrays(pa.array(self._offsets, pa.int32()), struct, type=kind)
         batch = pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
         self._clear()

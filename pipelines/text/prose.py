@@ -4,6 +4,7 @@ were left out."""
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,9 +16,21 @@ from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LINE_MARKS, LIST
 
 # A gap that opens a line right before a capital was a box or a hatnote; one that closes it was a footnote.
 _EDGE_GAP = re.compile(rf"^{GAP}+(?=[^\W\d_]|[\"'«„“”「『(])|(?<=[.!?。！？।։…])[{GAP} ]+$")
-# What a vanished word leaves behind.
-_HOLE = re.compile(
-    r"\(\s*[,;:)]|（\s*[、，,;；：）]|\[\s*\]| [,;](?=\s)|[,;،、]\s*[,;،、.。)）]|«\s*»|\"\s+\"(?=[ .,])"
+# What a vanished word leaves behind: brackets and commas with nothing between them. Each pattern begins with a literal,
+# which a page is searched for ten times as fast as for a choice of characters.
+_HOLES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\(\s*[,;:)]",
+        r",(?:\s*[,.)]|(?<=\s,)\s)",
+        r"\[\s*\]",
+        r"«\s*»",
+        r'""',
+        r"（\s*[、，,;；：）]",
+        r"、\s*[、。，）]",
+        r"，\s*[，。、）]",
+        r"،\s*[،.)]",
+    )
 )
 _LOWER_START = re.compile(rf"^{GAP}+[a-zа-яα-ω]")
 
@@ -48,6 +61,8 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
             "sentence:<reason>".
     """
     text, links = extract.text, extract.links
+    holes = sorted(match.start() for pattern in _HOLES for match in pattern.finditer(text))
+    holes.append(len(text))
     spans = list(zip(links.starts, links.ends, strict=True))
     count, at, number, lead = len(spans), 0, 0, True
     for start, end in sentence_spans(text, split(text), spans):
@@ -64,9 +79,10 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
         region = "list" if line == LIST else "lead" if lead else "body"
         sentence, shift = _trim_gaps(text[start:end])
         if not sentence:
+            dropped["gap"] += at - first
             continue
         start += shift
-        reason = _reason(sentence, language, line)
+        reason = _reason(sentence, language, line, holes[bisect_left(holes, start)] < end)
         if reason is not None or (first < at and links.starts[first] < start):
             dropped[reason or "gap"] += at - first
             dropped[f"sentence:{reason or 'gap'}"] += 1
@@ -84,12 +100,12 @@ def _trim_gaps(sentence: str) -> tuple[str, int]:
     return _EDGE_GAP.sub("", sentence), shift
 
 
-def _reason(sentence: str, language: str, line: str) -> str | None:
+def _reason(sentence: str, language: str, line: str, holed: bool) -> str | None:
     if GAP in sentence:
         return "gap" if sentence.strip(GAP + " ") else "fragment:no_letters"
     if line == "\x04":
         return "preformatted"
-    if _HOLE.search(sentence):
+    if holed:
         return "gap"
     fragment = fragment_reason(sentence, language)
     return None if fragment is None else f"fragment:{fragment}"

@@ -68,6 +68,7 @@ _BRACKETS: Final = "() （） [] ［］ 【】 「」 『』 ｢｣ 《》 〈�
 _ROUND: Final = "(（[［"
 _CLOSERS_AFTER_WEAK: Final = "\"'”’“»«›‹)\\]）」』】》〉｣］"
 _CLOSERS_AFTER_STRONG: Final = "”’»)\\]）」』】》〉｣］〕"
+_FOOTNOTE_ENDS: Final = "]¹²³⁴⁵⁶⁷⁸⁹⁰"
 _SPACES: Final = r"[^\S\n]*"
 
 # What may stand before the first letter of a sentence.
@@ -76,10 +77,12 @@ _BEFORE_FIRST_LETTER: Final = "\"'“”„«»‘‹›([¿¡「『（《—–
 _GOES_ON: Final = frozenset(",;:)]}%/、，：；・）」』】》〉〕~～ー" + WEAK_TERMINATORS + STRONG_TERMINATORS)
 _DASHES: Final = "-–—−"
 _JAPANESE_GOES_ON: Final = "をのはがにともでやへなだかよねさっらりるれわ"
+_CHINESE_GOES_ON: Final = "的地得之等與与和及而是為为"
 # After ！ or ？ without a space Japanese goes on as a rule: the sign belongs to a name. Not before these.
 _JAPANESE_OPENERS: Final = re.compile("(?:こ[のれこう]|そ[のれこし]|また|しかし|だが|ただ|なお|彼|私|僕|実は)")
 
 _NEVER, _NUMBERED, _RARELY, _CLOSING, _UNIT = range(5)
+# What an abbreviation may do, by the name of its list in the data; a word in several lists of a language has the last.
 _KINDS: Final = (
     ("never", _NEVER),  # Dr. Prof. z.B.: something follows
     ("numbered", _NUMBERED),  # Nr. vol. pp.: not final before a number
@@ -89,7 +92,8 @@ _KINDS: Final = (
 )
 
 _NEXT_WORD: Final = re.compile(r"[^\w\n]{0,3}(\w{1,24}(?:['’]\w{0,3})?)")
-_SPACED_LETTERS: Final = re.compile(r"(?:[^\W\d_]{1,4}\.\s{0,1})+[^\W\d_]{1,4}\Z")
+_INITIAL: Final = re.compile(r"[^\W\d_]\.")
+_SPACED_LETTERS: Final = re.compile(r"(?:[^\W\d_]{1,4}\.\s?)+[^\W\d_]{1,4}\Z")
 _NUMBER_BEFORE: Final = re.compile(r"(?:\d|\b[IVXLCDM]+|\b[ІХ]+)[^\S\n]*\Z")
 _ROMAN: Final = re.compile(r"[IVXLCDM]+\Z")
 _ACRONYM: Final = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}\Z")
@@ -148,7 +152,8 @@ def _rules_of(language: str) -> _Rules:
     return _Rules(language, kinds, frozenset(starters), ordinals, roman)
 
 
-_NEWLINE_GROUP, _WEAK_GROUP, _STRONG_GROUP, _BRACKET_GROUP, _SPACE_GROUP = 1, 3, 5, 6, 7
+# The last group of each branch of the expression; what is none of these is the space before a Thai opener.
+_NEWLINE_GROUP, _WEAK_GROUP, _STRONG_GROUP, _BRACKET_GROUP = 1, 3, 5, 6
 
 
 def _stops(language: str) -> re.Pattern[str]:
@@ -181,7 +186,7 @@ def _stops(language: str) -> re.Pattern[str]:
     first = f"\\n{weak}{STRONG_TERMINATORS}{re.escape(openers)}"
     if space_openers:
         first += " "
-        branches.append(f"(?<= )[^\\S\\n]*()(?={'|'.join(map(re.escape, space_openers.split()))})")
+        branches.append(f"(?<= )()(?={'|'.join(space_openers.split())})")
     return re.compile(f"[{first}](?:{'|'.join(branches)}|)")
 
 
@@ -205,9 +210,8 @@ def _rules_splitter(language: str) -> Splitter:
                 continue
             if group == _WEAK_GROUP:
                 dot = stop.start()
-                closed = stop.end(3)
-                if after == dot + 1 or (after == closed and text[closed - 1] not in "]¹²³⁴⁵⁶⁷⁸⁹⁰0123456789"):
-                    continue
+                if after == dot + 1 or (after == stop.end(3) and text[after - 1] not in _FOOTNOTE_ENDS):
+                    continue  # no white space: "3.14", "example.com"
                 final = _weak_ends(text, start, dot, stop.end(2), after, rules)
             elif group == _STRONG_GROUP:
                 final = _strong_ends(text, start, stop.start(), after, rules)
@@ -257,7 +261,7 @@ def _weak_ends(text: str, start: int, dot: int, run_end: int, after: int, rules:
         return False
     sign = text[dot]
     if sign != "." or (run_end - dot > 1 and not text[run_end - 1].isdigit()):
-        if not text[start:dot][:1].strip() and not text[start:dot].strip():
+        if dot - start < 4 and not text[start:dot].strip():
             return False  # "... And Justice for All"
         if sign in ".…‥" and rules.language in _IDEOGRAPHIC:
             return False  # a pause, whatever follows
@@ -283,7 +287,7 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
     if kind is None:
         if word.isalpha():
             if len(word) > 4:
-                return True
+                return not (word.endswith("str") and text[after].isdigit())  # "Hauptstr. 5"
         elif not word.isdigit():
             # "(Dr", "l'art", "Jean-P", "12–14": the last part decides, but not a mere ending, as in "NATO-s".
             word = _WORD_PARTS.split(word.lstrip(_BEFORE_FIRST_LETTER))[-1]
@@ -292,11 +296,12 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
                 word = _LAST_DASH.split(word)[-1]
                 if not word or (word.islower() and len(word) < len(words[-1]) and "." not in word):
                     return True
-    if len(word) <= 2 and not word.isdigit():
+    if len(word) <= 2 and not word.isdigit() and "." in text[max(start, dot - len(word) - 2) : dot]:
         # "z. B.", "т. е.", "n. l.": letters set apart are looked up as one.
-        spaced = _SPACED_LETTERS.search(text, max(start, dot - _WINDOW), dot)
+        spaced = _SPACED_LETTERS.search(text, max(start, dot - 12), dot)
         if spaced:
-            kind = rules.kinds.get(re.sub(r"\s", "", spaced[0]), kind)
+            joined = re.sub(r"\s", "", spaced[0])
+            kind = rules.kinds.get(joined, rules.kinds.get(joined.lower(), kind))
     if kind is not None and kind != _NUMBERED:
         return _abbreviation_ends(kind, text, start, dot - len(word), after, rules)
     if kind == _NUMBERED and _ROMAN_OR_DIGIT.match(text, after):
@@ -307,6 +312,8 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
     if len(word) == 1:
         if not word.isalpha():
             return True
+        if _INITIAL.match(text, after):
+            return False  # "44 a. C.", "J. R. R."
         if word.islower() and _NUMBER_BEFORE.search(text, max(start, dot - 8), dot - 1):
             return True  # "600 m."
         return not heads and _next_is_starter(text, after, rules)
@@ -345,8 +352,8 @@ def _strong_ends(text: str, start: int, sign_at: int, after: int, rules: _Rules)
     if char in _GOES_ON:
         return False
     sign = text[sign_at]
-    if sign == "．" and (char.isdigit() or char.isascii()):
-        return False
+    if sign == "．" and (char.isdigit() or char.isascii() or text[sign_at - 1 : sign_at].isupper()):
+        return False  # "３．１４", "Ｊ．Ｆ．ケネディ"
     if rules.language == "ja":
         if sign in "！？" and text[after - 1] in "！？!?":
             return bool(_JAPANESE_OPENERS.match(text, after))
@@ -370,8 +377,9 @@ def _bracket_ends(text: str, start: int, opening: int, closed: int, after: int, 
     if _goes_on(text, after):
         return False
     if sign in STRONG_TERMINATORS:
-        # 「…。」「…。」 is an enumeration.
-        return text[after] not in "「『（(" and (rules.language != "ja" or text[after] not in _JAPANESE_GOES_ON)
+        # 「…。」「…。」 is an enumeration; particles lead back to the sentence around the quote.
+        particles = _JAPANESE_GOES_ON if rules.language == "ja" else _CHINESE_GOES_ON
+        return text[after] not in "「『（(" and text[after] not in particles
     return after > closed
 
 

@@ -170,7 +170,7 @@ _MARKUP: Final = re.compile(
     r"|&#?\w{2,8};"
     r"|__[A-Z]{3,20}__"
 )
-_BRACKETS: Final = ("()", "[]", "（）", "「」", "『』")
+_BRACKETS: Final = ("()", "[]", "「」", "『』")
 _ENUMERATOR: Final = re.compile(r"(?:(?<=\s)|^)\w{1,3}\)")
 _CLOSERS: Final = "\"'”’“»«›‹)\\]）」』】》〉｣］〕\u00b9\u00b2\u00b3\u2070-\u2079"
 _LONGEST_CLOSE: Final = 12
@@ -203,10 +203,12 @@ def _expected(language: str) -> _Expected:
 
 
 def _unbalanced(sentence: str) -> bool:
+    # Full-width and ASCII brackets close each other in Japanese and Chinese.
+    narrow = sentence.replace("（", "(").replace("）", ")") if "）" in sentence or "（" in sentence else sentence
     for opening, closing in _BRACKETS:
-        if sentence.count(opening) != sentence.count(closing):
+        if narrow.count(opening) != narrow.count(closing):
             # "a) one, b) two" is in order.
-            rest = _ENUMERATOR.sub("", sentence) if closing == ")" else sentence
+            rest = _ENUMERATOR.sub("", narrow) if closing == ")" else narrow
             if rest.count(opening) != rest.count(closing):
                 return True
     return False

@@ -211,12 +211,10 @@ class PageReader:
             counts["pages:disambiguation"] += 1
             dropped["disambiguation_page"] = len(extract.links.starts)
         else:
-            kept, before = 0, len(rows)
-            for sentence in page_sentences(extract, self._split, self._site.language, dropped):
-                rows.add(page, sentence, extract.links)
-                kept += sentence.last - sentence.first
-            counts["links:kept"] += kept
-            counts["sentences:kept"] += len(rows) - before
+            found = list(page_sentences(extract, self._split, self._site.language, dropped))
+            rows.add(page, found, extract.links)
+            counts["links:kept"] += sum(sentence.last - sentence.first for sentence in found)
+            counts["sentences:kept"] += len(found)
         for reason, number in extract.counts.items():
             if reason != "link":
                 counts[f"links:{reason}"] += number

@@ -22,7 +22,7 @@ EXAMPLES = [
     ("en", "It rained. |(He stayed in. He read.) |She left (see below; cf. Jones et al. 1999). |Done."),
     ("en", "Vitamin C. |The kings Henry V and Henry VIII. |He ruled. |1066 was the year."),
     ("en", "The band (b. 1950 in St. Louis. Died 1990!) played on. |Yahoo! Inc. was sold."),
-    ("en", "It ended.[1] |The next began.[2][3] |A note.12 The text goes on; e.g. Holger Pedersen."),
+    ("en", "It ended.[1] |The next began.[2][3] |A note.12 |The text goes on; e.g. Holger Pedersen."),
     ("en", "... And Justice for All is a record. |It sold c. 100 B.C. coins at 5 p.m. |The end."),
     ("simple", "Mr. Jones has a cat. |It is black."),
     # German: ordinals, spaced abbreviations, capital nouns.
@@ -89,7 +89,7 @@ EXAMPLES = [
     ),
     ("ja", "「はい。」「いいえ。」などと答える。|値は３．１４だ．|ジョン・Ｆ．ケネディ… 彼は来た。"),
     ("ja", "「もう遅い。」彼は去った。".replace("」彼", "」|彼")),
-    ("zh", "他說：「來了。走吧！」然後走了。|「為什麼？」|他問。|圓周率是3.14。"),
+    ("zh", "他說：「來了。走吧！」|然後走了。|「為什麼？」|他問。|圓周率是3.14。"),
     ("zh", "这是“第一句。第二句。”的例子。|真的吗？！|是的……不对。"),
     # A language nobody described.
     ("xx", "Dr. Foo lives. |The 3. Bar is here, etc. |Done."),
@@ -178,7 +178,7 @@ def test_characters_beyond_the_bmp_count_once() -> None:
 
 
 def test_unknown_splitter() -> None:
-    with pytest.raises(UsageError, match="--splitter=spacy.*rules, icu, polyglot"):
+    with pytest.raises(UsageError, match=r"--splitter=spacy.*rules, icu, polyglot"):
         make_splitter("spacy", "en")
 
 

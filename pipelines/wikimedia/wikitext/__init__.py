@@ -20,7 +20,7 @@ from pipelines.wikimedia.wikitext import lines, marks
 from pipelines.wikimedia.wikitext.links import FILE, LinkReader, Links
 from pipelines.wikimedia.wikitext.tables import strip_files, strip_tables
 from pipelines.wikimedia.wikitext.tags import strip_extension_tags, strip_html_tags
-from pipelines.wikimedia.wikitext.templates import expand_templates
+from pipelines.wikimedia.wikitext.templates import Templates
 
 __all__ = ["Extract", "Extractor", "Links"]
 
@@ -36,22 +36,24 @@ class Extract:
             (`marks.LINE_MARKS`),
             and `marks.GAP` stands where words are missing.
         links: the links to articles in `text`.
+        other_links: the links to pages of other namespaces in `text`.
         counts: every "[[" of the page, by what became of it: "link" for those in `links`.
     """
 
     text: str
     links: Links
+    other_links: Links
     counts: Counter[str]
 
 
 class Extractor:
-    """The engine for one wiki."""
+    """The engine for one wiki; with `blank_templates` all templates vanish and leave no gap."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, blank_templates: bool = False) -> None:
         facts = language_facts(site.language)
         names = sorted(name for name, key in site.namespaces.items() if key == FILE)
         files = "|".join(re.escape(name).replace(r"\ ", "[ _]+") for name in names)
-        self._language = site.language
+        self._templates = Templates(site.language, blank_templates)
         self._links = LinkReader(site)
         self._file_link = re.compile(rf"\[\[[ _]*(?i:{files})[ _]*:")
         self._switch = re.compile("|".join(map(re.escape, sorted(facts.switches))) or "(?!)")
@@ -66,7 +68,7 @@ class Extractor:
         """
         counts: Counter[str] = Counter()
         text = strip_extension_tags(text, counts)
-        text = expand_templates(text, self._language, title, counts)
+        text = self._templates.expand(text, title, counts)
         text = strip_tables("\n" + text + "\n", counts)
         if self._has_variants:
             text = lines.choose_variant(text)
@@ -78,10 +80,10 @@ class Extractor:
         text = lines.strip_external_links(text)
         text = lines.decode_entities(text)
         text = lines.fold_spaces(text)
-        text, links = self._links.split_links(text, title, counts)
+        text, links, other_links = self._links.split_links(text, title, counts)
         if _PROTECTED.search(text):
             text = marks.restore(text)
-        return Extract(text, links, counts)
+        return Extract(text, links, other_links, counts)
 
     def linked_titles(self, text: str, title: str) -> list[str]:
         """Return the articles that raw wikitext names as link targets anywhere, sorted; the page itself left out."""

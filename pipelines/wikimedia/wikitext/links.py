@@ -49,7 +49,7 @@ class LinkReader:
         found.discard(own_title)
         return sorted(found)
 
-    def split_links(self, text: str, own_title: str, counts: Counter[str]) -> tuple[str, Links]:
+    def split_links(self, text: str, own_title: str, counts: Counter[str]) -> tuple[str, Links, Links]:
         """Replace each link by what is shown of it.
 
         Args:
@@ -58,10 +58,10 @@ class LinkReader:
             counts: counts every "[[" under what became of it: "link" for those returned, or why it is none.
 
         Returns:
-            The text without link markup, and the links to articles in it.
+            The text without link markup, the links to articles in it, and those to other namespaces.
         """
         parts = text.split("[[")
-        trail, prefix, links = self._trail, self._prefix, Links()
+        trail, prefix, links, other_links = self._trail, self._prefix, Links(), Links()
         pieces = [parts[0].replace(SEAM, "")]
         position = len(pieces[0])
         for part in parts[1:]:
@@ -100,16 +100,17 @@ class LinkReader:
                 shown = GAP
             else:
                 counts[kind] += 1
-                if kind == "link":
+                if kind in ("link", "namespace"):
+                    found = links if kind == "link" else other_links
                     start = position + len(shown) - len(shown.lstrip())
-                    links.starts.append(start)
-                    links.ends.append(start + len(anchor))
-                    links.targets.append(target.title)
-                    links.fragments.append(target.fragment)
+                    found.starts.append(start)
+                    found.ends.append(start + len(anchor))
+                    found.targets.append(target.title)
+                    found.fragments.append(target.fragment)
             pieces.append(shown)
             pieces.append(rest)
             position += len(shown) + len(rest)
-        return "".join(pieces), links
+        return "".join(pieces), links, other_links
 
     def _kind(self, target: Target, own_title: str) -> str:
         """Return "link" for a link to another article, else the reason why it is none."""

@@ -44,71 +44,75 @@ def template_rules(language: str) -> Mapping[str, str]:
     return merged
 
 
-def expand_templates(text: str, language: str, title: str, dropped: Counter[str]) -> str:
-    """Replace every template call, innermost first, in one pass over the braces.
+class Templates:
+    """Renders the templates of one language; with `blank` all of them vanish and leave no gap."""
 
-    Args:
-        text: wikitext without comments and extension tags.
-        language: of the wiki, for the rules.
-        title: of the page, for {{PAGENAME}}.
-        dropped: counts the links that went with a blanked template.
-    """
-    if "{{" not in text:
-        return text
-    rules = template_rules(language)
-    # One frame per open run of braces: its width, and the pieces that stand after it.
-    frames: list[tuple[int, list[str]]] = [(0, [])]
-    position = 0
-    for match in _BRACES.finditer(text):
-        frames[-1][1].append(text[position : match.start()])
-        position = match.end()
-        width = match.end() - match.start()
-        if match[0][0] == "{":
-            frames.append((width, []))
-            continue
-        while width >= 2 and len(frames) > 1:
+    def __init__(self, language: str, blank: bool) -> None:
+        self._rules = template_rules(language)
+        self._blank = blank
+
+    def expand(self, text: str, title: str, dropped: Counter[str]) -> str:
+        """Replace every template call, innermost first, in one pass over the braces.
+
+        Args:
+            text: wikitext without comments and extension tags.
+            title: of the page, for {{PAGENAME}}.
+            dropped: counts the links that went with a blanked template.
+        """
+        if "{{" not in text:
+            return text
+        # One frame per open run of braces: its width, and the pieces that stand after it.
+        frames: list[tuple[int, list[str]]] = [(0, [])]
+        position = 0
+        for match in _BRACES.finditer(text):
+            frames[-1][1].append(text[position : match.start()])
+            position = match.end()
+            width = match.end() - match.start()
+            if match[0][0] == "{":
+                frames.append((width, []))
+                continue
+            while width >= 2 and len(frames) > 1:
+                opened, pieces = frames.pop()
+                taken = min(opened, width, 3)
+                call = "".join(pieces)
+                if taken == 3:
+                    shown = call.partition("|")[2]
+                elif len(frames) > MAX_DEPTH:
+                    shown = ""
+                else:
+                    shown = self._render(call, title)
+                if "[[" in call:
+                    dropped["template"] += call.count("[[") - shown.count("[[")
+                width -= taken
+                opened -= taken
+                if opened >= 2:
+                    frames.append((opened, [shown]))
+                else:
+                    frames[-1][1].append("{" * opened + shown)
+            if width:
+                frames[-1][1].append("}" * width)
+        frames[-1][1].append(text[position:])
+        while len(frames) > 1:
             opened, pieces = frames.pop()
-            taken = min(opened, width, 3)
-            call = "".join(pieces)
-            if taken == 3:
-                shown = call.partition("|")[2]
-            elif len(frames) > MAX_DEPTH:
-                shown = ""
-            else:
-                shown = _render(call, rules, title)
-            if "[[" in call:
-                dropped["template"] += call.count("[[") - shown.count("[[")
-            width -= taken
-            opened -= taken
-            if opened >= 2:
-                frames.append((opened, [shown]))
-            else:
-                frames[-1][1].append("{" * opened + shown)
-        if width:
-            frames[-1][1].append("}" * width)
-    frames[-1][1].append(text[position:])
-    while len(frames) > 1:
-        opened, pieces = frames.pop()
-        # An unclosed call is shown as it stands.
-        frames[-1][1].append("{" * opened)
-        frames[-1][1].extend(pieces)
-    return "".join(frames[0][1])
+            # An unclosed call is shown as it stands.
+            frames[-1][1].append("{" * opened)
+            frames[-1][1].extend(pieces)
+        return "".join(frames[0][1])
 
-
-def _render(call: str, rules: Mapping[str, str], title: str) -> str:
-    name, bar, rest = call.partition("|")
-    name = name.strip().replace("_", " ")
-    if name[:6].lower() in ("subst:", "safesu"):
-        name = name.partition(":")[2].strip()
-    key = name.lower()
-    rule = rules.get(key)
-    if rule is None:
-        rule = next((rules[family] for family in _families(key) if family in rules), None)
-    if rule is None:
-        return _function(name, call, title)
-    if not rule:
-        return ""
-    return _fill(rule, _arguments(rest) if bar else {})
+    def _render(self, call: str, title: str) -> str:
+        name, bar, rest = call.partition("|")
+        name = name.strip().replace("_", " ")
+        if name[:6].lower() in ("subst:", "safesu"):
+            name = name.partition(":")[2].strip()
+        key = name.lower()
+        rule = "" if self._blank else self._rules.get(key)
+        if rule is None:
+            rule = next((self._rules[family] for family in _families(key) if family in self._rules), None)
+        if rule is None:
+            return _function(name, call, title)
+        if not rule:
+            return ""
+        return _fill(rule, _arguments(rest) if bar else {})
 
 
 def _families(key: str) -> list[str]:

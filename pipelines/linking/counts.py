@@ -1,0 +1,62 @@
+"""How often items are linked to, and which of them are linked often enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.linking.title_index import FINE, Ints, TitleIndex
+
+
+def count_links(batches: Iterable[pa.RecordBatch], index: TitleIndex, sections: bool) -> tuple[Ints, Ints, int]:
+    """Count how often each item is linked to; a link to a section counts where `sections` says so, as in `Decider`.
+
+    Returns:
+        Items, ascending; their counts; and the number of links seen.
+    """
+    found = [np.zeros(0, np.int64)]
+    seen = 0
+    for batch in batches:
+        flat = batch.column("links").flatten()
+        seen += len(flat)
+        items, codes = index.look_up(flat.field("target"))
+        counted = codes == FINE
+        if not sections:
+            counted &= pc.equal(flat.field("fragment"), "").to_numpy(zero_copy_only=False)
+        found.append(items[counted])
+    unique, counts = np.unique(np.concatenate(found), return_counts=True)
+    return unique, counts, seen
+
+
+def sum_counts(counted: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Add counts up: items, ascending, and the sum for each. The sums are the same in any order."""
+    items, counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for some_items, some_counts in counted:
+        items.append(some_items)
+        counts.append(some_counts)
+    unique, inverse = np.unique(np.concatenate(items), return_inverse=True)
+    total = np.zeros(len(unique), np.int64)
+    np.add.at(total, inverse, np.concatenate(counts))
+    return unique, total
+
+
+def above_floor(counted: Mapping[str, tuple[Ints, Ints]], floor: str, min_links: int) -> tuple[Ints, Ints]:
+    """Return the items that are linked to often enough, and how often in all wikis together.
+
+    Args:
+        counted: items and counts by wiki.
+        floor: where the links are counted that decide: "corpus" for all wikis, "wiki" for any one of them (which one
+            a row then needs is for `Decider`), or the database name of one.
+        min_links: an item must be linked to more often than this.
+    """
+    items, counts = sum_counts(counted[wiki] for wiki in sorted(counted))
+    if floor == "corpus":
+        frequent = counts > min_links
+    else:
+        scopes = [found for wiki, found in counted.items() if floor in ("wiki", wiki)]
+        enough = [some_items[some_counts > min_links] for some_items, some_counts in scopes]
+        frequent = np.isin(items, np.concatenate([np.zeros(0, np.int64), *enough]))
+    return items[frequent], counts[frequent]
