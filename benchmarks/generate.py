@@ -77,6 +77,10 @@ def read_source(paths: Sequence[str], wiki: str | None = None) -> Source:
         if page.namespace is None:
             target = parse_target(page.title, site)
             page = page._replace(namespace=target.namespace if target else 0)
+        if page.redirect == "":
+            # Older exports mark a redirect and do not say where it leads.
+            match = _TARGET.search(page.text)
+            page = page._replace(redirect=match[1].strip() if match else None)
         pages.setdefault(page.title, page)
     return Source(f"{head}</siteinfo>\n", site, sorted(pages.values(), key=lambda page: page.page_id))
 
@@ -479,9 +483,7 @@ def main() -> None:
         print(f"{arguments.output}: {written:,} pages, {arguments.output.stat().st_size:,} bytes")
         return
     found = list(articles(arguments.dump))
-    lines = write_items(
-        items_of(found), arguments.output, arguments.dominant, arguments.line_bytes, arguments.others
-    )
+    lines = write_items(items_of(found), arguments.output, arguments.dominant, arguments.line_bytes, arguments.others)
     print(f"{arguments.output}: {lines:,} lines, {arguments.output.stat().st_size:,} bytes")
     if arguments.page_props:
         for path in write_page_props(items_of(found), arguments.page_props):

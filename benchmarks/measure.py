@@ -65,8 +65,8 @@ def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = N
 
 
 def wikianchor(*arguments: str | Path) -> list[str | Path]:
-    """Return the command line that runs `wikianchor` with this Python."""
-    return [sys.executable, "-m", "pipelines.cli", *arguments]
+    """Return the command line that runs `wikianchor` as it is installed for this Python."""
+    return [Path(sys.executable).with_name("wikianchor"), *arguments]
 
 
 def fresh(directory: Path) -> Path:

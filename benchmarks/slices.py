@@ -57,3 +57,13 @@ def dump(work: Path, language: str, megabytes: float = 0, stubs: bool = False, e
         if ending == "xml.bz2":
             index.rename(path.with_name(index.name.removeprefix("unfinished-")))
     return path
+
+
+def nothing(work: Path, language: str) -> Path:
+    """Return a dump of one short article: what a job takes for it is what it takes to start."""
+    path = work / f"{language}wiki-one-pages-articles.xml.bz2"
+    if not path.exists():
+        source = generate.read_source(paths(language))
+        page = source.pages[0]._replace(title="Article", namespace=0, redirect=None, text="This is [[one]] article.")
+        generate.write_dump(generate.Source(source.head, source.site, [page]), path)
+    return path

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import logging
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -38,33 +39,61 @@ EXAMPLES = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    _log_to_stderr()
+    if argv is not None:
+        return _status(argv)
     # A scheduler's SIGTERM ends a run as tidily as Ctrl-C does.
     signal.signal(signal.SIGTERM, _interrupt)
+    status = _status(sys.argv[1:])
+    if status == 130:
+        # A pipeline's threads go on until their work is done: it is not wanted any more.
+        sys.stderr.flush()
+        os._exit(status)
     try:
-        return _run(arguments)
-    except UsageError as error:
-        print(f"wikianchor: {error}", file=sys.stderr)
-        return 2
-    except InputError as error:
-        print(f"wikianchor: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("wikianchor: interrupted; what was finished stays, run the same command again to go on", file=sys.stderr)
-        return 130
+        sys.stdout.flush()
+    except OSError as error:
+        # Python must not try again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return status or _cannot_write(error)
+    return status
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _log_to_stderr() -> None:
+def _status(arguments: Sequence[str]) -> int:
+    log_to_stderr()
+    try:
+        return _run(arguments)
+    except UsageError as error:
+        return _fail(error, 2)
+    except InputError as error:
+        return _fail(error, 1)
+    except OSError as error:
+        return _cannot_write(error)
+    except KeyboardInterrupt:
+        return _fail("interrupted; what was finished stays, run the same command again to go on", 130)
+
+
+def _cannot_write(error: OSError) -> int:
+    # Who read our output may have had enough, like `head`: that is nobody's fault.
+    return 1 if isinstance(error, BrokenPipeError) else _fail(error, 1)
+
+
+def _fail(problem: object, status: int) -> int:
+    print(f"wikianchor: {problem}", file=sys.stderr)
+    return status
+
+
+def log_to_stderr() -> None:
+    """Send our own log to stderr, and nobody else's."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
     log = logging.getLogger("wikianchor")
     log.handlers, log.propagate = [handler], False
     log.setLevel(logging.INFO)
+    # Python gives stderr to a root logger without a handler at the first warning, which Beam logs when it is imported.
+    logging.getLogger().addHandler(logging.NullHandler())
     # Beam logs every error of a worker with its traceback; the one line that matters is ours to print.
     logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
 
@@ -82,7 +111,9 @@ def _run(arguments: Sequence[str]) -> int:
     if name not in COMMANDS:
         raise UsageError(f"no command {name!r}: choose from {', '.join(COMMANDS)}")
     module = importlib.import_module(COMMANDS[name][0])
-    parser = argparse.ArgumentParser(
+    from pipelines.stage import FlagParser, beam_options
+
+    parser = FlagParser(
         prog=f"wikianchor {name}",
         description=COMMANDS[name][1],
         epilog=f"example: {EXAMPLES[name]}\nother flags go to Beam: --runner, --direct_num_workers ...",
@@ -91,6 +122,9 @@ def _run(arguments: Sequence[str]) -> int:
     )
     module.add_arguments(parser)
     known, beam_args = parser.parse_known_args(rest)
+    if beam_args:
+        # A stage that is up to date never asks Beam: a flag that nobody knows must not pass there.
+        beam_options(beam_args)
     module.run(module.config_from(known), beam_args)
     return 0
 

@@ -91,7 +91,9 @@ def read_site(config: Config) -> Site:
             raise UsageError(f"--lang={config.language}: no Wikipedia has this code")
         site = site_for(wiki)
     if config.dump is not None:
-        return site_from_header(read_head(config.dump).decode("utf-8", "replace"), site and site.wiki, config.dump)
+        return site_from_header(
+            read_head(config.dump).decode("utf-8", "replace"), site.wiki if site else None, config.dump
+        )
     if site is None:
         raise UsageError("say which wiki the pages are from, with --lang=uk or --dump=FILE")
     return site if config.siteinfo is None else _with_siteinfo(site, config.siteinfo)

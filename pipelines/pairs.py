@@ -12,11 +12,12 @@ memory.
 from __future__ import annotations
 
 import argparse
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines.dataset.reader import Dataset, open_datasets
 from pipelines.errors import InputError, UsageError
@@ -25,12 +26,26 @@ from schemas import entities as entities_schema
 from schemas import pairs as schema
 from schemas import sentences as sentences_schema
 
+if TYPE_CHECKING:
+    from pipelines.transforms.rows import DecideTask
+    from pipelines.transforms.tables import TableTask
+
 
 @dataclass(frozen=True)
 class Choices:
-    """What decides which pairs come out; `paper` and `released` are EASE's (Nishikawa et al. 2022), `default` is ours.
+    """What decides which pairs come out. Attributes: see the flags of the same names.
 
-    Attributes: see the flags of the same names.
+    Three presets stand ready. `default` is ours. `paper` is section 3 of EASE (Nishikawa et al., NAACL 2022): entities
+    linked to more than ten times in the corpus, types from "instance of" alone, one of several at random, one negative
+    from all entities of that type that the page does not link to, a million pairs of English (section 4.1; for 50,000
+    of each language as in 5.1 add --sample=50000 --sample_per_wiki). `released` is what the code beside that paper
+    does, build_dataset/ in its repository: entities have a page in English Wikipedia and are counted there, types are
+    P31 of any rank, an entity keeps one type and ten candidates for the whole corpus, at most 10,000 pairs are of one
+    entity, then a million are sampled, each language by itself.
+
+    Both are silent on the page's own entity, on humans, on types of few entities and on duplicates, so what we do about
+    these is off in them. What no flag turns off: links by way of a redirect to a section, links of a page to itself,
+    and disambiguation pages, lists and the like as entities are left out.
     """
 
     min_links: int = 10
@@ -43,6 +58,7 @@ class Choices:
     own_page_negatives: bool = False
     section_links: bool = False
     required_wiki: str = ""
+    duplicates: bool = False
     max_per_entity: int = 0
     sample: int = 0
     sample_per_wiki: bool = False
@@ -51,7 +67,14 @@ class Choices:
 
 PRESETS: Mapping[str, Choices] = {
     "default": Choices(),
-    "paper": Choices(types="instance_of", refine_humans=0, back_off=False, own_page_negatives=True, sample=1_000_000),
+    "paper": Choices(
+        types="instance_of",
+        refine_humans=0,
+        back_off=False,
+        own_page_negatives=True,
+        duplicates=True,
+        sample=1_000_000,
+    ),
     "released": Choices(
         floor="enwiki",
         candidates=10,
@@ -60,6 +83,7 @@ PRESETS: Mapping[str, Choices] = {
         back_off=False,
         own_page_negatives=True,
         required_wiki="enwiki",
+        duplicates=True,
         max_per_entity=10_000,
         sample=1_000_000,
         sample_per_wiki=True,
@@ -95,7 +119,8 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "--preset",
         choices=sorted(PRESETS),
         default="default",
-        help="start from our choices, the EASE paper's, or its released code's",
+        help="start from our choices, those of the EASE paper (for several languages add --sample=50000 "
+        "--sample_per_wiki), or those of its released code (needs enwiki among the wikis)",
     )
     add("--min_links", type=int, metavar="N", help="keep entities linked to more often than N times (10)")
     add(
@@ -140,9 +165,20 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         help="take a link to a section for a link to its page",
     )
     add("--required_wiki", metavar="WIKI", help="keep entities that have a page in this wiki")
+    add(
+        "--duplicates",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="keep pairs of one entity and one sentence, numbers aside, that a wiki has several times",
+    )
     add("--max_per_entity", type=int, metavar="N", help="at most N pairs of one entity; 0: any number (0)")
     add("--sample", type=int, metavar="N", help="exactly N pairs, or all where there are fewer; 0: all (0)")
-    add("--sample_per_wiki", action=argparse.BooleanOptionalAction, default=None, help="take the sample from each wiki")
+    add(
+        "--sample_per_wiki",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="take the sample from each wiki, and count --max_per_entity in each",
+    )
     add("--seed", type=int, help="key of every choice (42)")
 
 
@@ -190,8 +226,6 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
 
 def fingerprint(dataset: Dataset) -> str:
     """Return one checksum for the content of a dataset, from those of its shards."""
-    import hashlib
-
     digest = hashlib.sha256()
     for name, config in sorted(dataset.manifest["configs"].items()):
         digest.update(name.encode())
@@ -217,11 +251,23 @@ def _check(config: Config, sentences: Sequence[Dataset], entities: Dataset) -> N
         raise InputError(
             f"--required_wiki={choices.required_wiki} is not in --entities: build it again with that wiki in --wikis"
         )
-    if choices.floor not in ("corpus", "wiki", *wikis):
-        raise UsageError(f"--floor={choices.floor}: must be corpus, wiki, or one of {','.join(sorted(wikis))}")
+    check_floor(choices, sorted(wikis))
     if choices.negatives and not entities.rows("entities"):
         raise InputError(
             f"--entities={config.entities} knows no types: build it with --wikidata, or ask for --negatives=0"
+        )
+
+
+def check_floor(choices: Choices, wikis: Sequence[str]) -> None:
+    """Check that links can be counted where the floor says.
+
+    Raises:
+        UsageError: they cannot; the preset `released` counts those of enwiki.
+    """
+    if choices.floor not in ("corpus", "wiki", *wikis):
+        raise UsageError(
+            f"--floor={choices.floor} is none of the wikis given ({','.join(wikis)}): "
+            f"give the sentences of {choices.floor} too, or say --floor=corpus, --floor=wiki or one of them"
         )
 
 
@@ -231,71 +277,59 @@ def build(
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from pipelines.transforms import linking as steps
+    from pipelines.transforms import rows, tables
 
     choices, output = config.choices, config.output
     table_task, decide_task = _tasks(config, entities)
-    shards: list[steps.SentenceShard] = []
-    for one in sorted(sentences, key=lambda one: one.manifest["options"]["wiki"]):
-        wiki, titles = one.manifest["options"]["wiki"], tuple(one.shards("titles"))
-        shards += [
-            steps.SentenceShard(len(shards) + place, wiki, path, titles)
-            for place, path in enumerate(one.shards("sentences"))
-        ]
-    wikis = [
-        steps.WikiTitles(
-            one.manifest["options"]["wiki"], tuple(one.shards("titles")), tuple(entities.shards("sitelinks"))
-        )
-        for one in sentences
-    ]
+    shards: list[tables.SentenceShard] = []
+    wikis: list[tables.WikiTitles] = []
+    for one in sorted(sentences, key=wiki_of):
+        titles = tuple(one.shards("titles"))
+        wikis.append(tables.WikiTitles(wiki_of(one), titles, tuple(entities.shards("sitelinks"))))
+        for path in one.shards("sentences"):
+            shards.append(tables.SentenceShard(len(shards), wiki_of(one), path, titles))
     once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
     parts = pipeline | "List shards" >> beam.Create(shards)  # SentenceShard
     index_list = (
-        pipeline | "List wikis" >> beam.Create(wikis) | "Build index" >> beam.Map(steps.build_index, output)
+        pipeline | "List wikis" >> beam.Create(wikis) | "Build index" >> beam.Map(tables.build_index, output)
     )  # (wiki, IndexBuilt)
     indexes = beam.pvalue.AsDict(index_list)
     counted = (
         parts
-        | "Count links" >> beam.Map(steps.count_shard, indexes, choices.section_links)  # (wiki, LinkCounts)
-        | "Sum counts" >> beam.CombinePerKey(steps.SumCounts())  # (wiki, LinkCounts)
+        | "Count links" >> beam.Map(tables.count_shard, indexes, choices.section_links)  # (wiki, LinkCounts)
+        | "Sum counts" >> beam.CombinePerKey(tables.SumCounts())  # (wiki, LinkCounts)
     )
-    tables = once | "Build table" >> beam.Map(
-        lambda _, found: steps.build_table(table_task, found), beam.pvalue.AsList(counted)
-    )
-    table = beam.pvalue.AsSingleton(tables)
+    table = beam.pvalue.AsSingleton(
+        once
+        | "Build table" >> beam.Map(lambda _, found: tables.build_table(table_task, found), beam.pvalue.AsList(counted))
+    )  # TableBuilt
     caps: Any = None
     if choices.max_per_entity:
         highest = (
             parts
-            | "Find rows over the cap"
-            >> beam.FlatMap(steps.cap_candidates, decide_task, indexes, table)  # (entity, hashes)
-            | "Lowest of each entity"
-            >> beam.CombinePerKey(steps.LowestHashes(choices.max_per_entity))  # (entity, (count, hash))
-        )
-        capped = once | "Save caps" >> beam.Map(
-            lambda _, found: steps.save_caps(output, choices.max_per_entity, found), beam.pvalue.AsList(highest)
-        )
-        caps = beam.pvalue.AsSingleton(capped)
+            | "Lots under the cap" >> beam.FlatMap(rows.cap_lots, decide_task, indexes, table)  # ((scope, id), lots)
+            | "Lowest of each entity" >> beam.CombinePerKey(rows.LowestLots(choices.max_per_entity))
+        )  # ((scope, id), highest lot taken)
+        caps = beam.pvalue.AsSingleton(
+            once
+            | "Save caps" >> beam.Map(lambda _, found: rows.save_caps(decide_task, found), beam.pvalue.AsList(highest))
+        )  # path
     samples: Any = {}
     if choices.sample:
-        lowest = (
+        samples = beam.pvalue.AsDict(
             parts
-            | "Find lowest hashes"
-            >> beam.FlatMap(steps.sample_candidates, decide_task, indexes, table, caps)  # (wiki or "", hashes)
-            | "Lowest of all" >> beam.CombinePerKey(steps.LowestHashes(choices.sample))  # (wiki or "", (count, hash))
-            | "Limits"
-            >> beam.MapTuple(lambda wiki, found: (wiki, found[1] if found[0] >= choices.sample else (1 << 63) - 1))
-        )
-        samples = beam.pvalue.AsDict(lowest)
+            | "Lots of the sample" >> beam.FlatMap(rows.sample_lots, decide_task, indexes, table, caps)  # (scope, lots)
+            | "Lowest of all" >> beam.CombinePerKey(rows.LowestLots(choices.sample))
+        )  # scope: highest lot taken
     decided = parts | "Decide links" >> beam.Map(
-        steps.decide_shard, decide_task, indexes, table, caps, samples
+        rows.decide_shard, decide_task, indexes, table, caps, samples
     )  # Decided
     written = (
         once
         | "Plan shards"
-        >> beam.FlatMap(lambda _, found: steps.plan_shards(found), beam.pvalue.AsList(decided))  # ShardTask
+        >> beam.FlatMap(lambda _, found: rows.plan_shards(found), beam.pvalue.AsList(decided))  # ShardTask
         | "Spread shards" >> beam.Reshuffle()
-        | "Write shard" >> beam.Map(steps.write_shard, output)  # ShardWritten
+        | "Write shard" >> beam.Map(rows.write_shard, output)  # ShardWritten
     )
     _ = once | "Commit" >> beam.Map(
         lambda _, indexes, counted, table, decided, written: commit_pairs(
@@ -309,32 +343,42 @@ def build(
     )
 
 
-def _tasks(config: Config, entities: Dataset) -> tuple[Any, Any]:
+def wiki_of(sentences: Dataset) -> str:
+    """Return the database name of the wiki that a dataset of sentences is of."""
+    return str(sentences.manifest["options"]["wiki"])
+
+
+def _tasks(config: Config, entities: Dataset) -> tuple[TableTask, DecideTask]:
     from pipelines.linking.decisions import DecisionOptions
     from pipelines.linking.entity_table import TableOptions
-    from pipelines.transforms.linking import DecideTask, TableTask
+    from pipelines.transforms.rows import DecideTask
+    from pipelines.transforms.tables import TableTask
 
     choices = config.choices
-    options = TableOptions(choices.min_links, choices.negatives, choices.types, choices.refine_humans, choices.back_off)
     table = TableTask(
-        config.output,
-        tuple(entities.shards("entities")),
-        tuple(entities.shards("sitelinks")),
-        choices.floor,
-        choices.required_wiki,
-        tuple(entities.manifest["options"]["labels"]),
-        options,
-    )
-    decision = DecisionOptions(
-        seed=choices.seed,
-        negatives=choices.negatives,
-        candidates=choices.candidates,
-        own_page=not choices.own_page_negatives,
-        sections=choices.section_links,
-        min_links=choices.min_links if choices.floor == "wiki" else 0,
+        output=config.output,
+        entities=tuple(entities.shards("entities")),
+        sitelinks=tuple(entities.shards("sitelinks")),
+        min_links=choices.min_links,
+        floor=choices.floor,
+        required=choices.required_wiki,
+        languages=tuple(entities.manifest["options"]["labels"]),
+        options=TableOptions(choices.negatives, choices.types, choices.refine_humans, choices.back_off),
     )
     decide = DecideTask(
-        config.output, decision, config.rows_per_shard, choices.sample, choices.sample_per_wiki, choices.max_per_entity
+        output=config.output,
+        options=DecisionOptions(
+            seed=choices.seed,
+            negatives=choices.negatives,
+            candidates=choices.candidates,
+            sections=choices.section_links,
+            duplicates=choices.duplicates,
+        ),
+        own_page=not choices.own_page_negatives,
+        rows_per_shard=config.rows_per_shard,
+        sample=choices.sample,
+        cap=choices.max_per_entity,
+        per_wiki=choices.sample_per_wiki,
     )
     return table, decide
 
@@ -355,40 +399,34 @@ def commit_pairs(
     """
     from pipelines.linking.decisions import BUCKETS
 
-    shards = list(written)
-    ledger: dict[str, Counter[str]] = {}
+    shards, titles = list(written), dict(indexes)
+    seen = dict.fromkeys(titles, 0) | {wiki: counts.seen for wiki, counts in counted}
+    ledger: dict[str, Counter[str]] = {wiki: Counter() for wiki in sorted(titles)}
     for one in decided:
-        ledger.setdefault(one.wiki, Counter()).update(dict(zip(BUCKETS, one.buckets, strict=True)))
-    for shard in shards:
-        for wiki, number in shard.duplicates.items():
-            ledger[wiki]["duplicate"] += number
-            ledger[wiki]["kept"] -= number
+        ledger[one.wiki].update(dict(zip(BUCKETS, one.buckets, strict=True)))
     kept: Counter[str] = Counter()
     for shard in shards:
         kept.update(shard.kept)
-    for wiki, counts in counted:
-        found = ledger.setdefault(wiki, Counter())
-        total = sum(found.values())
-        if total != counts.seen or found["kept"] != kept[wiki]:
+        for wiki, number in shard.duplicates.items():
+            ledger[wiki].update(duplicate=number, kept=-number)
+    for wiki, found in ledger.items():
+        if found.total() != seen[wiki] or found["kept"] != kept[wiki]:
             raise InputError(
-                f"{wiki}: the ledger does not balance: {counts.seen} links seen, {total} decided, "
+                f"{wiki}: the ledger does not balance: {seen[wiki]} links seen, {found.total()} decided, "
                 f"{found['kept']} kept, {kept[wiki]} written"
             )
-        found["seen"] = counts.seen
     if not shards:
-        reasons = sum(
-            (Counter({k: v for k, v in found.items() if k not in ("seen", "kept")}) for found in ledger.values()),
-            Counter(),
-        )
-        reason = reasons.most_common(1)[0] if reasons else ("no link at all", 0)
+        reasons = sum(ledger.values(), Counter[str]()).most_common(1)
+        reason, number = reasons[0] if reasons else ("no link at all", 0)
         raise InputError(
-            f"{output}: no pair came out; most links ended as {reason[0]} ({reason[1]}): see --min_links and --entities"
+            f"{output}: no pair came out; most links ended as {reason} ({number}): see --min_links and --entities"
         )
     report = {
         "links": {
-            wiki: {name: number for name, number in found.items() if number} for wiki, found in sorted(ledger.items())
+            wiki: {name: number for name, number in found.items() if number} | {"seen": seen[wiki]}
+            for wiki, found in ledger.items()
         },
-        "titles": {wiki: built.counts for wiki, built in sorted(indexes)},
+        "titles": {wiki: built.counts for wiki, built in sorted(titles.items())},
     }
     parts = [part for shard in shards for part in shard.parts] + list(table.parts)
     finish(output, head, parts, report, [])

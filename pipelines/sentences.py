@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from pipelines.errors import InputError
+from pipelines.errors import InputError, UsageError
 from pipelines.stage import finish, run_stage
 from pipelines.wikimedia.dumps import Range, expand, file_size, read_head, sha1, split_file
 from pipelines.wikimedia.site import Site, site_from_header
@@ -57,9 +57,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the flags."""
+    """Read the flags.
+
+    Raises:
+        UsageError: no file is named.
+    """
+    dumps = tuple(expand(arguments.dump, "dump"))
+    if not dumps:
+        raise UsageError("--dump= names no file")
     return Config(
-        dumps=tuple(expand(arguments.dump, "dump")),
+        dumps=dumps,
         output=arguments.output,
         wiki=arguments.wiki,
         splitter=arguments.splitter,
@@ -71,7 +78,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     from pipelines.text.sentences import make_splitter
 
-    site, footer = read_site(config.dumps, config.wiki)
+    site, footers = read_site(config.dumps, config.wiki)
     make_splitter(config.splitter, site.language)  # a missing package is found now, not on a worker
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
     options = {
@@ -86,19 +93,19 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         config.output,
         inputs,
         options,
-        partial(build, config=config, site=site, footer=footer),
+        partial(build, config=config, site=site, footers=footers),
         beam_args,
     )
 
 
-def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, dict[str, bool]]:
-    """Return the wiki that the dumps are of, and for each file whether it should end with </mediawiki>.
+def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, frozenset[str]]:
+    """Return the wiki that the dumps are of, and the files that should end with </mediawiki>.
 
     Raises:
         InputError: a file is no export, is in another encoding, or the files are of several wikis.
     """
     found: dict[str, str] = {}
-    footers: dict[str, bool] = {}
+    footers: set[str] = set()
     site = None
     for path in dumps:
         raw = read_head(path)
@@ -108,12 +115,13 @@ def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, dict[str, b
             raise InputError(f"{path}: not a MediaWiki XML export (no <mediawiki> in its first megabyte)")
         this = site_from_header(raw.decode("utf-8", "replace"), wiki, path)
         found[this.wiki] = path
-        footers[path] = b"<mediawiki" in raw
+        if b"<mediawiki" in raw:
+            footers.add(path)
         site = site or this
     if site is None or len(found) > 1:
         (first, one), (second, other) = sorted(found.items())[:2]
         raise InputError(f"--dump: {one} is of {first}, {other} of {second}: run each wiki by itself")
-    return site, footers
+    return site, frozenset(footers)
 
 
 def tasks(dumps: Sequence[str]) -> list[tuple[int, Range]]:
@@ -123,13 +131,13 @@ def tasks(dumps: Sequence[str]) -> list[tuple[int, Range]]:
     return list(enumerate(part for path in dumps for part in split_file(path, size)))
 
 
-def build(pipeline: Any, head: Mapping[str, Any], config: Config, site: Site, footer: Mapping[str, bool]) -> None:
+def build(pipeline: Any, head: Mapping[str, Any], config: Config, site: Site, footers: frozenset[str]) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
     from pipelines.transforms.dump import DumpReader, ReadDump, Task
 
-    reader = DumpReader(site, config.output, config.splitter, all(footer.values()), config.allow_truncated)
+    reader = DumpReader(site, config.output, config.splitter, config.allow_truncated)
     readings = (
         pipeline
         | "List ranges" >> beam.Create([Task(order, part) for order, part in tasks(config.dumps)])  # Task
@@ -139,11 +147,16 @@ def build(pipeline: Any, head: Mapping[str, Any], config: Config, site: Site, fo
         pipeline
         | "Once" >> beam.Create([None], reshuffle=False)
         | "Commit"
-        >> beam.Map(lambda _, found: commit_readings(config.output, head, found), found=beam.pvalue.AsList(readings))
+        >> beam.Map(
+            lambda _, found: commit_readings(config.output, head, found, footers),
+            found=beam.pvalue.AsList(readings),
+        )
     )
 
 
-def commit_readings(output: str, head: Mapping[str, Any], readings: Iterable[Any]) -> None:
+def commit_readings(
+    output: str, head: Mapping[str, Any], readings: Iterable[Any], footers: Collection[str] = ()
+) -> None:
     """Check what the ranges gave and commit the dataset.
 
     Raises:
@@ -154,6 +167,15 @@ def commit_readings(output: str, head: Mapping[str, Any], readings: Iterable[Any
     for reading in ordered:
         counts.update(reading.counts)
     problems = [problem for reading in ordered for problem in reading.problems]
+    # A file that was found to be cut off inside a page or its compression needs no second word about it.
+    if not problems and not counts["files:truncated"] and (endless := without_end(ordered, footers)):
+        counts["files:truncated"] = len(endless)
+        if not head["options"]["allow_truncated"]:
+            problems = [
+                f"{path}: cut off after its last whole page, </mediawiki> is missing: fetch it again, "
+                "or take what is there with --allow_truncated"
+                for path in endless
+            ]
     wiki = head["options"]["wiki"]
     ledger = balance(counts, wiki) if not problems else {}
     if not problems:
@@ -161,6 +183,14 @@ def commit_readings(output: str, head: Mapping[str, Any], readings: Iterable[Any
     if not problems and not counts["pages:articles"] and not counts["pages:redirects"]:
         problems = [f"{output}: the dump of {wiki} holds no article: is it a pages-articles dump?"]
     finish(output, head, [part for reading in ordered for part in reading.parts], {wiki: ledger}, problems)
+
+
+def without_end(readings: Sequence[Any], footers: Collection[str]) -> list[str]:
+    """Return the files that should end with </mediawiki> and do not; the end may lie across ranges."""
+    ends: dict[str, bytes] = {}
+    for reading in readings:
+        ends[reading.path] = ends.get(reading.path, b"") + reading.tail
+    return [path for path, end in ends.items() if path in footers and b"</mediawiki>" not in end]
 
 
 def balance(counts: Mapping[str, int], wiki: str) -> dict[str, dict[str, int]]:
@@ -185,7 +215,7 @@ def balance(counts: Mapping[str, int], wiki: str) -> dict[str, dict[str, int]]:
     return {kind: names for kind, names in ledger.items() if names}
 
 
-PROSE_REASONS = frozenset({"gap", "heading", "preformatted", "disambiguation_page"})
+PROSE_REASONS = frozenset({"gap", "heading", "preformatted", "back_matter", "disambiguation_page"})
 
 
 def twice(readings: Sequence[Any]) -> list[str]:

@@ -10,11 +10,15 @@ from __future__ import annotations
 import argparse
 import logging
 import re
+import shlex
+import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from pipelines.dataset.manifest import claim, clear, commit, read_manifest
+from pipelines.dataset.manifest import claim, clear, commit, damaged_shard, has_leftovers, read_manifest
 from pipelines.dataset.parts import Part
 from pipelines.errors import InputError, UsageError
 
@@ -59,10 +63,8 @@ def run_stage(
 
     Raises:
         InputError: an input is broken or the output cannot be written.
-        UsageError: the output directory cannot be used.
+        UsageError: the output directory cannot be used, or a flag of Beam's is wrong.
     """
-    import apache_beam as beam
-
     head = {
         "dataset": dataset,
         "schema_version": schema_version,
@@ -70,17 +72,21 @@ def run_stage(
         "options": dict(options),
         "made_with": {"wikianchor": program_version(), "pyarrow": version("pyarrow")},
     }
-    done = read_manifest(output)
-    if done is not None and all(done.get(key) == value for key, value in head.items()):
-        logging.getLogger("wikianchor").info("%s: up to date, skipped", output)
+    if (done := _done(output, head)) is not None:
+        if has_leftovers(output):
+            with claim(output, dataset):
+                pass
         return done
-    with claim(output):
+    # Whatever can be wrong with the command is found before the old dataset goes.
+    pipeline = make_pipeline(beam_args)
+    build(pipeline, head)
+    with claim(output, dataset):
+        # Another run may have made it while this one waited to begin.
+        if (done := _done(output, head)) is not None:
+            return done
         clear(output)
         try:
-            with beam.Pipeline(options=beam_options(beam_args)) as pipeline:
-                build(pipeline, head)
-        except (InputError, UsageError):
-            raise
+            _run_apart(pipeline)
         except Exception as error:
             raise _clear(error, output) from error
     manifest = read_manifest(output)
@@ -89,38 +95,110 @@ def run_stage(
     return manifest
 
 
+def _done(output: str, head: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the manifest of a finished dataset that is what a stage would make, or None."""
+    manifest = read_manifest(output)
+    if manifest is None or any(manifest.get(key) != value for key, value in head.items()):
+        return None
+    log = logging.getLogger("wikianchor")
+    if (damaged := damaged_shard(output, manifest)) is not None:
+        log.info("%s: missing or damaged, so its dataset is made again", damaged)
+        return None
+    log.info("%s: up to date, skipped", output)
+    return manifest
+
+
+def _run_apart(pipeline: beam.Pipeline) -> None:
+    """Run a pipeline to its end in a thread of its own.
+
+    An interrupt reaches the main thread only. There it must not land in a worker's code, where Beam takes it for an
+    error of ours, nor wait for Beam to end its workers, which can take as long as their work.
+    """
+    ended: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            pipeline.run().wait_until_finish()
+        except BaseException as error:
+            ended.set_exception(error)
+        else:
+            ended.set_result(None)
+
+    threading.Thread(target=run, name="pipeline", daemon=True).start()
+    ended.result()
+
+
 def _clear(error: Exception, output: str) -> Exception:
     """Find the one line for the user in what a runner made of an error; an error that is not theirs to mend stays as
     it is."""
-    found = _FAILURE.findall(str(error))
-    if found:
+    text = f"{type(error).__name__}: {error}"
+    if found := _FAILURE.findall(text):
         return InputError(found[-1])
-    if _FULL_DISK.search(str(error)):
+    if _FULL_DISK.search(text):
         return InputError(f"{output}: the disk is full: free some space and run the same command again")
     return error
 
 
-def beam_options(args: Sequence[str]) -> Any:
-    """Return Beam's options.
+def make_pipeline(beam_args: Sequence[str]) -> beam.Pipeline:
+    """Return an empty pipeline on the runner that the flags ask for.
+
+    Raises:
+        UsageError: a flag that neither we nor Beam know, or one that Beam refuses.
+    """
+    import apache_beam as beam
+
+    options, workers = beam_options(beam_args)
+    runner: Any = None
+    if workers:
+        # Beam's own worker processes are noisy and do not end with their launcher: see `pipelines.worker`.
+        from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+        from apache_beam.transforms.environments import SubprocessSDKEnvironment
+
+        command = f"exec {shlex.quote(sys.executable)} -m pipelines.worker"
+        runner = FnApiRunner(SubprocessSDKEnvironment.from_command_string(command))
+    try:
+        return beam.Pipeline(runner, options)
+    except (ValueError, ImportError) as error:
+        problem = " ".join(str(error).split())
+        raise UsageError(f"Beam refuses its flags: {problem}") from error
+
+
+def beam_options(args: Sequence[str]) -> tuple[Any, bool]:
+    """Return Beam's options, and whether the direct runner is to have worker processes.
 
     Raises:
         UsageError: a flag that neither we nor Beam know.
     """
-    from apache_beam.options.pipeline_options import PipelineOptions
+    from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
 
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser = FlagParser(add_help=False, allow_abbrev=False)
     for options in PipelineOptions.__subclasses__():
         try:
             options._add_argparse_args(parser)
         except argparse.ArgumentError:
             continue
-    _, unknown = parser.parse_known_args(list(args))
+    known, unknown = parser.parse_known_args(list(args))
     if unknown:
         raise UsageError(f"unknown flag {unknown[0]}: --help lists ours, the rest is Beam's")
-    flags = list(args)
-    if not any(flag.startswith("--runner") for flag in flags):
-        flags.append(f"--runner={_DIRECT}")
-    return PipelineOptions([f"--runner={_DIRECT}" if flag == "--runner=DirectRunner" else flag for flag in flags])
+    direct = (known.runner or _DIRECT).lower() in ("directrunner", _DIRECT.lower())
+    found = PipelineOptions([*args, f"--runner={_DIRECT}"] if direct else list(args))
+    mode = found.view_as(DirectOptions)
+    workers = direct and mode.direct_running_mode == "multi_processing"
+    if workers:
+        mode.direct_running_mode = "in_memory"
+    return found, workers
+
+
+class FlagParser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what `argparse` would print under a page of usage.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"{message}: see --help")
 
 
 def finish(
@@ -131,7 +209,7 @@ def finish(
     Raises:
         InputError: there were problems; or there is nothing to write.
     """
-    found = sorted(set(problems))
+    found = list(dict.fromkeys(problems))
     if found:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise InputError(found[0] + more)

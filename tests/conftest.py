@@ -1,9 +1,41 @@
-"""Fixtures for all tests: the folder of real dumps."""
+"""Fixtures for all tests: the folder of real dumps, and the command line."""
 
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+
+from pipelines.cli import main
+
+# A line of progress, which is not what a command has to say at its end.
+PROGRESS = re.compile(r"\d\d:\d\d:\d\d .*")
+
+
+class Ended(NamedTuple):
+    """How a command ended: its exit status, its stdout, and the lines of its stderr that tell of no progress."""
+
+    status: int
+    output: str
+    said: list[str]
+    progress: list[str]
+
+
+@pytest.fixture
+def wikianchor(capfd: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Runs a command as the user does, in this process; what anything writes to stdout and stderr is seen."""
+
+    def run(*arguments: object) -> Ended:
+        capfd.readouterr()
+        status = main([str(argument) for argument in arguments])
+        output, errors = capfd.readouterr()
+        lines = errors.splitlines()
+        progress = [line for line in lines if PROGRESS.fullmatch(line)]
+        return Ended(status, output, [line for line in lines if line not in progress], progress)
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,18 @@
 """Writing one Parquet file: rows as Arrow batches in, a `Part` that says what was written out.
 
 A part is written under a temporary name with a new name for each attempt, so that a bundle that a runner repeats or
-abandons
-does no harm; `commit` gives the parts that count their final names. Peak memory is one row group, whatever the number
-of rows.
+abandons does no harm; `commit` gives the parts that count their final names. Peak memory is one row group, whatever
+the number of rows.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -102,6 +105,8 @@ class PartWriter:
             compression_level=3,
             write_page_index=True,
             write_statistics=True,
+            # zstd frames carry no checksum as Parquet uses them: without this a flipped bit can pass for data.
+            write_page_checksum=True,
         )
 
     def __enter__(self) -> PartWriter:
@@ -113,7 +118,11 @@ class PartWriter:
         if self._writer is None or self._file is None:
             return
         if kind is not None:
-            self._file.close()
+            # The error under way is the one to tell. A writer that is left open would write on when it is collected.
+            with suppress(Exception):
+                self._writer.close()
+            with suppress(OSError):
+                self._file.close()
             return
         with writing(self.path):
             self._writer.close()
@@ -121,28 +130,20 @@ class PartWriter:
         self.part = Part(self.config, self.order, self.path, self._rows, self._file.size, self._file.digest.hexdigest())
 
 
-class writing:
+@contextmanager
+def writing(path: str) -> Iterator[None]:
     """Turn an error of the file system into one line that names the file and the mend."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, OSError):
-            import errno
-
-            text = str(error)
-            if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text or "quota" in text.lower():
-                raise InputError(
-                    f"{self.path}: the disk is full: free some space and run the same command again"
-                ) from error
-            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-                raise InputError(
-                    f"{self.path}: cannot be written (permission denied): choose another --output"
-                ) from error
-            raise InputError(f"{self.path}: cannot be written ({text}): choose another --output") from error
+    try:
+        yield
+    except OSError as error:
+        text = str(error)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text or "quota" in text.lower():
+            problem = "the disk is full: free some space and run the same command again"
+        elif error.errno in (errno.EACCES, errno.EPERM):
+            problem = "cannot be written (permission denied): choose another --output"
+        elif error.errno == errno.EROFS:
+            problem = "cannot be written (the file system is read-only): choose another --output"
+        else:
+            reason = os.strerror(error.errno) if error.errno else text
+            problem = f"cannot be written ({reason}): choose another --output"
+        raise InputError(f"{path}: {problem}") from error

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.linking.tables import distinct, find
 from pipelines.linking.title_index import FINE, Ints, TitleIndex
 
 
@@ -58,5 +59,5 @@ def above_floor(counted: Mapping[str, tuple[Ints, Ints]], floor: str, min_links:
     else:
         scopes = [found for wiki, found in counted.items() if floor in ("wiki", wiki)]
         enough = [some_items[some_counts > min_links] for some_items, some_counts in scopes]
-        frequent = np.isin(items, np.concatenate([np.zeros(0, np.int64), *enough]))
+        frequent = find(distinct(np.concatenate([np.zeros(0, np.int64), *enough])), items) >= 0
     return items[frequent], counts[frequent]

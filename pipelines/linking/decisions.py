@@ -3,21 +3,32 @@ bucket."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.linking.entity_table import ABSENT, NONE, ROUTES
-from pipelines.linking.hashing import Hashes, hash_column, hash_string, mix, mix_hashes
+from pipelines.linking.entity_table import ABSENT, META, NONE, ROUTES
+from pipelines.linking.hashing import Hashes, below, hash_string, hash_strings, mix, mix_hashes
 from pipelines.linking.negatives import Draws, draw_from_fixed, draw_negatives
 from pipelines.linking.page_links import PageLinks
 from pipelines.linking.tables import find, find_ids
-from pipelines.linking.title_index import DISAMBIGUATION, LIST, LOOP, NO_ITEM, RED, SECTION, Ints, TitleIndex
+from pipelines.linking.title_index import (
+    BROKEN,
+    DISAMBIGUATION,
+    FINE,
+    LIST,
+    LOOP,
+    NO_ITEM,
+    RED,
+    SECTION,
+    Ints,
+    TitleIndex,
+)
 from schemas import pairs as schema
 
 BUCKETS = (
@@ -27,30 +38,42 @@ BUCKETS = (
     "disambiguation",
     "list",
     "red_link",
+    "broken_redirect",
     "redirect_loop",
     "no_item",
     "own_page",
     "meta_item",
     "not_in_required_wiki",
     "below_floor",
+    "over_cap",
+    "not_sampled",
     "no_type",
     "small_pool",
     "no_negative",
-    "over_cap",
-    "not_sampled",
     "duplicate",
 )
 BUCKET = {name: number for number, name in enumerate(BUCKETS)}
-_CODES = {
+KEPT = BUCKET["kept"]
+_OF_CODE = {
+    FINE: "kept",
+    NO_ITEM: "no_item",
     SECTION: "section_redirect",
     DISAMBIGUATION: "disambiguation",
     LIST: "list",
     RED: "red_link",
+    BROKEN: "broken_redirect",
     LOOP: "redirect_loop",
-    NO_ITEM: "no_item",
 }
-# Columns that order rows and are not published.
-ORDER = ("order", "sentence_index")
+_BUCKET_OF_CODE = np.array([BUCKET[_OF_CODE[code]] for code in range(len(_OF_CODE))])
+_BUCKET_OF_LEFT_OUT = np.array([BUCKET[{META: "meta_item", ABSENT: "not_in_required_wiki"}[why]] for why in range(2)])
+_POWERS_OF_TEN = 10 ** np.arange(1, 19)
+# Sets the hash that rows are put in order by apart from the one that they are sampled and capped by.
+_SHUFFLE = 1
+# Rows carry this besides what is published.
+PLACE = "place"
+ROW_SCHEMA = pa.schema([*schema.SCHEMA, pa.field(PLACE, pa.uint64(), False)])
+# The highest lot there is.
+ALL = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -61,251 +84,248 @@ class DecisionOptions:
         seed: key of every choice.
         negatives: hard negatives for each row; 0 for none, and then no type is needed.
         candidates: hard negatives come from so many entities fixed for each positive; 0 for the whole pool.
-        own_page: whether the page's own entity is barred from being a negative.
         sections: whether links to a section count as links to its page.
-        min_links: in the wiki of the row itself, where the floor is per wiki; 0 otherwise.
+        duplicates: whether rows are kept that say the same as another of the wiki.
     """
 
     seed: int
     negatives: int
     candidates: int
-    own_page: bool
     sections: bool
-    min_links: int
+    duplicates: bool
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Which rows of those that are fit are taken, by their order hash.
+    """Which rows of those that are fit are taken, by their lot.
 
     Attributes:
-        sample: the highest hash taken, None for all.
+        sample: the highest lot taken.
         capped: dense ids with more rows than the cap, ascending.
-        caps: the highest hash taken for each of them.
+        caps: the highest lot taken for each of them.
     """
 
-    sample: int | None
+    sample: int
     capped: Ints
     caps: Hashes
 
     @staticmethod
     def none() -> Limits:
         """Take all."""
-        return Limits(None, np.zeros(0, np.int64), np.zeros(0, np.uint64))
+        return Limits(ALL, np.zeros(0, np.int64), np.zeros(0, np.uint64))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Links that nothing speaks against so far, as columns.
+
+    Attributes:
+        places: among the links of the batch.
+        rows: sentence of each in the batch.
+        entities: dense ids.
+        pages: page ids.
+        sentences: sentence ids.
+        starts: offset of each in its sentence.
+        lots: what decides who is taken into a sample or under a cap: the lowest are. Rows that say the same draw the
+            same lot: the same sentence, numbers aside, with a link at the same place to the same entity.
+    """
+
+    places: Ints
+    rows: Ints
+    entities: Ints
+    pages: Ints
+    sentences: Ints
+    starts: Ints
+    lots: Hashes
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Fit:
+        """Return some of them."""
+        return Fit(
+            self.places[chosen],
+            self.rows[chosen],
+            self.entities[chosen],
+            self.pages[chosen],
+            self.sentences[chosen],
+            self.starts[chosen],
+            self.lots[chosen],
+        )
+
+
+class Drawn(NamedTuple):
+    """Hard negatives of links, -1 where there is none, with the pool they come from and how it was found."""
+
+    negatives: Ints
+    pools: Ints
+    routes: Ints
 
 
 class Decider:
-    """Decides on the links of one wiki."""
+    """Decides on the links of one wiki.
+
+    Args:
+        wiki: database name.
+        index: of its titles.
+        table: the entity table; where the floor is per wiki, `frequent-<wiki>` tells which entities are above it here.
+        page_links: what its pages link to.
+        options: how links become rows.
+    """
 
     def __init__(
         self,
         wiki: str,
         index: TitleIndex,
         table: Mapping[str, npt.NDArray[Any]],
-        wiki_counts: tuple[Ints, Ints],
+        page_links: PageLinks,
         options: DecisionOptions,
     ) -> None:
-        self._wiki, self._index, self._table, self._options = wiki, index, table, options
-        self._wiki_counts = wiki_counts
-        self._wiki_hash = hash_string(wiki) >> 1
+        self._wiki, self._index, self._table, self._page_links = wiki, index, table, page_links
+        self._options = options
+        self._wiki_hash = hash_string(wiki)
 
-    def decide(self, batch: pa.RecordBatch, page_links: PageLinks, limits: Limits) -> tuple[Ints, pa.Table]:
+    def decide(self, batch: pa.RecordBatch, limits: Limits) -> tuple[Ints, pa.Table]:
         """Decide on the links of a batch of sentences.
 
         Args:
             batch: rows of `sentences`.
-            page_links: what the pages of the wiki link to.
-            limits: which fit rows are taken.
+            limits: which fit links are taken.
 
         Returns:
-            How many links fell into each of `BUCKETS`, and the rows kept: the columns of `schemas.pairs` and those of
-            `ORDER`.
+            How many links fell into each of `BUCKETS`, and the rows kept, in ROW_SCHEMA.
         """
+        verdict, fit = self._fit(batch)
+        found = self._limited(fit, limits)
+        verdict[fit.places] = found
+        fit = fit.where(found == KEPT)
+        found, drawn = self._draw(fit)
+        verdict[fit.places] = found
+        kept = found == KEPT
+        drawn = Drawn(*(column[kept] for column in drawn))
+        return np.bincount(verdict, minlength=len(BUCKETS)), self._rows(batch, fit.where(kept), drawn)
+
+    def lots(
+        self, batch: pa.RecordBatch, limits: Limits, only: npt.NDArray[np.bool_] | None = None
+    ) -> tuple[Ints, Hashes]:
+        """Return entity and lot of each row that `decide` would keep with these limits, of some entities only."""
+        _, fit = self._fit(batch)
+        wanted = self._limited(fit, limits) == KEPT
+        if only is not None:
+            wanted &= only[fit.entities]
+        fit = fit.where(wanted)
+        fit = fit.where(self._draw(fit)[0] == KEPT)
+        return fit.entities, fit.lots
+
+    def _fit(self, batch: pa.RecordBatch) -> tuple[Ints, Fit]:
+        """Return a verdict on each link from what it links to, and the links that are fit so far."""
         links = batch.column("links")
-        rows = pc.list_parent_indices(links).to_numpy()
-        flat = links.flatten()
-        verdict = np.zeros(len(rows), np.int64)
-        dense = self._positives(batch, rows, flat, verdict)
-        at = np.flatnonzero(verdict == 0)
-        order, sentence_ids = self._order(batch, rows[at], flat, at, dense[at])
-        pages, places = np.unique(batch.column("page_id").to_numpy()[rows[at]], return_inverse=True)
-        drawn, pools, routes = self._negatives(verdict, at, dense[at], pages, places, sentence_ids, flat, page_links)
-        self._limit(verdict, at, dense[at], order, limits)
-        kept = verdict[at] == 0
-        counts = np.bincount(verdict, minlength=len(BUCKETS))
-        table = self._rows(
-            batch,
-            rows[at[kept]],
-            flat,
-            at[kept],
-            dense[at[kept]],
-            drawn[kept],
-            pools[kept],
-            routes[kept],
-            order[kept],
-            sentence_ids[kept],
-        )
-        return counts, table
-
-    def _positives(self, batch: pa.RecordBatch, rows: Ints, flat: pa.StructArray, verdict: Ints) -> Ints:
-        """Return the dense id of each link's entity, and give a verdict where it has none that may be kept."""
-        values = self._index.resolve(flat.field("target"))
+        rows, flat = pc.list_parent_indices(links).to_numpy(), links.flatten()
+        items, codes = self._index.look_up(flat.field("target"))
+        verdict = _BUCKET_OF_CODE[codes]
         if not self._options.sections:
-            verdict[pc.not_equal(flat.field("fragment"), "").to_numpy(zero_copy_only=False)] = BUCKET["section_link"]
-        for code, name in _CODES.items():
-            verdict[(verdict == 0) & (values == code)] = BUCKET[name]
-        own = self._index.resolve(batch.column("title"))[rows]
-        verdict[(verdict == 0) & (values == own)] = BUCKET["own_page"]
-        dense = find_ids(self._table, values)
-        absent = (verdict == 0) & (dense < 0)
-        why = self._table["left_out_why"]
-        left = find(self._table["left_out"], values)
-        verdict[absent] = BUCKET["below_floor"]
-        known = absent & (left >= 0)
-        verdict[known] = np.where(why[left[known]] == ABSENT, BUCKET["not_in_required_wiki"], BUCKET["meta_item"])
-        if self._options.min_links:
-            qids, counts = self._wiki_counts
-            place = find(qids, values)
-            below = (verdict == 0) & ((place < 0) | (counts[np.maximum(place, 0)] <= self._options.min_links))
-            verdict[below] = BUCKET["below_floor"]
-        return dense
+            to_section = pc.not_equal(flat.field("fragment"), "").to_numpy(zero_copy_only=False)
+            verdict[to_section] = BUCKET["section_link"]
+        own = self._index.look_up(batch.column("title"))[0]
+        verdict[(verdict == KEPT) & (items == own[rows])] = BUCKET["own_page"]
+        entities = find_ids(self._table, items)
+        self._judge_entities(verdict, items, entities)
 
-    def _order(
-        self, batch: pa.RecordBatch, rows: Ints, flat: pa.StructArray, at: Ints, dense: Ints
-    ) -> tuple[Hashes, Ints]:
-        """Return the hash that orders, samples and caps rows, and the id of each row's sentence.
+        places = np.flatnonzero(verdict == KEPT)
+        rows, entities = rows[places], entities[places]
+        pages, numbers = batch.column("page_id").to_numpy(), batch.column("sentence_index").to_numpy()
+        sentences = mix(self._wiki_hash, pages, numbers) >> np.uint64(1)
+        starts = flat.field("start").to_numpy()[places].astype(np.int64)
+        says = sentences if self._options.duplicates else _hash_texts(batch.column("text"), rows)
+        lots = mix(self._options.seed, self._wiki_hash, says[rows], self._table["qids"][entities], starts)
+        sentences = sentences.astype(np.int64)
+        return verdict, Fit(places, rows, entities, pages[rows], sentences[rows], starts, lots >> np.uint64(1))
 
-        The order is a hash of what the row says, digits made equal, so that the same sentence on several pages comes
-        together.
-        """
-        texts = pc.replace_substring_regex(batch.column("text"), "[0-9]+", "0")
-        hashes, places = hash_column(texts)
-        qids = self._table["qids"][dense] if len(dense) else dense
-        starts = flat.field("start").to_numpy()[at]
-        order = mix_hashes(
-            mix_hashes(mix_hashes(hashes[places[rows]], qids), starts), self._options.seed & 0xFFFFFFFFFFFFFFFF
-        )
-        ids = mix(self._wiki_hash, batch.column("page_id").to_numpy(), batch.column("sentence_index").to_numpy())
-        return order >> np.uint64(1), (ids >> np.uint64(1)).astype(np.int64)[rows]
+    def _judge_entities(self, verdict: Ints, items: Ints, entities: Ints) -> None:
+        """Give a verdict on links to items that are not in the table, not for this wiki, or without a pool to draw
+        from."""
+        out = np.flatnonzero((verdict == KEPT) & (entities < 0))
+        known = find(self._table["left_out"], items[out])
+        why = self._table["left_out_why"][known[known >= 0]]
+        verdict[out] = BUCKET["below_floor"]
+        verdict[out[known >= 0]] = _BUCKET_OF_LEFT_OUT[why]
+        if (frequent := self._table.get(f"frequent-{self._wiki}")) is not None:
+            fit = np.flatnonzero(verdict == KEPT)
+            verdict[fit[~frequent[entities[fit]]]] = BUCKET["below_floor"]
+        if self._options.negatives:
+            fit = np.flatnonzero(verdict == KEPT)
+            starts = self._table["choice_starts"]
+            fit = fit[starts[entities[fit]] == starts[entities[fit] + 1]]
+            typed = self._table["typed"][entities[fit]]
+            verdict[fit] = np.where(typed, BUCKET["small_pool"], BUCKET["no_type"])
 
-    def _negatives(
-        self,
-        verdict: Ints,
-        at: Ints,
-        dense: Ints,
-        pages: Ints,
-        places: Ints,
-        sentence_ids: Ints,
-        flat: pa.StructArray,
-        page_links: PageLinks,
-    ) -> tuple[Ints, Ints, Ints]:
-        """Return negatives, pool and route of each row, and give a verdict where there are not enough."""
-        options, table, count = self._options, self._table, self._options.negatives
-        nothing = np.full(len(at), -1, np.int64)
-        if count == 0:
-            return np.zeros((len(at), 0), np.int64), nothing, np.full(len(at), NONE)
-        first = table["choice_starts"][dense]
-        choices = table["choice_starts"][dense + 1] - first if len(dense) else first
-        verdict[at[choices == 0]] = np.where(
-            table["typed"][dense[choices == 0]], BUCKET["small_pool"], BUCKET["no_type"]
-        )
-        fit = np.flatnonzero(choices > 0)
-        drawn = np.full((len(at), count), -1, np.int64)
-        pools, routes = nothing, np.full(len(at), NONE)
-        if not len(fit):
-            return drawn, pools, routes
-        keys = mix(options.seed, sentence_ids[fit], flat.field("start").to_numpy()[at[fit]])
-        entity_keys = mix(options.seed, table["qids"][dense[fit]])
-        choice = first[fit] + ((entity_keys if options.candidates else keys) % choices[fit].astype(np.uint64)).astype(
-            np.int64
-        )
-        pools[fit] = table["choice_pools"][choice]
-        routes[fit] = table["choice_routes"][choice]
-        excluded = page_links.excluded(pages, options.own_page)
-        starts = table["pool_starts"][pools[fit]]
-        draws = Draws(dense[fit], places[fit], starts, table["pool_starts"][pools[fit] + 1] - starts, keys)
+    def _limited(self, fit: Fit, limits: Limits) -> Ints:
+        """Return a verdict on each link from what is taken; lots are cheap, so before negatives are drawn."""
+        verdict = np.full(len(fit.places), KEPT)
+        verdict[fit.lots > np.uint64(limits.sample)] = BUCKET["not_sampled"]
+        place = find(limits.capped, fit.entities)
+        capped = np.flatnonzero(place >= 0)
+        verdict[capped[fit.lots[capped] > limits.caps[place[capped]]]] = BUCKET["over_cap"]
+        return verdict
+
+    def _draw(self, fit: Fit) -> tuple[Ints, Drawn]:
+        """Draw negatives, and give a verdict on the links that have not enough of them."""
+        options, table, count = self._options, self._table, len(fit.places)
+        if not options.negatives or not count:
+            nothing = np.full((count, options.negatives), -1)
+            return np.full(count, KEPT), Drawn(nothing, np.full(count, -1), np.full(count, NONE))
+        keys = mix(options.seed, fit.sentences, fit.starts)
+        entity_keys = mix(options.seed, table["qids"][fit.entities])
+        first, last = table["choice_starts"][fit.entities], table["choice_starts"][fit.entities + 1]
+        choice = first + below(entity_keys if options.candidates else keys, last - first)
+        pools = table["choice_pools"][choice]
+        starts, ends = table["pool_starts"][pools], table["pool_starts"][pools + 1]
+        draws = Draws(fit.entities, fit.pages, starts, ends - starts, keys)
+        members, excluded = table["pool_members"], self._page_links.of_pages(fit.pages)
         if options.candidates:
-            drawn[fit] = draw_from_fixed(draws, table["pool_members"], excluded, count, options.candidates, entity_keys)
+            found = draw_from_fixed(draws, members, excluded, options.negatives, options.candidates, entity_keys)
         else:
-            drawn[fit] = draw_negatives(draws, table["pool_members"], excluded, count)
-        short = fit[(drawn[fit] < 0).any(axis=1)]
-        verdict[at[short]] = BUCKET["no_negative"]
-        return drawn, pools, routes
+            found = draw_negatives(draws, members, excluded, options.negatives)
+        verdict = np.where((found < 0).any(axis=1), BUCKET["no_negative"], KEPT)
+        return verdict, Drawn(found, pools.astype(np.int64), table["choice_routes"][choice])
 
-    def _limit(self, verdict: Ints, at: Ints, dense: Ints, order: Hashes, limits: Limits) -> None:
-        fit = verdict[at] == 0
-        if len(limits.capped):
-            place = find(limits.capped, dense)
-            over = fit & (place >= 0) & (order > limits.caps[np.maximum(place, 0)])
-            verdict[at[over]] = BUCKET["over_cap"]
-            fit &= ~over
-        if limits.sample is not None:
-            verdict[at[fit & (order > np.uint64(limits.sample))]] = BUCKET["not_sampled"]
-
-    def _rows(
-        self,
-        batch: pa.RecordBatch,
-        rows: Ints,
-        flat: pa.StructArray,
-        at: Ints,
-        dense: Ints,
-        drawn: Ints,
-        pools: Ints,
-        routes: Ints,
-        order: Hashes,
-        sentence_ids: Ints,
-    ) -> pa.Table:
-        table, taken = self._table, pa.array(rows)
-        counts = table["counts"][dense] if len(dense) else dense
-        columns: dict[str, pa.Array] = {
-            name: batch.column(name).take(taken) for name in ("text", "page_id", "rev_id", "title", "sentence_index")
-        }
+    def _rows(self, batch: pa.RecordBatch, fit: Fit, drawn: Drawn) -> pa.Table:
+        table, count = self._table, len(fit.places)
+        qids = table["qids"]
+        flat, places = batch.column("links").flatten(), pa.array(fit.places)
+        types = np.full(count, -1)
+        with_type = drawn.pools >= 0
+        types[with_type] = table["pool_types"][drawn.pools[with_type]]
+        copied = batch.select(["text", "page_id", "rev_id", "title"]).take(pa.array(fit.rows))
+        columns: dict[str, pa.Array] = dict(zip(copied.schema.names, copied.columns, strict=True))
         columns |= {
-            "mention_start": flat.field("start").take(pa.array(at)),
-            "mention_end": flat.field("end").take(pa.array(at)),
-            "entity_id": pa.array(dense.astype(np.int32)),
-            "entity_qid": pa.array(table["qids"][dense]),
-            "hard_negative_ids": _lists(drawn.astype(np.int32), "hard_negative_ids"),
-            "hard_negative_qids": _lists(table["qids"][drawn] if drawn.size else drawn, "hard_negative_qids"),
-            "type_qid": pa.array(
-                table["pool_types"][np.maximum(pools, 0)] if len(table["pool_types"]) else pools, mask=pools < 0
-            ),
-            "type_route": pa.DictionaryArray.from_arrays(pa.array(routes.astype(np.int8)), pa.array(ROUTES)).cast(
+            "mention_start": flat.field("start").take(places),
+            "mention_end": flat.field("end").take(places),
+            "entity_id": pa.array(fit.entities.astype(np.int32)),
+            "entity_qid": pa.array(qids[fit.entities]),
+            "hard_negative_ids": _lists(drawn.negatives.astype(np.int32), "hard_negative_ids"),
+            "hard_negative_qids": _lists(qids[drawn.negatives], "hard_negative_qids"),
+            "type_qid": pa.array(types, mask=~with_type),
+            "type_route": pa.DictionaryArray.from_arrays(pa.array(drawn.routes.astype(np.int8)), ROUTES).cast(
                 pa.string()
             ),
-            "sentence_id": pa.array(sentence_ids),
-            "wiki": pa.repeat(pa.scalar(self._wiki), len(rows)),
-            "frequency_bin": pa.array((np.floor(np.log10(np.maximum(counts, 1)) + 1e-9)).astype(np.int8)),
-            "order": pa.array(order),
+            "sentence_id": pa.array(fit.sentences),
+            "wiki": pa.repeat(pa.scalar(self._wiki), count),
+            "frequency_bin": pa.array(
+                np.searchsorted(_POWERS_OF_TEN, table["counts"][fit.entities], side="right").astype(np.int8)
+            ),
+            PLACE: pa.array(mix_hashes(fit.lots, _SHUFFLE)),
         }
         return pa.Table.from_arrays([columns[name] for name in ROW_SCHEMA.names], schema=ROW_SCHEMA)
 
 
-ROW_SCHEMA = pa.schema(
-    [*schema.SCHEMA, pa.field("order", pa.uint64(), False), pa.field("sentence_index", pa.int32(), False)]
-)
+def _hash_texts(texts: pa.Array, rows: Ints) -> Hashes:
+    """Return the hash of each text that stands in one of the rows, made the same for texts that differ in numbers."""
+    hashes = np.zeros(len(texts), np.uint64)
+    used = np.zeros(len(texts), np.bool_)
+    used[rows] = True
+    hashes[used] = hash_strings(pc.replace_substring_regex(texts.filter(pa.array(used)), r"\p{Nd}+", "0"))
+    return hashes
 
 
 def _lists(values: npt.NDArray[Any], name: str) -> pa.ListArray:
     rows, width = values.shape
     offsets = pa.array(np.arange(rows + 1, dtype=np.int32) * np.int32(width))
     return pa.ListArray.from_arrays(offsets, pa.array(values.ravel()), type=schema.SCHEMA.field(name).type)
-
-
-def count_links(batches: Sequence[pa.RecordBatch], index: TitleIndex, sections: bool) -> tuple[Ints, Ints, int]:
-    """Count how often each item is linked to; a link to a section counts where `sections` says so, as in `Decider`.
-
-    Returns:
-        Items, ascending; their counts; and the number of links seen.
-    """
-    values = [np.zeros(0, np.int64)]
-    seen = 0
-    for batch in batches:
-        flat = batch.column("links").flatten()
-        seen += len(flat)
-        found = index.resolve(flat.field("target"))
-        if not sections:
-            found = found[pc.equal(flat.field("fragment"), "").to_numpy(zero_copy_only=False)]
-        values.append(found[found > 0])
-    items, counts = np.unique(np.concatenate(values), return_counts=True)
-    return items, counts, seen

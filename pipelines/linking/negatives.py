@@ -1,9 +1,13 @@
 """Hard negatives: draws from the pool of the entity's type that avoid what the page links to. Exact, uniform, without
-a shuffle."""
+a shuffle.
+
+A row's draws depend on its own keys, pool and page alone, never on the rows beside it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,34 +15,34 @@ import numpy.typing as npt
 from pipelines.linking.hashing import Hashes, below, mix_hashes
 from pipelines.linking.title_index import Ints
 
-# A draw that fails this often meets a pool of which the page links nearly all: then the rest is listed and drawn from.
-ATTEMPTS = 24
-_SHIFT = 32
+# A row that fails this often meets a pool of which its page links most: what is left of the pool is listed then, and
+# drawn from. A pool this small is listed at once.
+ATTEMPTS = 6
+LISTED_AT_ONCE = 8
+# Members listed at a time, which bounds memory.
+LISTED_TOGETHER = 1 << 20
+# Page ids have 32 bits, dense ids 31: both fit in one key.
+_ENTITY_BITS = 31
 
 
 @dataclass(frozen=True)
 class Excluded:
-    """What the pages of a batch link to: sorted keys of page place * 2**32 + dense id."""
+    """What pages link to, as ascending keys of page and entity."""
 
     keys: Ints
 
     @staticmethod
-    def of(pages: Ints, entities: Ints) -> Excluded:
-        """Make it from pairs of page place and entity."""
-        return Excluded(np.unique((pages << _SHIFT) | entities))
+    def keys_of(pages: Ints, entities: Ints) -> Ints:
+        """Return the key of each pair of page id and dense id. Keys ascend with pages, then with entities."""
+        return pages << _ENTITY_BITS | entities
 
     def holds(self, pages: Ints, entities: Ints) -> npt.NDArray[np.bool_]:
         """Return for each pair whether the page links to the entity."""
         if not len(self.keys):
-            return np.zeros(len(pages), bool)
-        wanted = (pages << _SHIFT) | entities
+            return np.zeros(len(pages), np.bool_)
+        wanted = self.keys_of(pages, entities)
         at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return self.keys[at] == wanted
-
-    def of_page(self, page: int) -> Ints:
-        """Return what one page links to."""
-        first, last = np.searchsorted(self.keys, [page << _SHIFT, (page + 1) << _SHIFT])
-        return self.keys[first:last] & 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Draws:
 
     Attributes:
         entities: dense ids of the positives.
-        pages: place of each row's page in `excluded`.
+        pages: page id of each row.
         starts, sizes: slice of the pool that each row draws from.
         keys: hash of each row's ids, the source of its choices.
     """
@@ -58,42 +62,64 @@ class Draws:
     sizes: Ints
     keys: Hashes
 
+    def at(self, rows: Ints) -> Draws:
+        """Return some rows."""
+        return Draws(self.entities[rows], self.pages[rows], self.starts[rows], self.sizes[rows], self.keys[rows])
+
 
 def draw_negatives(draws: Draws, members: npt.NDArray[np.int32], excluded: Excluded, count: int) -> Ints:
     """Draw `count` different negatives for each row, uniformly from the pool less the positive and what the page links
     to.
 
     Returns:
-        Dense ids, rows by `count`; -1 where the pool holds no further one.
+        Dense ids, rows by `count`; -1 from where on the pool holds no further one.
     """
     chosen = np.full((len(draws.entities), count), -1, np.int64)
+    rows = np.arange(len(draws.entities))
     for place in range(count):
-        waiting = np.flatnonzero(draws.sizes > 1)
+        waiting = rows[draws.sizes[rows] > LISTED_AT_ONCE]
         for attempt in range(ATTEMPTS):
             if not len(waiting):
                 break
-            hashes = mix_hashes(draws.keys[waiting], place * ATTEMPTS + attempt)
-            found = members[draws.starts[waiting] + below(hashes, draws.sizes[waiting])].astype(np.int64)
-            bad = (found == draws.entities[waiting]) | excluded.holds(draws.pages[waiting], found)
-            if place:
-                bad |= (chosen[waiting, :place] == found[:, None]).any(axis=1)
-            chosen[waiting[~bad], place] = found[~bad]
-            waiting = waiting[bad]
-        for row in waiting:
-            chosen[row, place] = _from_rest(draws, int(row), members, excluded, chosen[row, :place], place)
+            some = draws.at(waiting)
+            found = members[some.starts + below(mix_hashes(some.keys, place * ATTEMPTS + attempt), some.sizes)]
+            good = _allowed(some, found, excluded, chosen[waiting, :place])
+            chosen[waiting[good], place] = found[good]
+            waiting = waiting[~good]
+        waiting = rows[chosen[rows, place] < 0]
+        chosen[waiting, place] = _draw_from_rest(draws.at(waiting), members, excluded, chosen[waiting, :place])
+        rows = rows[chosen[rows, place] >= 0]
     return chosen
 
 
-def _from_rest(
-    draws: Draws, row: int, members: npt.NDArray[np.int32], excluded: Excluded, taken: Ints, place: int
-) -> int:
-    start, size = int(draws.starts[row]), int(draws.sizes[row])
-    barred = np.concatenate([excluded.of_page(int(draws.pages[row])), taken, draws.entities[row : row + 1]])
-    rest = np.setdiff1d(members[start : start + size].astype(np.int64), barred, assume_unique=False)
-    if not len(rest):
-        return -1
-    key = mix_hashes(draws.keys[row : row + 1], -1 - place & 0xFFFFFFFF)
-    return int(rest[below(key, np.array([len(rest)]))[0]])
+def _allowed(draws: Draws, found: Ints, excluded: Excluded, taken: Ints) -> npt.NDArray[np.bool_]:
+    allowed = (found != draws.entities) & ~excluded.holds(draws.pages, found)
+    for earlier in taken.T:
+        allowed &= found != earlier
+    return allowed
+
+
+def _draw_from_rest(draws: Draws, members: npt.NDArray[np.int32], excluded: Excluded, taken: Ints) -> Ints:
+    """Draw one for each row from a list of all that are left, -1 where none is."""
+    drawn = np.full(len(draws.entities), -1, np.int64)
+    for part in _portions(draws.sizes):
+        some = draws.at(part)
+        row = np.repeat(np.arange(len(part)), some.sizes)
+        within = np.arange(len(row)) - np.repeat(np.cumsum(some.sizes) - some.sizes, some.sizes)
+        found = members[some.starts[row] + within]
+        free = _allowed(some.at(row), found, excluded, taken[part][row])
+        left = np.bincount(row[free], minlength=len(part))
+        first = np.cumsum(left) - left
+        some_left = np.flatnonzero(left)
+        key = mix_hashes(some.keys[some_left], ATTEMPTS << 32 | taken.shape[1])
+        drawn[part[some_left]] = found[free][first[some_left] + below(key, left[some_left])]
+    return drawn
+
+
+def _portions(sizes: Ints) -> Iterator[Ints]:
+    """Yield the rows in portions of at most LISTED_TOGETHER pool members, or of one row."""
+    portion = np.cumsum(sizes) // LISTED_TOGETHER
+    yield from np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(portion)) + 1) if len(sizes) else ()
 
 
 def draw_from_fixed(
@@ -102,27 +128,21 @@ def draw_from_fixed(
     """Draw from a few candidates that are fixed for each entity, as the released EASE data were made.
 
     Args:
-        draws: as in `draw_negatives`.
+        draws: as in `draw_negatives`; rows of one entity have one pool.
         members: the pools.
         excluded: what the pages link to.
         count: negatives for each row.
         candidates: drawn once for each entity from its whole pool.
-        entity_keys: hash of each row's entity, the source of the candidates.
+        entity_keys: hash of each row's entity, the source of its candidates.
     """
-    chosen = np.full((len(draws.entities), count), -1, np.int64)
-    turn = below(draws.keys, np.full(len(draws.keys), candidates))
-    filled = np.zeros(len(draws.entities), np.int64)
-    for step in range(candidates):
-        waiting = np.flatnonzero((filled < count) & (draws.sizes > 1))
-        if not len(waiting):
-            break
-        slot = (turn[waiting] + step) % candidates
-        found = members[
-            draws.starts[waiting] + below(mix_hashes(entity_keys[waiting], slot), draws.sizes[waiting])
-        ].astype(np.int64)
-        good = (found != draws.entities[waiting]) & ~excluded.holds(draws.pages[waiting], found)
-        good &= ~(chosen[waiting] == found[:, None]).any(axis=1)
-        rows = waiting[good]
-        chosen[rows, filled[rows]] = found[good]
-        filled[rows] += 1
-    return chosen
+    _, first, same = np.unique(draws.entities, return_index=True, return_inverse=True)
+    one_each = replace(draws.at(first), keys=entity_keys[first])
+    fixed = draw_negatives(one_each, members, Excluded(np.zeros(0, np.int64)), candidates)[same]
+    # The row's order of its candidates is a keyed one; those that its page links to come last.
+    hashes = mix_hashes(np.repeat(draws.keys, candidates), np.tile(np.arange(candidates), len(draws.keys)))
+    rank = (hashes >> np.uint64(1)).reshape(fixed.shape)
+    pages = np.repeat(draws.pages, candidates).reshape(fixed.shape)
+    barred = (fixed < 0) | excluded.holds(pages.ravel(), fixed.ravel()).reshape(fixed.shape)
+    rank[barred] = np.uint64(1 << 63)
+    best = np.argsort(rank, axis=1)[:, :count]
+    return np.where(np.take_along_axis(barred, best, axis=1), -1, np.take_along_axis(fixed, best, axis=1))

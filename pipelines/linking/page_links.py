@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,58 +23,85 @@ from pipelines.wikimedia.dumps import filesystem
 GROUPS_HELD = 4
 
 
+class _Group(NamedTuple):
+    """A row group of a shard of `titles`, with the lowest and highest page id in it."""
+
+    shard: str
+    number: int
+    first: int
+    last: int
+
+
 class PageLinks:
     """The `titles` of one wiki, looked up by page. Both datasets are in the order of the dump, so each row group is
-    read about once."""
+    read about once.
 
-    def __init__(self, shards: Sequence[str], index: TitleIndex, table: Mapping[str, npt.NDArray[Any]]) -> None:
-        self._index, self._table = index, table
-        self._groups = [group for shard in shards for group in _spans(shard)]
-        self._held: OrderedDict[tuple[str, int], tuple[Ints, Ints, Ints, Ints]] = OrderedDict()
+    Args:
+        shards: of `titles`.
+        index: of the wiki.
+        table: the entity table.
+        own: whether a page is taken to link to what it is about.
+    """
 
-    def excluded(self, pages: Ints, own: bool) -> Excluded:
-        """Return what pages link to, and with `own` what they are about.
+    def __init__(
+        self, shards: Sequence[str], index: TitleIndex, table: Mapping[str, npt.NDArray[Any]], own: bool
+    ) -> None:
+        self._index, self._table, self._own = index, table, own
+        self._groups = [group for shard in shards for group in _groups(*_version(shard))]
+        self._held: OrderedDict[_Group, Ints] = OrderedDict()
 
-        Args:
-            pages: page ids, ascending; their places are the pages of the result.
-            own: whether the page's own entity is barred too.
-        """
-        found_pages, found_ids = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        if len(pages):
-            for shard, group, first, last in self._groups:
-                if last < pages[0] or first > pages[-1]:
-                    continue
-                owners, ids, own_pages, own_ids = self._group(shard, group)
-                for some_pages, some_ids in ((owners, ids), (own_pages, own_ids))[: 2 if own else 1]:
-                    at = np.minimum(np.searchsorted(pages, some_pages), len(pages) - 1)
-                    there = pages[at] == some_pages
-                    found_pages.append(at[there])
-                    found_ids.append(some_ids[there])
-        return Excluded.of(np.concatenate(found_pages), np.concatenate(found_ids))
+    def of_pages(self, pages: Ints) -> Excluded:
+        """Return what these pages link to, redirects and sections followed; what other pages link to may come too."""
+        if not len(pages):
+            return Excluded(np.zeros(0, np.int64))
+        first, last = int(pages.min()), int(pages.max())
+        bounds = Excluded.keys_of(np.array([first, last + 1]), np.zeros(2, np.int64))
+        found = [np.zeros(0, np.int64)]
+        for group in self._groups:
+            if first <= group.last and group.first <= last:
+                keys = self._keys(group)
+                start, end = np.searchsorted(keys, bounds)
+                found.append(keys[start:end])
+        # Groups ascend as a rule, and then there is nothing to do for the sort.
+        return Excluded(np.sort(np.concatenate(found), kind="stable"))
 
-    def _group(self, shard: str, group: int) -> tuple[Ints, Ints, Ints, Ints]:
-        key = (shard, group)
-        if key in self._held:
-            self._held.move_to_end(key)
-            return self._held[key]
-        files, inner = filesystem(shard)
+    def _keys(self, group: _Group) -> Ints:
+        """Return the keys of all (page, entity) of a group, ascending."""
+        if group in self._held:
+            self._held.move_to_end(group)
+            return self._held[group]
+        files, inner = filesystem(group.shard)
         with pq.ParquetFile(files.open_input_file(inner)) as file:
-            rows = file.read_row_group(group, columns=["page_id", "title", "links"], use_threads=False).combine_chunks()
-        batch = rows.to_batches()[0]
+            rows = file.read_row_group(group.number, columns=["page_id", "title", "links"], use_threads=False)
+        batch = rows.combine_chunks().to_batches()[0]
         page_ids = batch.column("page_id").to_numpy()
         links: pa.ListArray = batch.column("links")
-        ids = find_ids(self._table, self._index.resolve(links.flatten()))
         owners = page_ids[pc.list_parent_indices(links).to_numpy()]
-        own = find_ids(self._table, self._index.resolve(batch.column("title")))
-        result = (owners[ids >= 0], ids[ids >= 0], page_ids[own >= 0], own[own >= 0])
-        self._held[key] = result
+        items = self._index.look_up(links.flatten())[0]
+        if self._own:
+            owners = np.concatenate([owners, page_ids])
+            items = np.concatenate([items, self._index.look_up(batch.column("title"))[0]])
+        ids = find_ids(self._table, items)
+        keys = np.sort(Excluded.keys_of(owners[ids >= 0], ids[ids >= 0]))
+        self._held[group] = keys
         while len(self._held) > GROUPS_HELD:
             self._held.popitem(last=False)
-        return result
+        return keys
 
 
-def _spans(shard: str) -> list[tuple[str, int, int, int]]:
-    """Return (shard, row group, lowest page id, highest page id) for each row group, from the file's own statistics."""
+def _version(shard: str) -> tuple[str, int | None, int]:
+    files, inner = filesystem(shard)
+    info = files.get_file_info(inner)
+    return shard, info.mtime_ns, info.size
+
+
+@lru_cache(maxsize=4096)
+def _groups(shard: str, written: int | None, size: int) -> tuple[_Group, ...]:
+    """Return the row groups of a shard, their page ids from the file's own statistics, or read where it has none.
+
+    Every shard of sentences asks for those of all shards of titles, so they are kept; `written` and `size` tell a file
+    from one that stood in its place before.
+    """
     files, inner = filesystem(shard)
     found = []
     with pq.ParquetFile(files.open_input_file(inner)) as file:
@@ -81,5 +109,10 @@ def _spans(shard: str) -> list[tuple[str, int, int, int]]:
             group = file.metadata.row_group(number)
             columns = (group.column(place) for place in range(group.num_columns))
             statistics = next(column for column in columns if column.path_in_schema == "page_id").statistics
-            found.append((shard, number, int(statistics.min), int(statistics.max)))
-    return found
+            if statistics is not None and statistics.has_min_max:
+                first, last = int(statistics.min), int(statistics.max)
+            else:
+                bounds = pc.min_max(file.read_row_group(number, columns=["page_id"], use_threads=False)["page_id"])
+                first, last = bounds["min"].as_py(), bounds["max"].as_py()
+            found.append(_Group(shard, number, first, last))
+    return tuple(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pyarrow import fs
 
 from pipelines.dataset.parts import writing
 from pipelines.wikimedia.dumps import filesystem
@@ -30,20 +32,42 @@ def save_tables(directory: str, name: str, arrays: Mapping[str, npt.NDArray[Any]
 
 @lru_cache(maxsize=64)
 def open_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
-    """Open arrays that `save_tables` wrote; all openings in a process share one mapping, and all processes one page
-    cache."""
-    files, inner = filesystem(path)
-    if "://" in path:
-        local = tempfile.mkdtemp(prefix="wikianchor-")
-        from pyarrow import fs
-
-        fs.copy_files(inner, local, source_filesystem=files)
-        inner = local
-    names = sorted(name for name in os.listdir(inner) if name.endswith(".npy"))
-    return {name[:-4]: np.load(f"{inner}/{name}", mmap_mode="r", allow_pickle=False) for name in names}
+    """Open arrays that `save_tables` wrote; all openings in a process share one mapping, and all processes of a machine
+    one page cache."""
+    directory = _local_copy(path) if "://" in path else filesystem(path)[1]
+    names = sorted(name for name in os.listdir(directory) if name.endswith(".npy"))
+    # A plain array on the mapping: slices of np.memmap cost several times as much.
+    return {
+        name[: -len(".npy")]: np.asarray(np.load(f"{directory}/{name}", mmap_mode="r", allow_pickle=False))
+        for name in names
+    }
 
 
-def find(ascending: npt.NDArray[Any], values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _local_copy(path: str) -> str:
+    """Fetch a directory from remote storage, once for all processes of a machine, and return where it is."""
+    local = f"{tempfile.gettempdir()}/wikianchor-{path.rpartition('/')[2]}"
+    if not os.path.isdir(local):
+        files, inner = filesystem(path)
+        partial = tempfile.mkdtemp(prefix="wikianchor-")
+        fs.copy_files(inner, partial, source_filesystem=files)
+        try:
+            os.rename(partial, local)
+        except OSError:
+            # Another process was faster.
+            shutil.rmtree(partial)
+    return local
+
+
+def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the different values, ascending. NumPy 2.3 and later hash them in np.unique, which takes many times as
+    long."""
+    values = np.sort(values)
+    first = np.ones(len(values), np.bool_)
+    first[1:] = values[1:] != values[:-1]
+    return values[first]
+
+
+def find(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Return the place of each value in an ascending array, -1 where it is not there."""
     if not len(ascending):
         return np.full(len(values), -1, np.int64)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.hashing import Hashes, hash_column, hash_strings
+from pipelines.linking.tables import distinct, find
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int8]
@@ -44,7 +45,8 @@ def build_title_index(
     pages = _read_titles(titles, wiki)
     by_title, by_page = _read_sitelinks(sitelinks, wiki)
     # A part of a dump does not hold every page that it links to, but Wikidata links to pages that exist only.
-    elsewhere = np.setdiff1d(by_title[0], pages.keys)
+    elsewhere = distinct(by_title[0])
+    elsewhere = elsewhere[find(np.sort(pages.keys), elsewhere) < 0]
     keys, page_ids, targets, flags, sections = (_lengthened(column, len(elsewhere)) for column in pages)
     keys[len(pages.keys) :] = elsewhere
     titled = _look_up(*by_title, keys)
@@ -166,8 +168,8 @@ def _look_up(keys: npt.NDArray[Any], values: Ints, wanted: npt.NDArray[Any]) -> 
     """Return the value of each wanted key, 0 where there is none."""
     if not len(keys):
         return np.zeros(len(wanted), np.int64)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, values[at], 0)
+    place = find(keys, wanted)
+    return np.where(place >= 0, values[place], 0)
 
 
 def _positions(keys: Hashes, order: Ints, wanted: Hashes) -> Ints:

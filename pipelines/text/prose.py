@@ -3,16 +3,20 @@ were left out."""
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
+from importlib import resources
 from typing import NamedTuple
 
 from pipelines.text.sentences import Splitter
 from pipelines.text.spans import fragment_reason, sentence_spans
 from pipelines.wikimedia.wikitext import Extract
-from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LINE_MARKS, LIST
+from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
+from schemas.sentences import REGIONS
 
 # A gap that opens a line right before a capital was a box or a hatnote; one that closes it was a footnote.
 _EDGE_GAP = re.compile(rf"^{GAP}+(?=[^\W\d_]|[\"'«„“”「『(])|(?<=[.!?。！？।։…])[{GAP} ]+$")
@@ -32,6 +36,9 @@ _HOLES = tuple(
         r"،\s*[،.)]",
     )
 )
+# A list item with fewer words is a name with a full stop behind it.
+_LIST_ITEM_SPACES = 4
+_UNSPACED = frozenset({"bo", "dz", "gan", "hak", "ja", "km", "lo", "lzh", "my", "nan", "shn", "th", "wuu", "yue", "zh"})
 _LOWER_START = re.compile(rf"^{GAP}+[a-zа-яα-ω]")
 
 
@@ -63,32 +70,48 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
     text, links = extract.text, extract.links
     holes = sorted(match.start() for pattern in _HOLES for match in pattern.finditer(text))
     holes.append(len(text))
-    spans = list(zip(links.starts, links.ends, strict=True))
-    count, at, number, lead = len(spans), 0, 0, True
-    for start, end in sentence_spans(text, split(text), spans):
-        line = text[text.rfind("\n", 0, start) + 1]
-        while start < end and (text[start] in LINE_MARKS or text[start].isspace()):
-            start += 1
+    starts, count, at, number = links.starts, len(links.starts), 0, 0
+    for region, start, end in _regions(extract, split, language):
         first = at
-        while at < count and links.starts[at] < end:
+        while at < count and starts[at] < end:
             at += 1
-        if line == HEADING:
-            lead = False
-            dropped["heading"] += at - first
-            continue
-        region = "list" if line == LIST else "lead" if lead else "body"
         sentence, shift = _trim_gaps(text[start:end])
-        if not sentence:
-            dropped["gap"] += at - first
-            continue
         start += shift
-        reason = _reason(sentence, language, line, holes[bisect_left(holes, start)] < end)
-        if reason is not None or (first < at and links.starts[first] < start):
-            dropped[reason or "gap"] += at - first
-            dropped[f"sentence:{reason or 'gap'}"] += 1
+        if region not in REGIONS:
+            reason: str | None = region
+        elif not sentence or (first < at and starts[first] < start):
+            reason = "gap"
         else:
+            reason = _reason(sentence, language, region, holes[bisect_left(holes, start)] < end)
+        if reason is None:
             yield Sentence(number, region, sentence, start, first, at)
-        number += 1
+        else:
+            dropped[reason] += at - first
+            dropped[f"sentence:{reason}"] += region != "heading"
+        number += region != "heading"
+
+
+def _regions(extract: Extract, split: Splitter, language: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each stretch between two sentence boundaries: its region, or why it is no prose, and where it stands."""
+    text, links = extract.text, extract.links
+    spans = list(zip(links.starts, links.ends, strict=True))
+    endings = back_matter(language)
+    main, level_of_end = "lead", 0  # the heading that began the back matter has that level; 0 outside of it
+    for start, end in sentence_spans(text, split(text.replace(GAP, " ")), spans):
+        mark = text[text.rfind("\n", 0, start) + 1]
+        words = start
+        while words < end and (text[words] in LINE_MARKS or text[words].isspace()):
+            words += 1
+        if mark == HEADING:
+            level = words - start
+            if level_of_end == 0 or level <= level_of_end:
+                level_of_end = level if text[words:end].lower() in endings else 0
+            main = "body"
+            yield "heading", words, end
+        elif level_of_end:
+            yield "back_matter", words, end
+        else:
+            yield "preformatted" if mark == PREFORMATTED else "list" if mark == LIST else main, words, end
 
 
 def _trim_gaps(sentence: str) -> tuple[str, int]:
@@ -100,12 +123,28 @@ def _trim_gaps(sentence: str) -> tuple[str, int]:
     return _EDGE_GAP.sub("", sentence), shift
 
 
-def _reason(sentence: str, language: str, line: str, holed: bool) -> str | None:
+def _reason(sentence: str, language: str, region: str, holed: bool) -> str | None:
     if GAP in sentence:
         return "gap" if sentence.strip(GAP + " ") else "fragment:no_letters"
-    if line == "\x04":
-        return "preformatted"
     if holed:
         return "gap"
+    if region == "list" and sentence.count(" ") < _LIST_ITEM_SPACES and not holds_no_spaces(language):
+        return "fragment:short"
+    if "ISBN" in sentence or "ISSN" in sentence:
+        return "fragment:citation"
     fragment = fragment_reason(sentence, language)
     return None if fragment is None else f"fragment:{fragment}"
+
+
+@lru_cache(maxsize=64)
+def back_matter(language: str) -> frozenset[str]:
+    """Return the headings, lower-case, of sections that list works, notes and links (`data/back_matter.json`)."""
+    path = resources.files("pipelines.text") / "data" / "back_matter.json"
+    with path.open(encoding="utf-8") as file:
+        headings: dict[str, list[str]] = json.load(file)
+    return frozenset(name for key in (language, language.split("-")[0]) for name in headings.get(key, ()))
+
+
+def holds_no_spaces(language: str) -> bool:
+    """Return whether words of a language stand without spaces between them."""
+    return language.split("-")[0] in _UNSPACED

@@ -33,6 +33,10 @@ ROW_GROUP = 20_000
 # Titles carry a list of links each: a row group of them is bounded by those as well.
 TITLE_LINKS = 500_000
 HEARTBEAT_SECONDS = 10.0
+# A range with more broken pages than this is broken itself: nobody reads more lines about it.
+PROBLEMS = 100
+# What follows the last page, </mediawiki> and white space, is shorter.
+TAIL = 64
 
 
 class Task(NamedTuple):
@@ -51,6 +55,8 @@ class Reading(NamedTuple):
         counts: how many pages, sentences and links met which fate, as "pages:articles", "links:table".
         problems: what was wrong with the input, one line each.
         first_page, last_page: lowest and highest page id met, 0 for none.
+        path: of the dump.
+        tail: the last bytes that the range owns, for the commit to see whether the file has its end.
     """
 
     order: int
@@ -59,6 +65,8 @@ class Reading(NamedTuple):
     problems: list[str]
     first_page: int
     last_page: int
+    path: str
+    tail: bytes
 
 
 @dataclass(frozen=True)
@@ -69,14 +77,12 @@ class DumpReader:
         site: the wiki.
         output: directory of the dataset.
         splitter: name of the sentence splitter.
-        footer: whether a whole file ends with </mediawiki>.
         allow_truncated: take a cut-off file for what is in it.
     """
 
     site: Site
     output: str
     splitter: str
-    footer: bool
     allow_truncated: bool
 
 
@@ -104,13 +110,13 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
     counts: Counter[str] = Counter()
     problems: list[str] = []
     ids: list[int] = [0, 0]
-    wiki = reader.site.wiki
+    wiki, tail = reader.site.wiki, bytearray()
     rows, names = SentenceColumns(wiki), TitleColumns(wiki)
     with (
         PartWriter(reader.output, "sentences", task.order, sentences.SCHEMA) as sentence_file,
         PartWriter(reader.output, "titles", task.order, titles.SCHEMA) as title_file,
     ):
-        for page in _sound_pages(task.part, reader, pages, counts, problems):
+        for page in _sound_pages(task.part, reader, pages, counts, problems, tail):
             ids[0] = min(ids[0] or page.page_id, page.page_id)
             ids[1] = max(ids[1], page.page_id)
             pages.read(page, rows, names, counts)
@@ -121,18 +127,24 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
         sentence_file.write(rows.take())
         title_file.write(names.take())
     parts = [writer.part for writer in (sentence_file, title_file) if writer.part is not None]
-    return Reading(task.order, parts, dict(counts), problems, ids[0], ids[1])
+    return Reading(task.order, parts, dict(counts), problems, ids[0], ids[1], task.part.path, bytes(tail))
 
 
 def _sound_pages(
-    part: Range, reader: DumpReader, pages: PageReader, counts: Counter[str], problems: list[str]
+    part: Range,
+    reader: DumpReader,
+    pages: PageReader,
+    counts: Counter[str],
+    problems: list[str],
+    tail: bytearray,
 ) -> Iterator[Page]:
     """Yield the articles and redirects of a range; stop at what cannot be read and say so."""
-    tail = [b""]
     heart, read = time.monotonic() + HEARTBEAT_SECONDS, 0
     try:
         for raw, offset in cut_pages(_watched(read_range(part), tail), part.path):
             read += 1
+            if len(problems) >= PROBLEMS:
+                return
             where = f"{part.path} near byte {offset}"
             if (page := pages.parse(raw, where, counts, problems)) is not None:
                 yield page
@@ -142,8 +154,6 @@ def _sound_pages(
                 logging.getLogger("wikianchor").info(
                     "%s bytes %d to %d: %d pages, %.0f %%", part.path, part.start, part.end, read, 100 * share
                 )
-        if part.last and reader.footer and b"</mediawiki>" not in tail[0]:
-            raise Truncated(f"{part.path}: cut off after its last whole page, </mediawiki> is missing: fetch it again")
     except Truncated as error:
         counts["files:truncated"] += 1
         if not reader.allow_truncated:
@@ -152,10 +162,12 @@ def _sound_pages(
         problems.append(str(error))
 
 
-def _watched(chunks: Iterator[Chunk], tail: list[bytes]) -> Iterator[Chunk]:
-    """Keep the last bytes that went by."""
+def _watched(chunks: Iterator[Chunk], tail: bytearray) -> Iterator[Chunk]:
+    """Keep the last owned bytes that went by."""
     for chunk in chunks:
-        tail[0] = (tail[0] + chunk.data[-64:])[-64:]
+        if chunk.owned:
+            tail += chunk.data[-TAIL:]
+            del tail[:-TAIL]
         yield chunk
 
 
@@ -174,11 +186,11 @@ class PageReader:
 
     def parse(self, raw: bytes, where: str, counts: Counter[str], problems: list[str]) -> Page | None:
         """Return an article or redirect of the main namespace, or None, counted, for any other page."""
-        namespace = page_namespace(raw)
-        if namespace:
-            counts["pages:other_namespace"] += 1
-            return None
         try:
+            namespace = page_namespace(raw, where)
+            if namespace:
+                counts["pages:other_namespace"] += 1
+                return None
             page = parse_page(raw, where)
         except InputError as error:
             problems.append(str(error))

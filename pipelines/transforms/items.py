@@ -4,7 +4,7 @@ the way."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ from pipelines.wikimedia.wikidata import BadLine, Item, Skip, iter_lines, parse_
 from schemas import entities
 
 ROW_GROUP = 20_000
+# White space, and the mark that some editors put at the start of a file.
+BLANK = b" \t\r\n\xef\xbb\xbf"
 # One bad line must not cost a day's run; a file full of them is no dump.
 BAD_LINES, BAD_SHARE = 100, 0.001
 
@@ -109,8 +111,7 @@ def _read_json(source: Source, reader: ItemReader, file: PartWriter, links: _Sit
     wanted = wanted_filter(reader.wikis)
     waiting: list[Item] = []
     try:
-        chunks = (chunk.data for chunk in read_range(Range(source.path, 0, file_size(source.path), True)))
-        for line in iter_lines(chunks, source.path):
+        for line in iter_lines(_whole_json(_chunks(source.path), source.path), source.path):
             counts["lines"] += 1
             if not wanted(line):
                 counts["no wanted sitelink"] += 1
@@ -134,9 +135,32 @@ def _read_json(source: Source, reader: ItemReader, file: PartWriter, links: _Sit
         file.write(_entity_batch(waiting))
 
 
+def _chunks(path: str) -> Iterator[bytes]:
+    return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), True)))
+
+
+def _whole_json(chunks: Iterable[bytes], path: str) -> Iterator[bytes]:
+    """Pass chunks on, and look whether they end as they should, which plain files have no other means to tell.
+
+    Raises:
+        Truncated: an array without its ], or a last line that is cut off. What came before has been passed on.
+    """
+    first = last = b""
+    size = 0
+    for chunk in chunks:
+        yield chunk
+        first = first or chunk.lstrip(BLANK)[:1]
+        last = chunk.rstrip(BLANK)[-1:] or last
+        size += len(chunk)
+    # Lines that were taken out of an array keep its commas, and perhaps one of its brackets.
+    if (first == b"[" and last != b"]") or (first == b"{" and last not in b"},]"):
+        # What is left of the last line must come out before the error: it may be whole.
+        yield b"\n"
+        raise Truncated(f"{path}: cut off at byte {size} of the JSON: fetch it again")
+
+
 def _read_page_props(source: Source, links: _Sitelinks, counts: Counter[str]) -> None:
-    chunks = (chunk.data for chunk in read_range(Range(source.path, 0, file_size(source.path), True)))
-    for page_id, qid in page_props_items(chunks, source.path):
+    for page_id, qid in page_props_items(_chunks(source.path), source.path):
         counts["page_props"] += 1
         links.add(source.wiki, qid, None, page_id, "page_props")
 

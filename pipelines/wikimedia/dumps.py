@@ -17,6 +17,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
 
 from pyarrow import fs
@@ -41,12 +42,13 @@ class Range(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Decompressed bytes, the compressed offset where they come from, and whether the range owns what begins in
-    them."""
+    """Decompressed bytes, the compressed offset where they come from, and whether the range owns what begins in them;
+    `exact` where they stand in the file as they are, so that every byte of them has an offset of its own."""
 
     data: bytes
     offset: int
     owned: bool
+    exact: bool = False
 
 
 class Truncated(InputError):
@@ -54,10 +56,35 @@ class Truncated(InputError):
 
 
 def filesystem(path: str) -> tuple[fs.FileSystem, str]:
-    """Return the pyarrow filesystem of a local path or a gs://, s3:// or hdfs:// URI, and the path on it."""
-    if "://" in path:
+    """Return the pyarrow filesystem of a local path or a gs://, s3:// or hdfs:// URI, and the path on it.
+
+    Raises:
+        InputError: a URI of something else, or a store that does not answer.
+    """
+    if "://" not in path:
+        return fs.LocalFileSystem(), os.path.abspath(path)
+    try:
         return fs.FileSystem.from_uri(path)
-    return fs.LocalFileSystem(), os.path.abspath(path)
+    except (ValueError, OSError) as error:
+        raise InputError(
+            f"{path}: cannot be opened ({_first_line(error)}): give a path, or a gs:// or s3:// URI"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Turn an error of the file system into one line that names the file and the mend."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror or _first_line(error)}): check the path and the disk"
+        ) from error
 
 
 def open_file(path: str) -> BinaryIO:
@@ -66,13 +93,11 @@ def open_file(path: str) -> BinaryIO:
     Raises:
         InputError: it is missing or cannot be read.
     """
-    try:
+    with reading(path):
         if "://" not in path:
             return open(path, "rb")
         files, inner = filesystem(path)
         return files.open_input_file(inner)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error}): check the path") from error
 
 
 def expand(patterns: str, flag: str) -> list[str]:
@@ -83,7 +108,9 @@ def expand(patterns: str, flag: str) -> list[str]:
     """
     found: dict[str, None] = {}
     for pattern in filter(None, (part.strip() for part in patterns.split(","))):
-        matches = [pattern] if "://" in pattern else [path for path in glob.glob(pattern) if os.path.isfile(path)]
+        # A file's own name may hold the characters of a glob.
+        literal = "://" in pattern or os.path.isfile(pattern)
+        matches = [pattern] if literal else [path for path in glob.glob(pattern) if os.path.isfile(path)]
         if not matches:
             raise InputError(f"--{flag}={pattern}: no such file")
         found.update(dict.fromkeys(matches))
@@ -91,9 +118,14 @@ def expand(patterns: str, flag: str) -> list[str]:
 
 
 def file_size(path: str) -> int:
-    """Return the size of a file in bytes."""
+    """Return the size of a file in bytes.
+
+    Raises:
+        InputError: it is missing, or no file.
+    """
     files, inner = filesystem(path)
-    info = files.get_file_info(inner)
+    with reading(path):
+        info = files.get_file_info(inner)
     if info.type != fs.FileType.File:
         raise InputError(f"{path}: no such file")
     return int(info.size)
@@ -102,7 +134,7 @@ def file_size(path: str) -> int:
 def sha1(path: str) -> str:
     """Return the sha1 of a file in hex, the checksum that Wikimedia publishes beside its dumps."""
     digest = hashlib.sha1(usedforsecurity=False)
-    with open_file(path) as file:
+    with open_file(path) as file, reading(path):
         while data := file.read(READ_BYTES):
             digest.update(data)
     return digest.hexdigest()
@@ -114,7 +146,7 @@ def compression(path: str) -> str:
     Raises:
         InputError: the file is empty, or an archive that is not read here.
     """
-    with open_file(path) as file:
+    with open_file(path) as file, reading(path):
         head = file.read(STREAM_START_BYTES)
     if not head:
         raise InputError(f"{path}: the file is empty: fetch it again")
@@ -145,7 +177,7 @@ def read_range(part: Range) -> Iterator[Chunk]:
         InputError: the compressed data are damaged.
     """
     kind = compression(part.path)
-    with open_file(part.path) as file:
+    with open_file(part.path) as file, reading(part.path):
         if kind == "plain":
             yield from _read_plain(file, part)
         elif kind == "bz2":
@@ -161,10 +193,10 @@ def _read_plain(file: BinaryIO, part: Range) -> Iterator[Chunk]:
         data = file.read(min(CHUNK_BYTES, part.end - position))
         if not data:
             return
-        yield Chunk(data, position, True)
+        yield Chunk(data, position, True, True)
         position += len(data)
     while data := file.read(READ_BYTES):
-        yield Chunk(data, position, False)
+        yield Chunk(data, position, False, True)
         position += len(data)
 
 
@@ -172,7 +204,8 @@ def find_stream(file: BinaryIO, start: int, end: int) -> int | None:
     """Return the offset of the first bz2 stream that begins in [start, end), or None."""
     file.seek(start)
     position, data = start, b""
-    while position < end:
+    # The start of a stream may itself be cut by the end of the range, or by that of a read.
+    while position < end + STREAM_START_BYTES - 1:
         new = file.read(READ_BYTES)
         data = data[-(STREAM_START_BYTES - 1) :] + new if data else new
         hits = [hit for magic in STREAM_STARTS if (hit := data.find(magic)) >= 0]
@@ -215,9 +248,14 @@ def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
             data = decompressor.unused_data or file.read(READ_BYTES)
             position += 0 if decompressor.unused_data else len(data)
             stream = position - len(data)
-            if not data or not data.strip(b"\x00"):
+            # Zeros may pad the end of a file, as on a tape; zeros before more data are a hole in it.
+            zeros = False
+            while data and not data.strip(b"\x00"):
+                zeros, data = True, file.read(READ_BYTES)
+                position += len(data)
+            if not data:
                 return
-            if not data.startswith(b"BZh"[: len(data)]):
+            if zeros or not data.startswith(b"BZh"[: len(data)]):
                 raise InputError(f"{part.path}: byte {stream} is not bz2 data: fetch it again")
             decompressor = bz2.BZ2Decompressor()
 
@@ -226,17 +264,25 @@ def _read_whole(file: BinaryIO, part: Range, kind: str) -> Iterator[Chunk]:
     unpacked = gzip.GzipFile(fileobj=file) if kind == "gz" else lzma.LZMAFile(file)  # noqa: SIM115 closed with `file`
     offset = 0
     try:
-        while data := unpacked.read1(CHUNK_BYTES) if kind == "gz" else unpacked.read(CHUNK_BYTES):
+        # read1, not read: what is whole must come out before the end of a cut-off file is met.
+        while data := unpacked.read1(CHUNK_BYTES):
             yield Chunk(data, offset, True)
             offset = file.tell()
     except EOFError as error:
         raise Truncated(f"{part.path}: the {kind} data are cut off at byte {file.tell()}: fetch it again") from error
     except (OSError, lzma.LZMAError, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's fault, not the data's
         raise InputError(f"{part.path}: damaged {kind} data near byte {offset} ({error}): fetch it again") from error
 
 
 def read_head(path: str, limit: int = 1 << 20) -> bytes:
-    """Return the first decompressed bytes of a file, at most `limit`; less where the file is short or cut off."""
+    """Return the first decompressed bytes of a file, at most `limit`; less where the file is short or cut off.
+
+    Raises:
+        Truncated: it is cut off so early that there are none.
+        InputError: it cannot be read.
+    """
     head = b""
     try:
         for chunk in read_range(Range(path, 0, file_size(path), True)):
@@ -244,5 +290,6 @@ def read_head(path: str, limit: int = 1 << 20) -> bytes:
             if len(head) >= limit or b"</siteinfo>" in head:
                 break
     except Truncated:
-        pass
+        if not head:
+            raise
     return head[:limit]

@@ -35,13 +35,16 @@ class Page(NamedTuple):
 
 
 def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int]]:
-    """Yield (bytes from <page> to </page>, compressed offset nearby) for each page that begins in owned bytes.
+    """Yield (bytes from <page> to </page>, offset) for each page that begins in owned bytes; the offset is that of the
+    page, or in compressed files that of the data around it.
 
     Raises:
         Truncated: the data end inside a page.
-        InputError: a page is longer than any page can be.
+        InputError: a page lacks its <page> or its </page>, or is longer than any page can be.
     """
     buffer, owned_to, searched, offset = b"", 0, 0, 0
+    # A range within a file may begin inside a page, whose end is then the first thing to be met.
+    ends_allowed: int | None = None
     for chunk in chunks:
         if not chunk.owned and not _may_open(buffer, owned_to):
             return
@@ -49,22 +52,41 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
             owned_to = len(buffer) + len(chunk.data)
         buffer += chunk.data
         offset, position = chunk.offset, 0
-        while (start := buffer.find(OPEN, position, owned_to + len(OPEN) - 1)) >= 0:
+        before = len(buffer) - len(chunk.data)
+        if ends_allowed is None:
+            ends_allowed = 1 if offset else 0
+        while True:
+            start = buffer.find(OPEN, position, owned_to + len(OPEN) - 1)
+            gap_end = start if start >= 0 else min(len(buffer), owned_to)
+            ends = buffer.count(CLOSE, position, gap_end)
+            if ends > ends_allowed:
+                raise InputError(f"{source}: a </page> near byte {offset} has no <page>: the XML is malformed")
+            ends_allowed -= ends
+            if start < 0:
+                break
+            ends_allowed = 0
+            if chunk.exact:
+                offset = chunk.offset + start - before
             end = buffer.find(CLOSE, max(start, searched))
+            inner = buffer.find(OPEN, max(start + len(OPEN), searched), end if end >= 0 else len(buffer))
+            if inner >= 0:
+                raise InputError(f"{source}: a <page> near byte {offset} has no </page>: the XML is malformed")
             if end < 0:
                 break
             yield buffer[start : end + len(CLOSE)], offset
             position = end + len(CLOSE)
         if start < 0:
-            # The tail may hold the first bytes of "<page>".
-            start = max(position, min(len(buffer), owned_to) - len(OPEN) + 1)
+            # The tail may hold the first bytes of a tag.
+            start = max(position, min(len(buffer), owned_to) - len(CLOSE) + 1)
         buffer = buffer[start:]
         owned_to = max(0, owned_to - start)
         searched = max(0, len(buffer) - len(CLOSE) + 1)
         if len(buffer) > PAGE_LIMIT:
             raise InputError(f"{source}: a page near byte {offset} has no </page> within 1 GB: the XML is malformed")
     if buffer.find(OPEN, 0, owned_to + len(OPEN) - 1) >= 0:
-        raise Truncated(f"{source}: cut off inside a page near byte {offset}: fetch it again")
+        title = _between(buffer, b"<title>", b"</title>", 0, len(buffer))
+        named = f" {unescape(title.decode('utf-8', 'replace'))!r}" if title else ""
+        raise Truncated(f"{source}: cut off inside the page{named} near byte {offset}: fetch it again")
 
 
 def _may_open(buffer: bytes, owned_to: int) -> bool:
@@ -75,6 +97,8 @@ def _may_open(buffer: bytes, owned_to: int) -> bool:
     return any(OPEN.startswith(tail[-size:]) for size in range(1, len(tail) + 1))
 
 
+# The database keeps ids in 32 bits; what does not fit 63 is damage.
+_NUMBER = re.compile(rb"-?[0-9]{1,18}")
 _NUMERIC = re.compile("&#(?:x([0-9A-Fa-f]{1,6})|([0-9]{1,7}));")
 
 
@@ -102,14 +126,23 @@ def _between(raw: bytes, opening: bytes, closing: bytes, start: int, end: int) -
     begin = raw.find(opening, start, end)
     if begin < 0:
         return None
+    begin += len(opening)
     stop = raw.find(closing, begin, end)
-    return raw[begin + len(opening) : stop] if stop >= 0 else None
+    return raw[begin:stop] if stop >= 0 else None
 
 
-def page_namespace(raw: bytes) -> int | None:
-    """Return the number in <ns>, or None in exports before 0.5, without decoding the page."""
+def page_namespace(raw: bytes, where: str) -> int | None:
+    """Return the number in <ns>, or None in exports before 0.5, without decoding the page.
+
+    Raises:
+        InputError: it is no number.
+    """
     value = _between(raw, b"<ns>", b"</ns>", 0, 2000)
-    return int(value) if value is not None else None
+    if value is None:
+        return None
+    if not _NUMBER.fullmatch(value):
+        raise InputError(f"{where}: a page whose <ns> is no number: the XML is malformed")
+    return int(value)
 
 
 def parse_page(raw: bytes, where: str) -> Page:
@@ -120,27 +153,28 @@ def parse_page(raw: bytes, where: str) -> Page:
         where: the file and place, for the error.
 
     Raises:
-        InputError: the page has no title or id, or is not UTF-8.
+        InputError: the page has no title or id, its text has no end, or it is not UTF-8.
     """
     revision = raw.find(b"<revision>")
     head_end = revision if revision >= 0 else len(raw)
     title = _between(raw, b"<title>", b"</title>", 0, head_end)
     page_id = _between(raw, b"<id>", b"</id>", 0, head_end)
-    if not title or page_id is None or not page_id.isdigit():
+    if not title or page_id is None or not _NUMBER.fullmatch(page_id):
         raise InputError(f"{where}: a page without a title or a numeric id: the XML is malformed")
     redirect = _redirect(raw, head_end)
     start, end = _newest_revision(raw, revision)
     name = _decode(title, where)
+    place = f"{where}: page {name!r}"
     rev_id = _between(raw, b"<id>", b"</id>", start, end) or b"0"
     return Page(
         title=unescape(name),
-        namespace=page_namespace(raw),
+        namespace=page_namespace(raw, where),
         page_id=int(page_id),
-        rev_id=int(rev_id) if rev_id.isdigit() else 0,
+        rev_id=int(rev_id) if _NUMBER.fullmatch(rev_id) else 0,
         timestamp=(_between(raw, b"<timestamp>", b"</timestamp>", start, end) or b"").decode("ascii", "replace"),
         redirect=None if redirect is None else unescape(_decode(redirect, where)),
         model=(_between(raw, b"<model>", b"</model>", start, end) or b"wikitext").decode("ascii", "replace"),
-        text=unescape(_decode(_text(raw, start, end), f"{where}: page {name!r}")),
+        text=unescape(_decode(_text(raw, start, end, place), place)),
     )
 
 
@@ -156,7 +190,7 @@ def _redirect(raw: bytes, head_end: int) -> bytes | None:
     if begin < 0:
         return None
     tag = raw[begin : raw.find(b">", begin)]
-    return _between(tag + b'"', b'title="', b'"', 0, len(tag)) or b""
+    return _between(tag, b'title="', b'"', 0, len(tag)) or b""
 
 
 def _newest_revision(raw: bytes, first: int) -> tuple[int, int]:
@@ -172,7 +206,7 @@ def _newest_revision(raw: bytes, first: int) -> tuple[int, int]:
         rev_id = _between(raw, b"<id>", b"</id>", start, end) or b""
         rank = (
             _between(raw, b"<timestamp>", b"</timestamp>", start, end) or b"",
-            int(rev_id) if rev_id.isdigit() else 0,
+            int(rev_id) if _NUMBER.fullmatch(rev_id) else 0,
         )
         if rank >= best:
             best, chosen = rank, (start, end)
@@ -180,12 +214,14 @@ def _newest_revision(raw: bytes, first: int) -> tuple[int, int]:
     return chosen
 
 
-def _text(raw: bytes, start: int, end: int) -> bytes:
+def _text(raw: bytes, start: int, end: int, where: str) -> bytes:
     begin = raw.find(b"<text", start, end)
     if begin < 0:
         return b""
     content = raw.find(b">", begin, end) + 1
-    if content == 0 or raw[content - 2 : content] == b"/>":
+    if content and raw[content - 2 : content] == b"/>":
         return b""
     stop = raw.find(b"</text>", content, end)
-    return raw[content : stop if stop >= 0 else end]
+    if not content or stop < 0:
+        raise InputError(f"{where} has a <text> without an end: the XML is malformed")
+    return raw[content:stop]

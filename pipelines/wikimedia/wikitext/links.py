@@ -12,17 +12,22 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from pipelines.wikimedia.site import Site
-from pipelines.wikimedia.titles import Target, parse_target
+from pipelines.wikimedia.titles import parse_target
 from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS, SEAM
 
 _RAW_TARGET = re.compile(r"\[\[([^\[\]{}|<>\n]+)")
 _LABEL_BREAKS = str.maketrans(dict.fromkeys("\n" + LINE_MARKS, " ") | {ord(SEAM): None})
 MEDIA, MAIN, FILE, CATEGORY = -2, 0, 6, 14
+# Kinds of links that are not shown as links, and those that lead to a page of this wiki.
+_UNSEEN = frozenset(("not_a_link", "category", "file", "language"))
+_LINKED = frozenset(("link", "namespace"))
+# Longer targets are read each time: remembering hostile ones would fill the memory.
+_REMEMBERED_LENGTH = 300
 
 
 @dataclass
 class Links:
-    """The links to articles in a text, as columns: offsets in code points, end exclusive, ascending."""
+    """The links in a text, as columns: offsets in code points, end exclusive, ascending."""
 
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
@@ -36,16 +41,20 @@ class LinkReader:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._trail = site.link_trail.match
-        self._prefix = re.compile(f"[{site.link_prefix}]+$").search if site.link_prefix else None
-        self._target: Callable[[str], Target | None] = lru_cache(maxsize=1 << 17)(lambda raw: parse_target(raw, site))
+        # Most links have no trail: one look at the next character tells. A prefix is looked for backwards.
+        letters = [chr(code) for code in range(0xD800)]
+        self._trail_letters = frozenset(filter(self._trail, letters))
+        in_prefix = re.compile(f"[{site.link_prefix}]").match if site.link_prefix else None
+        self._prefix_letters = "".join(filter(in_prefix, letters)) if in_prefix else ""
+        self._remembered: Callable[[str], tuple[str, str, str]] = lru_cache(maxsize=1 << 17)(self._read)
 
     def linked_titles(self, text: str, own_title: str) -> list[str]:
         """Return the articles that raw wikitext names as link targets anywhere, sorted; the page itself left out."""
         found = set()
         for raw in set(_RAW_TARGET.findall(text)):
-            target = self._target(raw)
-            if target is not None and target.namespace == MAIN and not target.interwiki and target.title:
-                found.add(target.title)
+            kind, title, _ = self._remembered(raw) if len(raw) < _REMEMBERED_LENGTH else self._read(raw)
+            if kind == "link":
+                found.add(title)
         found.discard(own_title)
         return sorted(found)
 
@@ -60,64 +69,83 @@ class LinkReader:
         Returns:
             The text without link markup, the links to articles in it, and those to other namespaces.
         """
+        links, other_links = Links(), Links()
+        read, trail, trail_letters, prefix_letters = (
+            self._remembered,
+            self._trail,
+            self._trail_letters,
+            self._prefix_letters,
+        )
         parts = text.split("[[")
-        trail, prefix, links, other_links = self._trail, self._prefix, Links(), Links()
-        pieces = [parts[0].replace(SEAM, "")]
-        position = len(pieces[0])
+        # What stands before the next link is held back, because a prefix may have to be taken from its end.
+        before = parts[0]
+        pieces: list[str] = []
+        position = 0
         for part in parts[1:]:
             inner, closed, rest = part.partition("]]")
             raw, bar, label = inner.partition("|")
-            target = self._target(raw) if closed else None
-            if target is None:
-                counts["not_a_link"] += 1
-                piece = ("[[" + part).replace(SEAM, "")
-                pieces.append(piece)
-                position += len(piece)
+            kind, title, fragment = read(raw) if len(raw) < _REMEMBERED_LENGTH else self._read(raw)
+            if not closed or (bar and not label):
+                kind = "not_a_link"
+            elif title == own_title and kind == "link":
+                kind = "self"
+            if kind in _UNSEEN:
+                counts[kind] += 1
+                position += _put(before, pieces)
+                before = "[[" + part if kind == "not_a_link" else rest
                 continue
             if "[" in label and rest[:1] == "]":
                 label, rest = label + "]", rest[1:]
-            kind = self._kind(target, own_title)
-            if kind in ("category", "file", "language"):
-                counts[kind] += 1
-                rest = rest.replace(SEAM, "")
-                pieces.append(rest)
-                position += len(rest)
-                continue
-            shown = label if bar else raw.strip().removeprefix(":").strip()
-            if rest[:1] not in ("", " ", "\n", SEAM) and (ending := trail(rest)):
+            shown = label if bar else raw.lstrip(" ").removeprefix(":")
+            if rest[:1] in trail_letters and (ending := trail(rest)):
                 shown, rest = shown + ending[0], rest[ending.end() :]
-            if prefix is not None and (beginning := prefix(pieces[-1])) and pieces[-1]:
-                shown = beginning[0] + shown
-                pieces[-1] = pieces[-1][: beginning.start()]
-                position -= len(beginning[0])
-            rest = rest.replace(SEAM, "")
+            if before and before[-1] in prefix_letters:
+                kept = before.rstrip(prefix_letters)
+                before, shown = kept, before[len(kept) :] + shown
             if "\n" in shown or SEAM in shown:
                 shown = shown.translate(_LABEL_BREAKS)
+            position += _put(before, pieces)
             anchor = shown.strip()
-            if not anchor.strip(GAP):
+            if not anchor or (anchor[0] == GAP and not anchor.strip(GAP)):
                 # The label was a template that is not known here: words are missing.
                 counts["empty_label"] += 1
-                shown = GAP
+                shown = GAP if anchor else shown[:1]
+            elif kind in _LINKED:
+                found = links if kind == "link" else other_links
+                start = position if anchor == shown else position + len(shown) - len(shown.lstrip())
+                found.starts.append(start)
+                found.ends.append(start + len(anchor))
+                found.targets.append(title)
+                found.fragments.append(fragment)
             else:
                 counts[kind] += 1
-                if kind in ("link", "namespace"):
-                    found = links if kind == "link" else other_links
-                    start = position + len(shown) - len(shown.lstrip())
-                    found.starts.append(start)
-                    found.ends.append(start + len(anchor))
-                    found.targets.append(target.title)
-                    found.fragments.append(target.fragment)
             pieces.append(shown)
-            pieces.append(rest)
-            position += len(shown) + len(rest)
+            position += len(shown)
+            before = rest
+        _put(before, pieces)
+        counts["link"] = len(links.starts)
+        counts["namespace"] = len(other_links.starts)
         return "".join(pieces), links, other_links
 
-    def _kind(self, target: Target, own_title: str) -> str:
-        """Return "link" for a link to another article, else the reason why it is none."""
-        if target.interwiki:
-            return "language" if target.interwiki in self._site.interlanguage and not target.colon else "interwiki"
-        if target.namespace == MAIN:
-            return "link" if target.title and target.title != own_title else "self"
-        if target.namespace in (CATEGORY, FILE) and not target.colon:
-            return "category" if target.namespace == CATEGORY else "file"
-        return "namespace"
+    def _read(self, raw: str) -> tuple[str, str, str]:
+        """Return what a link with this target is, "link" for one to an article; its title and fragment."""
+        target = parse_target(raw, self._site)
+        if target is None:
+            kind = "not_a_link"
+        elif target.interwiki:
+            kind = "language" if target.interwiki in self._site.interlanguage and not target.colon else "interwiki"
+        elif target.namespace == MAIN:
+            kind = "link" if target.title else "self"
+        elif target.namespace in (CATEGORY, FILE) and not target.colon:
+            kind = "category" if target.namespace == CATEGORY else "file"
+        else:
+            kind = "media" if target.namespace == MEDIA else "namespace"
+        return (kind, "", "") if target is None else (kind, target.title, target.fragment)
+
+
+def _put(text: str, pieces: list[str]) -> int:
+    """Add a piece of the text, without seams, and return its length."""
+    if SEAM in text:
+        text = text.replace(SEAM, "")
+    pieces.append(text)
+    return len(text)

@@ -13,21 +13,19 @@ PREFORMATTED = "\x04"
 """First character of a line shown as it stands (leading space, <pre>)."""
 
 SEAM = "\x05"
-"""Nothing to see, but a link ends or begins here and takes no letters from beyond."""
+"""Nothing to see, but what vanished here keeps what stands around it apart: a link takes no letters from beyond it, a
+blank after it does not begin the line."""
 
 PIPE = "\x06"
-"""A "|" that belongs to a link inside a template argument."""
+"""A "|" that divides no template arguments; gone when templates are done."""
 
 LINE_MARKS = HEADING + LIST + PREFORMATTED
 
 # Markup characters that nowiki or an entity made harmless, one code each, so that offsets hold when they are put back.
-# The codes
-# are those that Python does not take for white space.
+# The codes are those that Python does not take for white space.
 _HARMLESS = "[]{}|'=*#:;<>&_-"
 _CODES = "\x07\x08\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b"
-PROTECTED = f"[{_CODES}]"
 _PROTECT = str.maketrans(_HARMLESS, _CODES)
-_RESTORE = str.maketrans(_CODES, _HARMLESS)
 
 
 def protect(text: str) -> str:
@@ -37,4 +35,8 @@ def protect(text: str) -> str:
 
 def restore(text: str) -> str:
     """Put the harmless characters back, one for one."""
-    return text.translate(_RESTORE)
+    # Few texts hold any, and looking for one character is quick.
+    for code, char in zip(_CODES, _HARMLESS, strict=True):
+        if code in text:
+            text = text.replace(code, char)
+    return text

@@ -1,8 +1,7 @@
 """Comments, extension tags and HTML tags.
 
 Extension tags (https://www.mediawiki.org/wiki/Parser_extension_tags) are cut out before anything else is read, as
-MediaWiki's
-preprocessor does: what stands in them is no wikitext of the page.
+MediaWiki's preprocessor does: what stands in them is no wikitext of the page.
 """
 
 from __future__ import annotations
@@ -11,43 +10,48 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from pipelines.wikimedia.wikitext.marks import GAP, PREFORMATTED, SEAM, protect
+from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
 
 # Tag -> what stands in its place. A formula in a sentence is a hole; a footnote or a picture is not.
-_DROPPED = {
-    **dict.fromkeys(("math", "chem", "ce", "hiero", "syntaxhighlight", "source", "phonos", "chart"), GAP),
-    **dict.fromkeys(
-        (
-            "references",
-            "gallery",
-            "score",
-            "timeline",
-            "graph",
-            "mapframe",
-            "maplink",
-            "imagemap",
-            "inputbox",
-            "categorytree",
-        ),
-        "\n",
-    ),
-    **dict.fromkeys(("ref", "templatestyles", "templatedata", "indicator", "includeonly", "section", "ext"), ""),
-}
+_HOLES = ("math", "chem", "ce", "hiero", "syntaxhighlight", "source", "phonos", "chart")
+_FIGURES = ("references", "gallery", "score", "timeline", "graph", "mapframe", "maplink", "imagemap", "categorytree")
+_MACHINERY = (
+    "ref",
+    "templatestyles",
+    "templatedata",
+    "indicator",
+    "section",
+    "inputbox",
+    "categorytree",
+    "includeonly",
+)
+_DROPPED = {**dict.fromkeys(_HOLES, GAP), **dict.fromkeys(_FIGURES, "\n"), **dict.fromkeys(_MACHINERY, "")}
 _KEPT = ("noinclude", "onlyinclude", "poem", "translate", "tvar")
 _VERBATIM = ("nowiki", "pre")
-_NAMES = "|".join((*_DROPPED, *_KEPT, *_VERBATIM))
-_OPENING = re.compile(rf"<(?:!--|(?i:({_NAMES}))(?=[\s/>]))")
+_EXTENSIONS = frozenset((*_DROPPED, *_VERBATIM))
+_OPENING = re.compile(r"<(?:!--|([a-zA-Z]+)(?=[\s/>]))")
 _KEPT_TAGS = re.compile(rf"</?(?i:{'|'.join(_KEPT)})(?=[\s/>])[^<>]*>")
 
-_BLOCK = "br|p|div|li|ul|ol|dl|dd|dt|h[1-6]|blockquote|center|hr|tr|td|th|caption|section|table|tbody|thead|pre"
-_BLOCK_TAGS = re.compile(rf"</?(?i:{_BLOCK})(?=[\s/>])[^<>]*>")
-_INLINE = (
-    "b|i|u|s|em|strong|small|big|span|font|sub|sup|code|tt|var|kbd|samp|cite|q|abbr|del|ins|strike|mark|dfn|bdi|bdo|ruby|rb|rt|rp|rtc"
-    "|wbr|data|time|a|link|meta|img|nowiki|noinclude|onlyinclude|includeonly|ref|references"
+_BLOCK_TAGS = (
+    "br p div ul ol dl li dd dt h1 h2 h3 h4 h5 h6 blockquote center hr tr td th caption section table tbody thead pre"
 )
-_INLINE_TAGS = re.compile(rf"</?(?i:{_INLINE})(?=[\s/>])[^<>]*>")
+_INLINE_TAGS = (
+    "b i u s em strong small big span font sub sup code tt var kbd samp cite q abbr del ins strike mark dfn bdi bdo "
+    "ruby rb rt rp rtc wbr data time a link meta img nowiki noinclude onlyinclude includeonly ref references"
+)
+# HTML tag -> what stands in its place: a block ends the line, an opening item or heading begins one of its kind.
+_HTML = {
+    **dict.fromkeys(_INLINE_TAGS.split(), ""),
+    **dict.fromkeys(_BLOCK_TAGS.split(), "\n"),
+}
+_HTML_OPENING = {
+    **dict.fromkeys(("li", "dd", "dt"), "\n" + LIST),
+    **{f"h{level}": "\n" + HEADING * level for level in range(1, 7)},
+}
+_HTML_TAG = re.compile(r"(/?)([a-zA-Z][a-zA-Z0-9]*)(?=[\s/>])[^<>]*>")
 # 10<sup>6</sup> would read 106.
-_POWER = re.compile(r"(?<=\d)<su[pb](?=[\s>])[^<>]*>(?=[\d−+-])")
+_RAISED = frozenset(("sup", "sub"))
+_RAISED_NUMBER = re.compile(r"[\d−+-]")
 
 
 @lru_cache(maxsize=64)
@@ -65,33 +69,39 @@ def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
     if "<" not in text:
         return text
     pieces, position, unclosed = [], 0, set()
-    while match := _OPENING.search(text, position):
-        start, name = match.start(), match[1]
-        if name is None:
+    match = _OPENING.search(text)
+    while match:
+        start, end, shown = match.start(), match.end(), ""
+        if match[1] is None:
             start, end = _comment(text, start)
-            pieces.append(text[position:start])
-            position = end
-            continue
-        name = name.lower()
-        tag_end = text.find(">", match.end()) + 1
-        if name in _KEPT or name in unclosed or tag_end == 0:
-            pieces.append(text[position : match.end()])
-            position = match.end()
-            continue
+        else:
+            name = match[1].lower()
+            if name not in _EXTENSIONS or name in unclosed:
+                match = _OPENING.search(text, end)
+                continue
+            tag_end = text.find(">", end) + 1
+            if tag_end == 0:
+                # No tag ends from here on; a comment that begins reaches to the end.
+                comment = text.find("<!--", end)
+                pieces.append(text[position:] if comment < 0 else text[position:comment])
+                position = len(text)
+                break
+            if text[tag_end - 2] == "/":
+                content, end = "", tag_end
+            elif close := _closing(name).search(text, tag_end):
+                content, end = text[tag_end : close.start()], close.end()
+            else:
+                # MediaWiki shows an unclosed extension tag as it stands; looking for its end once is enough.
+                unclosed.add(name)
+                match = _OPENING.search(text, end)
+                continue
+            shown = _replacement(name, content, dropped)
+            if not shown and text[start - 1 : start] in "]'\n" and name != "includeonly":
+                shown = SEAM
         pieces.append(text[position:start])
-        if text[tag_end - 2] == "/":
-            pieces.append(_replacement(name, "", dropped))
-            position = tag_end
-            continue
-        close = _closing(name).search(text, tag_end)
-        if close is None:
-            # MediaWiki shows an unclosed extension tag as it stands; looking for its end once is enough.
-            unclosed.add(name)
-            pieces.append(text[start : match.end()])
-            position = match.end()
-            continue
-        pieces.append(_replacement(name, text[tag_end : close.start()], dropped))
-        position = close.end()
+        pieces.append(shown)
+        position = end
+        match = _OPENING.search(text, end)
     pieces.append(text[position:])
     text = "".join(pieces)
     return _KEPT_TAGS.sub("", text) if "<" in text else text
@@ -123,9 +133,26 @@ def _replacement(name: str, content: str, dropped: Counter[str]) -> str:
 
 def strip_html_tags(text: str) -> str:
     """End the line at block tags, remove inline ones; what is no HTML tag stays, as MediaWiki shows it."""
-    if "<" not in text:
+    before, *parts = text.split("<")
+    if not parts:
         return text
-    if "<su" in text:
-        text = _POWER.sub(GAP, text)
-    text = _BLOCK_TAGS.sub("\n", text)
-    return _INLINE_TAGS.sub("", text)
+    pieces = [before]
+    for part in parts:
+        match = _HTML_TAG.match(part)
+        shown = _HTML.get(match[2].lower()) if match else None
+        if match is None or shown is None:
+            pieces += ("<", part)
+            before = part
+            continue
+        rest = part[match.end() :]
+        if not match[1]:
+            name = match[2].lower()
+            shown = _HTML_OPENING.get(name, shown)
+            if name in _RAISED and before[-1:].isdigit() and _RAISED_NUMBER.match(rest):
+                shown = GAP
+        if not shown and (before[-1:].isalpha() or before[-1:] == "]") and (rest[:1].isalpha() or rest[:1] == "["):
+            # No letters join a link through a tag.
+            shown = SEAM
+        pieces += (shown, rest)
+        before = rest
+    return "".join(pieces)

@@ -8,48 +8,29 @@ https://www.mediawiki.org/wiki/Help:Templates
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from importlib import resources
 
-from pipelines.wikimedia.wikitext.marks import GAP, PIPE
+from pipelines.wikimedia.wikitext.marks import GAP, PIPE, SEAM
+from pipelines.wikimedia.wikitext.numbers import number_writer
+from pipelines.wikimedia.wikitext.template_rules import fill, template_rules
 
-_BRACES = re.compile(r"\{\{+|\}\}+")
 _LINK = re.compile(r"\[\[[^\[\]]*\]\]")
-_SLOT = re.compile(r"\{([^{}]*)\}")
 # Deeper nesting than any page has; below it nothing is rendered, so that hostile nesting stays linear.
 MAX_DEPTH = 40
-
-
-@lru_cache(maxsize=512)
-def template_rules(language: str) -> Mapping[str, str]:
-    """Return template name, lower-case -> rule, for a language; the rules for all languages included.
-
-    A rule is "" for a template that shows nothing in the sentence, or a text with slots: {1} is the first argument,
-    {name} a named
-    one, {2|1} the second or else the first; what stands in brackets, [ ({2})], is shown only where its slots are
-    filled. The name
-    "lang-*" covers all that begin so.
-    """
-    path = resources.files("pipelines.wikimedia") / "data" / "templates.json"
-    with path.open(encoding="utf-8") as file:
-        tables: dict[str, dict[str, list[str]]] = json.load(file)
-    merged: dict[str, str] = {}
-    for key in ("*", language.split("-")[0], language):
-        for rule, names in tables.get(key, {}).items():
-            merged.update(dict.fromkeys(names, rule))
-    return merged
+_REMEMBERED_LENGTH = 200
 
 
 class Templates:
     """Renders the templates of one language; with `blank` all of them vanish and leave no gap."""
 
     def __init__(self, language: str, blank: bool) -> None:
-        self._rules = template_rules(language)
-        self._blank = blank
+        self._rules: Mapping[str, str] = {} if blank else template_rules(language)
+        self._gap = "" if blank else GAP
+        self._number = number_writer(language)
+        self._remembered = lru_cache(maxsize=1 << 14)(self._read_name)
 
     def expand(self, text: str, title: str, dropped: Counter[str]) -> str:
         """Replace every template call, innermost first, in one pass over the braces.
@@ -61,81 +42,139 @@ class Templates:
         """
         if "{{" not in text:
             return text
-        # One frame per open run of braces: its width, and the pieces that stand after it.
-        frames: list[tuple[int, list[str]]] = [(0, [])]
-        position = 0
-        for match in _BRACES.finditer(text):
-            frames[-1][1].append(text[position : match.start()])
-            position = match.end()
-            width = match.end() - match.start()
-            if match[0][0] == "{":
-                frames.append((width, []))
-                continue
-            while width >= 2 and len(frames) > 1:
-                opened, pieces = frames.pop()
-                taken = min(opened, width, 3)
-                call = "".join(pieces)
-                if taken == 3:
-                    shown = call.partition("|")[2]
-                elif len(frames) > MAX_DEPTH:
-                    shown = ""
-                else:
-                    shown = self._render(call, title)
-                if "[[" in call:
-                    dropped["template"] += call.count("[[") - shown.count("[[")
-                width -= taken
-                opened -= taken
-                if opened >= 2:
-                    frames.append((opened, [shown]))
-                else:
-                    frames[-1][1].append("{" * opened + shown)
-            if width:
-                frames[-1][1].append("}" * width)
-        frames[-1][1].append(text[position:])
-        while len(frames) > 1:
-            opened, pieces = frames.pop()
+        # One frame per open run of braces: its width, and the pieces that stand before it.
+        frames: list[tuple[int, list[str]]] = []
+        pieces: list[str] = []
+        for number, part in enumerate(text.split("{{")):
+            if number:
+                opened = 2
+                if frames and not pieces:
+                    # The run of braces goes on.
+                    opened, pieces = frames.pop()
+                    opened += 2
+                if part[:1] == "{":
+                    opened, part = opened + 1, part[1:]
+                frames.append((opened, pieces))
+                pieces = []
+            before, *closed = part.split("}}")
+            if before:
+                pieces.append(before)
+            width = 0
+            for place, after in enumerate(closed, 1):
+                width += 2
+                if not after and place < len(closed):
+                    # The run of braces goes on.
+                    continue
+                if after[:1] == "}":
+                    width, after = width + 1, after[1:]
+                pieces = self._close(width, frames, pieces, title, dropped)
+                width = 0
+                if after[:1] == " " and not frames and not pieces[-1]:
+                    # The blank after what vanished must not begin the line.
+                    pieces.append(SEAM)
+                if after:
+                    pieces.append(after)
+        while frames:
             # An unclosed call is shown as it stands.
-            frames[-1][1].append("{" * opened)
-            frames[-1][1].extend(pieces)
-        return "".join(frames[0][1])
+            opened, outer = frames.pop()
+            outer.append("{" * opened)
+            outer.extend(pieces)
+            pieces = outer
+        text = "".join(pieces)
+        return text.replace(PIPE, "|") if PIPE in text else text
+
+    def _close(
+        self, width: int, frames: list[tuple[int, list[str]]], pieces: list[str], title: str, dropped: Counter[str]
+    ) -> list[str]:
+        """Render the calls that a run of closing braces ends, and return the pieces that go on after it."""
+        while width >= 2 and frames:
+            opened, outer = frames.pop()
+            taken = min(opened, width, 3)
+            call = "".join(pieces)
+            if len(frames) >= MAX_DEPTH:
+                shown = ""
+            elif taken == 3:
+                shown = _parameter(call)
+            else:
+                shown = self._render(call, title)
+            if "[[" in call:
+                dropped["template"] += call.count("[[") - shown.count("[[")
+            width -= taken
+            opened -= taken
+            if opened >= 2:
+                frames.append((opened, outer))
+                pieces = [shown]
+            else:
+                if opened:
+                    outer.append("{")
+                outer.append(shown)
+                pieces = outer
+        if width:
+            pieces.append("}" * width)
+        return pieces
 
     def _render(self, call: str, title: str) -> str:
         name, bar, rest = call.partition("|")
+        kind, text = self._remembered(name) if len(name) < _REMEMBERED_LENGTH else self._read_name(name)
+        if kind == _RULE:
+            return fill(text, _arguments(rest) if bar else {}, self._number) if text else ""
+        if kind == _UNKNOWN:
+            # Words are missing where the line goes on around the call; a box stands on lines of its own.
+            return "" if "\n" in call else self._gap
+        if kind == _NUMBER:
+            return text if rest.strip().upper() in ("R", "NOSEP") else self._number(text)
+        if kind == _NO_CALL:
+            return "{{" + call + "}}"
+        return title if kind == _TITLE else text
+
+    def _read_name(self, name: str) -> tuple[int, str]:
+        """Return what kind of call a name makes, and the rule, the text or the number it stands for."""
         name = name.strip().replace("_", " ")
-        if name[:6].lower() in ("subst:", "safesu"):
-            name = name.partition(":")[2].strip()
         key = name.lower()
-        rule = "" if self._blank else self._rules.get(key)
-        if rule is None:
-            rule = next((self._rules[family] for family in _families(key) if family in self._rules), None)
-        if rule is None:
-            return _function(name, call, title)
-        if not rule:
-            return ""
-        return _fill(rule, _arguments(rest) if bar else {})
+        if key in _MAGIC:
+            return _TEXT, _MAGIC[key]
+        if name in _PAGE_NAMES:
+            return _TITLE, ""
+        if ":" in name:
+            head, value = (part.strip() for part in name.split(":", 1))
+            head = head.lower()
+            if head == "formatnum":
+                return _NUMBER, value
+            if head in _FUNCTIONS:
+                return _TEXT, _FUNCTIONS[head](value)
+            if head in _PREFIXES:
+                key = value.lower()
+        for known in (key, *(key.partition(mark)[0] + mark + "*" for mark in "- " if mark in key)):
+            if known in self._rules:
+                return _RULE, self._rules[known]
+        return (_UNKNOWN if name and not _NO_NAME.search(name) else _NO_CALL), ""
 
 
-def _families(key: str) -> list[str]:
-    """Return the rule names that cover a family of templates: "lang-*" for lang-de, "cite *" for cite web."""
-    return [key.partition(mark)[0] + mark + "*" for mark in "- " if mark in key]
+# What a call is: a template with a rule, one without, a text, a number to be written, the title of the page, none.
+_RULE, _UNKNOWN, _TEXT, _NUMBER, _TITLE, _NO_CALL = range(6)
+# No page has such a name: MediaWiki shows the braces.
+_NO_NAME = re.compile(r"[{}\[\]<>]")
+# Magic words and parser functions that stand in articles: https://www.mediawiki.org/wiki/Help:Magic_words
+_MAGIC = {"!": PIPE, "=": "="}
+_PAGE_NAMES = frozenset(("PAGENAME", "FULLPAGENAME", "SUBPAGENAME", "BASEPAGENAME", "ROOTPAGENAME"))
+_FUNCTIONS: dict[str, Callable[[str], str]] = {
+    "lc": str.lower,
+    "uc": str.upper,
+    "lcfirst": lambda text: text[:1].lower() + text[1:],
+    "ucfirst": lambda text: text[:1].upper() + text[1:],
+    **dict.fromkeys(("defaultsort", "displaytitle", "#tag", "#invoke", "#related", "#coordinates"), lambda text: ""),
+}
+_PREFIXES = frozenset(("template", "msg", "subst", "safesubst"))
 
 
-def _function(name: str, call: str, title: str) -> str:
-    """Variables and parser functions that stand in prose; a template without a rule is a gap where a line goes on
-    around it."""
-    if name in ("PAGENAME", "FULLPAGENAME", "SUBPAGENAME", "BASEPAGENAME"):
-        return title
-    head, colon, value = name.partition(":")
-    if colon:
-        head = head.lower()
-        if head in ("formatnum", "lc", "uc", "ucfirst", "lcfirst", "nowrap"):
-            return {"lc": value.lower(), "uc": value.upper()}.get(head, value)
-        if head in ("defaultsort", "displaytitle", "#tag", "#invoke", "anchorencode"):
-            return ""
-    return "" if "\n" in call else GAP
+def _parameter(call: str) -> str:
+    """Return what a parameter, {{{name|default}}}, shows outside of templates."""
+    name, bar, default = call.partition("|")
+    return default if bar else "{{{" + name + "}}}"
 
 
 def _arguments(rest: str) -> dict[str, str]:
+    """Return the arguments of a call by name, the others by number."""
     if "[[" in rest:
         rest = _LINK.sub(lambda link: link[0].replace("|", PIPE), rest)
     found: dict[str, str] = {}
@@ -143,25 +182,8 @@ def _arguments(rest: str) -> dict[str, str]:
     for argument in rest.split("|"):
         name, equals, value = argument.partition("=")
         if equals and "[[" not in name and "<" not in name:
-            found[name.strip().lower()] = value.strip().replace(PIPE, "|")
+            found[name.strip().lower()] = value.strip()
         else:
             number += 1
-            found.setdefault(str(number), argument.strip().replace(PIPE, "|"))
+            found.setdefault(str(number), argument.strip())
     return found
-
-
-_OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
-
-
-def _fill(rule: str, arguments: Mapping[str, str]) -> str:
-    def slot(match: re.Match[str]) -> str:
-        return next((arguments[key] for key in match[1].split("|") if arguments.get(key)), "")
-
-    def optional(match: re.Match[str]) -> str:
-        slots = _SLOT.findall(match[1])
-        filled = all(any(arguments.get(key) for key in keys.split("|")) for keys in slots)
-        return match[1] if filled else ""
-
-    shown = _SLOT.sub(slot, _OPTIONAL.sub(optional, rule))
-    # Nothing to show where words were meant to stand: a hole all the same.
-    return shown if shown.strip() else GAP

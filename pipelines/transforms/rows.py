@@ -1,0 +1,298 @@
+"""The rows of `wikianchor pairs` as Beam sees them: caps and samples, decisions, shuffled shards.
+
+Each step yields small records. Rows go from worker to worker through files, not through Beam's shuffle, which holds
+all it is given in memory on one machine: `decide_shard` writes its rows sorted and cut by output shard, `write_shard`
+reads its slice of each of those files.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import ipc
+
+from pipelines.dataset.parts import UNFINISHED, Part, PartWriter, writing
+from pipelines.dataset.reader import read_batches
+from pipelines.linking.decisions import ALL, BUCKETS, PLACE, ROW_SCHEMA, Decider, DecisionOptions, Limits
+from pipelines.linking.hashing import Hashes
+from pipelines.linking.page_links import PageLinks
+from pipelines.linking.tables import distinct, open_tables, save_tables
+from pipelines.linking.title_index import TitleIndex
+from pipelines.transforms.tables import ROW_GROUP, IndexBuilt, SentenceShard, TableBuilt
+from pipelines.wikimedia.dumps import filesystem
+from schemas import pairs
+
+# Rows held before they are sorted and written out.
+SPILL_ROWS = 100_000
+# A row repeats its sentence, and an Arrow array of strings ends at 2 GB: batches are decided on in portions of this
+# size.
+PORTION_BYTES = 1 << 27
+
+
+@dataclass(frozen=True)
+class DecideTask:
+    """How links become rows.
+
+    Attributes:
+        output: directory of the dataset.
+        options: of the decision.
+        own_page: whether the page's own entity is barred from being a negative.
+        rows_per_shard: rows of an output shard, about.
+        sample: rows to take; 0 for all.
+        cap: rows of one entity at most; 0 for any number.
+        per_wiki: whether sample and cap are counted in each wiki, and not in all together.
+    """
+
+    output: str
+    options: DecisionOptions
+    own_page: bool
+    rows_per_shard: int
+    sample: int
+    cap: int
+    per_wiki: bool
+
+    def scope(self, wiki: str) -> str:
+        """Return what rows of a wiki are sampled and capped together with: the wiki itself, or "" for all."""
+        return wiki if self.per_wiki else ""
+
+
+class Spill(NamedTuple):
+    """A file of rows, one record batch for each output shard; `rows` in each."""
+
+    path: str
+    rows: tuple[int, ...]
+
+
+class Decided(NamedTuple):
+    """What became of the links of a shard: bucket counts, and where the rows are."""
+
+    order: int
+    wiki: str
+    buckets: tuple[int, ...]
+    spills: tuple[Spill, ...]
+
+
+class ShardTask(NamedTuple):
+    """An output shard and the files that hold its rows."""
+
+    number: int
+    spills: tuple[str, ...]
+
+
+class ShardWritten(NamedTuple):
+    """An output shard, with rows kept and duplicates dropped by wiki."""
+
+    parts: tuple[Part, ...]
+    kept: dict[str, int]
+    duplicates: dict[str, int]
+
+
+def cap_lots(
+    shard: SentenceShard, task: DecideTask, indexes: Mapping[str, IndexBuilt], table: TableBuilt
+) -> Iterator[tuple[tuple[str, int], bytes]]:
+    """Yield, for each entity linked to more often than the cap, the lowest lots of its rows in a shard."""
+    decider = _decider(shard, task, indexes, table)
+    often = open_tables(table.path)["counts"] > task.cap
+    found = [decider.lots(batch, Limits.none(), often) for batch in _batches(shard)]
+    entities = np.concatenate([np.zeros(0, np.int64), *(some for some, _ in found)])
+    lots = np.concatenate([np.zeros(0, np.uint64), *(some for _, some in found)])
+    order = np.argsort(entities, kind="stable")
+    unique, first = np.unique(entities[order], return_index=True)
+    for entity, its_lots in zip(unique.tolist(), np.split(lots[order], first[1:]), strict=False):
+        yield (task.scope(shard.wiki), entity), lowest(its_lots, task.cap).tobytes()
+
+
+def save_caps(task: DecideTask, limits: Iterable[tuple[tuple[str, int], int]]) -> str:
+    """Write the highest lot taken of each entity that has as many rows as the cap or more."""
+    by_scope: dict[str, list[tuple[int, int]]] = {}
+    for (scope, entity), limit in limits:
+        if limit < ALL:
+            by_scope.setdefault(scope, []).append((entity, limit))
+    tables = {}
+    for scope, found in by_scope.items():
+        entities, lots = zip(*sorted(found), strict=True)
+        tables[f"capped-{scope}"], tables[f"caps-{scope}"] = np.array(entities, np.int64), np.array(lots, np.uint64)
+    return save_tables(f"{task.output}/{UNFINISHED}", "caps", tables)
+
+
+def sample_lots(
+    shard: SentenceShard, task: DecideTask, indexes: Mapping[str, IndexBuilt], table: TableBuilt, caps: str | None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the lowest lots of the rows in a shard, as many as the sample is to have."""
+    decider = _decider(shard, task, indexes, table)
+    limits = _limits(shard, task, caps, {})
+    found, waiting = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
+    for batch in _batches(shard):
+        waiting.append(decider.lots(batch, limits)[1])
+        if sum(map(len, waiting)) >= task.sample:
+            found, waiting = lowest(np.concatenate([found, *waiting]), task.sample), []
+            # What is higher than the last of enough is in no sample.
+            limits = replace(limits, sample=limit_of(found, task.sample))
+    yield task.scope(shard.wiki), lowest(np.concatenate([found, *waiting]), task.sample).tobytes()
+
+
+def lowest(lots: Hashes, count: int) -> Hashes:
+    """Return the `count` lowest different lots, ascending. Rows of one lot are duplicates of each other."""
+    return distinct(lots)[:count]
+
+
+def limit_of(lots: Hashes, count: int) -> int:
+    """Return the highest of these lots where there are as many as wanted; else all there are may come."""
+    return int(lots[-1]) if len(lots) == count else ALL
+
+
+class LowestLots(beam.CombineFn):
+    """Find the highest lot taken where the lowest are: commutative, associative, idempotent, so the sample is the same
+    under any bundling."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def create_accumulator(self, *args: Any) -> Hashes:
+        return np.zeros(0, np.uint64)
+
+    def add_input(self, accumulator: Hashes, element: bytes, *args: Any) -> Hashes:
+        return lowest(np.concatenate([accumulator, np.frombuffer(element, np.uint64)]), self._count)
+
+    def merge_accumulators(self, accumulators: Iterable[Hashes], *args: Any) -> Hashes:
+        return lowest(np.concatenate(list(accumulators)), self._count)
+
+    def extract_output(self, accumulator: Hashes, *args: Any) -> int:
+        return limit_of(accumulator, self._count)
+
+
+def decide_shard(
+    shard: SentenceShard,
+    task: DecideTask,
+    indexes: Mapping[str, IndexBuilt],
+    table: TableBuilt,
+    caps: str | None,
+    samples: Mapping[str, int],
+) -> Decided:
+    """Decide on the links of a shard and write the rows that come of it, sorted and cut by output shard.
+
+    Args:
+        shard: of sentences.
+        task: how links become rows.
+        indexes: by wiki.
+        table: of entities.
+        caps: where `save_caps` wrote them; None for no cap.
+        samples: the highest lot taken, by scope; empty for no sample.
+    """
+    decider = _decider(shard, task, indexes, table)
+    limits = _limits(shard, task, caps, samples)
+    bounds = shard_bounds(table.rows, task)
+    buckets = np.zeros(len(BUCKETS), np.int64)
+    waiting: list[pa.Table] = []
+    spills: list[Spill] = []
+    for batch in _batches(shard):
+        counts, rows = decider.decide(batch, limits)
+        buckets += counts
+        waiting.append(rows)
+        if sum(part.num_rows for part in waiting) >= SPILL_ROWS:
+            spills.append(_spill(task.output, shard.order, waiting, bounds))
+            waiting = []
+    if any(part.num_rows for part in waiting):
+        spills.append(_spill(task.output, shard.order, waiting, bounds))
+    return Decided(shard.order, shard.wiki, tuple(buckets.tolist()), tuple(spills))
+
+
+def _decider(shard: SentenceShard, task: DecideTask, indexes: Mapping[str, IndexBuilt], table: TableBuilt) -> Decider:
+    index, tables = TitleIndex(open_tables(indexes[shard.wiki].path)), open_tables(table.path)
+    page_links = PageLinks(shard.titles, index, tables, task.own_page)
+    return Decider(shard.wiki, index, tables, page_links, task.options)
+
+
+def _batches(shard: SentenceShard) -> Iterator[pa.RecordBatch]:
+    """Yield the sentences of a shard that have links, in portions whose rows fit in Arrow's arrays."""
+    columns = ["page_id", "rev_id", "title", "sentence_index", "text", "links"]
+    for batch in read_batches(shard.path, columns):
+        links = pc.list_value_length(batch.column("links")).to_numpy()
+        linked = batch.filter(pa.array(links > 0))
+        sizes = pc.binary_length(linked.column("text")).to_numpy() * links[links > 0].astype(np.int64)
+        cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // PORTION_BYTES)) + 1
+        for first, last in pairwise([0, *cuts.tolist(), linked.num_rows]):
+            if first < last:
+                yield linked.slice(first, last - first)
+
+
+def _limits(shard: SentenceShard, task: DecideTask, caps: str | None, samples: Mapping[str, int]) -> Limits:
+    scope = task.scope(shard.wiki)
+    none = Limits.none()
+    tables = open_tables(caps) if caps is not None else {}
+    return Limits(
+        samples.get(scope, ALL), tables.get(f"capped-{scope}", none.capped), tables.get(f"caps-{scope}", none.caps)
+    )
+
+
+def shard_bounds(rows: Mapping[str, int], task: DecideTask) -> Hashes:
+    """Return the lowest place of each output shard after the first: even parts of all places."""
+    most = {wiki: min(count, task.sample or count) for wiki, count in rows.items()} if task.per_wiki else rows
+    expected = sum(most.values())
+    if task.sample and not task.per_wiki:
+        expected = min(expected, task.sample)
+    shards = max(1, -(-expected // task.rows_per_shard))
+    return np.array([(number << 64) // shards for number in range(1, shards)], np.uint64)
+
+
+def _spill(output: str, order: int, tables: Sequence[pa.Table], bounds: Hashes) -> Spill:
+    rows = pa.concat_tables(tables).combine_chunks()
+    places = rows[PLACE].to_numpy()
+    permutation = np.argsort(places, kind="stable")
+    cuts = [0, *np.searchsorted(places[permutation], bounds).tolist(), len(places)]
+    batch = rows.take(pa.array(permutation)).to_batches()[0]
+    path = f"{output}/{UNFINISHED}/rows-{order:06d}-{uuid.uuid4().hex}.arrow"
+    files, inner = filesystem(path)
+    with writing(path):
+        files.create_dir(inner.rpartition("/")[0], recursive=True)
+        with (
+            files.open_output_stream(inner) as stream,
+            ipc.new_file(stream, ROW_SCHEMA, options=ipc.IpcWriteOptions(compression="lz4")) as writer,
+        ):
+            for first, last in pairwise(cuts):
+                writer.write_batch(batch.slice(first, last - first))
+    return Spill(path, tuple(last - first for first, last in pairwise(cuts)))
+
+
+def plan_shards(decided: Iterable[Decided]) -> Iterator[ShardTask]:
+    """Yield the output shards that have rows, with the files that hold them, in the order of the dumps."""
+    spills = [spill for one in sorted(decided, key=lambda one: one.order) for spill in one.spills]
+    for number in range(max((len(spill.rows) for spill in spills), default=0)):
+        paths = tuple(spill.path for spill in spills if spill.rows[number])
+        if paths:
+            yield ShardTask(number, paths)
+
+
+def write_shard(task: ShardTask, output: str) -> ShardWritten:
+    """Merge the rows of an output shard, drop duplicates but the first in the dump, and write it by place."""
+    found = []
+    for path in task.spills:
+        files, inner = filesystem(path)
+        with ipc.open_file(files.open_input_file(inner)) as reader:
+            found.append(pa.Table.from_batches([reader.get_batch(task.number)]))
+    rows = pa.concat_tables(found).combine_chunks()
+    places = rows[PLACE].to_numpy()
+    # Stable, so what has one place stays in the order of the dumps.
+    permutation = np.argsort(places, kind="stable")
+    first = np.ones(len(places), np.bool_)
+    first[1:] = np.diff(places[permutation]) != 0
+    kept, repeated = permutation[first], permutation[~first]
+    with PartWriter(output, "pairs", task.number, pairs.SCHEMA) as writer:
+        published = rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA)
+        for start in range(0, len(kept), ROW_GROUP):
+            writer.write(published.take(pa.array(kept[start : start + ROW_GROUP])))
+    wikis = rows["wiki"]
+    parts = (writer.part,) if writer.part else ()
+    return ShardWritten(parts, _counts(wikis.take(pa.array(kept))), _counts(wikis.take(pa.array(repeated))))
+
+
+def _counts(values: pa.ChunkedArray) -> dict[str, int]:
+    return {entry["values"]: entry["counts"] for entry in pc.value_counts(values).to_pylist()}

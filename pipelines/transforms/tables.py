@@ -1,0 +1,209 @@
+"""The look-up tables of `wikianchor pairs` as Beam sees them: title indexes, link counts, the entity table.
+
+Each step reads shards of datasets, writes tables to disk, and yields a small record that says where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
+from pipelines.dataset.reader import read_batches
+from pipelines.linking.counts import above_floor, count_links, sum_counts
+from pipelines.linking.entity_table import TableOptions, build_entity_table
+from pipelines.linking.tables import distinct, find, open_tables, save_tables
+from pipelines.linking.title_index import Ints, TitleIndex, build_title_index
+from schemas import pairs
+
+ROW_GROUP = 20_000
+
+
+class WikiTitles(NamedTuple):
+    """A wiki and the shards that its title index is made of."""
+
+    wiki: str
+    titles: tuple[str, ...]
+    sitelinks: tuple[str, ...]
+
+
+class SentenceShard(NamedTuple):
+    """A shard of `sentences`, its place among all, and the wiki's shards of `titles`."""
+
+    order: int
+    wiki: str
+    path: str
+    titles: tuple[str, ...]
+
+
+class IndexBuilt(NamedTuple):
+    """Where the title index of a wiki is, and what went into it."""
+
+    wiki: str
+    path: str
+    counts: dict[str, int]
+
+
+class LinkCounts(NamedTuple):
+    """How often items are linked to: ascending item numbers and counts, as the bytes of int64 arrays; and the links
+    seen."""
+
+    items: bytes
+    counts: bytes
+    seen: int
+
+    def arrays(self) -> tuple[Ints, Ints]:
+        """Return item numbers and counts."""
+        return np.frombuffer(self.items, np.int64), np.frombuffer(self.counts, np.int64)
+
+
+@dataclass(frozen=True)
+class TableTask:
+    """What the entity table is made of.
+
+    Attributes:
+        output: directory of the dataset.
+        entities: shards of `entities`.
+        sitelinks: shards of `sitelinks`.
+        min_links: an entity is kept when it is linked to more often than this.
+        floor: where these links are counted: "corpus", "wiki", or a database name.
+        required: database name of the wiki in which an entity must have a page, or "".
+        languages: of labels, best first.
+        options: how entities are typed.
+    """
+
+    output: str
+    entities: tuple[str, ...]
+    sitelinks: tuple[str, ...]
+    min_links: int
+    floor: str
+    required: str
+    languages: tuple[str, ...]
+    options: TableOptions
+
+
+class TableBuilt(NamedTuple):
+    """Where the entity table is, how many rows can come of it at most in each wiki, and the part that publishes it."""
+
+    path: str
+    rows: dict[str, int]
+    parts: tuple[Part, ...]
+
+
+def build_index(task: WikiTitles, output: str) -> tuple[str, IndexBuilt]:
+    """Build the title index of a wiki on disk."""
+    tables, counts = build_title_index(task.titles, task.sitelinks, task.wiki)
+    path = save_tables(f"{output}/{UNFINISHED}", f"titles-{task.wiki}", tables)
+    return task.wiki, IndexBuilt(task.wiki, path, counts)
+
+
+def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool) -> tuple[str, LinkCounts]:
+    """Count the links of a shard of sentences by item."""
+    index = TitleIndex(open_tables(indexes[shard.wiki].path))
+    items, counts, seen = count_links(read_batches(shard.path, ["links"]), index, sections)
+    return shard.wiki, LinkCounts(items.tobytes(), counts.tobytes(), seen)
+
+
+class SumCounts(beam.CombineFn):
+    """Add link counts."""
+
+    def create_accumulator(self, *args: Any) -> LinkCounts:
+        return LinkCounts(b"", b"", 0)
+
+    def add_input(self, accumulator: LinkCounts, element: LinkCounts, *args: Any) -> LinkCounts:
+        return self.merge_accumulators([accumulator, element])
+
+    def merge_accumulators(self, accumulators: Iterable[LinkCounts], *args: Any) -> LinkCounts:
+        parts = list(accumulators)
+        items, counts = sum_counts(part.arrays() for part in parts)
+        return LinkCounts(items.tobytes(), counts.tobytes(), sum(part.seen for part in parts))
+
+    def extract_output(self, accumulator: LinkCounts, *args: Any) -> LinkCounts:
+        return accumulator
+
+
+def build_table(task: TableTask, counted: Iterable[tuple[str, LinkCounts]]) -> TableBuilt:
+    """Build the entity table on disk, and the `entities` config that explains its dense ids."""
+    by_wiki = {wiki: found.arrays() for wiki, found in sorted(counted)}
+    present = _items_in(task.sitelinks, task.required) if task.required else None
+    frequent = above_floor(by_wiki, task.floor, task.min_links)
+    tables = build_entity_table(frequent, task.entities, present, task.options)
+    rows = {}
+    for wiki, (items, counts) in by_wiki.items():
+        place = find(tables["sorted_qids"], items)
+        above = (place >= 0) & (counts > task.min_links) if task.floor == "wiki" else place >= 0
+        rows[wiki] = int(counts[above].sum())
+        if task.floor == "wiki":
+            tables[f"frequent-{wiki}"] = np.zeros(len(tables["qids"]), np.bool_)
+            tables[f"frequent-{wiki}"][tables["sorted_ids"][place[above]]] = True
+    path = save_tables(f"{task.output}/{UNFINISHED}", "entities", tables)
+    return TableBuilt(path, rows, _publish_entities(task, tables))
+
+
+def _items_in(sitelinks: Sequence[str], wiki: str) -> Ints:
+    """Return the items that have a page in a wiki, ascending."""
+    found = [np.zeros(0, np.int64)]
+    for shard in sitelinks:
+        for batch in read_batches(shard, ["wiki", "qid"], only=("wiki", wiki)):
+            found.append(batch.filter(pc.equal(batch.column("wiki"), wiki)).column("qid").to_numpy())
+    return distinct(np.concatenate(found))
+
+
+def _publish_entities(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -> tuple[Part, ...]:
+    qids = tables["qids"]
+    labels = _labels(task, tables)
+    starts, types = _types_drawn_under(tables)
+    with PartWriter(task.output, "entities", 0, pairs.ENTITIES) as writer:
+        for first in range(0, len(qids), ROW_GROUP):
+            last = min(first + ROW_GROUP, len(qids))
+            bounds = starts[first : last + 1]
+            columns = [
+                pa.array(np.arange(first, last, dtype=np.int32)),
+                pa.array(qids[first:last]),
+                pa.array(tables["counts"][first:last]),
+                pa.array(labels[first:last], pa.string()),
+                pa.ListArray.from_arrays(
+                    pa.array((bounds - bounds[0]).astype(np.int32)),
+                    pa.array(types[bounds[0] : bounds[-1]]),
+                    type=pairs.ENTITIES.field("types").type,
+                ),
+            ]
+            writer.write(pa.RecordBatch.from_arrays(columns, schema=pairs.ENTITIES))
+    return (writer.part,) if writer.part else ()
+
+
+def _types_drawn_under(tables: Mapping[str, npt.NDArray[Any]]) -> tuple[Ints, Ints]:
+    """Return, by dense id, where the types start under which an entity can be drawn as a negative; and these types."""
+    drawn_from = np.zeros(len(tables["pool_types"]), np.bool_)
+    drawn_from[tables["choice_pools"]] = True
+    pools = np.repeat(np.arange(len(drawn_from)), np.diff(tables["pool_starts"]))
+    wanted = drawn_from[pools]
+    members, types = tables["pool_members"][wanted], tables["pool_types"][pools[wanted]]
+    order = np.lexsort((types, members))
+    members, types = members[order], types[order]
+    # The instances of a type and its subclasses are two pools of one type.
+    once = np.ones(len(order), np.bool_)
+    once[1:] = (np.diff(members) != 0) | (np.diff(types) != 0)
+    starts = np.searchsorted(members[once], np.arange(len(tables["qids"]) + 1))
+    return starts, types[once]
+
+
+def _labels(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -> list[str | None]:
+    labels: list[str | None] = [None] * len(tables["qids"])
+    rank = {language: number for number, language in enumerate(task.languages)}
+    for shard in task.entities:
+        for batch in read_batches(shard, ["qid", "labels"]):
+            place = find(tables["sorted_qids"], batch.column("qid").to_numpy())
+            there = np.flatnonzero(place >= 0)
+            found = batch.column("labels").take(pa.array(there)).to_pylist()
+            for row, choices in zip(tables["sorted_ids"][place[there]], found, strict=True):
+                best = min(choices, key=lambda label: rank.get(label["language"], len(rank)), default=None)
+                labels[row] = best["text"] if best else None
+    return labels

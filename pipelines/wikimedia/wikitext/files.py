@@ -1,0 +1,78 @@
+"""Pictures: [[File:name|options|caption]] goes, with its caption and the links in it.
+
+https://www.mediawiki.org/wiki/Help:Images
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from pipelines.wikimedia.languages import LanguageFacts
+
+_BRACKETS = re.compile(r"\[\[|\]\]")
+LONGEST_LIST_MARK = 10
+# Options that set a picture beside the text: it ends a paragraph. Others stand in the line like a letter.
+_BESIDE = ("img_thumbnail", "img_manualthumb", "img_framed", "img_left", "img_right", "img_center", "img_none")
+
+
+class FileStripper:
+    """Removes pictures; knows what the namespace and the options are called on one wiki."""
+
+    def __init__(self, namespace_names: Iterable[str], facts: LanguageFacts) -> None:
+        names = "|".join(re.escape(name).replace(r"\ ", "[ _]+") for name in sorted(namespace_names))
+        self._opening = re.compile(rf"\[\[[ _]*(?i:{names})[ _]*:")
+        words = {word for option in _BESIDE for word in facts.image_words.get(option, ())}
+        options = "|".join(re.escape(word).replace(r"\$1", "[^|]*") for word in sorted(words))
+        self._beside = re.compile(rf"\|\s*(?:{options})\s*(?=[|\]])") if options else re.compile("(?!)")
+
+    def strip(self, text: str, dropped: Counter[str]) -> str:
+        """Remove links that show a picture.
+
+        Args:
+            text: wikitext without templates.
+            dropped: counts the picture itself and the links in captions.
+        """
+        pieces, position = [], 0
+        match = self._opening.search(text)
+        while match is not None:
+            start = match.start()
+            end = _end(text, match.end())
+            if end < 0:
+                # MediaWiki shows an unclosed one as it stands.
+                match = self._opening.search(text, match.end())
+                continue
+            pieces.append(text[position:start])
+            dropped["file"] += 1
+            dropped["caption"] += text.count("[[", start, end) - 1
+            position = end
+            begins_line = text[max(0, start - LONGEST_LIST_MARK) : start].rstrip("*#:; ").endswith("\n")
+            if begins_line or self._beside.search(text, match.end(), end):
+                if not begins_line:
+                    pieces.append("\n")
+                # The blanks after it do not make the line a preformatted one.
+                while text.startswith(" ", position):
+                    position += 1
+            match = self._opening.search(text, position)
+        pieces.append(text[position:])
+        return "".join(pieces)
+
+
+def _end(text: str, position: int) -> int:
+    """Return where a picture ends, or -1.
+
+    MediaWiki's own rule: it ends at its first "]]", or, where links stand in its caption, behind a link that has two.
+    "[[" without a "]]" before the next one is an end to the search; so this looks at no text twice.
+    """
+    expected, closed = 1, 0
+    for match in _BRACKETS.finditer(text, position):
+        if match[0] == "]]":
+            closed += 1
+            if closed == expected:
+                return match.end()
+        elif closed == expected - 1:
+            expected, closed = 2, 0
+        else:
+            return -1
+    return -1

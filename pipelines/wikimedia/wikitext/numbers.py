@@ -1,0 +1,77 @@
+"""How MediaWiki writes numbers in each language: `{{formatnum:12345.6}}` is 12,345.6 in English, 12 345,6 in French.
+
+The facts are those of MediaWiki's language files; a language that is not here does as the one it falls back to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from pipelines.wikimedia.languages import language_facts
+
+_Value = TypeVar("_Value")
+
+# (thousands, decimal) -> languages.
+_SEPARATORS = {
+    (",", "."): "en ary arz",
+    (".", ","): "arq az bs ca cu da de el eu fy gl hr id is mk nds nl ro sl sq sr-ec sr-el tr vi",
+    ("'", ","): "de-ch",
+    (
+        "\xa0",
+        ",",
+    ): "af be be-tarask bg br cs eo es et fi fr frp fur hu hy ia it kaa ksh lbe ln lt lv nb nn oc pl pt ru sah se "
+    "sk sv udm uk uz wa",
+    ("\xa0", "."): "la",
+    (",", ","): "km",
+    ("٬", "٫"): "ar ckb fa ps",
+    ("", "點"): "lzh",
+}
+_DIGITS = {
+    "0123456789": "en arq ary arz",
+    "٠١٢٣٤٥٦٧٨٩": "ar ckb",
+    "۰۱۲۳۴۵۶۷۸۹": "fa pnb ps",
+    "߀߁߂߃߄߅߆߇߈߉": "nqo",
+    "०१२३४५६७८९": "bho hi mr ne new pi sa",
+    "০১২৩৪৫৬৭৮৯": "as bn bpy",
+    "૦૧૨૩૪૫૬૭૮૯": "gu",
+    "୦୧୨୩୪୫୬୭୮୯": "or",
+    "೦೧೨೩೪೫೬೭೮೯": "kn",
+    "໐໑໒໓໔໕໖໗໘໙": "lo",
+    "༠༡༢༣༤༥༦༧༨༩": "bo dz",
+    "၀၁၂၃၄၅၆၇၈၉": "blk kjp ksw mnw my",
+    "០១២៣៤៥៦៧៨៩": "km",
+    "᱐᱑᱒᱓᱔᱕᱖᱗᱘᱙": "sat",
+    "〇一二三四五六七八九": "lzh",
+    "꯰꯱꯲꯳꯴꯵꯶꯷꯸꯹": "mni",
+}
+# Four digits stay together.
+_FOUR_TOGETHER = frozenset(("be-tarask", "bg", "es", "et", "hy", "kaa", "ksh", "ku", "pl", "ru", "sah", "uk"))
+# 12,34,567.
+_PAIRS = frozenset(("bn", "gu", "hi", "kn", "ml", "mr", "or", "pa", "sa", "ta", "te"))
+
+_NUMBER = re.compile(r"(\d{1,40})(?:\.(\d*))?")
+
+
+def number_writer(language: str) -> Callable[[str], str]:
+    """Return the function that writes the plain numbers in a text (12345.6) as the language does."""
+    chain = (language, *language_facts(language).fallbacks, "en")
+    thousands, decimal = _nearest(_SEPARATORS, chain)
+    digits = str.maketrans("0123456789", _nearest(_DIGITS, chain)) | {ord("-"): "−"}
+    together = 5 if any(code in _FOUR_TOGETHER for code in chain) else 4
+    split = re.compile(r"\B(?=(?:\d\d)*\d{3}$)" if language in _PAIRS else r"\B(?=(?:\d{3})+$)")
+
+    def number(match: re.Match[str]) -> str:
+        whole = split.sub(thousands, match[1]) if len(match[1]) >= together else match[1]
+        return whole if match[2] is None else whole + decimal + match[2]
+
+    def write(text: str) -> str:
+        return _NUMBER.sub(number, text).translate(digits)
+
+    return write
+
+
+def _nearest(table: Mapping[_Value, str], chain: tuple[str, ...]) -> _Value:
+    known = {language: value for value, languages in table.items() for language in languages.split()}
+    return next(known[language] for language in chain if language in known)

@@ -1,0 +1,58 @@
+"""Italics and bold: '' and '''.
+
+https://www.mediawiki.org/wiki/Help:Formatting
+"""
+
+from __future__ import annotations
+
+import re
+
+from pipelines.wikimedia.wikitext.marks import SEAM, protect
+
+_QUOTES = re.compile("'{2,}")
+# A title may hold them: they are letters there.
+_IN_TARGET = re.compile(r"(?<=\[\[)''[^\[\]|]*(?=\||\]\])")
+
+
+def strip_quotes(line: str) -> str:
+    """Remove the marks of italics and bold from a line; an apostrophe beside them stays, by MediaWiki's own rule
+    (Parser::doQuotes). No letters join a link through them."""
+    if "[[''" in line:
+        line = _IN_TARGET.sub(lambda match: protect(match[0]), line)
+    line = line.replace("]]''", f"]]{SEAM}''").replace("''[[", f"''{SEAM}[[")
+    if "''''" not in line:
+        plain = line.replace("'''", "")
+        if not (line.count("'''") % 2 and plain.count("''") % 2):
+            return plain.replace("''", "")
+    parts = _QUOTES.split(line)
+    runs = [len(run) for run in _QUOTES.findall(line)]
+    # Runs of four are one apostrophe and bold; runs above five are apostrophes and five.
+    kept = ["'" if run == 4 else "'" * (run - 5) if run > 5 else "" for run in runs]
+    marks = [3 if run == 4 else min(run, 5) for run in runs]
+    bold = sum(mark in (3, 5) for mark in marks)
+    italic = sum(mark in (2, 5) for mark in marks)
+    if bold % 2 and italic % 2:
+        turned = _unbalanced(parts, marks)
+        if turned >= 0:
+            kept[turned] += "'"
+    pieces = [parts[0]]
+    for apostrophes, part in zip(kept, parts[1:], strict=True):
+        pieces += (apostrophes, part)
+    return "".join(pieces)
+
+
+def _unbalanced(parts: list[str], marks: list[int]) -> int:
+    """Return the bold mark that MediaWiki reads as an apostrophe and italics: after a one-letter word, else a word,
+    else a space."""
+    word = space = -1
+    for number, mark in enumerate(marks):
+        if mark != 3:
+            continue
+        before = parts[number]
+        if before[-1:] == " ":
+            space = number if space < 0 else space
+        elif before[-2:-1] == " " and before[-1].isascii():
+            return number
+        elif word < 0:
+            word = number
+    return word if word >= 0 else space

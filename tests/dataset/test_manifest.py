@@ -1,0 +1,305 @@
+"""Claiming, clearing and committing an output directory: what may be in it, and what a death at any moment leaves."""
+
+import hashlib
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipelines.dataset import manifest, parts
+from pipelines.dataset.manifest import (
+    CARD,
+    LOCK,
+    MANIFEST,
+    claim,
+    clear,
+    commit,
+    damaged_shard,
+    has_leftovers,
+    read_manifest,
+)
+from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
+from pipelines.errors import InputError, UsageError
+
+SCHEMA = pa.schema([("number", pa.int64())])
+HEAD = {"dataset": "rows", "schema_version": "1.0", "options": {"ü": [1, None]}, "ledger": {}}
+
+
+def write_part(output: Path, config: str, order: int, rows: int = 5) -> Part:
+    with PartWriter(str(output), config, order, SCHEMA) as writer:
+        writer.write(pa.RecordBatch.from_pydict({"number": range(order, order + rows)}, schema=SCHEMA))
+    assert writer.part is not None
+    return writer.part
+
+
+def run(output: Path, rows: int = 5) -> dict[str, Any]:
+    """What a stage does with its output."""
+    with claim(str(output), "rows"):
+        clear(str(output))
+        found = [write_part(output, "a", order, rows) for order in (1, 0)] + [write_part(output, "b", 4, rows)]
+        return commit(str(output), found, HEAD | {"options": rows})
+
+
+def names(output: Path) -> list[str]:
+    return sorted(str(path.relative_to(output)) for path in output.rglob("*") if path.is_file())
+
+
+FINISHED = [
+    CARD,
+    *(f"data/a/train-{number:05d}-of-00002.parquet" for number in range(2)),
+    "data/b/train-00000-of-00001.parquet",
+    MANIFEST,
+]
+
+
+def check_whole(output: Path) -> None:
+    """The manifest speaks the truth, and nothing else is there."""
+    found = read_manifest(str(output))
+    assert found is not None
+    assert names(output) == FINISHED
+    for config in found["configs"].values():
+        assert config["rows"] == sum(shard["rows"] for shard in config["shards"])
+        for shard in config["shards"]:
+            data = (output / shard["path"]).read_bytes()
+            assert (len(data), hashlib.sha256(data).hexdigest()) == (shard["bytes"], shard["sha256"])
+
+
+# --- commit -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_leaves_its_dataset_and_nothing_else(tmp_path: Path) -> None:
+    output = tmp_path / "new" / "out"
+    found = run(output)
+    check_whole(output)
+    assert read_manifest(str(output)) == found
+    assert [shard["rows"] for shard in found["configs"]["a"]["shards"]] == [5, 5]
+    assert not has_leftovers(str(output))
+
+
+def test_a_commit_that_a_runner_repeats_changes_nothing(tmp_path: Path) -> None:
+    with claim(str(tmp_path), "rows"):
+        found = [write_part(tmp_path, "a", order) for order in range(2)] + [write_part(tmp_path, "b", 0)]
+        first = commit(str(tmp_path), found, HEAD)
+        assert commit(str(tmp_path), reversed(found), HEAD) == first
+    check_whole(tmp_path)
+
+
+def test_a_part_that_vanished_is_an_error(tmp_path: Path) -> None:
+    with claim(str(tmp_path), "rows"):
+        found = [write_part(tmp_path, "a", order) for order in range(2)]
+        os.unlink(found[1].path)
+        with pytest.raises(InputError, match="a finished part has vanished"):
+            commit(str(tmp_path), found, HEAD)
+    assert read_manifest(str(tmp_path)) is None
+
+
+def test_an_abandoned_part_goes(tmp_path: Path) -> None:
+    with claim(str(tmp_path), "rows"):
+        write_part(tmp_path, "a", 0)
+        commit(str(tmp_path), [write_part(tmp_path, "a", 0)], HEAD)
+    assert names(tmp_path) == [CARD, "data/a/train-00000-of-00001.parquet", MANIFEST]
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"\xff\xfe", b"[]", b"{}", b'{"name": "web app"}', b'{"dataset": "rows", "configs": []}']
+)
+def test_what_is_no_manifest_of_ours_is_named(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / MANIFEST).write_bytes(text)
+    with pytest.raises(InputError, match=f"^{tmp_path}/{MANIFEST}: not "):
+        read_manifest(str(tmp_path))
+    with pytest.raises(InputError), claim(str(tmp_path), "rows"):
+        pytest.fail("took it")
+    assert (tmp_path / MANIFEST).read_bytes() == text
+
+
+def test_no_manifest_where_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    for place in (tmp_path, tmp_path / "none", tmp_path / "file", tmp_path / "file" / "below"):
+        assert read_manifest(str(place)) is None
+
+
+def test_damaged_and_missing_shards_are_found(tmp_path: Path) -> None:
+    found = run(tmp_path)
+    assert damaged_shard(str(tmp_path), found) is None
+    shard = tmp_path / found["configs"]["a"]["shards"][1]["path"]
+    data = shard.read_bytes()
+    shard.write_bytes(data[:-1])
+    assert damaged_shard(str(tmp_path), found) == str(shard)
+    shard.unlink()
+    assert damaged_shard(str(tmp_path), found) == str(shard)
+    shard.mkdir()
+    assert damaged_shard(str(tmp_path), found) == str(shard)
+
+
+# --- claim and clear --------------------------------------------------------------------------------------------------
+
+FOREIGN = {
+    "a file": lambda place: (place / "thesis.tex").write_text("x"),
+    "a hidden file": lambda place: (place / ".git").mkdir(),
+    "data of somebody": lambda place: ((place / "data").mkdir(), (place / "data" / "photos.zip").write_text("x")),
+    "data below": lambda place: ((place / "data" / "a").mkdir(parents=True), (place / "data" / "a" / "x").touch()),
+    "a README": lambda place: (place / CARD).write_text("# My project"),
+    "a manifest": lambda place: (place / MANIFEST).write_text('{"name": "web app"}'),
+    "another dataset": lambda place: (place / MANIFEST).write_text('{"dataset": "pairs", "configs": {}}'),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_nothing_of_others_is_touched(tmp_path: Path, what: str) -> None:
+    FOREIGN[what](tmp_path)
+    before = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
+    with pytest.raises((UsageError, InputError), match=str(tmp_path)), claim(str(tmp_path), "rows"):
+        pytest.fail("took it")
+    assert {name: (tmp_path / name).read_bytes() for name in names(tmp_path)} == before
+
+
+def test_a_file_cannot_be_claimed_nor_what_is_below_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UsageError, match=f"--output={tmp_path}/file is a file: name a directory"):
+        claim(str(tmp_path / "file"), "rows").__enter__()
+    with pytest.raises(InputError, match=r"file/below: cannot be written \(Not a directory\): choose another --output"):
+        claim(str(tmp_path / "file" / "below"), "rows").__enter__()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc for a place that nobody can write")
+def test_a_place_that_cannot_be_written() -> None:
+    with pytest.raises(InputError, match=r"^/proc/out: cannot be written .*: choose another --output$"):
+        claim("/proc/out", "rows").__enter__()
+
+
+def test_a_second_run_is_told_and_leaves_the_first_alone(tmp_path: Path) -> None:
+    with claim(str(tmp_path), "rows"):
+        part = write_part(tmp_path, "a", 0)
+        with (
+            pytest.raises(UsageError, match="another run is writing there: wait for it, or name another directory"),
+            claim(str(tmp_path), "rows"),
+        ):
+            pytest.fail("two runs at once")
+        assert Path(part.path).exists()
+    with claim(str(tmp_path), "rows"):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_a_lock_that_was_removed_meanwhile_is_not_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run ends, and removes its lock, between our opening of the file and our locking of it."""
+    real = manifest.fcntl.flock
+    calls: list[int] = []
+
+    def flock(file: Any, operation: int) -> None:
+        if not calls:
+            os.unlink(tmp_path / LOCK)
+        calls.append(operation)
+        real(file, operation)
+
+    monkeypatch.setattr(manifest.fcntl, "flock", flock)
+    with claim(str(tmp_path), "rows"):
+        assert len(calls) == 2
+        with pytest.raises(UsageError, match="another run"), claim(str(tmp_path), "rows"):
+            pytest.fail("two runs at once")
+
+
+def test_leftovers_of_a_killed_run_are_removed(tmp_path: Path) -> None:
+    (tmp_path / LOCK).touch()
+    write_part(tmp_path, "a", 0)
+    (tmp_path / UNFINISHED / "titles-x").mkdir()
+    assert has_leftovers(str(tmp_path))
+    with claim(str(tmp_path), "rows"):
+        assert names(tmp_path) == [LOCK]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_ends_the_claim_and_is_what_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: Any) -> None:
+        raise OSError("cannot remove")
+
+    def work() -> None:
+        with claim(str(tmp_path), "rows"):
+            write_part(tmp_path, "a", 0)
+            monkeypatch.setattr(manifest, "_remove", fail)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    monkeypatch.undo()
+    with claim(str(tmp_path), "rows"):
+        assert names(tmp_path) == [LOCK]
+
+
+def test_a_worker_that_is_still_ending_does_not_keep_the_parts(tmp_path: Path) -> None:
+    real, calls = manifest.filesystem, []
+
+    class Busy:
+        def __init__(self, files: Any) -> None:
+            self.get_file_info, self._delete = files.get_file_info, files.delete_dir
+
+        def delete_dir(self, path: str) -> None:
+            calls.append(path)
+            if len(calls) == 1:
+                raise OSError("Directory not empty")
+            self._delete(path)
+
+    write_part(tmp_path, "a", 0)
+    manifest._remove(Busy(real(str(tmp_path))[0]), str(tmp_path / UNFINISHED))
+    assert len(calls) == 2
+    assert names(tmp_path) == []
+
+
+# --- death ------------------------------------------------------------------------------------------------------------
+
+
+def dies_at(event: int, work: Callable[[], object]) -> bool:
+    """Run work in a child that kills itself at the given call or return in the code under test; whether it died."""
+    sources = {manifest.__file__, parts.__file__}
+    child = os.fork()
+    if child:
+        return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    seen = 0
+
+    def count(frame: Any, kind: str, argument: Any) -> None:
+        nonlocal seen
+        # The many small writes into one file are one moment.
+        if frame.f_code.co_filename in sources and not isinstance(frame.f_locals.get("self"), parts._Hashed):
+            seen += 1
+            if seen == event:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.setprofile(count)
+    work()
+    os._exit(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("older", [False, True])
+def test_death_at_any_moment_leaves_no_half_dataset_and_the_same_command_mends_it(tmp_path: Path, older: bool) -> None:
+    """Every call and return of the code that writes is a moment to be killed at."""
+    died = whole = 0
+    for event in range(1, 10_000, 3):
+        output = tmp_path / str(event)
+        if older:
+            run(output, rows=3)
+        ended = not dies_at(event, lambda output=output: run(output))
+        died += not ended
+        if read_manifest(str(output)) is not None:
+            # The old one or the new one, but whole; what else lies there goes with the next run.
+            whole += 1
+            found = read_manifest(str(output))
+            assert found is not None
+            assert damaged_shard(str(output), found) is None
+            assert found["options"] == 5 or (older and found["options"] == 3)
+        run(output)
+        check_whole(output)
+        shutil.rmtree(output)
+        if ended:
+            break
+    assert died > 50
+    assert whole > 1

@@ -1,0 +1,78 @@
+"""How often items are linked to: which links count, sums in any order, and floors by scope."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.linking.counts import above_floor, count_links, sum_counts
+from pipelines.linking.title_index import TitleIndex, build_title_index
+from schemas import sentences as schema
+from tests.stand_in import Item, Page, sentence_rows, write_entities, write_sentences
+
+COUNTED = {"enwiki": {1: 5, 2: 12, 3: 11}, "jawiki": {1: 6, 3: 2, 4: 11, 5: 10}}
+
+
+def arrays(counts: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array(sorted(counts), np.int64), np.array([counts[item] for item in sorted(counts)], np.int64)
+
+
+def test_links_count_by_what_they_lead_to(tmp_path: Path) -> None:
+    pages = [
+        Page("A", ["To [[B]] and [[Bee]].", "To [[B#Part|b]], [[Missing]] and [[Nothing known]]."]),
+        Page("B"),
+        Page("Bee", redirect="B"),
+        Page("Nothing known"),
+    ]
+    sentences = write_sentences(tmp_path / "s", "enwiki", pages)
+    entities = write_entities(tmp_path / "e", ["enwiki"], [Item(2, sitelinks={"enwiki": "B"})])
+    tables, _ = build_title_index(
+        [str(sentences / "data/titles/train-00000-of-00001.parquet")],
+        [str(entities / "data/sitelinks/train-00000-of-00001.parquet")],
+        "enwiki",
+    )
+    batch = pa.Table.from_pylist(sentence_rows("enwiki", pages), schema.SCHEMA).to_batches()[0]
+    index = TitleIndex(tables)
+    items, counts, seen = count_links([batch], index, sections=False)
+    assert (items.tolist(), counts.tolist(), seen) == ([2], [2], 5)
+    items, counts, seen = count_links([batch, batch], index, sections=True)
+    assert (items.tolist(), counts.tolist(), seen) == ([2], [6], 10)
+    assert count_links([], index, sections=False)[2] == 0
+
+
+@given(st.lists(st.dictionaries(st.integers(1, 9), st.integers(1, 99), max_size=5), max_size=5), st.randoms())
+def test_sums_are_those_of_a_counter_in_any_order(parts: list[dict[int, int]], random) -> None:
+    expected: dict[int, int] = {}
+    for part in parts:
+        for item, count in part.items():
+            expected[item] = expected.get(item, 0) + count
+    random.shuffle(parts)
+    items, counts = sum_counts([arrays(part) for part in parts])
+    assert dict(zip(items.tolist(), counts.tolist(), strict=True)) == expected
+    assert items.tolist() == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("floor", "kept"),
+    [
+        ("corpus", {1: 11, 2: 12, 3: 13, 4: 11}),
+        ("wiki", {2: 12, 3: 13, 4: 11}),
+        ("enwiki", {2: 12, 3: 13}),
+        ("jawiki", {4: 11}),
+        ("dewiki", {}),
+    ],
+)
+def test_an_item_is_kept_when_it_is_linked_to_more_than_ten_times_where_that_counts(
+    floor: str, kept: dict[int, int]
+) -> None:
+    items, counts = above_floor({wiki: arrays(counts) for wiki, counts in COUNTED.items()}, floor, 10)
+    # Whatever the floor, frequency is that in all wikis.
+    assert dict(zip(items.tolist(), counts.tolist(), strict=True)) == kept
+
+
+def test_no_wiki_gives_no_item() -> None:
+    assert above_floor({}, "corpus", 0)[0].tolist() == []
+    assert above_floor({}, "wiki", 0)[0].tolist() == []

@@ -1,0 +1,90 @@
+"""Pages to sentences: regions, links, and why a stretch of text is left out."""
+
+from collections import Counter
+
+import pytest
+
+from pipelines.text.prose import Sentence, page_sentences
+from pipelines.text.sentences import make_splitter
+from pipelines.wikimedia.site import site_for
+from pipelines.wikimedia.wikitext import Extract, Extractor
+
+
+def read(wikitext: str, wiki: str = "enwiki") -> tuple[list[Sentence], Extract, Counter[str]]:
+    site = site_for(wiki)
+    extract = Extractor(site).extract(wikitext, "The page")
+    dropped: Counter[str] = Counter()
+    found = list(page_sentences(extract, make_splitter("rules", site.language), site.language, dropped))
+    return found, extract, dropped
+
+
+def linked(sentence: Sentence, extract: Extract) -> list[str]:
+    links = extract.links
+    return [
+        sentence.text[links.starts[at] - sentence.start : links.ends[at] - sentence.start]
+        for at in range(sentence.first, sentence.last)
+    ]
+
+
+def test_sentences_come_with_their_region_and_links() -> None:
+    found, extract, _ = read(
+        "A [[bus]] is a large vehicle. It carries [[passenger]]s to work.\n\n"
+        "== History ==\nThe first [[omnibus|buses]] ran in [[Paris]].\n"
+        "* The [[tram]] runs on rails through the town."
+    )
+    assert [(one.region, one.text, linked(one, extract)) for one in found] == [
+        ("lead", "A bus is a large vehicle.", ["bus"]),
+        ("lead", "It carries passengers to work.", ["passengers"]),
+        ("body", "The first buses ran in Paris.", ["buses", "Paris"]),
+        ("list", "The tram runs on rails through the town.", ["tram"]),
+    ]
+
+
+def test_every_link_in_prose_is_kept_or_counted() -> None:
+    found, extract, dropped = read(
+        "A [[bus]] drove {{unknown template|5}} along the [[road]]. It stopped at the [[station]].\n"
+        "== [[Heading]] ==\n* [[Name]]\n== References ==\n* [[Author]] wrote a book about all of this."
+    )
+    kept = sum(one.last - one.first for one in found)
+    lost = sum(number for reason, number in dropped.items() if not reason.startswith("sentence:"))
+    assert kept + lost == len(extract.links.starts) == 6
+    assert kept == 1
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "reason"),
+    [
+        ("It has an area of {{no such template|5}} and many people.", "gap"),
+        ("It was named ( ; after a hill) by people who lived there.", "gap"),
+        ("* 280 pages.", "fragment:short"),
+        ("* Some Author: A book of many words about things, ISBN 0-00-000000-0.", "fragment:citation"),
+        ("The cars that were made there", "fragment:no_terminator"),
+        ("== See also ==\nThis is a sentence of the back matter.", "back_matter"),
+        ("== Notes ==\n=== More of them ===\nThis is a sentence of the back matter.", "back_matter"),
+    ],
+)
+def test_what_is_no_whole_sentence_is_left_out_with_a_reason(wikitext: str, reason: str) -> None:
+    found, _, dropped = read(wikitext)
+    assert found == []
+    assert dropped[f"sentence:{reason}"] == 1
+
+
+def test_back_matter_ends_with_the_next_heading_of_its_level() -> None:
+    found, _, _ = read("== References ==\nThis one is left out of it.\n== Geography ==\nThis one is kept as it is.")
+    assert [one.text for one in found] == ["This one is kept as it is."]
+
+
+def test_a_gap_before_the_first_word_was_a_box() -> None:
+    found, _, _ = read("{{some box}}The town lies on a river.")
+    assert [one.text for one in found] == ["The town lies on a river."]
+
+
+def test_a_gap_after_the_full_stop_was_a_footnote() -> None:
+    found, extract, _ = read("The town lies on a [[river]].{{some footnote}} It is old and large.")
+    assert [one.text for one in found] == ["The town lies on a river.", "It is old and large."]
+    assert linked(found[0], extract) == ["river"]
+
+
+def test_a_sentence_of_an_unspaced_script_is_measured_in_characters() -> None:
+    found, extract, _ = read("* [[木星]]は大きい惑星である。", "jawiki")
+    assert [(one.region, linked(one, extract)) for one in found] == [("list", ["木星"])]

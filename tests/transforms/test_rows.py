@@ -1,0 +1,273 @@
+"""Rows as steps: lots and limits under any bundling, spills and shards that lose, repeat and disorder nothing."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines import pairs
+from pipelines.dataset.reader import open_datasets
+from pipelines.linking.decisions import ALL, BUCKETS
+from pipelines.transforms import rows
+from pipelines.transforms.rows import DecideTask, LowestLots, limit_of, lowest, shard_bounds
+from pipelines.transforms.tables import (
+    IndexBuilt,
+    SentenceShard,
+    SumCounts,
+    TableBuilt,
+    WikiTitles,
+    build_index,
+    build_table,
+    count_shard,
+)
+from schemas import pairs as schema
+from tests.stand_in import Item, Page, small_wiki, write_entities, write_sentences
+
+
+class Steps:
+    """The steps up to the decisions, run one after the other for two wikis."""
+
+    def __init__(self, tmp_path: Path, cut: int = 2, rows_per_shard: int = 50, **choices: Any) -> None:
+        wikis = {wiki: small_wiki(30, wiki=wiki) for wiki in ("enwiki", "jawiki")}
+        # One item has a page in both wikis, so its rows meet.
+        shared = [
+            Item(item.qid, item.types, {**item.sitelinks, **other.sitelinks})
+            for item, other in zip(wikis["enwiki"][1], wikis["jawiki"][1], strict=True)
+        ]
+        entities = open_datasets(str(write_entities(tmp_path / "e", list(wikis), shared)), "entities", "1", "entities")[
+            0
+        ]
+        self.shards: list[SentenceShard] = []
+        self.indexes: dict[str, IndexBuilt] = {}
+        output = str(tmp_path / "out")
+        config = pairs.Config("", "", output, pairs.Choices(**{"min_links": 0, **choices}), rows_per_shard)
+        table_task, self.task = pairs._tasks(config, entities)
+        for wiki, (pages, _) in wikis.items():
+            path = write_sentences(tmp_path / wiki, wiki, pages, cut)
+            dataset = open_datasets(str(path), "sentences", "1", "sentences")[0]
+            titles = tuple(dataset.shards("titles"))
+            self.indexes |= [build_index(WikiTitles(wiki, titles, tuple(entities.shards("sitelinks"))), output)]
+            for shard in dataset.shards("sentences"):
+                self.shards.append(SentenceShard(len(self.shards), wiki, shard, titles))
+        total, sums = SumCounts(), {}
+        for shard in self.shards:
+            wiki, counts = count_shard(shard, self.indexes, False)
+            sums[wiki] = total.add_input(sums.get(wiki, total.create_accumulator()), counts)
+        self.seen = {wiki: counts.seen for wiki, counts in sums.items()}
+        self.table: TableBuilt = build_table(table_task, list(sums.items()))
+
+    def caps(self) -> str:
+        combine = LowestLots(self.task.cap)
+        found = [pair for shard in self.shards for pair in rows.cap_lots(shard, self.task, self.indexes, self.table)]
+        return rows.save_caps(self.task, combined(combine, found))
+
+    def samples(self, caps: str | None = None) -> dict[str, int]:
+        combine = LowestLots(self.task.sample)
+        found = [
+            pair for shard in self.shards for pair in rows.sample_lots(shard, self.task, self.indexes, self.table, caps)
+        ]
+        return dict(combined(combine, found))
+
+    def decided(self, caps: str | None = None, samples: dict[str, int] | None = None) -> list[rows.Decided]:
+        return [
+            rows.decide_shard(shard, self.task, self.indexes, self.table, caps, samples or {}) for shard in self.shards
+        ]
+
+    def written(self, decided: Iterable[rows.Decided]) -> list[rows.ShardWritten]:
+        return [rows.write_shard(task, self.task.output) for task in rows.plan_shards(decided)]
+
+    def all_rows(self, decided: Iterable[rows.Decided]) -> list[dict[str, Any]]:
+        return rows_of(self.written(decided))
+
+
+def rows_of(written: Iterable[rows.ShardWritten]) -> list[dict[str, Any]]:
+    return [row for shard in written for part in shard.parts for row in pq.read_table(part.path).to_pylist()]
+
+
+def combined(combine: LowestLots, pairs: Iterable[tuple[Any, bytes]]) -> list[tuple[Any, int]]:
+    found: dict[Any, np.ndarray] = {}
+    for key, lots in pairs:
+        found[key] = combine.add_input(found.get(key, combine.create_accumulator()), lots)
+    return [(key, combine.extract_output(lots)) for key, lots in found.items()]
+
+
+LOTS = st.lists(st.integers(0, ALL), max_size=30)
+
+
+@given(st.lists(LOTS, max_size=6), st.integers(1, 20), st.randoms())
+def test_the_limit_is_the_last_of_the_lowest_under_any_bundling(parts: list[list[int]], count: int, random) -> None:
+    combine = LowestLots(count)
+    elements = [lowest(np.array(part, np.uint64), count).tobytes() for part in parts]
+    distinct = sorted({lot for part in parts for lot in part})
+    expected = distinct[count - 1] if len(distinct) >= count else ALL
+    # A bundle that a runner repeats changes nothing.
+    elements += random.sample(elements, random.randint(0, len(elements)))
+    random.shuffle(elements)
+    cut = random.randint(0, len(elements))
+    bundles = []
+    for bundle in (elements[:cut], [], elements[cut:]):
+        accumulator = combine.create_accumulator()
+        for element in bundle:
+            accumulator = combine.add_input(accumulator, element)
+        bundles.append(accumulator)
+    assert combine.extract_output(combine.merge_accumulators(bundles)) == expected
+
+
+def test_too_few_lots_limit_nothing() -> None:
+    assert limit_of(lowest(np.array([3, 1, 3], np.uint64), 3), 3) == ALL
+    assert limit_of(lowest(np.array([3, 1, 3, 2], np.uint64), 3), 3) == 3
+
+
+@pytest.mark.parametrize(
+    ("sample", "per_wiki", "shards"), [(0, False, 12), (100, False, 1), (101, False, 2), (100, True, 2), (300, True, 5)]
+)
+def test_shards_are_even_parts_of_all_places(tmp_path: Path, sample: int, per_wiki: bool, shards: int) -> None:
+    task = Steps(tmp_path, rows_per_shard=100, sample=sample, sample_per_wiki=per_wiki).task
+    bounds = shard_bounds({"enwiki": 1000, "jawiki": 150}, task).tolist()
+    assert len(bounds) + 1 == shards
+    assert bounds == [(number << 64) // shards for number in range(1, shards)]
+    assert shard_bounds({}, task).tolist() == []
+
+
+def test_rows_are_those_decided_each_once_in_the_order_of_their_places(tmp_path: Path) -> None:
+    steps = Steps(tmp_path)
+    decided = steps.decided()
+    written = steps.written(decided)
+    kept = sum(one.buckets[0] for one in decided)
+    assert sum(sum(shard.kept.values()) + sum(shard.duplicates.values()) for shard in written) == kept
+    found = rows_of(written)
+    assert len(found) == sum(sum(shard.kept.values()) for shard in written)
+    assert Counter(row["wiki"] for row in found) == sum((Counter(shard.kept) for shard in written), Counter())
+    keys = [(row["wiki"], row["page_id"], row["text"], row["mention_start"]) for row in found]
+    assert len(keys) == len(set(keys))
+    # Several shards, all of about the size asked for, all in the published schema.
+    sizes = [shard.parts[0].rows for shard in written]
+    assert len(sizes) == len(shard_bounds(steps.table.rows, steps.task)) + 1 > 5
+    assert all(15 < size < 85 for size in sizes)
+    assert all(pq.read_schema(shard.parts[0].path).equals(schema.SCHEMA, check_metadata=True) for shard in written)
+
+
+def test_neither_wiki_nor_page_nor_frequency_shows_in_the_order(tmp_path: Path) -> None:
+    """A row's place says nothing about it, under caps and samples too."""
+    for number, choices in enumerate(
+        ({}, {"max_per_entity": 12, "sample": 150, "sample_per_wiki": True}, {"max_per_entity": 20})
+    ):
+        steps = Steps(tmp_path / str(number), **choices)
+        caps = steps.caps() if steps.task.cap else None
+        samples = steps.samples(caps) if steps.task.sample else {}
+        found = steps.all_rows(steps.decided(caps, samples))
+        for value in (
+            [row["wiki"] == "enwiki" for row in found],
+            [row["page_id"] for row in found],
+            [row["entity_id"] for row in found],
+        ):
+            correlation = np.corrcoef(np.arange(len(found)), np.array(value, float))[0, 1]
+            assert abs(correlation) < 4 / len(found) ** 0.5
+
+
+@pytest.mark.parametrize("cut", [1, 3, 7])
+@pytest.mark.parametrize(("spill", "portion"), [(100_000, 1 << 27), (10, 1), (1, 2000)])
+def test_neither_cut_nor_spill_nor_portion_shows_in_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int, spill: int, portion: int
+) -> None:
+    expected = Steps(tmp_path / "whole")
+    whole = [shard.parts[0].sha256 for shard in expected.written(expected.decided())]
+    monkeypatch.setattr(rows, "SPILL_ROWS", spill)
+    monkeypatch.setattr(rows, "PORTION_BYTES", portion)
+    steps = Steps(tmp_path / "cut", cut)
+    decided = steps.decided()
+    assert [shard.parts[0].sha256 for shard in steps.written(reversed(decided))] == whole
+    # And once more, as a runner may.
+    assert [shard.parts[0].sha256 for shard in steps.written(steps.decided())] == whole
+
+
+@pytest.mark.parametrize("per_wiki", [False, True])
+@pytest.mark.parametrize("cut", [1, 4])
+def test_samples_are_exact_and_the_same_for_any_cut(tmp_path: Path, per_wiki: bool, cut: int) -> None:
+    steps = Steps(tmp_path, cut, sample=77, sample_per_wiki=per_wiki)
+    decided = steps.decided(None, steps.samples())
+    found = steps.all_rows(decided)
+    assert Counter(row["wiki"] for row in found) == (
+        {"enwiki": 77, "jawiki": 77} if per_wiki else Counter(row["wiki"] for row in found)
+    )
+    assert len(found) == (154 if per_wiki else 77)
+    buckets = Counter(dict.fromkeys(steps.seen, 0))
+    for one in decided:
+        buckets[one.wiki] += sum(one.buckets)
+    assert buckets == steps.seen
+    reference = Steps(tmp_path / "whole", sample=77, sample_per_wiki=per_wiki)
+    assert reference.all_rows(reference.decided(None, reference.samples())) == found
+
+
+def test_a_sample_of_more_than_there_is_takes_all(tmp_path: Path) -> None:
+    steps = Steps(tmp_path, sample=100_000)
+    assert steps.samples() == {"": ALL}
+    everything = Steps(tmp_path / "all")
+    assert len(steps.all_rows(steps.decided(None, steps.samples()))) == len(everything.all_rows(everything.decided()))
+
+
+@pytest.mark.parametrize("per_wiki", [False, True])
+def test_caps_are_exact(tmp_path: Path, per_wiki: bool) -> None:
+    cap = 9
+    everything = Steps(tmp_path / "all")
+    steps = Steps(tmp_path / "some", max_per_entity=cap, sample_per_wiki=per_wiki)
+    decided = steps.decided(steps.caps())
+
+    def counted(found: Iterable[dict[str, Any]]) -> Counter[tuple[str, int]]:
+        return Counter((row["wiki"] if per_wiki else "", row["entity_qid"]) for row in found)
+
+    expected = {key: min(cap, number) for key, number in counted(everything.all_rows(everything.decided())).items()}
+    found = steps.all_rows(decided)
+    assert counted(found) == expected
+    assert max(expected.values()) == cap
+    over = sum(one.buckets[BUCKETS.index("over_cap")] for one in decided)
+    assert over > 0
+    # A capped sample is a sample of what the cap leaves.
+    both = Steps(tmp_path / "both", max_per_entity=cap, sample=40, sample_per_wiki=per_wiki)
+    caps = both.caps()
+    chosen = both.all_rows(both.decided(caps, both.samples(caps)))
+    assert len(chosen) == (80 if per_wiki else 40)
+    assert {(row["sentence_id"], row["mention_start"]) for row in chosen} <= {
+        (row["sentence_id"], row["mention_start"]) for row in found
+    }
+
+
+def test_nothing_decided_plans_nothing() -> None:
+    assert list(rows.plan_shards([])) == []
+    assert list(rows.plan_shards([rows.Decided(0, "enwiki", (0,) * len(BUCKETS), ())])) == []
+
+
+def test_an_output_shard_without_rows_is_not_planned() -> None:
+    spills = (rows.Spill("a", (1, 0, 0)), rows.Spill("b", (2, 0, 3)))
+    found = list(rows.plan_shards([rows.Decided(0, "enwiki", (6,), spills)]))
+    assert found == [rows.ShardTask(0, ("a", "b")), rows.ShardTask(2, ("b",))]
+
+
+def test_the_first_in_the_dump_stays_of_rows_that_say_the_same(tmp_path: Path) -> None:
+    pages = [
+        *(Page(f"P{number}", [f"In {number} there came [[A]]."]) for number in range(6)),
+        Page("A"),
+        Page("B", ["As [[A]] did."]),
+        Page("On B", ["Of [[B]]."]),
+    ]
+    items = [Item(1, [7], {"enwiki": "A"}), Item(2, [7], {"enwiki": "B"})]
+    sentences = write_sentences(tmp_path / "s", "enwiki", pages, 3)
+    entities = write_entities(tmp_path / "e", ["enwiki"], items)
+    manifest = pairs.run(
+        pairs.Config(str(sentences), str(entities), str(tmp_path / "out"), pairs.Choices(min_links=0)), []
+    )
+    links = manifest["ledger"]["links"]["enwiki"]
+    assert links["duplicate"] == 5
+    (path,) = (tmp_path / "out/data/pairs").iterdir()
+    assert {row["title"] for row in pq.read_table(path).to_pylist()} == {"P0", "On B"}
+
+
+def test_the_scope_is_the_wiki_or_all() -> None:
+    task = DecideTask("", None, True, 1, 1, 1, True)  # type: ignore[arg-type]
+    assert task.scope("enwiki") == "enwiki"

@@ -1,0 +1,176 @@
+"""Look-up tables as steps: counts add up in any bundling, floors, and the `entities` config that explains the ids."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.linking.entity_table import TableOptions
+from pipelines.linking.tables import open_tables
+from pipelines.transforms.tables import (
+    LinkCounts,
+    SentenceShard,
+    SumCounts,
+    TableBuilt,
+    TableTask,
+    WikiTitles,
+    build_index,
+    build_table,
+    count_shard,
+)
+from schemas import pairs as schema
+from tests.stand_in import Item, small_wiki, write_entities, write_sentences
+
+
+def shards_of(directory: Path, config: str) -> tuple[str, ...]:
+    return tuple(str(path) for path in sorted((directory / "data" / config).glob("*")))
+
+
+def counts_of(counts: dict[int, int], seen: int = 0) -> LinkCounts:
+    items = sorted(counts)
+    values = [counts[item] for item in items]
+    return LinkCounts(np.array(items, np.int64).tobytes(), np.array(values, np.int64).tobytes(), seen)
+
+
+def table_of(
+    tmp_path: Path,
+    items: Sequence[Item],
+    counted: dict[str, dict[int, int]],
+    languages: tuple[str, ...] = ("en",),
+    **more: Any,
+) -> tuple[TableBuilt, list[dict[str, Any]]]:
+    """Build a table from link counts; return it with the rows of its `entities` config."""
+    directory = write_entities(tmp_path / "e", sorted(counted), items, labels=languages)
+    options = TableOptions(more.pop("negatives", 1), "best_rank", 0, False)
+    task = TableTask(
+        output=str(tmp_path / "out"),
+        entities=shards_of(directory, "entities"),
+        sitelinks=shards_of(directory, "sitelinks"),
+        languages=languages,
+        options=options,
+        **{"min_links": 0, "floor": "corpus", "required": "", **more},
+    )
+    found = build_table(task, [(wiki, counts_of(counts)) for wiki, counts in counted.items()])
+    rows = [row for part in found.parts for row in pq.read_table(part.path).to_pylist()]
+    return found, rows
+
+
+@given(st.lists(st.dictionaries(st.integers(1, 9), st.integers(1, 99), max_size=5), max_size=6), st.randoms())
+def test_counts_add_up_in_any_bundling(parts: list[dict[int, int]], random) -> None:
+    total = SumCounts()
+    elements = [counts_of(part, sum(part.values())) for part in parts]
+    one = total.create_accumulator()
+    for element in elements:
+        one = total.add_input(one, element)
+    random.shuffle(elements)
+    cut = random.randint(0, len(elements))
+    bundles = []
+    for bundle in (elements[:cut], elements[cut:], []):
+        accumulator = total.create_accumulator()
+        for element in bundle:
+            accumulator = total.add_input(accumulator, element)
+        bundles.append(accumulator)
+    assert total.extract_output(total.merge_accumulators(bundles)) == total.extract_output(one)
+    assert one.seen == sum(sum(part.values()) for part in parts)
+
+
+@pytest.mark.parametrize("cut", [1, 4])
+def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int) -> None:
+    pages, items = small_wiki()
+    sentences = write_sentences(tmp_path / "s", "enwiki", pages, cut)
+    entities = write_entities(tmp_path / "e", ["enwiki"], items)
+    titles = shards_of(sentences, "titles")
+    indexes = dict([build_index(WikiTitles("enwiki", titles, shards_of(entities, "sitelinks")), str(tmp_path / "o"))])
+    total = SumCounts()
+    accumulator = total.create_accumulator()
+    for order, path in enumerate(shards_of(sentences, "sentences")):
+        wiki, counts = count_shard(SentenceShard(order, "enwiki", path, titles), indexes, False)
+        assert wiki == "enwiki"
+        accumulator = total.add_input(accumulator, counts)
+    found_items, found_counts = accumulator.arrays()
+    expected: dict[str, int] = {}
+    for page in pages:
+        for marked in page.sentences:
+            for number, item in enumerate(items):
+                name = item.sitelinks["enwiki"]
+                expected[item.qid] = (
+                    expected.get(item.qid, 0) + marked.count(f"[[{name}]]") + marked.count(f"[[{name}|")
+                )
+                assert number < len(items)
+    assert dict(zip(found_items.tolist(), found_counts.tolist(), strict=True)) == {
+        qid: count for qid, count in expected.items() if count
+    }
+    assert accumulator.seen == sum(expected.values())
+
+
+COUNTED = {"enwiki": {1: 5, 2: 12, 3: 11}, "jawiki": {1: 6, 3: 2, 4: 11, 5: 10}}
+
+
+@pytest.mark.parametrize(
+    ("floor", "qids", "rows"),
+    [
+        ("corpus", [3, 2, 1, 4], {"enwiki": 28, "jawiki": 19}),
+        ("wiki", [3, 2, 4], {"enwiki": 23, "jawiki": 11}),
+        ("enwiki", [3, 2], {"enwiki": 23, "jawiki": 2}),
+    ],
+)
+def test_the_floor_decides_who_is_in_and_the_corpus_in_which_order(
+    tmp_path: Path, floor: str, qids: list[int], rows: dict[str, int]
+) -> None:
+    found, published = table_of(tmp_path, [Item(1)], COUNTED, min_links=10, floor=floor)
+    totals = {1: 11, 2: 12, 3: 13, 4: 11}
+    assert [(row["entity_id"], row["qid"], row["count"]) for row in published] == [
+        (number, qid, totals[qid]) for number, qid in enumerate(qids)
+    ]
+    assert found.rows == rows
+    tables = open_tables(found.path)
+    if floor == "wiki":
+        assert tables["frequent-enwiki"].tolist() == [True, True, False]
+        assert tables["frequent-jawiki"].tolist() == [False, False, True]
+    else:
+        assert "frequent-enwiki" not in tables
+
+
+def test_an_entity_may_have_to_have_a_page_in_a_wiki(tmp_path: Path) -> None:
+    items = [Item(1, sitelinks={"enwiki": "A"}), Item(4, sitelinks={"jawiki": "D"})]
+    _, published = table_of(tmp_path, items, COUNTED, required="enwiki")
+    assert [row["qid"] for row in published] == [1]
+
+
+def test_entities_carry_label_and_the_types_that_they_are_drawn_under(tmp_path: Path) -> None:
+    items = [
+        Item(1, [10, 20], labels={"de": "Eins", "en": "One"}),
+        Item(2, [10], labels={"de": "Zwei"}),
+        Item(3, [30], labels={"fr": "Trois"}),
+        Item(4, [10], route="subclass_of"),
+        Item(5, [10], route="subclass_of"),
+    ]
+    _, published = table_of(tmp_path, items, {"enwiki": {1: 9, 2: 8, 3: 7, 4: 6, 5: 5, 6: 4}}, ("en", "de"))
+    assert [(row["label"], row["types"]) for row in published] == [
+        ("One", [10]),
+        ("Zwei", [10]),
+        # A language that was not asked for is better than none; nobody is drawn under a type with one entity.
+        ("Trois", []),
+        (None, [10]),
+        (None, [10]),
+        (None, []),
+    ]
+
+
+def test_the_config_has_the_schema_that_is_published(tmp_path: Path) -> None:
+    found, _ = table_of(tmp_path, [Item(1, [10])], COUNTED)
+    assert pq.read_schema(found.parts[0].path).equals(schema.ENTITIES, check_metadata=True)
+    assert pa.types.is_int32(schema.ENTITIES.field("entity_id").type)
+
+
+def test_no_entity_makes_no_part(tmp_path: Path) -> None:
+    found, published = table_of(tmp_path, [Item(1)], COUNTED, min_links=100)
+    assert (found.parts, published, found.rows) == ((), [], {"enwiki": 0, "jawiki": 0})
+    found, _ = table_of(tmp_path / "none", [Item(1)], {})
+    assert (found.parts, found.rows) == ((), {})

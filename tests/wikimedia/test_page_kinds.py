@@ -1,0 +1,28 @@
+"""Disambiguation pages and lists, told by template and title."""
+
+import pytest
+
+from pipelines.wikimedia.page_kinds import PageKinds
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "text", "flags"),
+    [
+        ("en", "Mercury", "'''Mercury''' may be:\n* a planet\n{{disambiguation}}", ["disambiguation"]),
+        ("en", "Mercury", "{{Human name disambiguation|x}}", ["disambiguation"]),
+        ("en", "Mercury", "{{ Disambig\n|a }}", ["disambiguation"]),
+        ("en", "Mercury (planet)", "{{about|the planet}} It is a planet.", []),
+        ("en", "Mercury", "text __DISAMBIG__", ["disambiguation"]),
+        ("en", "List of planets", "{{short description|x}}", ["list"]),
+        ("en", "Listeria", "It is a bacterium.", []),
+        ("de", "Merkur", "{{Begriffsklärung}}", ["disambiguation"]),
+        ("de", "Liste der Planeten", "", ["list"]),
+        ("ja", "水星 (曖昧さ回避)", "{{Aimai}}", ["disambiguation"]),
+        ("ja", "惑星の一覧", "", ["list"]),
+        ("uk", "Меркурій", "{{DisambigG}} {{неоднозначність}}", ["disambiguation"]),
+        ("be-tarask", "Мэркурый", "{{неадназначнасць}}", ["disambiguation"]),
+        ("xx", "Mercury", "{{disambig}}", ["disambiguation"]),
+    ],
+)
+def test_flags(language: str, title: str, text: str, flags: list[str]) -> None:
+    assert PageKinds(language).flags(title, text) == flags
