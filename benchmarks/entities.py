@@ -29,7 +29,7 @@ def main() -> None:
     """Measure and print the table."""
     flags = parser(__doc__)
     flags.add_argument("--language", default="en", choices=sorted(slices.SLICES), help="whose titles (en)")
-    flags.add_argument("--lines", type=int, default=40_000, help="lines of the file, about (40000)")
+    flags.add_argument("--lines", type=int, default=20_000, help="lines of the file, about (20000)")
     flags.add_argument("--line_bytes", type=int, default=10_000, help="bytes of a line, about (10000)")
     arguments = flags.parse_args()
     work: Path = arguments.work

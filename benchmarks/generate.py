@@ -51,7 +51,7 @@ def key_of(*parts: object) -> int:
 
 @dataclass(frozen=True)
 class Source:
-    """Real pages of one wiki: the head of its dump down to </siteinfo>, and its pages, each title once."""
+    """Real pages of one wiki: the head of its dump down to </siteinfo>, and its pages, each title and each id once."""
 
     head: str
     site: Site
@@ -81,8 +81,10 @@ def read_source(paths: Sequence[str], wiki: str | None = None) -> Source:
             # Older exports mark a redirect and do not say where it leads.
             match = _TARGET.search(page.text)
             page = page._replace(redirect=match[1].strip() if match else None)
+        # Dumps of several years hold a page more than once, some under another title.
         pages.setdefault(page.title, page)
-    return Source(f"{head}</siteinfo>\n", site, sorted(pages.values(), key=lambda page: page.page_id))
+    by_id = {page.page_id: page for page in pages.values()}
+    return Source(f"{head}</siteinfo>\n", site, [page for _, page in sorted(by_id.items())])
 
 
 class Copier:

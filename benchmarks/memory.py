@@ -25,7 +25,7 @@ def main() -> None:
     """Measure and print the table."""
     flags = parser(__doc__, rounds=1)
     flags.add_argument("--language", default="en", help="whose slices (en)")
-    flags.add_argument("--megabytes", type=float, default=20, help="XML of the smallest dump (20)")
+    flags.add_argument("--megabytes", type=float, default=12, help="XML of the smallest dump (12)")
     flags.add_argument("--line_bytes", type=int, default=2_000, help="bytes of a line of Wikidata, about (2000)")
     arguments = flags.parse_args()
     peaks = {stage: [0.0] * len(TIMES) for stage in STAGES}

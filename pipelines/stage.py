@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import re
 import shlex
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import redirect_stderr, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -74,7 +76,8 @@ def run_stage(
     }
     if (done := _done(output, head)) is not None:
         if has_leftovers(output):
-            with claim(output, dataset):
+            # A run that is just ending removes them itself; where they cannot be removed they do no harm.
+            with suppress(UsageError, InputError), claim(output, dataset):
                 pass
         return done
     # Whatever can be wrong with the command is found before the old dataset goes.
@@ -124,8 +127,10 @@ def _run_apart(pipeline: beam.Pipeline) -> None:
         else:
             ended.set_result(None)
 
-    threading.Thread(target=run, name="pipeline", daemon=True).start()
-    ended.result()
+    # Beam prints each failure of a worker thread on its own, besides handing it on. Our log keeps the real stderr.
+    with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
+        threading.Thread(target=run, name="pipeline", daemon=True).start()
+        ended.result()
 
 
 def _clear(error: Exception, output: str) -> Exception:

@@ -249,7 +249,7 @@ NONE_IN_ENWIKI = "no item has a page in enwiki: is enwiki in the Wikidata dump g
 BROKEN_JSON = {
     "not json": (b"hello\n" * 200, r"{path}: 200 of 200 lines are no entities: is it a JSON dump of Wikidata\?"),
     "few lines, no json": (b"a\nb\n", r"{path}: no line is an entity: is it a JSON dump of Wikidata\?"),
-    "an xml dump": (export(PAGES), rr"{path}: \d+ of \d+ lines are no entities: .*"),
+    "an xml dump": (export(PAGES), r"{path}: \d+ of \d+ lines are no entities: .*"),
     "not items": (b'{"a": 1}\n' * 9, NONE_IN_ENWIKI.replace("?", r"\?")),
     "properties": (json_dump([{"type": "property", "id": "P1", "sitelinks": {"enwiki": {}}}]), "no item has a page.*"),
     "other wikis": (json_dump(ITEMS[2:]), "no item has a page in enwiki: .*"),
@@ -319,6 +319,7 @@ def test_wikidata_in_other_forms_is_whole(form: str, tmp_path: Path, wikianchor:
         (b"hello", "no CREATE TABLE `page_props` in this file"),
         (gzip.compress(b"-- MySQL dump\n" * 9)[:-9], "the gz data are cut off at byte"),
     ],
+    ids=["cut off", "no table", "truncated gz"],
 )
 def test_broken_page_props(data: bytes, said: str, tmp_path: Path, wikianchor: Callable) -> None:
     path = tmp_path / "enwiki-20260101-page_props.sql.gz"

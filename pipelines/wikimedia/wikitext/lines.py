@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from pipelines.wikimedia.wikitext.marks import HEADING, LIST, PREFORMATTED
+from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, PREFORMATTED
 from pipelines.wikimedia.wikitext.quotes import strip_quotes
 
 _HEADING = re.compile(r"(={1,6})(.+?)\1[ \t]*")
@@ -65,4 +65,9 @@ def _rule(line: str) -> str:
     return line.lstrip("-") if line.startswith("----") else line
 
 
-_READERS = {"=": _heading, " ": _preformatted, "-": _rule, **dict.fromkeys("*#:;", _item)}
+def _gap(line: str) -> str:
+    # A template that stands alone on its line is a box or a note: no sentence misses it.
+    return line if line.strip(GAP + " ") else ""
+
+
+_READERS = {GAP: _gap, "=": _heading, " ": _preformatted, "-": _rule, **dict.fromkeys("*#:;", _item)}

@@ -2,8 +2,10 @@
 
 A rule is "" for a template that shows nothing in the sentence, or a text with slots: {1} is the first argument, {name}
 a named one, {2|1} the second or else the first, {#1} the first written as a number, {*} all that have no name, one
-after another. What stands in brackets, [ ({2})], is shown only where its slots are filled; brackets themselves are
-{open} and {close}. {measure} is a number with its unit, as {{convert|5|to|10|km|mi}} begins.
+after another; {measure} is a number with its unit, as {{convert|5|to|10|km|mi}} begins. A slot has to be filled, but
+for those in brackets, [ ({2})], which are shown only if they are; brackets themselves are {open} and {close}. {?lc}
+says that an argument has to be there, {!3} that it must not. Where a rule does not fit a call, what follows "||" is
+tried, and if nothing fits, words are missing: a `GAP`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from importlib import resources
 from pipelines.wikimedia.wikitext.marks import GAP
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
+_CONDITION = re.compile(r"\{([?!])([^{}]*)\}")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 _VALUE = re.compile(r"[-+−]?[\d.,/+]+(?:[eE][-+]?\d+)?")
 # Slots for what has a meaning in a rule.
@@ -58,48 +61,57 @@ def _units() -> Mapping[str, str]:
 
 
 def fill(rule: str, arguments: Mapping[str, str], number: Callable[[str], str]) -> str:
-    """Return what a call shows by its rule; a `GAP` where nothing is left to show.
+    """Return what a call shows by its rule.
 
     Args:
-        rule: not "".
+        rule: of the template.
         arguments: by name, the others by number from "1".
         number: writes a number as the language does.
     """
+    return next((shown for one in rule.split("||") if (shown := _filled(one, arguments, number)) is not None), GAP)
+
+
+def _filled(rule: str, arguments: Mapping[str, str], number: Callable[[str], str]) -> str | None:
+    """Return what a call shows by one rule, None where it does not fit."""
 
     def value(keys: str) -> str:
         if keys in _SIGNS:
             return _SIGNS[keys]
         if keys == "*":
-            unnamed = (arguments.get(str(place), "") for place in range(1, len(arguments) + 1))
-            return "".join(unnamed)
+            return "".join(arguments.get(str(place), "") for place in range(1, len(arguments) + 1))
         if keys == "measure":
             return _measure(arguments, number)
-        write = number if keys.startswith("#") else str
-        return write(next((arguments[key] for key in keys.lstrip("#").split("|") if arguments.get(key)), ""))
+        found = next((arguments[key] for key in keys.lstrip("#").split("|") if arguments.get(key)), "")
+        return number(found) if keys.startswith("#") else found
 
     def optional(match: re.Match[str]) -> str:
         return match[1] if all(value(keys) for keys in _SLOT.findall(match[1])) else ""
 
-    if "[" in rule:
-        while (shorter := _OPTIONAL.sub(optional, rule)) != rule:
-            rule = shorter
-    shown = _SLOT.sub(lambda match: value(match[1]), rule)
-    # Nothing to show where words were meant to stand: a hole all the same.
-    return shown if shown.strip() else GAP
+    if any(bool(arguments.get(key)) != (sign == "?") for sign, key in _CONDITION.findall(rule)):
+        return None
+    rule = _CONDITION.sub("", rule)
+    while "[" in rule:
+        rule = _OPTIONAL.sub(optional, rule)
+    values = [value(keys) for keys in _SLOT.findall(rule)]
+    if not all(values):
+        return None
+    remaining = iter(values)
+    return _SLOT.sub(lambda match: next(remaining), rule)
 
 
 def _measure(arguments: Mapping[str, str], number: Callable[[str], str]) -> str:
-    """Return "5 to 10 km" for |5|to|10|km|mi; "" for what is no number."""
+    """Return "5 to 10 km" for |5|to|10|km|mi, "5 ft 11 in" for |5|ft|11|in|m; "" for what is no number with a unit."""
     shown, place = "", 1
     while True:
-        written = arguments.get(str(place), "")
-        if not _VALUE.fullmatch(written):
+        written, word = arguments.get(str(place), ""), arguments.get(str(place + 1), "")
+        if not _VALUE.fullmatch(written) or not word:
             return ""
-        shown += number(written.replace(",", ""))
-        join = _RANGES.get(arguments.get(str(place + 1), ""))
-        if join is None:
-            break
-        shown += join
+        shown += number(written.replace(",", "").replace("+", " "))
+        following = arguments.get(str(place + 2), "")
+        if word in _RANGES:
+            shown += _RANGES[word]
+        elif _VALUE.fullmatch(following) and arguments.get(str(place + 3)):
+            shown += f" {_units().get(word, word)} "
+        else:
+            return f"{shown} {_units().get(word, word)}"
         place += 2
-    unit = arguments.get(str(place + 1), "")
-    return f"{shown} {_units().get(unit, unit)}".rstrip()

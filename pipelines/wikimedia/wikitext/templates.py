@@ -42,20 +42,19 @@ class Templates:
         """
         if "{{" not in text:
             return text
-        # One frame per open run of braces: its width, and the pieces that stand before it.
-        frames: list[tuple[int, list[str]]] = []
+        # What is read so far; of each run of opening braces that is not closed yet, the place in it.
         pieces: list[str] = []
+        opened: list[int] = []
         for number, part in enumerate(text.split("{{")):
             if number:
-                opened = 2
-                if frames and not pieces:
+                braces = "{{{" if part[:1] == "{" else "{{"
+                if opened and opened[-1] == len(pieces) - 1:
                     # The run of braces goes on.
-                    opened, pieces = frames.pop()
-                    opened += 2
-                if part[:1] == "{":
-                    opened, part = opened + 1, part[1:]
-                frames.append((opened, pieces))
-                pieces = []
+                    pieces[-1] += braces
+                else:
+                    opened.append(len(pieces))
+                    pieces.append(braces)
+                part = part[len(braces) - 2 :]
             before, *closed = part.split("}}")
             if before:
                 pieces.append(before)
@@ -67,31 +66,25 @@ class Templates:
                     continue
                 if after[:1] == "}":
                     width, after = width + 1, after[1:]
-                pieces = self._close(width, frames, pieces, title, dropped)
+                self._close(width, opened, pieces, title, dropped)
                 width = 0
-                if after[:1] == " " and not frames and not pieces[-1]:
+                if after[:1] == " " and not opened and not pieces[-1]:
                     # The blank after what vanished must not begin the line.
                     pieces.append(SEAM)
                 if after:
                     pieces.append(after)
-        while frames:
-            # An unclosed call is shown as it stands.
-            opened, outer = frames.pop()
-            outer.append("{" * opened)
-            outer.extend(pieces)
-            pieces = outer
+        # An unclosed call is shown as it stands.
         text = "".join(pieces)
         return text.replace(PIPE, "|") if PIPE in text else text
 
-    def _close(
-        self, width: int, frames: list[tuple[int, list[str]]], pieces: list[str], title: str, dropped: Counter[str]
-    ) -> list[str]:
-        """Render the calls that a run of closing braces ends, and return the pieces that go on after it."""
-        while width >= 2 and frames:
-            opened, outer = frames.pop()
-            taken = min(opened, width, 3)
-            call = "".join(pieces)
-            if len(frames) >= MAX_DEPTH:
+    def _close(self, width: int, opened: list[int], pieces: list[str], title: str, dropped: Counter[str]) -> None:
+        """Put what is shown in the place of the calls that a run of closing braces ends."""
+        while width >= 2 and opened:
+            place = opened[-1]
+            braces = pieces[place]
+            taken = min(len(braces), width, 3)
+            call = "".join(pieces[place + 1 :])
+            if len(opened) > MAX_DEPTH:
                 shown = ""
             elif taken == 3:
                 shown = _parameter(call)
@@ -100,18 +93,14 @@ class Templates:
             if "[[" in call:
                 dropped["template"] += call.count("[[") - shown.count("[[")
             width -= taken
-            opened -= taken
-            if opened >= 2:
-                frames.append((opened, outer))
-                pieces = [shown]
+            left = braces[taken:]
+            if len(left) >= 2:
+                pieces[place:] = [left, shown]
             else:
-                if opened:
-                    outer.append("{")
-                outer.append(shown)
-                pieces = outer
+                opened.pop()
+                pieces[place:] = [left, shown] if left else [shown]
         if width:
             pieces.append("}" * width)
-        return pieces
 
     def _render(self, call: str, title: str) -> str:
         name, bar, rest = call.partition("|")

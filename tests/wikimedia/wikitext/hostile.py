@@ -1,0 +1,105 @@
+"""Pages made to be slow: markup that is never closed, nested without end, or repeated a million times."""
+
+from collections.abc import Callable
+
+__all__ = ["HOSTILE"]
+
+
+def repeated(piece: str) -> Callable[[int], str]:
+    """Return what makes a page of about a size from a piece."""
+    return lambda size: piece * (size // len(piece))
+
+
+def nested(opening: str, closing: str, core: str = "x") -> Callable[[int], str]:
+    """Return what makes a page of about a size from markup within itself."""
+
+    def page(size: int) -> str:
+        depth = size // (len(opening) + len(closing))
+        return opening * depth + core + closing * depth
+
+    return page
+
+
+HOSTILE: dict[str, Callable[[int], str]] = {
+    "unclosed {{": repeated("{{a|b "),
+    "unclosed {{ alone": repeated("{{"),
+    "unclosed [[": repeated("[[Foo|bar "),
+    "unclosed [[ alone": repeated("["),
+    "unclosed [[File:": repeated("[[File:a.jpg|thumb|b "),
+    "[[File: with links": repeated("[[File:a.jpg|thumb|b [[c]] "),
+    "one [[File: and links": lambda size: "[[File:a.jpg|thumb|" + "[[c]] " * (size // 6),
+    "closed [[File:": repeated("[[File:a.jpg|thumb|[[b]] c]] "),
+    "nested [[File:": nested("[[File:a|", "]]"),
+    "unclosed <ref>": repeated("<ref>a "),
+    "unclosed <ref": repeated("<ref "),
+    "many tags without end": repeated("<ref <math <nowiki "),
+    "unclosed <ref> of many kinds": repeated("<ref><math><gallery><nowiki><pre><score><timeline> "),
+    "many </ref>": repeated("</ref>"),
+    "<ref/> in a row": repeated("<ref/>"),
+    "unclosed <!--": repeated("<!-- a "),
+    "comments in a row": repeated("<!---->"),
+    "comments and blanks": repeated("<!-- -->     "),
+    "unclosed {|": repeated("\n{| a"),
+    "nested {|": nested("\n{|", "\n|}"),
+    "unclosed <table>": repeated("<table a "),
+    "nested {{ }}": nested("{{a|", "}}"),
+    "nested {{small}}": nested("{{small|[[b]]", "}}"),
+    "nested {{{ }}}": nested("{{{a|", "}}}"),
+    "braces": nested("{", "}"),
+    "closing braces": repeated("}}"),
+    "closing braces apart": repeated("}} "),
+    "mixed braces": repeated("{{{}}{{}}}"),
+    "links in one template": lambda size: "{{small|" + "[[a|b]]|" * (size // 8) + "}}",
+    "arguments": lambda size: "{{convert" + "|1|to" * (size // 5) + "}}",
+    "nested [[": nested("[[a|", "]]"),
+    "quotes": repeated("'"),
+    "quotes of all lengths": repeated("''a'''b''''c'''''d''''''"),
+    "quotes without balance": repeated("'''a ''b"),
+    "=": repeated("="),
+    "= = =": repeated("= "),
+    "headings without end": repeated("\n== a "),
+    "headings": repeated("\n== a =="),
+    "= and blanks": lambda size: "=" * 6 + (" " * 100 + "=") * (size // 101) + "x",
+    "[http:// in one line": repeated("[http://a.b/c d "),
+    "[http:// without blanks": repeated("[http://"),
+    "[http:// and [[": repeated("[http://a.b [[c "),
+    "[http:// and links": lambda size: "[http://a.b " + "[[c]] " * (size // 6),
+    "[[http://": repeated("[[http://a.b]] "),
+    "list marks": repeated("*"),
+    "nested lists": lambda size: "".join(
+        "\n" + "*#:;"[depth % 4] * depth + " a" for depth in range(int((size * 2) ** 0.5))
+    ),
+    "terms": repeated("\n;a:b"),
+    "one term": lambda size: "\n;" + "[[a" * (size // 3),
+    "one term in quotes": lambda size: "\n;" + "''a:b" * (size // 5),
+    "nested -{ }-": nested("-{zh-hans:", "}-"),
+    "unclosed -{": repeated("-{zh-hans:a;"),
+    "one -{ }-": lambda size: "-{" + "zh-hans:a;" * (size // 10) + "}-",
+    "-{ }- of blanks": lambda size: "-{" + " " * size + "}-",
+    "-{ }- of =>": lambda size: "-{" + ";a=>" * (size // 4) + "}-",
+    "entities": repeated("&amp;"),
+    "entities without end": repeated("&#x"),
+    "entities of letters": repeated("&abcdefghijklmnopqrstuvwxyz"),
+    "blanks": repeated(" "),
+    "tabs": repeated("\t"),
+    "blank lines": repeated(" \n"),
+    "nested <div>": nested("<div>", "</div>"),
+    "unclosed <div": repeated("<div "),
+    "<": repeated("<"),
+    "__": repeated("__"),
+    "__NOTOC__": repeated("__NOTOC"),
+    "one word": repeated("a"),
+    "one number": lambda size: "{{formatnum:" + "1" * size + "}}",
+    "one target": lambda size: "[[" + "a" * size + "]]",
+    "one target of %": lambda size: "[[" + "%41" * (size // 3) + "]]",
+    "one target of colons": lambda size: "[[" + "en:" * (size // 3) + "]]",
+    "long targets": lambda size: "".join(f"[[{number:0290}]]" for number in range(size // 294)),
+    "links without blanks": repeated("[[a]]b"),
+    "letters and links": repeated("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa[[a]]"),
+    "|": repeated("|"),
+    "]]": repeated("]]"),
+    "rows": repeated("\n|}"),
+    "colons before a table": repeated("\n:::::::::::::::::::{"),
+    "one line of colons": lambda size: "\n" + ":" * size + "{|",
+    "----": repeated("\n----"),
+}
