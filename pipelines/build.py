@@ -14,12 +14,17 @@ from dataclasses import dataclass
 
 from pipelines import entities, pairs, sentences
 from pipelines.errors import InputError, UsageError
+from pipelines.sentences import read_site
 from pipelines.wikimedia.dumps import read_head
-from pipelines.wikimedia.site import site_from_header
 
-_PAGES = re.compile(r"pages-(?:articles|meta-current|meta-history)")
-_SPLIT_DUMP = re.compile(r"\.xml-p\d+p\d+")
-_INDEX = re.compile(r"-index\d*\.txt")
+_XML = re.compile(r"\.xml|\.bz2$|\.gz$|\.xz$")
+# Exports without the text of articles.
+_NO_PAGES = re.compile(r"^stub-|-stub-|-index\d*\.txt|pages-logging|abstract|\.json|\.sql")
+_PART = re.compile(r"\.xml-p\d+p\d+")
+_JSON = re.compile(r"\.json(?:\.(?:gz|bz2))?$")
+_ENTITY = re.compile(rb'\s*(?:\[\s*)?\{[^\n]*?"type"\s*:\s*"(?:item|property|lexeme)"')
+_PAGE_PROPS = re.compile(r"(\w+)-.*page_props\.sql(?:\.gz)?$")
+ENTITY_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dumps",
         required=True,
-        metavar="DIR",
-        help="directory with pages-articles dumps, Wikidata's JSON dump and page_props tables",
+        metavar="PLACES",
+        help="pages-articles dumps, Wikidata's JSON dump, page_props tables: directories, files or globs",
     )
     parser.add_argument(
         "--wikis", default="", help="database names with commas (default: every wiki that has a dump there)"
@@ -116,58 +121,80 @@ class Dumps:
     page_props: tuple[str, ...]
 
 
-def find_dumps(directory: str, wikis: Sequence[str]) -> Dumps:
-    """Find the dumps in a directory, the wiki of each by its own header.
+def find_dumps(places: str, wikis: Sequence[str]) -> Dumps:
+    """Find the dumps among files, told by what is in them: the wiki of each by its own header.
+
+    Args:
+        places: directories, files and globs, separated by commas.
+        wikis: the wikis wanted; none for all that are found.
 
     Raises:
-        UsageError: no such directory.
-        InputError: there is no dump of a wiki asked for, none at all, or no Wikidata.
+        UsageError: no such directory or file.
+        InputError: there is no dump of a wiki wanted, none at all, or no Wikidata; or a dump cannot be read.
     """
-    if not os.path.isdir(directory):
-        raise UsageError(f"--dumps={directory}: no such directory")
-    paths = sorted(path for path in glob.glob(f"{directory}/**", recursive=True) if os.path.isfile(path))
-    names = {path: os.path.basename(path) for path in paths}
+    paths = list_files(places)
     pages: dict[str, list[str]] = {}
+    unread: list[InputError] = []
+    wikidata = []
     for path in paths:
-        if _PAGES.search(names[path]) and not _INDEX.search(names[path]) and ".xml" in names[path]:
-            site = site_from_header(read_head(path).decode("utf-8", "replace"), None, path)
-            pages.setdefault(site.wiki, []).append(path)
+        name = os.path.basename(path)
+        try:
+            if _XML.search(name) and not _NO_PAGES.search(name) and b"<mediawiki" in read_head(path):
+                pages.setdefault(read_site([path], None)[0].wiki, []).append(path)
+            elif _JSON.search(name) and _ENTITY.match(read_head(path, ENTITY_BYTES)):
+                wikidata.append(path)
+        except InputError as error:
+            unread.append(error)
     chosen = {wiki: tuple(one_of_each(pages.get(wiki, ()))) for wiki in wikis or sorted(pages)}
-    for wiki, found in chosen.items():
-        if not found:
-            raise InputError(
-                f"--dumps={directory} has no pages-articles dump of {wiki}; it has {', '.join(sorted(pages)) or 'none'}"
-            )
+    missing = [wiki for wiki, found in chosen.items() if not found]
+    if unread and (missing or not wikis):
+        raise unread[0]
+    if missing:
+        raise InputError(
+            f"--dumps={places} has no pages-articles dump of {missing[0]}; it has {', '.join(sorted(pages)) or 'none'}"
+        )
     if not chosen:
         raise InputError(
-            f"--dumps={directory} has no pages-articles dump (a name such as enwiki-20260101-pages-articles.xml.bz2)"
+            f"--dumps={places} has no pages-articles dump (a file such as enwiki-20260101-pages-articles.xml.bz2)"
         )
-    wikidata = tuple(
-        path for path in paths if re.search(r"wikidata|latest-all", names[path]) and ".json" in names[path]
-    )
-    props = tuple(
-        path for path in paths if "-page_props.sql" in names[path] and names[path].partition("-")[0] in chosen
-    )
+    props = tuple(path for path in paths if (match := _PAGE_PROPS.match(os.path.basename(path))) and match[1] in chosen)
     if not wikidata and not props:
         raise InputError(
-            f"--dumps={directory} has no Wikidata dump (wikidata-*.json.gz or .bz2) "
+            f"--dumps={places} has no JSON dump of Wikidata (wikidata-*.json.gz or .bz2) "
             "and no page_props.sql.gz of these wikis"
         )
-    return Dumps(chosen, one_kind(wikidata), props)
+    return Dumps(chosen, one_packing(wikidata), props)
+
+
+def list_files(places: str) -> list[str]:
+    """Return the files in directories, and those named, sorted.
+
+    Raises:
+        UsageError: a place does not exist.
+    """
+    found: set[str] = set()
+    for place in filter(None, (part.strip() for part in places.split(","))):
+        matches = glob.glob(place)
+        if not matches:
+            raise UsageError(f"--dumps={place}: no such directory or file")
+        for match in matches:
+            inside = glob.glob(f"{match}/**", recursive=True) if os.path.isdir(match) else [match]
+            found.update(path for path in inside if os.path.isfile(path))
+    return sorted(found)
 
 
 def one_of_each(paths: Sequence[str]) -> list[str]:
-    """Of a wiki's files keep those that make one dump: the multistream files before the others, parts before or
-    without the whole."""
-    multistream = [path for path in paths if "multistream" in os.path.basename(path)]
-    files = multistream or list(paths)
-    parts = [path for path in files if _SPLIT_DUMP.search(os.path.basename(path))]
-    return parts or files
+    """Of a wiki's files keep those that make one dump: articles before full histories, multistream before the same in
+    one stream, parts before or without the whole."""
+    files = list(paths)
+    for sort in ("pages-articles", "multistream"):
+        files = [path for path in files if sort in os.path.basename(path)] or files
+    return [path for path in files if _PART.search(os.path.basename(path))] or files
 
 
-def one_kind(paths: Sequence[str]) -> tuple[str, ...]:
-    """Of Wikidata dumps in several packings keep one: gzip reads eight times faster than bzip2."""
-    for ending in (".gz", ".json", ".bz2"):
-        if chosen := tuple(path for path in paths if path.endswith(ending)):
-            return chosen
-    return tuple(paths)
+def one_packing(paths: Sequence[str]) -> tuple[str, ...]:
+    """Of a dump that is there in several packings keep one: gzip reads eight times faster than bzip2."""
+    best: dict[str, str] = {}
+    for ending in (".bz2", "", ".gz"):
+        best |= {path.removesuffix(ending): path for path in paths if path.endswith(ending or ".json")}
+    return tuple(sorted(best.values()))

@@ -362,6 +362,7 @@ def _tasks(config: Config, entities: Dataset) -> tuple[TableTask, DecideTask]:
         min_links=choices.min_links,
         floor=choices.floor,
         required=choices.required_wiki,
+        cap=choices.max_per_entity,
         languages=tuple(entities.manifest["options"]["labels"]),
         options=TableOptions(choices.negatives, choices.types, choices.refine_humans, choices.back_off),
     )

@@ -16,8 +16,6 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-import pyarrow.compute as pc
-
 from pipelines.errors import InputError, UsageError
 from pipelines.stage import finish, run_stage
 from pipelines.wikimedia.dumps import Range, expand, file_size, read_head, sha1, split_file
@@ -219,22 +217,17 @@ PROSE_REASONS = frozenset({"gap", "heading", "preformatted", "back_matter", "dis
 
 
 def twice(readings: Sequence[Any]) -> list[str]:
-    """Return a problem where ranges hold the same page, as when a dump and its parts are given together."""
+    """Return a problem where a page was read twice, as when a dump and its parts are given together."""
+    import numpy as np
+
     from pipelines.dataset.reader import read_batches
 
-    seen: dict[int, int] = {}
+    # Ranges follow each other by page id nearly always, and then their bounds tell; within a range the reader has seen.
     spread = sorted((reading.first_page, reading.last_page) for reading in readings if reading.last_page)
-    if all(before[1] < after[0] for before, after in pairwise(spread)):
-        return []
-    for reading in readings:
-        for part in reading.parts:
-            if part.config != "titles":
-                continue
-            for batch in read_batches(part.path, ["page_id"]):
-                for page_id in pc.unique(batch.column(0)).to_pylist():
-                    if page_id in seen and seen[page_id] != reading.order:
-                        return [
-                            f"page {page_id} is in several of the files given: give each page once, a dump or its parts"
-                        ]
-                    seen[page_id] = reading.order
-    return []
+    again = [reading.repeated for reading in readings if reading.repeated]
+    if not again and not all(before[1] < after[0] for before, after in pairwise(spread)):
+        titles = [part.path for reading in readings for part in reading.parts if part.config == "titles"]
+        found = [batch.column(0).to_numpy() for path in titles for batch in read_batches(path, ["page_id"])]
+        page_ids, counts = np.unique(np.concatenate(found), return_counts=True)
+        again = page_ids[counts > 1].tolist()
+    return [f"page {page} was given twice: give each page once, a dump or its parts" for page in again[:1]]

@@ -219,9 +219,10 @@ def test_a_dump_and_its_parts_together(tmp_path: Path, wikianchor: Callable) -> 
         (tmp_path / name).write_bytes(bz2.compress(export(pages)))
     ended = wikianchor("sentences", f"--dump={tmp_path}/whole,{tmp_path}/part", f"--output={tmp_path}/out")
     assert ended.status == 1
-    assert ended.said == [
-        "wikianchor: page 3 is in several of the files given: give each page once, a dump or its parts"
-    ]
+    assert ended.said == ["wikianchor: page 3 was given twice: give each page once, a dump or its parts"]
+    (tmp_path / "again").write_bytes(export([*PAGES[:2], PAGES[1]]))
+    ended = wikianchor("sentences", f"--dump={tmp_path}/again", f"--output={tmp_path}/out")
+    assert ended.said == ["wikianchor: page 2 was given twice: give each page once, a dump or its parts"]
     (tmp_path / "other").write_bytes(export(PAGES[:2]))
     assert wikianchor("sentences", f"--dump={tmp_path}/other,{tmp_path}/part", f"--output={tmp_path}/out").status == 0
     assert titles(tmp_path / "out") == ["Earth", "Moon", "Luna", "Sun"]
@@ -388,7 +389,7 @@ WRONG = {
         ["entities", "--wikidata=wikidata.json", "--wikis=enwiki,frwiki", "--output=out"], 1,
         r"no item has a page in frwiki: is frwiki in the Wikidata dump given\? .*",
     ),
-    "build without dumps": (["build", "--dumps=none", "--output=out"], 2, "--dumps=none: no such directory"),
+    "build without dumps": (["build", "--dumps=none", "--output=out"], 2, "--dumps=none: no such directory or file"),
     "build of another wiki": (
         ["build", "--dumps=.", "--wikis=frwiki", "--output=out"], 1, "--dumps=. has no pages-articles dump of frwiki.*"
     ),

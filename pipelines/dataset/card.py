@@ -1,4 +1,4 @@
-"""The card of a dataset: its manifest in, the README.md that `datasets.load_dataset(directory, config)` and people read out."""
+"""The card of a dataset: its manifest in, the README.md that people and `datasets.load_dataset` read out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 ATTRIBUTION = (
-    "Text is from Wikipedia, by its authors, under CC BY-SA 4.0 (older text also under the GFDL); a row's page and revision lead to\n"
-    "them: `https://<host of the wiki>/w/index.php?oldid=<rev_id>`. It was taken out of its markup and cut into sentences."
+    "Text is from Wikipedia, by its authors, under CC BY-SA 4.0 (older text also under the GFDL). A row's page and\n"
+    "revision lead to them: `https://<host of the wiki>/w/index.php?oldid=<rev_id>`. It was taken out of its markup and\n"
+    "cut into sentences."
 )
 CC0 = "Facts are from Wikidata, under CC0."
 _LICENCES = {"entities": ("cc0-1.0", CC0)}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.dataset.manifest import MANIFEST, read_manifest
+from pipelines.dataset.manifest import MANIFEST, damaged_shard, read_manifest
 from pipelines.errors import InputError
 from pipelines.wikimedia.dumps import filesystem
 
@@ -64,6 +64,8 @@ def _open(directory: str, name: str, version: str, flag: str) -> Dataset:
         raise InputError(
             f"--{flag}={directory} has schema version {found}, this program reads {version}: build it again"
         )
+    if shard := damaged_shard(directory, manifest):
+        raise InputError(f"{shard}: missing or not of the size in the manifest: build its dataset again")
     return Dataset(directory, manifest)
 
 
@@ -80,7 +82,7 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
     """
     files, inner = filesystem(path)
     try:
-        with pq.ParquetFile(files.open_input_file(inner)) as file:
+        with pq.ParquetFile(files.open_input_file(inner), page_checksum_verification=True) as file:
             for group in range(file.num_row_groups):
                 if only is not None and not _may_hold(file.metadata.row_group(group), *only):
                     continue

@@ -55,6 +55,7 @@ class Reading(NamedTuple):
         counts: how many pages, sentences and links met which fate, as "pages:articles", "links:table".
         problems: what was wrong with the input, one line each.
         first_page, last_page: lowest and highest page id met, 0 for none.
+        repeated: id of a page met twice, 0 for none.
         path: of the dump.
         tail: the last bytes that the range owns, for the commit to see whether the file has its end.
     """
@@ -65,6 +66,7 @@ class Reading(NamedTuple):
     problems: list[str]
     first_page: int
     last_page: int
+    repeated: int
     path: str
     tail: bytes
 
@@ -109,7 +111,8 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
     """
     counts: Counter[str] = Counter()
     problems: list[str] = []
-    ids: list[int] = [0, 0]
+    ids: set[int] = set()
+    repeated = 0
     wiki, tail = reader.site.wiki, bytearray()
     rows, names = SentenceColumns(wiki), TitleColumns(wiki)
     with (
@@ -117,8 +120,8 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
         PartWriter(reader.output, "titles", task.order, titles.SCHEMA) as title_file,
     ):
         for page in _sound_pages(task.part, reader, pages, counts, problems, tail):
-            ids[0] = min(ids[0] or page.page_id, page.page_id)
-            ids[1] = max(ids[1], page.page_id)
+            repeated = page.page_id if page.page_id in ids else repeated
+            ids.add(page.page_id)
             pages.read(page, rows, names, counts)
             if len(rows) >= ROW_GROUP:
                 sentence_file.write(rows.take())
@@ -127,7 +130,8 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
         sentence_file.write(rows.take())
         title_file.write(names.take())
     parts = [writer.part for writer in (sentence_file, title_file) if writer.part is not None]
-    return Reading(task.order, parts, dict(counts), problems, ids[0], ids[1], task.part.path, bytes(tail))
+    bounds = (min(ids, default=0), max(ids, default=0))
+    return Reading(task.order, parts, dict(counts), problems, *bounds, repeated, task.part.path, bytes(tail))
 
 
 def _sound_pages(

@@ -128,7 +128,7 @@ def sample_lots(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the lowest lots of the rows in a shard, as many as the sample is to have."""
     decider = _decider(shard, task, indexes, table)
-    limits = Limits.none()
+    limits = _limits(shard, task, caps, {})
     found, waiting = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
     for batch in _batches(shard):
         waiting.append(decider.lots(batch, limits)[1])

@@ -75,6 +75,7 @@ class TableTask:
         min_links: an entity is kept when it is linked to more often than this.
         floor: where these links are counted: "corpus", "wiki", or a database name.
         required: database name of the wiki in which an entity must have a page, or "".
+        cap: rows of one entity at most; 0 for any number.
         languages: of labels, best first.
         options: how entities are typed.
     """
@@ -85,6 +86,7 @@ class TableTask:
     min_links: int
     floor: str
     required: str
+    cap: int
     languages: tuple[str, ...]
     options: TableOptions
 
@@ -139,7 +141,7 @@ def build_table(task: TableTask, counted: Iterable[tuple[str, LinkCounts]]) -> T
     for wiki, (items, counts) in by_wiki.items():
         place = find(tables["sorted_qids"], items)
         above = (place >= 0) & (counts > task.min_links) if task.floor == "wiki" else place >= 0
-        rows[wiki] = int(counts[above].sum())
+        rows[wiki] = int((np.minimum(counts, task.cap) if task.cap else counts)[above].sum())
         if task.floor == "wiki":
             tables[f"frequent-{wiki}"] = np.zeros(len(tables["qids"]), np.bool_)
             tables[f"frequent-{wiki}"][tables["sorted_ids"][place[above]]] = True

@@ -54,7 +54,7 @@ def table_of(
         sitelinks=shards_of(directory, "sitelinks"),
         languages=languages,
         options=options,
-        **{"min_links": 0, "floor": "corpus", "required": "", **more},
+        **{"min_links": 0, "floor": "corpus", "required": "", "cap": 0, **more},
     )
     found = build_table(task, [(wiki, counts_of(counts)) for wiki, counts in counted.items()])
     rows = [row for part in found.parts for row in pq.read_table(part.path).to_pylist()]
@@ -135,6 +135,11 @@ def test_the_floor_decides_who_is_in_and_the_corpus_in_which_order(
         assert tables["frequent-jawiki"].tolist() == [False, False, True]
     else:
         assert "frequent-enwiki" not in tables
+
+
+def test_a_cap_lowers_how_many_rows_are_expected(tmp_path: Path) -> None:
+    found, _ = table_of(tmp_path, [Item(1)], COUNTED, cap=6)
+    assert found.rows == {"enwiki": 5 + 6 + 6, "jawiki": 6 + 2 + 6 + 6}
 
 
 def test_an_entity_may_have_to_have_a_page_in_a_wiki(tmp_path: Path) -> None:
