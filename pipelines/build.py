@@ -86,6 +86,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     start = report.clock()
     found = find_dumps(config.dumps, config.wikis)
     wikis = tuple(found.pages)
+    pairs.check_floor(config.choices, wikis)
     for wiki, paths in found.pages.items():
         stage = sentences.Config(
             paths, f"{config.output}/sentences/{wiki}", None, config.splitter, config.allow_truncated

@@ -5,6 +5,8 @@ import pyarrow as pa
 from schemas.fields import field, integers, schema
 
 VERSION = "1.0"
+# Columns with few different values, though rows are shuffled.
+REPEATING = ("type_qid", "type_route", "wiki", "frequency_bin")
 TYPE_ROUTES = ("instance_of", "subclass_of", "occupation", "parent", "none")
 
 SCHEMA = schema(

@@ -7,8 +7,8 @@ from typing import Any
 
 ATTRIBUTION = (
     "Text is from Wikipedia, by its authors, under CC BY-SA 4.0 (older text also under the GFDL). A row's page and\n"
-    "revision lead to them: `https://<host of the wiki>/w/index.php?oldid=<rev_id>`. It was taken out of its markup and\n"
-    "cut into sentences."
+    "revision lead to them: `https://<host of the wiki>/w/index.php?oldid=<rev_id>`. It was taken out of its markup\n"
+    "and cut into sentences."
 )
 CC0 = "Facts are from Wikidata, under CC0."
 _LICENCES = {"entities": ("cc0-1.0", CC0)}

@@ -11,7 +11,7 @@ import errno
 import hashlib
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -68,10 +68,20 @@ class PartWriter:
     """Writes one part, row group by row group; no file comes into being without a row.
 
     Use as a context manager; `part` is the result, or None where nothing was written.
+
+    Args:
+        output: directory of the dataset.
+        config: name of the part of the dataset that it belongs to.
+        order: its place among the parts of that config.
+        schema: of its rows.
+        repeating: columns whose values repeat, to be written by a dictionary; True for all. Where rows are shuffled,
+            looking for repetition in the others costs time and saves nothing.
     """
 
-    def __init__(self, output: str, config: str, order: int, schema: pa.Schema) -> None:
-        self.config, self.order, self.schema = config, order, schema
+    def __init__(
+        self, output: str, config: str, order: int, schema: pa.Schema, repeating: Sequence[str] | bool = True
+    ) -> None:
+        self.config, self.order, self.schema, self.repeating = config, order, schema, repeating
         self.path = f"{output}/{UNFINISHED}/{config}-{order:06d}-{uuid.uuid4().hex}.parquet"
         self.part: Part | None = None
         self._rows = 0
@@ -103,6 +113,7 @@ class PartWriter:
             self.schema,
             compression="zstd",
             compression_level=3,
+            use_dictionary=self.repeating if isinstance(self.repeating, bool) else list(self.repeating),
             write_page_index=True,
             write_statistics=True,
             # zstd frames carry no checksum as Parquet uses them: without this a flipped bit can pass for data.

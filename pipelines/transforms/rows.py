@@ -285,7 +285,7 @@ def write_shard(task: ShardTask, output: str) -> ShardWritten:
     first = np.ones(len(places), np.bool_)
     first[1:] = np.diff(places[permutation]) != 0
     kept, repeated = permutation[first], permutation[~first]
-    with PartWriter(output, "pairs", task.number, pairs.SCHEMA) as writer:
+    with PartWriter(output, "pairs", task.number, pairs.SCHEMA, pairs.REPEATING) as writer:
         published = rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA)
         for start in range(0, len(kept), ROW_GROUP):
             writer.write(published.take(pa.array(kept[start : start + ROW_GROUP])))

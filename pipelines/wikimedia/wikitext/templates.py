@@ -42,19 +42,22 @@ class Templates:
         """
         if "{{" not in text:
             return text
-        # What is read so far; of each run of opening braces that is not closed yet, the place in it.
+        # What is read so far; of each run of opening braces that is not closed yet, its place in there and its width.
         pieces: list[str] = []
-        opened: list[int] = []
+        places: list[int] = []
+        widths: list[int] = []
         for number, part in enumerate(text.split("{{")):
             if number:
-                braces = "{{{" if part[:1] == "{" else "{{"
-                if opened and opened[-1] == len(pieces) - 1:
+                if places and places[-1] == len(pieces) - 1:
                     # The run of braces goes on.
-                    pieces[-1] += braces
+                    widths[-1] += 2
                 else:
-                    opened.append(len(pieces))
-                    pieces.append(braces)
-                part = part[len(braces) - 2 :]
+                    places.append(len(pieces))
+                    widths.append(2)
+                    pieces.append("")
+                if part[:1] == "{":
+                    widths[-1] += 1
+                    part = part[1:]
             before, *closed = part.split("}}")
             if before:
                 pieces.append(before)
@@ -62,29 +65,33 @@ class Templates:
             for place, after in enumerate(closed, 1):
                 width += 2
                 if not after and place < len(closed):
-                    # The run of braces goes on.
                     continue
                 if after[:1] == "}":
                     width, after = width + 1, after[1:]
-                self._close(width, opened, pieces, title, dropped)
+                self._close(width, places, widths, pieces, title, dropped)
                 width = 0
-                if after[:1] == " " and not opened and not pieces[-1]:
+                if after[:1] == " " and not places and not pieces[-1]:
                     # The blank after what vanished must not begin the line.
                     pieces.append(SEAM)
                 if after:
                     pieces.append(after)
-        # An unclosed call is shown as it stands.
+        for place, width in zip(places, widths, strict=True):
+            # An unclosed call is shown as it stands.
+            pieces[place] = "{" * width
         text = "".join(pieces)
         return text.replace(PIPE, "|") if PIPE in text else text
 
-    def _close(self, width: int, opened: list[int], pieces: list[str], title: str, dropped: Counter[str]) -> None:
+    def _close(
+        self, width: int, places: list[int], widths: list[int], pieces: list[str], title: str, dropped: Counter[str]
+    ) -> None:
         """Put what is shown in the place of the calls that a run of closing braces ends."""
-        while width >= 2 and opened:
-            place = opened[-1]
-            braces = pieces[place]
-            taken = min(len(braces), width, 3)
+        rounds = 0
+        while width >= 2 and places:
+            rounds += 1
+            place = places[-1]
+            taken = min(widths[-1], width, 3)
             call = "".join(pieces[place + 1 :])
-            if len(opened) > MAX_DEPTH:
+            if len(places) > MAX_DEPTH or rounds > MAX_DEPTH:
                 shown = ""
             elif taken == 3:
                 shown = _parameter(call)
@@ -93,12 +100,13 @@ class Templates:
             if "[[" in call:
                 dropped["template"] += call.count("[[") - shown.count("[[")
             width -= taken
-            left = braces[taken:]
-            if len(left) >= 2:
-                pieces[place:] = [left, shown]
-            else:
-                opened.pop()
-                pieces[place:] = [left, shown] if left else [shown]
+            widths[-1] -= taken
+            if widths[-1] >= 2:
+                pieces[place + 1 :] = [shown]
+                continue
+            pieces[place:] = ["{", shown] if widths[-1] else [shown]
+            places.pop()
+            widths.pop()
         if width:
             pieces.append("}" * width)
 
