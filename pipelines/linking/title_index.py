@@ -44,13 +44,19 @@ def build_title_index(
     """
     pages = _read_titles(titles, wiki)
     by_title, by_page = _read_sitelinks(sitelinks, wiki)
+    # Both look-ups walk through sorted keys, which is ten times as fast as jumping about: page ids ascend in a dump,
+    # and titles are put in the order of the index before they are looked up.
+    paged = _look_up(*by_page, pages.page_ids)
     # A part of a dump does not hold every page that it links to, but Wikidata links to pages that exist only.
     elsewhere = distinct(by_title[0])
     elsewhere = elsewhere[find(np.sort(pages.keys), elsewhere) < 0]
-    keys, page_ids, targets, flags, sections = (_lengthened(column, len(elsewhere)) for column in pages)
-    keys[len(pages.keys) :] = elsewhere
+    keys = np.concatenate([pages.keys, elsewhere])
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    paged, targets, flags, sections = (
+        _lengthened(column, len(elsewhere))[order] for column in (paged, pages.targets, pages.flags, pages.sections)
+    )
     titled = _look_up(*by_title, keys)
-    paged = _look_up(*by_page, page_ids)
     items = np.where(paged > 0, paged, titled)
     codes = np.where(flags != FINE, flags, np.where(items > 0, FINE, NO_ITEM)).astype(np.int8)
     counts = {
@@ -61,14 +67,13 @@ def build_title_index(
         "by_page_props": int((paged > 0).sum()),
         "conflicts": int(((titled > 0) & (paged > 0) & (titled != paged)).sum()),
     }
-    order = np.argsort(keys, kind="stable")
     # A redirect with an item of its own stands for that item; every other leads on.
     leads_on = (targets != 0) & (items == 0)
     codes[leads_on] = BROKEN
     start = position = np.flatnonzero(leads_on)
     through_section = sections[start]
     for _ in range(MAX_HOPS):
-        found = _positions(keys, order, targets[position])
+        found = find(keys, targets[position])
         there = found >= 0
         start, position, through_section = start[there], found[there], through_section[there]
         further = leads_on[position]
@@ -79,7 +84,7 @@ def build_title_index(
         start, position = start[further], position[further]
         through_section = through_section[further] | sections[position]
     codes[start] = LOOP
-    return {"keys": keys[order], "items": items[order], "codes": codes[order]}, counts
+    return {"keys": keys, "items": items, "codes": codes}, counts
 
 
 class _Titles(NamedTuple):
@@ -170,13 +175,6 @@ def _look_up(keys: npt.NDArray[Any], values: Ints, wanted: npt.NDArray[Any]) -> 
         return np.zeros(len(wanted), np.int64)
     place = find(keys, wanted)
     return np.where(place >= 0, values[place], 0)
-
-
-def _positions(keys: Hashes, order: Ints, wanted: Hashes) -> Ints:
-    """Return where each wanted hash stands in the unsorted keys, -1 where it does not."""
-    at = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
-    found = order[at]
-    return np.where(keys[found] == wanted, found, -1)
 
 
 class TitleIndex:

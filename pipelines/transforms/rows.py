@@ -255,7 +255,8 @@ def _spill(output: str, order: int, tables: Sequence[pa.Table], bounds: Hashes) 
         files.create_dir(inner.rpartition("/")[0], recursive=True)
         with (
             files.open_output_stream(inner) as stream,
-            ipc.new_file(stream, ROW_SCHEMA, options=ipc.IpcWriteOptions(compression="lz4")) as writer,
+            # Compressing what is read again once, soon, costs more than the disk.
+            ipc.new_file(stream, ROW_SCHEMA) as writer,
         ):
             for first, last in pairwise(cuts):
                 writer.write_batch(batch.slice(first, last - first))
@@ -279,6 +280,7 @@ def write_shard(task: ShardTask, output: str) -> ShardWritten:
         with ipc.open_file(files.open_input_file(inner)) as reader:
             found.append(pa.Table.from_batches([reader.get_batch(task.number)]))
     rows = pa.concat_tables(found).combine_chunks()
+    del found  # the same rows again
     places = rows[PLACE].to_numpy()
     # Stable, so what has one place stays in the order of the dumps.
     permutation = np.argsort(places, kind="stable")

@@ -46,7 +46,7 @@ class LinkReader:
         self._trail_letters = frozenset(filter(self._trail, letters))
         in_prefix = re.compile(f"[{site.link_prefix}]").match if site.link_prefix else None
         self._prefix_letters = "".join(filter(in_prefix, letters)) if in_prefix else ""
-        self._remembered: Callable[[str], tuple[str, str, str]] = lru_cache(maxsize=1 << 17)(self._read)
+        self._remembered: Callable[[str], tuple[str, str, str]] = lru_cache(maxsize=1 << 15)(self._read)
 
     def linked_titles(self, text: str, own_title: str) -> list[str]:
         """Return the articles that raw wikitext names as link targets anywhere, sorted; the page itself left out."""
