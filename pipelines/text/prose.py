@@ -71,12 +71,15 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
     holes = sorted(match.start() for pattern in _HOLES for match in pattern.finditer(text))
     holes.append(len(text))
     starts, count, at, number = links.starts, len(links.starts), 0, 0
+    has_gaps = GAP in text
     for region, start, end in _regions(extract, split, language):
         first = at
         while at < count and starts[at] < end:
             at += 1
-        sentence, shift = _trim_gaps(text[start:end])
-        start += shift
+        sentence = text[start:end]
+        if has_gaps:
+            sentence, shift = _trim_gaps(sentence)
+            start += shift
         if region not in REGIONS:
             reason: str | None = region
         elif not sentence or (first < at and starts[first] < start):

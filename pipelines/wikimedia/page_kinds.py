@@ -19,13 +19,13 @@ class PageKinds:
     def __init__(self, language: str) -> None:
         templates, titles = _data(language)
         names = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in templates)
-        self._disambiguation = re.compile(rf"\{{\{{\s*(?i:{names})\s*[|}}\n]|__DISAMBIG__")
+        self._disambiguation = re.compile(rf"\{{\{{\s*(?i:{names})\s*[|}}\n]")
         self._list = re.compile("|".join(titles) or "(?!)")
 
     def flags(self, title: str, text: str) -> list[str]:
         """Return the flags of an article, of `schemas.titles.FLAGS`."""
         found = []
-        if self._disambiguation.search(text):
+        if "__DISAMBIG__" in text or self._disambiguation.search(text):
             found.append("disambiguation")
         if self._list.search(title):
             found.append("list")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from pipelines.wikimedia.languages import language_facts
 from pipelines.wikimedia.site import Site
+from pipelines.wikimedia.wikitext.brackets import mend_brackets
 from pipelines.wikimedia.wikitext.characters import decode_entities, fold_spaces, strip_switches
 from pipelines.wikimedia.wikitext.external import strip_external_links
 from pipelines.wikimedia.wikitext.files import FileStripper
@@ -53,12 +54,13 @@ class Extractor:
 
     Args:
         site: the wiki.
-        literal: show what MediaWiki shows where templates are empty: they vanish without a gap, and external links
-            without a label are numbers. To compare with MediaWiki; sentences are better without either.
+        literal: show what MediaWiki shows where templates are empty: they vanish without a gap, brackets stay empty,
+            and external links without a label are numbers. To compare with MediaWiki; sentences are better without.
     """
 
     def __init__(self, site: Site, literal: bool = False) -> None:
         facts = language_facts(site.language)
+        self._literal = literal
         self._number_links = number_writer(site.language) if literal else None
         self._templates = Templates(site.language, literal)
         self._files = FileStripper((name for name, key in site.namespaces.items() if key == FILE), facts)
@@ -84,6 +86,7 @@ class Extractor:
         text = read_lines(text)
         text = strip_html_tags(text)
         text = decode_entities(text)
+        text = text if self._literal else mend_brackets(text)
         text = fold_spaces(text)
         text, links, other_links = self._links.split_links(text, title, counts)
         return Extract(restore(text), links, other_links, counts)

@@ -11,10 +11,14 @@ import re
 from pipelines.wikimedia.wikitext.marks import GAP
 
 # A bracket and what stands in it; a link within is taken as one piece, since its target may have brackets of its own.
-_WITHIN = r"(?:[^()（）\n\[\]]|\[\[[^\[\]\n]*\]\])*"
+_PLAIN = r"[^()（）\n\[\]]*"
+_WITHIN = rf"{_PLAIN}(?:\[\[[^\[\]\n]*\]\]{_PLAIN})*"
 _NARROW = re.compile(rf"\({_WITHIN}\)")
 _WIDE = re.compile(rf"（{_WITHIN}）")
 _SEPARATOR = re.compile(r"([,;、，；])")
+# What stands at the edge of a bracket that may have lost something.
+_OPEN_EDGE = " ,;、，；)）"
+_CLOSED_EDGE = ",;、，；"
 _EMPTY = f" \t{GAP}"
 _VANISHED = "\x06"
 _BEFORE_VANISHED = re.compile(rf" ?{_VANISHED}+")
@@ -22,11 +26,21 @@ _BEFORE_VANISHED = re.compile(rf" ?{_VANISHED}+")
 
 def mend_brackets(text: str) -> str:
     """Remove empty places between brackets and separators, and brackets that hold nothing else."""
-    if "(" in text:
-        text = _NARROW.sub(_mended, text)
+    text = _mend(text, _NARROW)
     if "（" in text:
-        text = _WIDE.sub(_mended, text)
+        text = _mend(text, _WIDE)
     return _BEFORE_VANISHED.sub("", text) if _VANISHED in text else text
+
+
+def _mend(text: str, brackets: re.Pattern[str]) -> str:
+    pieces, position = [], 0
+    for match in brackets.finditer(text):
+        whole = match[0]
+        # Nearly all are whole, so this has to be quick.
+        if whole[1] in _OPEN_EDGE or whole[-2] in _CLOSED_EDGE or GAP in whole:
+            pieces += (text[position : match.start()], _mended(match))
+            position = match.end()
+    return "".join((*pieces, text[position:])) if pieces else text
 
 
 def _mended(match: re.Match[str]) -> str:
@@ -36,8 +50,6 @@ def _mended(match: re.Match[str]) -> str:
         # "f()" is a call; "f ()" had something in it.
         before = match.string[match.start() - 1 : match.start()]
         return whole if before.isalnum() or before == "_" else _VANISHED
-    if GAP not in inside and inside[:1] not in " ,;、，；" and inside[-1:] not in ",;、，；":
-        return whole
     # Places and separators by turns; a place goes with the separator after it.
     parts = _SEPARATOR.split(inside)
     places, separators = parts[::2], [*parts[1::2], ""]
