@@ -109,7 +109,9 @@ def build_index(task: WikiTitles, output: str) -> tuple[str, IndexBuilt]:
 def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool) -> tuple[str, LinkCounts]:
     """Count the links of a shard of sentences by item."""
     index = TitleIndex(open_tables(indexes[shard.wiki].path))
-    items, counts, seen = count_links(read_batches(shard.path, ["links"]), index, sections)
+    # Of a link only what it leads to.
+    columns = ["links.list.element.target", "links.list.element.fragment"]
+    items, counts, seen = count_links(read_batches(shard.path, columns), index, sections)
     return shard.wiki, LinkCounts(items.tobytes(), counts.tobytes(), seen)
 
 

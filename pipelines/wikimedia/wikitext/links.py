@@ -92,7 +92,10 @@ class LinkReader:
             if kind in _UNSEEN:
                 counts[kind] += 1
                 position += _put(before, pieces)
-                before = "[[" + part if kind == "not_a_link" else rest
+                before = rest
+                if kind == "not_a_link":
+                    position += _put("[[", pieces)
+                    before = part
                 continue
             if "[" in label and rest[:1] == "]":
                 label, rest = label + "]", rest[1:]

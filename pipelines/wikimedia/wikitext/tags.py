@@ -133,15 +133,16 @@ def _replacement(name: str, content: str, dropped: Counter[str]) -> str:
 
 def strip_html_tags(text: str) -> str:
     """End the line at block tags, remove inline ones; what is no HTML tag stays, as MediaWiki shows it."""
-    before, *parts = text.split("<")
-    if not parts:
+    if "<" not in text:
         return text
+    parts = iter(text.split("<"))
+    before = next(parts)
     pieces = [before]
     for part in parts:
         match = _HTML_TAG.match(part)
         shown = _HTML.get(match[2].lower()) if match else None
         if match is None or shown is None:
-            pieces += ("<", part)
+            pieces.append("<" + part)
             before = part
             continue
         rest = part[match.end() :]

@@ -9,6 +9,7 @@ https://www.mediawiki.org/wiki/Help:Templates
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -20,6 +21,7 @@ from pipelines.wikimedia.wikitext.template_rules import fill, template_rules
 _LINK = re.compile(r"\[\[[^\[\]]*\]\]")
 # Deeper nesting than any page has; below it nothing is rendered, so that hostile nesting stays linear.
 MAX_DEPTH = 40
+MAX_ARGUMENTS = 200
 _REMEMBERED_LENGTH = 200
 
 
@@ -44,8 +46,7 @@ class Templates:
             return text
         # What is read so far; of each run of opening braces that is not closed yet, its place in there and its width.
         pieces: list[str] = []
-        places: list[int] = []
-        widths: list[int] = []
+        places, widths = array("q"), array("q")
         for number, part in enumerate(text.split("{{")):
             if number:
                 if places and places[-1] == len(pieces) - 1:
@@ -58,13 +59,15 @@ class Templates:
                 if part[:1] == "{":
                     widths[-1] += 1
                     part = part[1:]
-            before, *closed = part.split("}}")
-            if before:
-                pieces.append(before)
             width = 0
-            for place, after in enumerate(closed, 1):
+            closed = part.split("}}")
+            for place, after in enumerate(closed):
+                if place == 0:
+                    if after:
+                        pieces.append(after)
+                    continue
                 width += 2
-                if not after and place < len(closed):
+                if not after and place + 1 < len(closed):
                     continue
                 if after[:1] == "}":
                     width, after = width + 1, after[1:]
@@ -77,12 +80,12 @@ class Templates:
                     pieces.append(after)
         for place, width in zip(places, widths, strict=True):
             # An unclosed call is shown as it stands.
-            pieces[place] = "{" * width
+            pieces[place] = "{{" if width == 2 else "{" * width
         text = "".join(pieces)
         return text.replace(PIPE, "|") if PIPE in text else text
 
     def _close(
-        self, width: int, places: list[int], widths: list[int], pieces: list[str], title: str, dropped: Counter[str]
+        self, width: int, places: array[int], widths: array[int], pieces: list[str], title: str, dropped: Counter[str]
     ) -> None:
         """Put what is shown in the place of the calls that a run of closing braces ends."""
         rounds = 0
@@ -176,7 +179,7 @@ def _arguments(rest: str) -> dict[str, str]:
         rest = _LINK.sub(lambda link: link[0].replace("|", PIPE), rest)
     found: dict[str, str] = {}
     number = 0
-    for argument in rest.split("|"):
+    for argument in rest.split("|", MAX_ARGUMENTS):
         name, equals, value = argument.partition("=")
         if equals and "[[" not in name and "<" not in name:
             found[name.strip().lower()] = value.strip()
