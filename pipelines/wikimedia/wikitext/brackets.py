@@ -33,7 +33,8 @@ def mend_brackets(text: str) -> str:
 
 
 def _mend(text: str, brackets: re.Pattern[str]) -> str:
-    pieces, position = [], 0
+    pieces: list[str] = []
+    position = 0
     for match in brackets.finditer(text):
         whole = match[0]
         # Nearly all are whole, so this has to be quick.
