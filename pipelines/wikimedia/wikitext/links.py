@@ -77,11 +77,14 @@ class LinkReader:
             self._prefix_letters,
         )
         parts = text.split("[[")
+        # Taken from the end, each is freed when it is read.
+        parts.reverse()
         # What stands before the next link is held back, because a prefix may have to be taken from its end.
-        before = parts[0]
+        before = parts.pop()
         pieces: list[str] = []
         position = 0
-        for part in parts[1:]:
+        while parts:
+            part = parts.pop()
             inner, closed, rest = part.partition("]]")
             raw, bar, label = inner.partition("|")
             kind, title, fragment = read(raw) if len(raw) < _REMEMBERED_LENGTH else self._read(raw)

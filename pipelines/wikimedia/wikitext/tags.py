@@ -135,14 +135,17 @@ def strip_html_tags(text: str) -> str:
     """End the line at block tags, remove inline ones; what is no HTML tag stays, as MediaWiki shows it."""
     if "<" not in text:
         return text
-    parts = iter(text.split("<"))
-    before = next(parts)
+    parts = text.split("<")
+    # Taken from the end, each is freed when it is read.
+    parts.reverse()
+    before = parts.pop()
     pieces = [before]
-    for part in parts:
+    while parts:
+        part = parts.pop()
         match = _HTML_TAG.match(part)
         shown = _HTML.get(match[2].lower()) if match else None
         if match is None or shown is None:
-            pieces.append("<" + part)
+            pieces += ("<", part) if part else ("<",)
             before = part
             continue
         rest = part[match.end() :]

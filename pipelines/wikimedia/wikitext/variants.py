@@ -33,9 +33,13 @@ class VariantChooser:
             flags, body = "", match[1]
         if flags.strip().upper() in _HIDDEN:
             return ""
-        found = list(self._choice.finditer(body)) if self._choice else []
-        if not found:
+        texts: dict[str, str] = {}
+        name, start = "", 0
+        for choice in self._choice.finditer(body) if self._choice else ():
+            if name:
+                texts.setdefault(name, body[start : choice.start()])
+            name, start = choice[1], choice.end()
+        if not name:
             return body
-        ends = [choice.start() for choice in found[1:]] + [len(body)]
-        texts = {choice[1]: body[choice.end() : end].rstrip("; \n") for choice, end in zip(found, ends, strict=True)}
-        return next(texts[name] for name in self._variants if name in texts).strip()
+        texts.setdefault(name, body[start:])
+        return next(texts[name] for name in self._variants if name in texts).strip("; \n")
