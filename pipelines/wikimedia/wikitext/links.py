@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.titles import parse_target
-from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS, SEAM
+from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS, SEAM, restore
 
 _RAW_TARGET = re.compile(r"\[\[([^\[\]{}|<>\n]+)")
 _LABEL_BREAKS = str.maketrans(dict.fromkeys("\n" + LINE_MARKS, " ") | {ord(SEAM): None})
@@ -110,6 +110,10 @@ class LinkReader:
                 before, shown = kept, before[len(kept) :] + shown
             if "\n" in shown or SEAM in shown:
                 shown = shown.translate(_LABEL_BREAKS)
+            if shown[-1:] == " " and rest[:1] == " ":
+                shown = shown.rstrip(" ")
+            if shown[:1] == " " and before[-1:] in ("", " ", "\n"):
+                shown = shown.lstrip(" ")
             position += _put(before, pieces)
             anchor = shown.strip()
             if not anchor or (anchor[0] == GAP and not anchor.strip(GAP)):
@@ -135,7 +139,8 @@ class LinkReader:
 
     def _read(self, raw: str) -> tuple[str, str, str]:
         """Return what a link with this target is, "link" for one to an article; its title and fragment."""
-        target = parse_target(raw, self._site)
+        # An "&" that was written "&amp;" is one in the title too.
+        target = parse_target(restore(raw), self._site)
         if target is None:
             kind = "not_a_link"
         elif target.interwiki:

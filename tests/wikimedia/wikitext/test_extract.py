@@ -1,0 +1,117 @@
+"""Wikitext to what a reader sees: text, and links with what they show and where they lead."""
+
+from functools import lru_cache
+
+import pytest
+
+from pipelines.wikimedia.site import site_for
+from pipelines.wikimedia.wikitext import Extract, Extractor
+from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS
+
+
+@lru_cache(maxsize=16)
+def engine(wiki: str) -> Extractor:
+    return Extractor(site_for(wiki))
+
+
+def read(wikitext: str, wiki: str = "enwiki") -> Extract:
+    return engine(wiki).extract(wikitext, "The page")
+
+
+def lines(extract: Extract) -> list[str]:
+    return [line for line in (line.strip(LINE_MARKS + " ") for line in extract.text.split("\n")) if line]
+
+
+def links(extract: Extract) -> list[tuple[str, str]]:
+    found = extract.links
+    return [
+        (extract.text[start:end], target)
+        for start, end, target in zip(found.starts, found.ends, found.targets, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wiki", "wikitext", "shown", "linked"),
+    [
+        ("enwiki", "a [[bus]]es b", "a buses b", [("buses", "Bus")]),
+        ("enwiki", "a [[Mercury (planet)|Mercury]] b", "a Mercury b", [("Mercury", "Mercury (planet)")]),
+        ("enwiki", "''[[X|GQ]]''s", "GQs", [("GQ", "X")]),
+        ("enwiki", "[[bus]]<nowiki/>es", "buses", [("bus", "Bus")]),
+        ("enwiki", "[[bus]]<!-- -->es", "buses", [("buses", "Bus")]),
+        ("enwiki", "see [[Foo#Bar]] there", "see Foo#Bar there", [("Foo#Bar", "Foo")]),
+        ("enwiki", "see [[#Bar|below]] there", "see below there", []),
+        ("enwiki", "see [[:Category:Dogs]] there", "see Category:Dogs there", []),
+        ("enwiki", "text [[Category:Dogs]]", "text", []),
+        ("enwiki", "text [[fr:Chien]]", "text", []),
+        ("enwiki", "a [[wikt:dog|dog]] b", "a dog b", []),
+        ("enwiki", "[[the page]] is here", "the page is here", []),
+        ("enwiki", "[[a|b [[c]] d]]", "[[a|b c d]]", [("c", "C")]),
+        ("enwiki", "[[Foo|bar|baz]]", "bar|baz", [("bar|baz", "Foo")]),
+        ("enwiki", "[[AT&amp;T]] works", "AT&T works", [("AT&T", "AT&T")]),
+        ("enwiki", "[[ foo_bar ]] x", "foo_bar x", [("foo_bar", "Foo bar")]),
+        ("enwiki", "[http://example.org a [[bus]] here]", "a bus here", [("bus", "Bus")]),
+        ("enwiki", "[[File:A.jpg|thumb|a [[bus]] in [[town]]]]A [[car]].", "A car.", [("car", "Car")]),
+        ("enwiki", 'x<ref name="b/c">[[bus]]</ref> y <ref name=z /> [[car]]', "x y car", [("car", "Car")]),
+        ("enwiki", "'''Foo''' is ''a'' '''[[bus|'''big''' bus]]'''", "Foo is a big bus", [("big bus", "Bus")]),
+        ("enwiki", "L'''x''' and it's", "Lx and it's", []),
+        ("enwiki", "<nowiki>[[bus]]</nowiki> and [[car]]", "[[bus]] and car", [("car", "Car")]),
+        ("enwiki", "a&nbsp;b &mdash; c &lt;d&gt;", "a b — c <d>", []),
+        ("enwiki", "😀 [[bus]]es", "😀 buses", [("buses", "Bus")]),
+        ("dewiki", "[[Planet]]en und [[Datei:A.jpg|mini|x]]", "Planeten und", [("Planeten", "Planet")]),
+        ("dewiki", "[[Straße]] [[Bild:A.jpg]]", "Straße", [("Straße", "Straße")]),
+        ("ukwiki", "у [[Київ|Києв]]і та [[Файл:А.jpg]]", "у Києві та", [("Києві", "Київ")]),
+        ("arwiki", "ال[[كتاب]]ان", "الكتابان", [("الكتابان", "كتاب")]),
+        ("zhwiki", "[[中国]]abc -{zh-hans:计算机; zh-hant:電腦}-", "中国abc 计算机", [("中国", "中国")]),
+        ("trwiki", "[[istanbul]]'da", "istanbul'da", [("istanbul", "İstanbul")]),
+        ("jawiki", "[[ファイル:A.jpg|サムネイル|[[b]]]][[木星]]は", "木星は", [("木星", "木星")]),
+    ],
+)
+def test_a_line(wiki: str, wikitext: str, shown: str, linked: list[tuple[str, str]]) -> None:
+    extract = read(wikitext, wiki)
+    assert lines(extract) == [shown]
+    assert links(extract) == linked
+
+
+def test_blocks_stay_apart() -> None:
+    extract = read(
+        "Intro<br>two\n== History ==\n* one\n* two\n{|\n| [[cell]]\n|}\n<blockquote>quoted</blockquote>\nEnd"
+    )
+    assert lines(extract) == ["Intro", "two", "History", "one", "two", "quoted", "End"]
+    assert extract.counts["table"] == 1
+
+
+def test_every_pair_of_brackets_is_counted_once() -> None:
+    wikitext = (
+        "[[a]] [[b|c]] [[Category:X]] {{box|[[d]]}} <ref>[[e]]</ref>\n{|\n|[[f]]\n|}\n[[File:x.jpg|[[g]]]] [[open"
+    )
+    counts = read(wikitext).counts
+    assert sum(counts.values()) == wikitext.count("[[")
+    assert counts["link"] == 2
+
+
+@pytest.mark.parametrize(
+    ("wiki", "wikitext", "shown"),
+    [
+        ("enwiki", "It is {{convert|5|km|mi}} long.", "It is 5 km long."),
+        ("enwiki", "the {{lang|de|Straße}} is", "the Straße is"),
+        ("enwiki", "born {{circa|1500}} there", "born c. 1500 there"),
+        ("enwiki", "a{{cn}} b{{sfn|Smith|2000}}.", "a b."),
+        ("enwiki", "x {{no such thing|y}} z", f"x {GAP} z"),
+        ("jawiki", "{{仮リンク|木星の環|en|Rings}}がある", "木星の環がある"),
+        ("enwiki", "A{{nbsp}}B {{mdash}} C", "A B — C"),
+    ],
+)
+def test_templates_in_prose(wiki: str, wikitext: str, shown: str) -> None:
+    assert lines(read(wikitext, wiki)) == [shown]
+
+
+def test_a_page_does_not_depend_on_the_pages_read_before_it() -> None:
+    text = "a [[bus]]es {{convert|5|km}} [[x|y]]"
+    first = read(text)
+    read("[[File:" * 50 + "{{" * 50)
+    assert read(text) == first
+
+
+def test_linked_titles_are_found_anywhere() -> None:
+    text = "[[b]] {{box|[[a#s]]}} <ref>[[c|d]]</ref> [[:Category:X]] [[fr:Y]] [[the page]] [[b]]"
+    assert engine("enwiki").linked_titles(text, "The page") == ["A", "B", "C"]
