@@ -30,7 +30,7 @@ from sampling import sample
 from pipelines.dataset.manifest import commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import Dataset, open_datasets, read_batches
-from pipelines.linking.hashing import hash_column, mix
+from pipelines.linking.hashing import hash_strings, mix
 from schemas import pairs as pairs_schema
 from schemas import sentences, titles
 
@@ -165,8 +165,7 @@ def _renamed(targets: pa.Array, pages: Any, number: int) -> pa.Array:
     """Lead a quarter of the links of a copy to the copy of their target, by a hash of page and target."""
     if not number:
         return targets
-    hashes, places = hash_column(targets)
-    own = mix(number, pages, hashes[places].view(np.int64)) % np.uint64(4) == 0
+    own = mix(number, pages, hash_strings(targets).view(np.int64)) % np.uint64(4) == 0
     return pc.if_else(pa.array(own), _suffixed(targets, number), targets)
 
 

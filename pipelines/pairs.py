@@ -294,20 +294,28 @@ def build(
         pipeline | "List wikis" >> beam.Create(wikis) | "Build index" >> beam.Map(tables.build_index, output)
     )  # (wiki, IndexBuilt)
     indexes = beam.pvalue.AsDict(index_list)
-    counted = (
-        parts
-        | "Count links" >> beam.Map(tables.count_shard, indexes, choices.section_links)  # (wiki, LinkCounts)
+    counted = parts | "Count links" >> beam.Map(tables.count_shard, indexes, choices.section_links, output)  # Counted
+    places = beam.pvalue.AsDict(counted | "By shard" >> beam.Map(lambda one: (one.order, one.places)))  # order: path
+    counts = (
+        counted
+        | "By wiki" >> beam.Map(lambda one: (one.wiki, one.counts))
         | "Sum counts" >> beam.CombinePerKey(tables.SumCounts())  # (wiki, LinkCounts)
     )
     table = beam.pvalue.AsSingleton(
         once
-        | "Build table" >> beam.Map(lambda _, found: tables.build_table(table_task, found), beam.pvalue.AsList(counted))
+        | "Build table"
+        >> beam.Map(
+            lambda _, indexes, counts: tables.build_table(table_task, indexes, counts),
+            indexes,
+            beam.pvalue.AsList(counts),
+        )
     )  # TableBuilt
     caps: Any = None
     if choices.max_per_entity:
         highest = (
             parts
-            | "Lots under the cap" >> beam.FlatMap(rows.cap_lots, decide_task, indexes, table)  # ((scope, id), lots)
+            | "Lots under the cap"
+            >> beam.FlatMap(rows.cap_lots, decide_task, indexes, places, table)  # ((scope, id), lots)
             | "Lowest of each entity" >> beam.CombinePerKey(rows.LowestLots(choices.max_per_entity))
         )  # ((scope, id), highest lot taken)
         caps = beam.pvalue.AsSingleton(
@@ -318,11 +326,12 @@ def build(
     if choices.sample:
         samples = beam.pvalue.AsDict(
             parts
-            | "Lots of the sample" >> beam.FlatMap(rows.sample_lots, decide_task, indexes, table, caps)  # (scope, lots)
+            | "Lots of the sample"
+            >> beam.FlatMap(rows.sample_lots, decide_task, indexes, places, table, caps)  # (scope, lots)
             | "Lowest of all" >> beam.CombinePerKey(rows.LowestLots(choices.sample))
         )  # scope: highest lot taken
     decided = parts | "Decide links" >> beam.Map(
-        rows.decide_shard, decide_task, indexes, table, caps, samples
+        rows.decide_shard, decide_task, indexes, places, table, caps, samples
     )  # Decided
     written = (
         once
@@ -332,11 +341,11 @@ def build(
         | "Write shard" >> beam.Map(rows.write_shard, output)  # ShardWritten
     )
     _ = once | "Commit" >> beam.Map(
-        lambda _, indexes, counted, table, decided, written: commit_pairs(
-            output, head, indexes, counted, table, decided, written
+        lambda _, indexes, counts, table, decided, written: commit_pairs(
+            output, head, indexes, counts, table, decided, written
         ),
         beam.pvalue.AsList(index_list),
-        beam.pvalue.AsList(counted),
+        beam.pvalue.AsList(counts),
         table,
         beam.pvalue.AsList(decided),
         beam.pvalue.AsList(written),

@@ -74,8 +74,8 @@ class PartWriter:
         config: name of the part of the dataset that it belongs to.
         order: its place among the parts of that config.
         schema: of its rows.
-        repeating: columns whose values repeat, to be written by a dictionary; True for all. Where rows are shuffled,
-            looking for repetition in the others costs time and saves nothing.
+        repeating: columns whose values repeat, to be written by a dictionary and with statistics; True for all. Where
+            rows are shuffled, looking for repetition and range in the others costs time and saves nothing.
     """
 
     def __init__(
@@ -108,14 +108,16 @@ class PartWriter:
         files, inner = filesystem(self.path)
         files.create_dir(inner.rpartition("/")[0], recursive=True)
         self._file = _Hashed(files.open_output_stream(inner))
+        repeating = self.repeating if isinstance(self.repeating, bool) else list(self.repeating)
         self._writer = pq.ParquetWriter(
             self._file,
             self.schema,
             compression="zstd",
-            compression_level=3,
-            use_dictionary=self.repeating if isinstance(self.repeating, bool) else list(self.repeating),
+            # Against the usual 3: a quarter less time for sentences that are 5 % larger; 1 makes them 18 % larger.
+            compression_level=2,
+            use_dictionary=repeating,
             write_page_index=True,
-            write_statistics=True,
+            write_statistics=repeating,
             # zstd frames carry no checksum as Parquet uses them: without this a flipped bit can pass for data.
             write_page_checksum=True,
         )

@@ -9,27 +9,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.linking.tables import distinct, find
-from pipelines.linking.title_index import FINE, Ints, TitleIndex
+from pipelines.linking.title_index import FINE, Ints, Places, TitleIndex
 
 
-def count_links(batches: Iterable[pa.RecordBatch], index: TitleIndex, sections: bool) -> tuple[Ints, Ints, int]:
+def count_links(batches: Iterable[pa.RecordBatch], index: TitleIndex, sections: bool) -> tuple[Ints, Ints, Places]:
     """Count how often each item is linked to; a link to a section counts where `sections` says so, as in `Decider`.
 
     Returns:
-        Items, ascending; their counts; and the number of links seen.
+        Items, ascending; their counts; and for each link the place of its target in the index.
     """
     found = [np.zeros(0, np.int64)]
-    seen = 0
+    seen = [np.zeros(0, np.int32)]
     for batch in batches:
         flat = batch.column("links").flatten()
-        seen += len(flat)
-        items, codes = index.look_up(flat.field("target"))
-        counted = codes == FINE
+        places = index.places(flat.field("target"))
+        seen.append(places)
+        counted = index.codes[places] == FINE
         if not sections:
             counted &= pc.equal(flat.field("fragment"), "").to_numpy(zero_copy_only=False)
-        found.append(items[counted])
-    unique, counts = np.unique(np.concatenate(found), return_counts=True)
-    return unique, counts, seen
+        found.append(index.items[places[counted]])
+    items, starts = _runs(np.sort(np.concatenate(found)))
+    return items, np.diff(starts), np.concatenate(seen)
 
 
 def sum_counts(counted: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
@@ -38,10 +38,17 @@ def sum_counts(counted: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     for some_items, some_counts in counted:
         items.append(some_items)
         counts.append(some_counts)
-    unique, inverse = np.unique(np.concatenate(items), return_inverse=True)
-    total = np.zeros(len(unique), np.int64)
-    np.add.at(total, inverse, np.concatenate(counts))
-    return unique, total
+    joined = np.concatenate(items)
+    order = np.argsort(joined, kind="stable")
+    unique, starts = _runs(joined[order])
+    totals = np.append(0, np.cumsum(np.concatenate(counts)[order]))
+    return unique, np.diff(totals[starts])
+
+
+def _runs(ascending: Ints) -> tuple[Ints, Ints]:
+    """Return the different values, and where each begins, with the end of all."""
+    starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)])
+    return ascending[starts], np.append(starts, len(ascending))
 
 
 def above_floor(counted: Mapping[str, tuple[Ints, Ints]], floor: str, min_links: int) -> tuple[Ints, Ints]:

@@ -16,7 +16,7 @@ from pipelines.linking.entity_table import ABSENT, META, NONE, ROUTES
 from pipelines.linking.hashing import Hashes, below, hash_string, hash_strings, mix, mix_hashes
 from pipelines.linking.negatives import Draws, draw_from_fixed, draw_negatives
 from pipelines.linking.page_links import PageLinks
-from pipelines.linking.tables import find, find_ids
+from pipelines.linking.tables import find
 from pipelines.linking.title_index import (
     BROKEN,
     DISAMBIGUATION,
@@ -27,6 +27,7 @@ from pipelines.linking.title_index import (
     RED,
     SECTION,
     Ints,
+    Places,
     TitleIndex,
 )
 from schemas import pairs as schema
@@ -165,6 +166,7 @@ class Decider:
     Args:
         wiki: database name.
         index: of its titles.
+        ids: dense id by place in the index, -1 where there is none.
         table: the entity table; where the floor is per wiki, `frequent-<wiki>` tells which entities are above it here.
         page_links: what its pages link to.
         options: how links become rows.
@@ -174,25 +176,27 @@ class Decider:
         self,
         wiki: str,
         index: TitleIndex,
+        ids: npt.NDArray[np.int32],
         table: Mapping[str, npt.NDArray[Any]],
         page_links: PageLinks,
         options: DecisionOptions,
     ) -> None:
-        self._wiki, self._index, self._table, self._page_links = wiki, index, table, page_links
-        self._options = options
+        self._wiki, self._index, self._ids = wiki, index, ids
+        self._table, self._page_links, self._options = table, page_links, options
         self._wiki_hash = hash_string(wiki)
 
-    def decide(self, batch: pa.RecordBatch, limits: Limits) -> tuple[Ints, pa.Table]:
+    def decide(self, batch: pa.RecordBatch, places: Places, limits: Limits) -> tuple[Ints, pa.Table]:
         """Decide on the links of a batch of sentences.
 
         Args:
             batch: rows of `sentences`.
+            places: of each link's target in the index.
             limits: which fit links are taken.
 
         Returns:
             How many links fell into each of `BUCKETS`, and the rows kept, in ROW_SCHEMA.
         """
-        verdict, fit = self._fit(batch)
+        verdict, fit = self._fit(batch, places)
         found = self._limited(fit, limits)
         verdict[fit.places] = found
         fit = fit.where(found == KEPT)
@@ -203,10 +207,10 @@ class Decider:
         return np.bincount(verdict, minlength=len(BUCKETS)), self._rows(batch, fit.where(kept), drawn)
 
     def lots(
-        self, batch: pa.RecordBatch, limits: Limits, only: npt.NDArray[np.bool_] | None = None
+        self, batch: pa.RecordBatch, places: Places, limits: Limits, only: npt.NDArray[np.bool_] | None = None
     ) -> tuple[Ints, Hashes]:
         """Return entity and lot of each row that `decide` would keep with these limits, of some entities only."""
-        _, fit = self._fit(batch)
+        _, fit = self._fit(batch, places)
         wanted = self._limited(fit, limits) == KEPT
         if only is not None:
             wanted &= only[fit.entities]
@@ -214,29 +218,35 @@ class Decider:
         fit = fit.where(self._draw(fit)[0] == KEPT)
         return fit.entities, fit.lots
 
-    def _fit(self, batch: pa.RecordBatch) -> tuple[Ints, Fit]:
+    def _fit(self, batch: pa.RecordBatch, places: Places) -> tuple[Ints, Fit]:
         """Return a verdict on each link from what it links to, and the links that are fit so far."""
         links = batch.column("links")
         rows, flat = pc.list_parent_indices(links).to_numpy(), links.flatten()
-        items, codes = self._index.look_up(flat.field("target"))
-        verdict = _BUCKET_OF_CODE[codes]
+        items = self._index.items[places]
+        verdict = _BUCKET_OF_CODE[self._index.codes[places]]
         if not self._options.sections:
             to_section = pc.not_equal(flat.field("fragment"), "").to_numpy(zero_copy_only=False)
             verdict[to_section] = BUCKET["section_link"]
-        own = self._index.look_up(batch.column("title"))[0]
+        pages, numbers = batch.column("page_id").to_numpy(), batch.column("sentence_index").to_numpy()
+        own = self._own_items(pages, batch.column("title"))
         verdict[(verdict == KEPT) & (items == own[rows])] = BUCKET["own_page"]
-        entities = find_ids(self._table, items)
+        entities = self._ids[places].astype(np.int64)
         self._judge_entities(verdict, items, entities)
 
-        places = np.flatnonzero(verdict == KEPT)
-        rows, entities = rows[places], entities[places]
-        pages, numbers = batch.column("page_id").to_numpy(), batch.column("sentence_index").to_numpy()
+        fit = np.flatnonzero(verdict == KEPT)
+        rows, entities = rows[fit], entities[fit]
         sentences = mix(self._wiki_hash, pages, numbers) >> np.uint64(1)
-        starts = flat.field("start").to_numpy()[places].astype(np.int64)
+        starts = flat.field("start").to_numpy()[fit].astype(np.int64)
         says = sentences if self._options.duplicates else _hash_texts(batch.column("text"), rows)
         lots = mix(self._options.seed, self._wiki_hash, says[rows], self._table["qids"][entities], starts)
         sentences = sentences.astype(np.int64)
-        return verdict, Fit(places, rows, entities, pages[rows], sentences[rows], starts, lots >> np.uint64(1))
+        return verdict, Fit(fit, rows, entities, pages[rows], sentences[rows], starts, lots >> np.uint64(1))
+
+    def _own_items(self, pages: Ints, titles: pa.Array) -> Ints:
+        """Return the item of each sentence's page; the sentences of a page come one after another."""
+        first = np.append(True, pages[1:] != pages[:-1])[: len(pages)]
+        items = self._index.items[self._index.places(titles.filter(pa.array(first)))]
+        return items[np.cumsum(first) - 1]
 
     def _judge_entities(self, verdict: Ints, items: Ints, entities: Ints) -> None:
         """Give a verdict on links to items that are not in the table, not for this wiki, or without a pool to draw

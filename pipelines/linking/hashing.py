@@ -62,16 +62,6 @@ def hash_strings(values: pa.Array) -> Hashes:
     return np.fromiter(map(xxh3_64_intdigest, values.cast(pa.binary()).to_pylist()), np.uint64, len(values))
 
 
-def hash_column(column: pa.Array) -> tuple[Hashes, npt.NDArray[np.int32]]:
-    """Hash a string column, each distinct value once.
-
-    Returns:
-        The hashes of the distinct values, and for each row the place of its value among them.
-    """
-    encoded = column.dictionary_encode()
-    return hash_strings(encoded.dictionary), encoded.indices.to_numpy()
-
-
 def hash_string(value: str) -> int:
     """Hash one string."""
     return xxh3_64_intdigest(value.encode())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipelines.linking.negatives import Excluded
-from pipelines.linking.tables import find_ids
 from pipelines.linking.title_index import Ints, TitleIndex
 from pipelines.wikimedia.dumps import filesystem
 
@@ -39,14 +38,12 @@ class PageLinks:
     Args:
         shards: of `titles`.
         index: of the wiki.
-        table: the entity table.
+        ids: dense id by place in the index, -1 where there is none.
         own: whether a page is taken to link to what it is about.
     """
 
-    def __init__(
-        self, shards: Sequence[str], index: TitleIndex, table: Mapping[str, npt.NDArray[Any]], own: bool
-    ) -> None:
-        self._index, self._table, self._own = index, table, own
+    def __init__(self, shards: Sequence[str], index: TitleIndex, ids: npt.NDArray[np.int32], own: bool) -> None:
+        self._index, self._ids, self._own = index, ids, own
         self._groups = [group for shard in shards for group in _groups(*_version(shard))]
         self._held: OrderedDict[_Group, Ints] = OrderedDict()
 
@@ -77,11 +74,11 @@ class PageLinks:
         page_ids = batch.column("page_id").to_numpy()
         links: pa.ListArray = batch.column("links")
         owners = page_ids[pc.list_parent_indices(links).to_numpy()]
-        items = self._index.look_up(links.flatten())[0]
+        places = self._index.places(links.flatten())
         if self._own:
             owners = np.concatenate([owners, page_ids])
-            items = np.concatenate([items, self._index.look_up(batch.column("title"))[0]])
-        ids = find_ids(self._table, items)
+            places = np.concatenate([places, self._index.places(batch.column("title"))])
+        ids = self._ids[places].astype(np.int64)
         keys = np.sort(Excluded.keys_of(owners[ids >= 0], ids[ids >= 0]))
         self._held[group] = keys
         while len(self._held) > GROUPS_HELD:

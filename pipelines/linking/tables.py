@@ -17,6 +17,9 @@ from pyarrow import fs
 from pipelines.dataset.parts import writing
 from pipelines.wikimedia.dumps import filesystem
 
+# Items looked up at a time, which bounds memory.
+FOUND_TOGETHER = 1 << 20
+
 
 def save_tables(directory: str, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> str:
     """Write arrays and return where; the name is new for each attempt."""
@@ -58,6 +61,13 @@ def _local_copy(path: str) -> str:
     return local
 
 
+def read_table(path: str, name: str) -> npt.NDArray[Any]:
+    """Read one array that `save_tables` wrote: what one step needs once is not kept open."""
+    files, inner = filesystem(path)
+    with files.open_input_stream(f"{inner}/{name}.npy") as stream:
+        return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+
+
 def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the different values, ascending. NumPy 2.3 and later hash them in np.unique, which takes many times as
     long."""
@@ -75,8 +85,11 @@ def find(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[n
     return np.where(ascending[at] == values, at, -1)
 
 
-def find_ids(table: Mapping[str, npt.NDArray[Any]], qids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def find_ids(table: Mapping[str, npt.NDArray[Any]], qids: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
     """Return the dense id of each item, -1 for what is not in the table."""
-    place = find(table["sorted_qids"], qids)
-    ids = table["sorted_ids"]
-    return np.where(place >= 0, ids[np.maximum(place, 0)] if len(ids) else -1, -1).astype(np.int64)
+    found = np.full(len(qids), -1, np.int32)
+    for first in range(0, len(qids), FOUND_TOGETHER):
+        place = find(table["sorted_qids"], qids[first : first + FOUND_TOGETHER])
+        there = place >= 0
+        found[first : first + FOUND_TOGETHER][there] = table["sorted_ids"][place[there]]
+    return found

@@ -8,6 +8,7 @@ reads its slice of each of those files.
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -24,8 +25,8 @@ from pipelines.dataset.reader import read_batches
 from pipelines.linking.decisions import ALL, BUCKETS, PLACE, ROW_SCHEMA, Decider, DecisionOptions, Limits
 from pipelines.linking.hashing import Hashes
 from pipelines.linking.page_links import PageLinks
-from pipelines.linking.tables import distinct, open_tables, save_tables
-from pipelines.linking.title_index import TitleIndex
+from pipelines.linking.tables import distinct, open_tables, read_table, save_tables
+from pipelines.linking.title_index import Places, TitleIndex
 from pipelines.transforms.tables import ROW_GROUP, IndexBuilt, SentenceShard, TableBuilt
 from pipelines.wikimedia.dumps import filesystem
 from schemas import pairs
@@ -35,6 +36,11 @@ SPILL_ROWS = 100_000
 # A row repeats its sentence, and an Arrow array of strings ends at 2 GB: batches are decided on in portions of this
 # size.
 PORTION_BYTES = 1 << 27
+# What a decision needs: what links lead to has been looked up when they were counted.
+SENTENCE_COLUMNS = (
+    *("page_id", "rev_id", "title", "sentence_index", "text"),
+    *(f"links.list.element.{name}" for name in ("start", "end", "fragment")),
+)
 
 
 @dataclass(frozen=True)
@@ -96,12 +102,16 @@ class ShardWritten(NamedTuple):
 
 
 def cap_lots(
-    shard: SentenceShard, task: DecideTask, indexes: Mapping[str, IndexBuilt], table: TableBuilt
+    shard: SentenceShard,
+    task: DecideTask,
+    indexes: Mapping[str, IndexBuilt],
+    places: Mapping[int, str],
+    table: TableBuilt,
 ) -> Iterator[tuple[tuple[str, int], bytes]]:
     """Yield, for each entity linked to more often than the cap, the lowest lots of its rows in a shard."""
     decider = _decider(shard, task, indexes, table)
     often = open_tables(table.path)["counts"] > task.cap
-    found = [decider.lots(batch, Limits.none(), often) for batch in _batches(shard)]
+    found = [decider.lots(batch, linked, Limits.none(), often) for batch, linked in _batches(shard, places)]
     entities = np.concatenate([np.zeros(0, np.int64), *(some for some, _ in found)])
     lots = np.concatenate([np.zeros(0, np.uint64), *(some for _, some in found)])
     order = np.argsort(entities, kind="stable")
@@ -124,14 +134,19 @@ def save_caps(task: DecideTask, limits: Iterable[tuple[tuple[str, int], int]]) -
 
 
 def sample_lots(
-    shard: SentenceShard, task: DecideTask, indexes: Mapping[str, IndexBuilt], table: TableBuilt, caps: str | None
+    shard: SentenceShard,
+    task: DecideTask,
+    indexes: Mapping[str, IndexBuilt],
+    places: Mapping[int, str],
+    table: TableBuilt,
+    caps: str | None,
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the lowest lots of the rows in a shard, as many as the sample is to have."""
     decider = _decider(shard, task, indexes, table)
     limits = _limits(shard, task, caps, {})
     found, waiting = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
-    for batch in _batches(shard):
-        waiting.append(decider.lots(batch, limits)[1])
+    for batch, linked in _batches(shard, places):
+        waiting.append(decider.lots(batch, linked, limits)[1])
         if sum(map(len, waiting)) >= task.sample:
             found, waiting = lowest(np.concatenate([found, *waiting]), task.sample), []
             # What is higher than the last of enough is in no sample.
@@ -173,6 +188,7 @@ def decide_shard(
     shard: SentenceShard,
     task: DecideTask,
     indexes: Mapping[str, IndexBuilt],
+    places: Mapping[int, str],
     table: TableBuilt,
     caps: str | None,
     samples: Mapping[str, int],
@@ -183,6 +199,7 @@ def decide_shard(
         shard: of sentences.
         task: how links become rows.
         indexes: by wiki.
+        places: where `count_shard` wrote the places of a shard's targets, by the place of the shard.
         table: of entities.
         caps: where `save_caps` wrote them; None for no cap.
         samples: the highest lot taken, by scope; empty for no sample.
@@ -193,8 +210,8 @@ def decide_shard(
     buckets = np.zeros(len(BUCKETS), np.int64)
     waiting: list[pa.Table] = []
     spills: list[Spill] = []
-    for batch in _batches(shard):
-        counts, rows = decider.decide(batch, limits)
+    for batch, linked in _batches(shard, places):
+        counts, rows = decider.decide(batch, linked, limits)
         buckets += counts
         waiting.append(rows)
         if sum(part.num_rows for part in waiting) >= SPILL_ROWS:
@@ -207,21 +224,23 @@ def decide_shard(
 
 def _decider(shard: SentenceShard, task: DecideTask, indexes: Mapping[str, IndexBuilt], table: TableBuilt) -> Decider:
     index, tables = TitleIndex(open_tables(indexes[shard.wiki].path)), open_tables(table.path)
-    page_links = PageLinks(shard.titles, index, tables, task.own_page)
-    return Decider(shard.wiki, index, tables, page_links, task.options)
+    ids = tables[f"ids-{shard.wiki}"]
+    page_links = PageLinks(shard.titles, index, ids, task.own_page)
+    return Decider(shard.wiki, index, ids, tables, page_links, task.options)
 
 
-def _batches(shard: SentenceShard) -> Iterator[pa.RecordBatch]:
-    """Yield the sentences of a shard that have links, in portions whose rows fit in Arrow's arrays."""
-    columns = ["page_id", "rev_id", "title", "sentence_index", "text", "links"]
-    for batch in read_batches(shard.path, columns):
+def _batches(shard: SentenceShard, places: Mapping[int, str]) -> Iterator[tuple[pa.RecordBatch, Places]]:
+    """Yield the sentences of a shard in portions whose rows fit in Arrow's arrays, and the places of their links'
+    targets."""
+    waiting = read_table(places[shard.order], "places")
+    for batch in read_batches(shard.path, SENTENCE_COLUMNS):
         links = pc.list_value_length(batch.column("links")).to_numpy()
-        linked = batch.filter(pa.array(links > 0))
-        sizes = pc.binary_length(linked.column("text")).to_numpy() * links[links > 0].astype(np.int64)
+        sizes = pc.binary_length(batch.column("text")).to_numpy() * links.astype(np.int64)
         cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // PORTION_BYTES)) + 1
-        for first, last in pairwise([0, *cuts.tolist(), linked.num_rows]):
-            if first < last:
-                yield linked.slice(first, last - first)
+        for first, last in pairwise([0, *cuts.tolist(), batch.num_rows]):
+            count = int(links[first:last].sum())
+            yield batch.slice(first, last - first), waiting[:count]
+            waiting = waiting[count:]
 
 
 def _limits(shard: SentenceShard, task: DecideTask, caps: str | None, samples: Mapping[str, int]) -> Limits:
@@ -273,27 +292,41 @@ def plan_shards(decided: Iterable[Decided]) -> Iterator[ShardTask]:
 
 
 def write_shard(task: ShardTask, output: str) -> ShardWritten:
-    """Merge the rows of an output shard, drop duplicates but the first in the dump, and write it by place."""
-    found = []
+    """Merge the rows of an output shard, drop duplicates but the first in the dump, and write it by place.
+
+    A row group is a range of places, so that one row group at a time is sorted: what has been read of the files lies
+    sorted already.
+    """
+    batches = []
     for path in task.spills:
         files, inner = filesystem(path)
         with ipc.open_file(files.open_input_file(inner)) as reader:
-            found.append(pa.Table.from_batches([reader.get_batch(task.number)]))
-    rows = pa.concat_tables(found).combine_chunks()
-    del found  # the same rows again
-    places = rows[PLACE].to_numpy()
-    # Stable, so what has one place stays in the order of the dumps.
-    permutation = np.argsort(places, kind="stable")
-    first = np.ones(len(places), np.bool_)
-    first[1:] = np.diff(places[permutation]) != 0
-    kept, repeated = permutation[first], permutation[~first]
+            batches.append(reader.get_batch(task.number))
+    kept, repeated = Counter[str](), Counter[str]()
     with PartWriter(output, "pairs", task.number, pairs.SCHEMA, pairs.REPEATING) as writer:
-        published = rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA)
-        for start in range(0, len(kept), ROW_GROUP):
-            writer.write(published.take(pa.array(kept[start : start + ROW_GROUP])))
-    wikis = rows["wiki"]
-    parts = (writer.part,) if writer.part else ()
-    return ShardWritten(parts, _counts(wikis.take(pa.array(kept))), _counts(wikis.take(pa.array(repeated))))
+        for rows in _by_place(batches):
+            places = rows[PLACE].to_numpy()
+            # Stable, so what has one place stays in the order of the dumps.
+            permutation = np.argsort(places, kind="stable")
+            first = np.append(True, np.diff(places[permutation]) != 0)
+            kept.update(_counts(rows["wiki"].take(pa.array(permutation[first]))))
+            repeated.update(_counts(rows["wiki"].take(pa.array(permutation[~first]))))
+            writer.write(rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA).take(pa.array(permutation[first])))
+    return ShardWritten((writer.part,) if writer.part else (), dict(kept), dict(repeated))
+
+
+def _by_place(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield the rows of batches that are sorted by place in ranges of places, about a row group each."""
+    places = [batch.column(PLACE).to_numpy() for batch in batches]
+    lowest_place, highest = min(int(one[0]) for one in places), max(int(one[-1]) for one in places)
+    groups = -(-sum(map(len, places)) // ROW_GROUP)
+    span = highest - lowest_place + 1
+    bounds = np.array([lowest_place + span * number // groups for number in range(1, groups)], np.uint64)
+    cuts = [[0, *np.searchsorted(one, bounds).tolist(), len(one)] for one in places]
+    for group in range(groups):
+        found = [batch.slice(at[group], at[group + 1] - at[group]) for batch, at in zip(batches, cuts, strict=True)]
+        if any(some.num_rows for some in found):
+            yield pa.Table.from_batches(found).combine_chunks()
 
 
 def _counts(values: pa.ChunkedArray) -> dict[str, int]:

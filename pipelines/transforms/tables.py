@@ -19,7 +19,7 @@ from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.counts import above_floor, count_links, sum_counts
 from pipelines.linking.entity_table import TableOptions, build_entity_table
-from pipelines.linking.tables import distinct, find, open_tables, save_tables
+from pipelines.linking.tables import distinct, find, find_ids, open_tables, save_tables
 from pipelines.linking.title_index import Ints, TitleIndex, build_title_index
 from schemas import pairs
 
@@ -64,6 +64,16 @@ class LinkCounts(NamedTuple):
         return np.frombuffer(self.items, np.int64), np.frombuffer(self.counts, np.int64)
 
 
+class Counted(NamedTuple):
+    """A shard of sentences, counted: its place among all, and where the table `places` is, with the place of each
+    link's target in the title index."""
+
+    order: int
+    wiki: str
+    places: str
+    counts: LinkCounts
+
+
 @dataclass(frozen=True)
 class TableTask:
     """What the entity table is made of.
@@ -106,13 +116,14 @@ def build_index(task: WikiTitles, output: str) -> tuple[str, IndexBuilt]:
     return task.wiki, IndexBuilt(task.wiki, path, counts)
 
 
-def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool) -> tuple[str, LinkCounts]:
-    """Count the links of a shard of sentences by item."""
+def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool, output: str) -> Counted:
+    """Look up what the links of a shard of sentences lead to, once for all steps, and count them by item."""
     index = TitleIndex(open_tables(indexes[shard.wiki].path))
     # Of a link only what it leads to.
     columns = ["links.list.element.target", "links.list.element.fragment"]
-    items, counts, seen = count_links(read_batches(shard.path, columns), index, sections)
-    return shard.wiki, LinkCounts(items.tobytes(), counts.tobytes(), seen)
+    items, counts, places = count_links(read_batches(shard.path, columns), index, sections)
+    path = save_tables(f"{output}/{UNFINISHED}", f"places-{shard.order:06d}", {"places": places})
+    return Counted(shard.order, shard.wiki, path, LinkCounts(items.tobytes(), counts.tobytes(), len(places)))
 
 
 class SumCounts(beam.CombineFn):
@@ -133,7 +144,9 @@ class SumCounts(beam.CombineFn):
         return accumulator
 
 
-def build_table(task: TableTask, counted: Iterable[tuple[str, LinkCounts]]) -> TableBuilt:
+def build_table(
+    task: TableTask, indexes: Mapping[str, IndexBuilt], counted: Iterable[tuple[str, LinkCounts]]
+) -> TableBuilt:
     """Build the entity table on disk, and the `entities` config that explains its dense ids."""
     by_wiki = {wiki: found.arrays() for wiki, found in sorted(counted)}
     present = _items_in(task.sitelinks, task.required) if task.required else None
@@ -147,6 +160,7 @@ def build_table(task: TableTask, counted: Iterable[tuple[str, LinkCounts]]) -> T
         if task.floor == "wiki":
             tables[f"frequent-{wiki}"] = np.zeros(len(tables["qids"]), np.bool_)
             tables[f"frequent-{wiki}"][tables["sorted_ids"][place[above]]] = True
+        tables[f"ids-{wiki}"] = find_ids(tables, open_tables(indexes[wiki].path)["items"])
     path = save_tables(f"{task.output}/{UNFINISHED}", "entities", tables)
     return TableBuilt(path, rows, _publish_entities(task, tables))
 

@@ -36,11 +36,12 @@ def test_links_count_by_what_they_lead_to(tmp_path: Path) -> None:
     )
     batch = pa.Table.from_pylist(sentence_rows("enwiki", pages), schema.SCHEMA).to_batches()[0]
     index = TitleIndex(tables)
-    items, counts, seen = count_links([batch], index, sections=False)
-    assert (items.tolist(), counts.tolist(), seen) == ([2], [2], 5)
-    items, counts, seen = count_links([batch, batch], index, sections=True)
-    assert (items.tolist(), counts.tolist(), seen) == ([2], [6], 10)
-    assert count_links([], index, sections=False)[2] == 0
+    items, counts, places = count_links([batch], index, sections=False)
+    assert (items.tolist(), counts.tolist(), len(places)) == ([2], [2], 5)
+    items, counts, places = count_links([batch, batch], index, sections=True)
+    assert (items.tolist(), counts.tolist(), len(places)) == ([2], [6], 10)
+    assert index.items[places].tolist() == [2, 2, 2, 0, 0] * 2
+    assert len(count_links([], index, sections=False)[2]) == 0
 
 
 @given(st.lists(st.dictionaries(st.integers(1, 9), st.integers(1, 99), max_size=5), max_size=5), st.randoms())

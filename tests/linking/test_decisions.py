@@ -14,6 +14,7 @@ from pipelines.linking.counts import above_floor, count_links
 from pipelines.linking.decisions import ALL, BUCKETS, ROW_SCHEMA, Decider, DecisionOptions, Limits
 from pipelines.linking.entity_table import TableOptions, build_entity_table
 from pipelines.linking.page_links import PageLinks
+from pipelines.linking.tables import find_ids
 from pipelines.linking.title_index import TitleIndex, build_title_index
 from schemas import sentences as sentences_schema
 from tests.stand_in import Item, Page, read_sentence, sentence_rows, small_wiki, write_entities, write_sentences
@@ -45,7 +46,7 @@ class Case:
         )
         self.batch = pa.Table.from_pylist(sentence_rows(WIKI, pages), sentences_schema.SCHEMA).to_batches()[0]
         index = TitleIndex(build_title_index(titles, sitelinks, WIKI)[0])
-        items_counted, counts, self.seen = count_links([self.batch], index, options.sections)
+        items_counted, counts, self.places = count_links([self.batch], index, options.sections)
         self.table = build_entity_table(
             above_floor({WIKI: (items_counted, counts)}, "corpus", min_links),
             found,
@@ -55,15 +56,16 @@ class Case:
         if frequent is not None:
             self.table[f"frequent-{WIKI}"] = np.isin(self.table["qids"], frequent)
         self.qids = self.table["qids"].tolist()
-        self.decider = Decider(WIKI, index, self.table, PageLinks(titles, index, self.table, own_page), options)
+        ids = find_ids(self.table, index.items)
+        self.decider = Decider(WIKI, index, ids, self.table, PageLinks(titles, index, ids, own_page), options)
 
     def buckets(self, limits: Limits | None = None) -> dict[str, int]:
-        counts = self.decider.decide(self.batch, limits or Limits.none())[0]
-        assert counts.sum() == self.seen
+        counts = self.decider.decide(self.batch, self.places, limits or Limits.none())[0]
+        assert counts.sum() == len(self.places)
         return {name: number for name, number in zip(BUCKETS, counts.tolist(), strict=True) if number}
 
     def rows(self, limits: Limits | None = None) -> list[dict[str, Any]]:
-        table = self.decider.decide(self.batch, limits or Limits.none())[1]
+        table = self.decider.decide(self.batch, self.places, limits or Limits.none())[1]
         assert table.schema.equals(ROW_SCHEMA)
         return table.to_pylist()
 
@@ -237,16 +239,16 @@ def test_rows_that_say_the_same_draw_the_same_lot(tmp_path: Path) -> None:
 def test_lots_are_those_of_the_rows_kept(tmp_path: Path, limited: bool) -> None:
     pages, items = small_wiki()
     case = Case(tmp_path, pages, items)
-    entities, lots = case.decider.lots(case.batch, Limits.none())
+    entities, lots = case.decider.lots(case.batch, case.places, Limits.none())
     limits = Limits.none()
     if limited:
         limits = Limits(int(np.sort(lots)[len(lots) // 2]), np.array([0, 3]), np.array([0, 1 << 61], np.uint64))
-        entities, lots = case.decider.lots(case.batch, limits)
+        entities, lots = case.decider.lots(case.batch, case.places, limits)
     rows = case.rows(limits)
     assert entities.tolist() == [row["entity_id"] for row in rows]
     some = np.zeros(len(case.qids), np.bool_)
     some[:2] = True
-    assert set(case.decider.lots(case.batch, limits, some)[0].tolist()) <= {0, 1}
+    assert set(case.decider.lots(case.batch, case.places, limits, some)[0].tolist()) <= {0, 1}
 
 
 @settings(deadline=None, max_examples=20)
@@ -254,13 +256,15 @@ def test_lots_are_those_of_the_rows_kept(tmp_path: Path, limited: bool) -> None:
 def test_a_batch_may_be_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, sizes: list[int]) -> None:
     pages, items = small_wiki()
     case = Case(tmp_path_factory.mktemp("c"), pages, items)
-    counts, rows = case.decider.decide(case.batch, Limits.none())
-    total, parts, first = np.zeros(len(BUCKETS), np.int64), [], 0
+    counts, rows = case.decider.decide(case.batch, case.places, Limits.none())
+    total, parts, first, places = np.zeros(len(BUCKETS), np.int64), [], 0, case.places
     for size in [*sizes, case.batch.num_rows]:
         part = case.batch.slice(first, size)
         first += size
         if part.num_rows:
-            some, table = case.decider.decide(part, Limits.none())
+            links = len(part.column("links").flatten())
+            some, table = case.decider.decide(part, places[:links], Limits.none())
+            places = places[links:]
             total += some
             parts.append(table)
     assert total.tolist() == counts.tolist()
@@ -270,7 +274,7 @@ def test_a_batch_may_be_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, s
 def test_a_batch_without_links_and_a_table_without_entities(tmp_path: Path) -> None:
     case = Case(tmp_path, [Page("P", ["In [[A]].", "No link."])], [])
     assert case.buckets() == {"red_link": 1}
-    counts, rows = case.decider.decide(case.batch.slice(1), Limits.none())
+    counts, rows = case.decider.decide(case.batch.slice(1), case.places[:0], Limits.none())
     assert (counts.sum(), rows.num_rows) == (0, 0)
-    counts, rows = case.decider.decide(case.batch.slice(2), Limits.none())
+    counts, rows = case.decider.decide(case.batch.slice(2), case.places[:0], Limits.none())
     assert (counts.sum(), rows.num_rows) == (0, 0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.linking.hashing import below, hash_column, hash_string, hash_strings, mix, mix_hashes
+from pipelines.linking.hashing import below, hash_string, hash_strings, mix, mix_hashes
 
 IDS = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20)
 MASK = 2**64 - 1
@@ -67,17 +67,9 @@ def test_string_hashes_do_not_depend_on_pythons_hash_seed() -> None:
     assert found == {f"{hash_string('Київ')}\n"}
 
 
-@given(st.lists(st.text(max_size=5), max_size=30))
-def test_a_column_is_hashed_by_its_distinct_values(texts: list[str]) -> None:
-    hashes, rows = hash_column(pa.array(texts, pa.string()))
-    assert hashes[rows].tolist() == hash_strings(pa.array(texts, pa.string())).tolist()
-    assert len(hashes) == len(set(texts))
-
-
 def test_a_sliced_column_is_hashed_from_its_slice() -> None:
     column = pa.array(["a", "b", "c", "b"]).slice(1)
-    hashes, rows = hash_column(column)
-    assert hashes[rows].tolist() == [hash_string(text) for text in "bcb"]
+    assert hash_strings(column).tolist() == [hash_string(text) for text in "bcb"]
 
 
 @given(IDS, st.integers(1, 50))

@@ -47,7 +47,8 @@ def build(
 
 
 def look_up(index: TitleIndex, *titles: str) -> list[tuple[int, int]]:
-    items, codes = index.look_up(pa.array(titles, pa.string()))
+    places = index.places(pa.array(titles, pa.string()))
+    items, codes = index.items[places], index.codes[places]
     return list(zip(items.tolist(), codes.tolist(), strict=True))
 
 

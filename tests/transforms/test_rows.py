@@ -56,28 +56,30 @@ class Steps:
             for shard in dataset.shards("sentences"):
                 self.shards.append(SentenceShard(len(self.shards), wiki, shard, titles))
         total, sums = SumCounts(), {}
+        self.places: dict[int, str] = {}
         for shard in self.shards:
-            wiki, counts = count_shard(shard, self.indexes, False)
+            order, wiki, places, counts = count_shard(shard, self.indexes, False, output)
+            self.places[order] = places
             sums[wiki] = total.add_input(sums.get(wiki, total.create_accumulator()), counts)
         self.seen = {wiki: counts.seen for wiki, counts in sums.items()}
-        self.table: TableBuilt = build_table(table_task, list(sums.items()))
+        self.table: TableBuilt = build_table(table_task, self.indexes, list(sums.items()))
+
+    @property
+    def tables(self) -> tuple[dict[str, IndexBuilt], dict[int, str], TableBuilt]:
+        return self.indexes, self.places, self.table
 
     def caps(self) -> str:
         combine = LowestLots(self.task.cap)
-        found = [pair for shard in self.shards for pair in rows.cap_lots(shard, self.task, self.indexes, self.table)]
+        found = [pair for shard in self.shards for pair in rows.cap_lots(shard, self.task, *self.tables)]
         return rows.save_caps(self.task, combined(combine, found))
 
     def samples(self, caps: str | None = None) -> dict[str, int]:
         combine = LowestLots(self.task.sample)
-        found = [
-            pair for shard in self.shards for pair in rows.sample_lots(shard, self.task, self.indexes, self.table, caps)
-        ]
+        found = [pair for shard in self.shards for pair in rows.sample_lots(shard, self.task, *self.tables, caps)]
         return dict(combined(combine, found))
 
     def decided(self, caps: str | None = None, samples: dict[str, int] | None = None) -> list[rows.Decided]:
-        return [
-            rows.decide_shard(shard, self.task, self.indexes, self.table, caps, samples or {}) for shard in self.shards
-        ]
+        return [rows.decide_shard(shard, self.task, *self.tables, caps, samples or {}) for shard in self.shards]
 
     def written(self, decided: Iterable[rows.Decided]) -> list[rows.ShardWritten]:
         return [rows.write_shard(task, self.task.output) for task in rows.plan_shards(decided)]

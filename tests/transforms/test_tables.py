@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.linking.entity_table import TableOptions
-from pipelines.linking.tables import open_tables
+from pipelines.linking.tables import open_tables, read_table
 from pipelines.transforms.tables import (
     LinkCounts,
     SentenceShard,
@@ -56,7 +56,8 @@ def table_of(
         options=options,
         **{"min_links": 0, "floor": "corpus", "required": "", "cap": 0, **more},
     )
-    found = build_table(task, [(wiki, counts_of(counts)) for wiki, counts in counted.items()])
+    indexes = dict(build_index(WikiTitles(wiki, (), task.sitelinks), task.output) for wiki in counted)
+    found = build_table(task, indexes, [(wiki, counts_of(counts)) for wiki, counts in counted.items()])
     rows = [row for part in found.parts for row in pq.read_table(part.path).to_pylist()]
     return found, rows
 
@@ -90,9 +91,10 @@ def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int
     total = SumCounts()
     accumulator = total.create_accumulator()
     for order, path in enumerate(shards_of(sentences, "sentences")):
-        wiki, counts = count_shard(SentenceShard(order, "enwiki", path, titles), indexes, False)
-        assert wiki == "enwiki"
-        accumulator = total.add_input(accumulator, counts)
+        found = count_shard(SentenceShard(order, "enwiki", path, titles), indexes, False, str(tmp_path / "o"))
+        assert (found.order, found.wiki) == (order, "enwiki")
+        assert len(read_table(found.places, "places")) == found.counts.seen
+        accumulator = total.add_input(accumulator, found.counts)
     found_items, found_counts = accumulator.arrays()
     expected: dict[str, int] = {}
     for page in pages:
