@@ -1,7 +1,7 @@
 """`wikianchor pairs`: `sentences`, `titles` and `entities` in, (sentence, entity, hard negatives) out, shuffled.
 
     titles + sitelinks -> BuildIndex -> a title index for each wiki
-    sentences -> CountLinks -> link counts -> BuildTable -> the entity table (dense ids, types, pools)
+    sentences -> CountLinks -> targets, link counts -> BuildTable -> the entity table (dense ids, types, pools)
     sentences -> [Caps] -> [Sample] -> DecideLinks -> rows in files, the ledger
     rows -> WriteShard -> parts -> commit
 
@@ -295,19 +295,14 @@ def build(
     )  # (wiki, IndexBuilt)
     indexes = beam.pvalue.AsDict(index_list)
     counted = parts | "Count links" >> beam.Map(tables.count_shard, indexes, choices.section_links, output)  # Counted
-    places = beam.pvalue.AsDict(counted | "By shard" >> beam.Map(lambda one: (one.order, one.places)))  # order: path
-    counts = (
-        counted
-        | "By wiki" >> beam.Map(lambda one: (one.wiki, one.counts))
-        | "Sum counts" >> beam.CombinePerKey(tables.SumCounts())  # (wiki, LinkCounts)
-    )
+    places = beam.pvalue.AsDict(counted | "By shard" >> beam.Map(lambda one: (one.order, one.path)))  # order: path
     table = beam.pvalue.AsSingleton(
         once
         | "Build table"
         >> beam.Map(
-            lambda _, indexes, counts: tables.build_table(table_task, indexes, counts),
+            lambda _, indexes, counted: tables.build_table(table_task, indexes, counted),
             indexes,
-            beam.pvalue.AsList(counts),
+            beam.pvalue.AsList(counted),
         )
     )  # TableBuilt
     caps: Any = None
@@ -341,11 +336,11 @@ def build(
         | "Write shard" >> beam.Map(rows.write_shard, output)  # ShardWritten
     )
     _ = once | "Commit" >> beam.Map(
-        lambda _, indexes, counts, table, decided, written: commit_pairs(
-            output, head, indexes, counts, table, decided, written
+        lambda _, indexes, counted, table, decided, written: commit_pairs(
+            output, head, indexes, counted, table, decided, written
         ),
         beam.pvalue.AsList(index_list),
-        beam.pvalue.AsList(counts),
+        beam.pvalue.AsList(counted),
         table,
         beam.pvalue.AsList(decided),
         beam.pvalue.AsList(written),
@@ -397,7 +392,7 @@ def commit_pairs(
     output: str,
     head: Mapping[str, Any],
     indexes: Iterable[tuple[str, Any]],
-    counted: Iterable[tuple[str, Any]],
+    counted: Iterable[Any],
     table: Any,
     decided: Iterable[Any],
     written: Iterable[Any],
@@ -410,7 +405,9 @@ def commit_pairs(
     from pipelines.linking.decisions import BUCKETS
 
     shards, titles = list(written), dict(indexes)
-    seen = dict.fromkeys(titles, 0) | {wiki: counts.seen for wiki, counts in counted}
+    seen = Counter[str]()
+    for one in counted:
+        seen[one.wiki] += one.seen
     ledger: dict[str, Counter[str]] = {wiki: Counter() for wiki in sorted(titles)}
     for one in decided:
         ledger[one.wiki].update(dict(zip(BUCKETS, one.buckets, strict=True)))

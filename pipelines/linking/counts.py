@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 from pipelines.linking.tables import distinct, find
 from pipelines.linking.title_index import FINE, Ints, Places, TitleIndex
 
+# Items of several shards that are added up at a time, at least.
+SUMMED_TOGETHER = 1 << 20
+
 
 def count_links(batches: Iterable[pa.RecordBatch], index: TitleIndex, sections: bool) -> tuple[Ints, Ints, Places]:
     """Count how often each item is linked to; a link to a section counts where `sections` says so, as in `Decider`.
@@ -33,16 +36,24 @@ def count_links(batches: Iterable[pa.RecordBatch], index: TitleIndex, sections: 
 
 
 def sum_counts(counted: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Add counts up: items, ascending, and the sum for each. The sums are the same in any order."""
-    items, counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for some_items, some_counts in counted:
-        items.append(some_items)
-        counts.append(some_counts)
-    joined = np.concatenate(items)
-    order = np.argsort(joined, kind="stable")
-    unique, starts = _runs(joined[order])
-    totals = np.append(0, np.cumsum(np.concatenate(counts)[order]))
-    return unique, np.diff(totals[starts])
+    """Add counts up: items, ascending, and the sum for each. The sums are the same in any order.
+
+    What is read is added once it is as much as the sum so far, so memory is a few times that of the sum and the time
+    nearly linear.
+    """
+    total = waiting = np.zeros((2, 0), np.int64)
+    for found in counted:
+        waiting = np.concatenate([waiting, np.stack(found)], axis=1)
+        if waiting.shape[1] >= max(total.shape[1], SUMMED_TOGETHER):
+            total, waiting = _summed(np.concatenate([total, waiting], axis=1)), np.zeros((2, 0), np.int64)
+    items, counts = _summed(np.concatenate([total, waiting], axis=1))
+    return items, counts
+
+
+def _summed(rows: Ints) -> Ints:
+    items, counts = rows[:, np.argsort(rows[0], kind="stable")]
+    unique, starts = _runs(items)
+    return np.stack([unique, np.diff(np.append(0, np.cumsum(counts))[starts])])
 
 
 def _runs(ascending: Ints) -> tuple[Ints, Ints]:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -19,7 +18,7 @@ from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.counts import above_floor, count_links, sum_counts
 from pipelines.linking.entity_table import TableOptions, build_entity_table
-from pipelines.linking.tables import distinct, find, find_ids, open_tables, save_tables
+from pipelines.linking.tables import distinct, find, find_ids, open_tables, read_table, save_tables
 from pipelines.linking.title_index import Ints, TitleIndex, build_title_index
 from schemas import pairs
 
@@ -51,27 +50,14 @@ class IndexBuilt(NamedTuple):
     counts: dict[str, int]
 
 
-class LinkCounts(NamedTuple):
-    """How often items are linked to: ascending item numbers and counts, as the bytes of int64 arrays; and the links
-    seen."""
-
-    items: bytes
-    counts: bytes
-    seen: int
-
-    def arrays(self) -> tuple[Ints, Ints]:
-        """Return item numbers and counts."""
-        return np.frombuffer(self.items, np.int64), np.frombuffer(self.counts, np.int64)
-
-
 class Counted(NamedTuple):
-    """A shard of sentences, counted: its place among all, and where the table `places` is, with the place of each
-    link's target in the title index."""
+    """A shard of sentences, counted: its place among all, how many links it has, and where the tables are: `places`,
+    of each link's target in the title index, `items`, ascending, and `counts`, how often each is linked to."""
 
     order: int
     wiki: str
-    places: str
-    counts: LinkCounts
+    seen: int
+    path: str
 
 
 @dataclass(frozen=True)
@@ -122,33 +108,20 @@ def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], section
     # Of a link only what it leads to.
     columns = ["links.list.element.target", "links.list.element.fragment"]
     items, counts, places = count_links(read_batches(shard.path, columns), index, sections)
-    path = save_tables(f"{output}/{UNFINISHED}", f"places-{shard.order:06d}", {"places": places})
-    return Counted(shard.order, shard.wiki, path, LinkCounts(items.tobytes(), counts.tobytes(), len(places)))
+    tables: dict[str, npt.NDArray[Any]] = {"places": places, "items": items, "counts": counts}
+    path = save_tables(f"{output}/{UNFINISHED}", f"links-{shard.order:06d}", tables)
+    return Counted(shard.order, shard.wiki, len(places), path)
 
 
-class SumCounts(beam.CombineFn):
-    """Add link counts."""
-
-    def create_accumulator(self, *args: Any) -> LinkCounts:
-        return LinkCounts(b"", b"", 0)
-
-    def add_input(self, accumulator: LinkCounts, element: LinkCounts, *args: Any) -> LinkCounts:
-        return self.merge_accumulators([accumulator, element])
-
-    def merge_accumulators(self, accumulators: Iterable[LinkCounts], *args: Any) -> LinkCounts:
-        parts = list(accumulators)
-        items, counts = sum_counts(part.arrays() for part in parts)
-        return LinkCounts(items.tobytes(), counts.tobytes(), sum(part.seen for part in parts))
-
-    def extract_output(self, accumulator: LinkCounts, *args: Any) -> LinkCounts:
-        return accumulator
-
-
-def build_table(
-    task: TableTask, indexes: Mapping[str, IndexBuilt], counted: Iterable[tuple[str, LinkCounts]]
-) -> TableBuilt:
+def build_table(task: TableTask, indexes: Mapping[str, IndexBuilt], counted: Iterable[Counted]) -> TableBuilt:
     """Build the entity table on disk, and the `entities` config that explains its dense ids."""
-    by_wiki = {wiki: found.arrays() for wiki, found in sorted(counted)}
+    paths: dict[str, list[str]] = {wiki: [] for wiki in sorted(indexes)}
+    for shard in sorted(counted):
+        paths[shard.wiki].append(shard.path)
+    by_wiki = {
+        wiki: sum_counts((read_table(path, "items"), read_table(path, "counts")) for path in found)
+        for wiki, found in paths.items()
+    }
     present = _items_in(task.sitelinks, task.required) if task.required else None
     frequent = above_floor(by_wiki, task.floor, task.min_links)
     tables = build_entity_table(frequent, task.entities, present, task.options)

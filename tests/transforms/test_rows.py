@@ -19,7 +19,6 @@ from pipelines.transforms.rows import DecideTask, LowestLots, limit_of, lowest, 
 from pipelines.transforms.tables import (
     IndexBuilt,
     SentenceShard,
-    SumCounts,
     TableBuilt,
     WikiTitles,
     build_index,
@@ -55,14 +54,10 @@ class Steps:
             self.indexes |= [build_index(WikiTitles(wiki, titles, tuple(entities.shards("sitelinks"))), output)]
             for shard in dataset.shards("sentences"):
                 self.shards.append(SentenceShard(len(self.shards), wiki, shard, titles))
-        total, sums = SumCounts(), {}
-        self.places: dict[int, str] = {}
-        for shard in self.shards:
-            order, wiki, places, counts = count_shard(shard, self.indexes, False, output)
-            self.places[order] = places
-            sums[wiki] = total.add_input(sums.get(wiki, total.create_accumulator()), counts)
-        self.seen = {wiki: counts.seen for wiki, counts in sums.items()}
-        self.table: TableBuilt = build_table(table_task, self.indexes, list(sums.items()))
+        counted = [count_shard(shard, self.indexes, False, output) for shard in self.shards]
+        self.places = {one.order: one.path for one in counted}
+        self.seen = {wiki: sum(one.seen for one in counted if one.wiki == wiki) for wiki in wikis}
+        self.table: TableBuilt = build_table(table_task, self.indexes, counted)
 
     @property
     def tables(self) -> tuple[dict[str, IndexBuilt], dict[int, str], TableBuilt]:

@@ -8,15 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from pipelines.linking.counts import sum_counts
 from pipelines.linking.entity_table import TableOptions
-from pipelines.linking.tables import open_tables, read_table
+from pipelines.linking.tables import open_tables, read_table, save_tables
 from pipelines.transforms.tables import (
-    LinkCounts,
+    Counted,
     SentenceShard,
-    SumCounts,
     TableBuilt,
     TableTask,
     WikiTitles,
@@ -32,10 +30,10 @@ def shards_of(directory: Path, config: str) -> tuple[str, ...]:
     return tuple(str(path) for path in sorted((directory / "data" / config).glob("*")))
 
 
-def counts_of(counts: dict[int, int], seen: int = 0) -> LinkCounts:
+def counted_as(output: str, order: int, wiki: str, counts: dict[int, int]) -> Counted:
     items = sorted(counts)
-    values = [counts[item] for item in items]
-    return LinkCounts(np.array(items, np.int64).tobytes(), np.array(values, np.int64).tobytes(), seen)
+    found = {"items": np.array(items, np.int64), "counts": np.array([counts[item] for item in items], np.int64)}
+    return Counted(order, wiki, sum(counts.values()), save_tables(output, f"links-{order}", found))
 
 
 def table_of(
@@ -57,28 +55,13 @@ def table_of(
         **{"min_links": 0, "floor": "corpus", "required": "", "cap": 0, **more},
     )
     indexes = dict(build_index(WikiTitles(wiki, (), task.sitelinks), task.output) for wiki in counted)
-    found = build_table(task, indexes, [(wiki, counts_of(counts)) for wiki, counts in counted.items()])
+    found = build_table(
+        task,
+        indexes,
+        [counted_as(task.output, order, wiki, counts) for order, (wiki, counts) in enumerate(counted.items())],
+    )
     rows = [row for part in found.parts for row in pq.read_table(part.path).to_pylist()]
     return found, rows
-
-
-@given(st.lists(st.dictionaries(st.integers(1, 9), st.integers(1, 99), max_size=5), max_size=6), st.randoms())
-def test_counts_add_up_in_any_bundling(parts: list[dict[int, int]], random) -> None:
-    total = SumCounts()
-    elements = [counts_of(part, sum(part.values())) for part in parts]
-    one = total.create_accumulator()
-    for element in elements:
-        one = total.add_input(one, element)
-    random.shuffle(elements)
-    cut = random.randint(0, len(elements))
-    bundles = []
-    for bundle in (elements[:cut], elements[cut:], []):
-        accumulator = total.create_accumulator()
-        for element in bundle:
-            accumulator = total.add_input(accumulator, element)
-        bundles.append(accumulator)
-    assert total.extract_output(total.merge_accumulators(bundles)) == total.extract_output(one)
-    assert one.seen == sum(sum(part.values()) for part in parts)
 
 
 @pytest.mark.parametrize("cut", [1, 4])
@@ -88,14 +71,14 @@ def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int
     entities = write_entities(tmp_path / "e", ["enwiki"], items)
     titles = shards_of(sentences, "titles")
     indexes = dict([build_index(WikiTitles("enwiki", titles, shards_of(entities, "sitelinks")), str(tmp_path / "o"))])
-    total = SumCounts()
-    accumulator = total.create_accumulator()
+    seen, shards = 0, []
     for order, path in enumerate(shards_of(sentences, "sentences")):
         found = count_shard(SentenceShard(order, "enwiki", path, titles), indexes, False, str(tmp_path / "o"))
         assert (found.order, found.wiki) == (order, "enwiki")
-        assert len(read_table(found.places, "places")) == found.counts.seen
-        accumulator = total.add_input(accumulator, found.counts)
-    found_items, found_counts = accumulator.arrays()
+        assert len(read_table(found.path, "places")) == found.seen
+        seen += found.seen
+        shards.append((read_table(found.path, "items"), read_table(found.path, "counts")))
+    found_items, found_counts = sum_counts(shards)
     expected: dict[str, int] = {}
     for page in pages:
         for marked in page.sentences:
@@ -108,7 +91,7 @@ def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int
     assert dict(zip(found_items.tolist(), found_counts.tolist(), strict=True)) == {
         qid: count for qid, count in expected.items() if count
     }
-    assert accumulator.seen == sum(expected.values())
+    assert seen == sum(expected.values())
 
 
 COUNTED = {"enwiki": {1: 5, 2: 12, 3: 11}, "jawiki": {1: 6, 3: 2, 4: 11, 5: 10}}
