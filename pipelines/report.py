@@ -14,8 +14,11 @@ from typing import Any
 from pipelines.dataset.manifest import read_manifest
 from pipelines.dataset.reader import Dataset, read_batches
 from pipelines.errors import InputError
+from pipelines.text.lost import most_costly
 
 EXAMPLES = 12
+# Of the templates in the ledger.
+SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,12 @@ def _sentences(one: Dataset) -> list[str]:
         f"{pages.get('other_namespace', 0):,} others"
     )
     lines.append(f"  sentences: {found.get('kept', 0):,} kept; dropped: {_listed(found)}")
+    if lost := found.get("template", 0):
+        named = ", ".join(
+            f"{name} {number:,}" for name, number in list(most_costly(ledger["templates"]).items())[:SHOWN]
+        )
+        share = 100 * lost / sum(found.values())
+        lines.append(f"  lost to unknown templates: {lost:,} sentences ({share:.1f} %), most by {named}")
     links = ledger.get("links", {})
     lines.append(
         f"  links: {links.get('seen', 0):,} seen, {links.get('kept', 0):,} in sentences; else: {_listed(links)}"

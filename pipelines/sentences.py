@@ -18,6 +18,7 @@ from typing import Any
 
 from pipelines.errors import InputError, UsageError
 from pipelines.stage import finish, run_stage
+from pipelines.text.lost import most_costly
 from pipelines.wikimedia.dumps import Range, expand, file_size, read_head, sha1, split_file
 from pipelines.wikimedia.site import Site, site_from_header
 from schemas import sentences as schema
@@ -192,12 +193,13 @@ def without_end(readings: Sequence[Any], footers: Collection[str]) -> list[str]:
 
 
 def balance(counts: Mapping[str, int], wiki: str) -> dict[str, dict[str, int]]:
-    """Return the ledger, by kind: every link of the wiki's articles under what became of it.
+    """Return the ledger, by kind: every link of the wiki's articles under what became of it, and the templates that
+    cost most sentences.
 
     Raises:
         InputError: the links found in prose are not those kept and those dropped with a reason.
     """
-    ledger: dict[str, dict[str, int]] = {"pages": {}, "sentences": {}, "links": {}, "files": {}}
+    ledger: dict[str, dict[str, int]] = {"pages": {}, "sentences": {}, "links": {}, "files": {}, "templates": {}}
     for key, number in sorted(counts.items()):
         kind, _, name = key.partition(":")
         ledger[kind][name] = number
@@ -210,6 +212,7 @@ def balance(counts: Mapping[str, int], wiki: str) -> dict[str, dict[str, int]]:
             f"{links.get('kept', 0)} kept, {dropped} dropped"
         )
     links["seen"] = sum(links.values())
+    ledger["templates"] = most_costly(ledger["templates"])
     return {kind: names for kind, names in ledger.items() if names}
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 
+from pipelines.text.lost import TEMPLATE
 from pipelines.text.sentences import Splitter
 from pipelines.text.spans import fragment_reason, sentence_spans
 from pipelines.wikimedia.wikitext import Extract
@@ -43,8 +44,8 @@ _LOWER_START = re.compile(rf"^{GAP}+[a-zа-яα-ω]")
 
 
 class Sentence(NamedTuple):
-    """A sentence of a page: its number, region (`schemas.sentences.REGIONS`), text, and the links [first, last) of the
-    extract in it.
+    """A sentence of a page: its number, region (`schemas.sentences.REGIONS`, or why it is no prose), text, and the
+    links [first, last) of the extract in it.
 
     `start` is the offset of the sentence in the extract, to make link offsets relative.
     """
@@ -65,8 +66,27 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
         split: sentence splitter of the page's language.
         language: of the page, for what a fragment is there.
         dropped: counts the links of the sentences left out, by reason, and the sentences themselves as
-            "sentence:<reason>".
+            "sentences:<reason>". Those with a gap that a template left are "sentences:template", and count once for
+            each such template, as "templates:<name>".
     """
+    gaps, counted = 0, 0
+    for sentence, reason in judged_sentences(extract, split, language):
+        if reason is None:
+            yield sentence
+            continue
+        dropped[reason] += sentence.last - sentence.first
+        lost_to: set[str] = set()
+        if reason == "gap" and GAP in sentence.text:
+            first = gaps + extract.text.count(GAP, counted, sentence.start)
+            gaps = first + sentence.text.count(GAP)
+            counted = sentence.start + len(sentence.text)
+            lost_to = set(extract.gaps[first:gaps]) - {""}
+            dropped.update(TEMPLATE + name for name in lost_to)
+        dropped["sentences:template" if lost_to else f"sentences:{reason}"] += sentence.region != "heading"
+
+
+def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterator[tuple[Sentence, str | None]]:
+    """Yield every stretch between two sentence boundaries, and why it is not fit to learn from, None if it is."""
     text, links = extract.text, extract.links
     holes = sorted(match.start() for pattern in _HOLES for match in pattern.finditer(text))
     holes.append(len(text))
@@ -86,11 +106,7 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
             reason = "gap"
         else:
             reason = _reason(sentence, language, region, holes[bisect_left(holes, start)] < end)
-        if reason is None:
-            yield Sentence(number, region, sentence, start, first, at)
-        else:
-            dropped[reason] += at - first
-            dropped[f"sentence:{reason}"] += region != "heading"
+        yield Sentence(number, region, sentence, start, first, at), reason
         number += region != "heading"
 
 
@@ -100,8 +116,11 @@ def _regions(extract: Extract, split: Splitter, language: str) -> Iterator[tuple
     spans = list(zip(links.starts, links.ends, strict=True))
     endings = back_matter(language)
     main, level_of_end = "lead", 0  # the heading that began the back matter has that level; 0 outside of it
+    line = searched = 0
     for start, end in sentence_spans(text, split(text.replace(GAP, " ")), spans):
-        mark = text[text.rfind("\n", 0, start) + 1]
+        # Looked for once: a line may be as long as the page.
+        line = text.rfind("\n", searched, start) + 1 or line
+        mark, searched = text[line], start
         words = start
         while words < end and (text[words] in LINE_MARKS or text[words].isspace()):
             words += 1

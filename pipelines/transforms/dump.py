@@ -19,6 +19,7 @@ import apache_beam as beam
 from pipelines.dataset.columns import SentenceColumns, TitleColumns
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.errors import InputError
+from pipelines.text.lost import IN_RANGE, TEMPLATE, WHILE_READING, forget_rare
 from pipelines.text.prose import page_sentences
 from pipelines.text.sentences import make_splitter
 from pipelines.wikimedia.dumps import Chunk, Range, Truncated, read_range
@@ -129,6 +130,7 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
                 title_file.write(names.take())
         sentence_file.write(rows.take())
         title_file.write(names.take())
+    forget_rare(counts, IN_RANGE)
     parts = [writer.part for writer in (sentence_file, title_file) if writer.part is not None]
     bounds = (min(ids, default=0), max(ids, default=0))
     return Reading(task.order, parts, dict(counts), problems, *bounds, repeated, task.part.path, bytes(tail))
@@ -235,8 +237,9 @@ class PageReader:
             if reason != "link":
                 counts[f"links:{reason}"] += number
         for reason, number in dropped.items():
-            kind = reason if reason.startswith("sentence:") else f"links:{reason}"
-            counts[kind.replace("sentence:", "sentences:")] += number
+            counts[reason if reason.startswith(("sentences:", TEMPLATE)) else f"links:{reason}"] += number
+        if len(counts) > WHILE_READING:
+            forget_rare(counts, IN_RANGE)
         counts["links:prose"] += len(extract.links.starts)
 
     def _redirected(self, page: Page) -> tuple[str, str]:

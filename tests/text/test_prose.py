@@ -8,6 +8,7 @@ from pipelines.text.prose import Sentence, page_sentences
 from pipelines.text.sentences import make_splitter
 from pipelines.wikimedia.site import site_for
 from pipelines.wikimedia.wikitext import Extract, Extractor
+from pipelines.wikimedia.wikitext.templates import MAX_NAMES, OTHERS
 
 
 def read(wikitext: str, wiki: str = "enwiki") -> tuple[list[Sentence], Extract, Counter[str]]:
@@ -46,7 +47,7 @@ def test_every_link_in_prose_is_kept_or_counted() -> None:
         "== [[Heading]] ==\n* [[Name]]\n== References ==\n* [[Author]] wrote a book about all of this."
     )
     kept = sum(one.last - one.first for one in found)
-    lost = sum(number for reason, number in dropped.items() if not reason.startswith("sentence:"))
+    lost = sum(number for reason, number in dropped.items() if not reason.startswith(("sentences:", "templates:")))
     assert kept + lost == len(extract.links.starts) == 6
     assert kept == 1
 
@@ -54,7 +55,8 @@ def test_every_link_in_prose_is_kept_or_counted() -> None:
 @pytest.mark.parametrize(
     ("wikitext", "reason"),
     [
-        ("It has an area of {{no such template|5}} and many people.", "gap"),
+        ("It has an area of {{no such template|5}} and many people.", "template"),
+        ("It has an area of <math>5</math> and many people.", "gap"),
         ("The hills are green, , and the houses are white.", "gap"),
         ("* 280 pages.", "fragment:short"),
         ("* Some Author: A book of many words about things, ISBN 0-00-000000-0.", "fragment:citation"),
@@ -66,7 +68,7 @@ def test_every_link_in_prose_is_kept_or_counted() -> None:
 def test_what_is_no_whole_sentence_is_left_out_with_a_reason(wikitext: str, reason: str) -> None:
     found, _, dropped = read(wikitext)
     assert found == []
-    assert dropped[f"sentence:{reason}"] == 1
+    assert dropped[f"sentences:{reason}"] == 1
 
 
 def test_back_matter_ends_with_the_next_heading_of_its_level() -> None:
@@ -83,6 +85,26 @@ def test_a_gap_after_the_full_stop_was_a_footnote() -> None:
     found, extract, _ = read("The town lies on a [[river]].{{some footnote}} It is old and large.")
     assert [one.text for one in found] == ["The town lies on a river.", "It is old and large."]
     assert linked(found[0], extract) == ["river"]
+
+
+def test_the_templates_that_cost_a_sentence_are_counted_once_in_it() -> None:
+    _, _, dropped = read(
+        "{{Box}}The town lies on a river.{{note}} It has {{No such_template|5}} and {{no such template}} of them.\n\n"
+        "Its area ({{pronounced}}) is {{other}} or {{no such template}}. And <math>5</math> is {{convert|x}} of it.\n"
+        "== {{heading}} ==\n* [[Category:X|{{sort}}]] A [[bus|{{a}}{{b}}]] is here, which is a vehicle.\n"
+    )
+    counts = {key.partition(":")[2]: number for key, number in dropped.items() if key.startswith("templates:")}
+    assert counts == {"no such template": 2, "other": 1, "convert": 1, "a": 1, "b": 1}
+    assert dropped["sentences:template"] == 4
+    assert dropped["sentences:gap"] == 0
+
+
+def test_more_templates_than_are_told_apart_are_counted_together() -> None:
+    wikitext = " ".join(f"It has {{{{unknown {number}}}}} of them." for number in range(MAX_NAMES + 5))
+    _, _, dropped = read(wikitext)
+    assert dropped["templates:unknown 0"] == dropped[f"templates:unknown {MAX_NAMES - 2}"] == 1
+    assert dropped[f"templates:{OTHERS}"] == 6
+    assert dropped["sentences:template"] == MAX_NAMES + 5
 
 
 def test_a_sentence_of_an_unspaced_script_is_measured_in_characters() -> None:

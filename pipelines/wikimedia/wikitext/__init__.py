@@ -19,6 +19,7 @@ from pipelines.wikimedia.wikitext.brackets import mend_brackets
 from pipelines.wikimedia.wikitext.characters import decode_entities, fold_spaces, strip_switches
 from pipelines.wikimedia.wikitext.external import strip_external_links
 from pipelines.wikimedia.wikitext.files import FileStripper
+from pipelines.wikimedia.wikitext.gaps import take_names
 from pipelines.wikimedia.wikitext.lines import read_lines
 from pipelines.wikimedia.wikitext.links import FILE, LinkReader, Links
 from pipelines.wikimedia.wikitext.marks import restore
@@ -40,12 +41,14 @@ class Extract:
             (`marks.LINE_MARKS`), and `marks.GAP` stands where words are missing.
         links: the links to articles in `text`.
         other_links: the links to pages of other namespaces in `text`.
+        gaps: for each `marks.GAP` in `text` the name, lower-case, of the template that left it, "" if none did.
         counts: every "[[" of the page, by what became of it: "link" for those in `links`.
     """
 
     text: str
     links: Links
     other_links: Links
+    gaps: list[str]
     counts: Counter[str]
 
 
@@ -76,8 +79,9 @@ class Extractor:
             title: of the page.
         """
         counts: Counter[str] = Counter()
+        missing: dict[str, int] = {}
         text = strip_extension_tags(text, counts)
-        text = self._templates.expand(text, title, counts)
+        text = self._templates.expand(text, title, counts, missing)
         text = strip_external_links(text, self._number_links)
         text = strip_tables("\n" + text + "\n", counts)
         text = self._variants.choose(text)
@@ -89,7 +93,8 @@ class Extractor:
         text = text if self._literal else mend_brackets(text)
         text = fold_spaces(text)
         text, links, other_links = self._links.split_links(text, title, counts)
-        return Extract(restore(text), links, other_links, counts)
+        text, gaps = take_names(text, tuple(missing), (links, other_links))
+        return Extract(restore(text), links, other_links, gaps, counts)
 
     def linked_titles(self, text: str, title: str) -> list[str]:
         """Return the articles that raw wikitext names as link targets anywhere, sorted; the page itself left out."""

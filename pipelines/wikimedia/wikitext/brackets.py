@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pipelines.wikimedia.wikitext.marks import GAP
+from pipelines.wikimedia.wikitext.marks import GAP, NAMED
 
 # A bracket and what stands in it; a link within is taken as one piece, since its target may have brackets of its own.
 _PLAIN = r"[^()（）\n\[\]]*"
@@ -19,7 +19,7 @@ _SEPARATOR = re.compile(r"([,;、，；])")
 # What stands at the edge of a bracket that may have lost something.
 _OPEN_EDGE = " ,;、，；)）"
 _CLOSED_EDGE = ",;、，；"
-_EMPTY = f" \t{GAP}"
+_EMPTY = f" \t{GAP}{NAMED}"
 _VANISHED = "\x06"
 _BEFORE_VANISHED = re.compile(rf" ?{_VANISHED}+")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, PREFORMATTED
+from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, NAMED, PREFORMATTED
 from pipelines.wikimedia.wikitext.quotes import strip_quotes
 
 _HEADING = re.compile(r"(={1,6})(.+?)\1[ \t]*")
@@ -67,7 +67,7 @@ def _rule(line: str) -> str:
 
 def _gap(line: str) -> str:
     # A template that stands alone on its line is a box or a note: no sentence misses it.
-    return line if line.strip(GAP + " ") else ""
+    return line if line.strip(GAP + NAMED + " ") else ""
 
 
 _READERS = {GAP: _gap, "=": _heading, " ": _preformatted, "-": _rule, **dict.fromkeys("*#:;", _item)}

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.titles import parse_target
-from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS, SEAM, restore
+from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS, NAMED, SEAM, restore
 
 _RAW_TARGET = re.compile(r"\[\[([^\[\]{}|<>\n]+)")
 _LABEL_BREAKS = str.maketrans(dict.fromkeys("\n" + LINE_MARKS, " ") | {ord(SEAM): None})
@@ -116,10 +116,10 @@ class LinkReader:
                 shown = shown.lstrip(" ")
             position += _put(before, pieces)
             anchor = shown.strip()
-            if not anchor or (anchor[0] == GAP and not anchor.strip(GAP)):
+            if not anchor or (anchor[0] == GAP and not anchor.strip(GAP + NAMED)):
                 # The label was a template that is not known here: words are missing.
                 counts["empty_label"] += 1
-                shown = GAP if anchor else shown[:1]
+                shown = anchor or shown[:1]
             elif kind in _LINKED:
                 found = links if kind == "link" else other_links
                 start = position if anchor == shown else position + len(shown) - len(shown.lstrip())

@@ -3,6 +3,10 @@
 GAP = "\x01"
 """Words that a reader sees and we do not: an unexpanded template, a formula."""
 
+NAMED = "\x00"
+"""Behind a GAP, tells the template that left it: there are as many of these as its number among the page's. Gone at
+the end (`gaps.py`)."""
+
 HEADING = "\x02"
 """First character of a line that is a heading."""
 

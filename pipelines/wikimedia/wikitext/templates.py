@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from pipelines.wikimedia.wikitext.marks import GAP, PIPE, SEAM
+from pipelines.wikimedia.wikitext.marks import GAP, NAMED, PIPE, SEAM, restore
 from pipelines.wikimedia.wikitext.numbers import number_writer
 from pipelines.wikimedia.wikitext.template_rules import fill, template_rules
 
@@ -22,6 +22,12 @@ _LINK = re.compile(r"\[\[[^\[\]]*\]\]")
 # Deeper nesting than any page has; below it nothing is rendered, so that hostile nesting stays linear.
 MAX_DEPTH = 40
 MAX_ARGUMENTS = 200
+# Of a page's templates that leave a gap so many are told apart by name, the rest have one together: a name is written
+# as often as its number says, which must not make much of a hostile page.
+MAX_NAMES = 20
+OTHERS = "(others)"
+# Names of pages are no longer.
+_LONGEST_NAME = 255
 _REMEMBERED_LENGTH = 200
 
 
@@ -30,17 +36,18 @@ class Templates:
 
     def __init__(self, language: str, blank: bool) -> None:
         self._rules: Mapping[str, str] = {} if blank else template_rules(language)
-        self._gap = "" if blank else GAP
+        self._blank = blank
         self._number = number_writer(language)
         self._remembered = lru_cache(maxsize=1 << 14)(self._read_name)
 
-    def expand(self, text: str, title: str, dropped: Counter[str]) -> str:
+    def expand(self, text: str, title: str, dropped: Counter[str], missing: dict[str, int]) -> str:
         """Replace every template call, innermost first, in one pass over the braces.
 
         Args:
             text: wikitext without comments and extension tags.
             title: of the page, for {{PAGENAME}}.
             dropped: counts the links that went with a blanked template.
+            missing: is given the names of the templates that leave gaps, numbered from 1.
         """
         if "{{" not in text:
             return text
@@ -71,7 +78,7 @@ class Templates:
                     continue
                 if after[:1] == "}":
                     width, after = width + 1, after[1:]
-                self._close(width, places, widths, pieces, title, dropped)
+                self._close(width, places, widths, pieces, title, dropped, missing)
                 width = 0
                 if after[:1] == " " and not places and not pieces[-1]:
                     # The blank after what vanished must not begin the line.
@@ -85,7 +92,14 @@ class Templates:
         return text.replace(PIPE, "|") if PIPE in text else text
 
     def _close(
-        self, width: int, places: array[int], widths: array[int], pieces: list[str], title: str, dropped: Counter[str]
+        self,
+        width: int,
+        places: array[int],
+        widths: array[int],
+        pieces: list[str],
+        title: str,
+        dropped: Counter[str],
+        missing: dict[str, int],
     ) -> None:
         """Put what is shown in the place of the calls that a run of closing braces ends."""
         rounds = 0
@@ -99,7 +113,7 @@ class Templates:
             elif taken == 3:
                 shown = _parameter(call)
             else:
-                shown = self._render(call, title)
+                shown = self._render(call, title, missing)
             if "[[" in call:
                 dropped["template"] += call.count("[[") - shown.count("[[")
             width -= taken
@@ -113,19 +127,30 @@ class Templates:
         if width:
             pieces.append("}" * width)
 
-    def _render(self, call: str, title: str) -> str:
+    def _render(self, call: str, title: str, missing: dict[str, int]) -> str:
         name, bar, rest = call.partition("|")
         kind, text = self._remembered(name) if len(name) < _REMEMBERED_LENGTH else self._read_name(name)
         if kind == _RULE:
-            return fill(text, _arguments(rest) if bar else {}, self._number) if text else ""
+            shown = fill(text, _arguments(rest) if bar else {}, self._number) if text else ""
+            return self._gap(name, missing) if shown == GAP else shown
         if kind == _UNKNOWN:
             # Words are missing where the line goes on around the call; a box stands on lines of its own.
-            return "" if "\n" in call else self._gap
+            return "" if "\n" in call else self._gap(name, missing)
         if kind == _NUMBER:
             return text if rest.strip().upper() in ("R", "NOSEP") else self._number(text)
         if kind == _NO_CALL:
             return "{{" + call + "}}"
         return title if kind == _TITLE else text
+
+    def _gap(self, name: str, missing: dict[str, int]) -> str:
+        """Return the mark of a template whose words are missing."""
+        if self._blank:
+            return ""
+        name = name[:_LONGEST_NAME].translate(_MARKS)
+        name = restore(name.partition(":")[0] if "#" in name else name).replace("_", " ").strip().lower()
+        if name not in missing and len(missing) >= MAX_NAMES - 1:
+            name = OTHERS
+        return GAP + NAMED * missing.setdefault(name, len(missing) + 1)
 
     def _read_name(self, name: str) -> tuple[int, str]:
         """Return what kind of call a name makes, and the rule, the text or the number it stands for."""
@@ -150,6 +175,8 @@ class Templates:
         return (_UNKNOWN if name and not _NO_NAME.search(name) else _NO_CALL), ""
 
 
+# The marks of other gaps and seams that may stand in the name of a template.
+_MARKS = dict.fromkeys(map(ord, GAP + NAMED + SEAM + PIPE))
 # What a call is: a template with a rule, one without, a text, a number to be written, the title of the page, none.
 _RULE, _UNKNOWN, _TEXT, _NUMBER, _TITLE, _NO_CALL = range(6)
 # No page has such a name: MediaWiki shows the braces.
