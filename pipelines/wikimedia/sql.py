@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pipelines.errors import InputError
+from pipelines.wikimedia.dumps import Truncated
 
 Value = bytes | int | float | None
 _Groups = Sequence[Sequence[bytes]]
@@ -34,6 +35,9 @@ _STATEMENT = re.compile(
     rb"|(?:INSERT|REPLACE) (?:IGNORE )?INTO `?(?P<insert>\w+)\b`?\s*(?:VALUES|(?P<other>[^\sV`])))",
     re.IGNORECASE | re.MULTILINE,
 )
+# By the first line a dump says what made it, by the last that it is whole; --skip-comments leaves both out.
+_DUMPED = re.compile(rb"(?:\xef\xbb\xbf)?(?:/\*.{,60}\*/;?\s*)?-- (?:MySQL|MariaDB) dump ")
+_COMMENT = 200
 _HEADS = (b"CREATE TABLE ", b"INSERT INTO ", b"INSERT IGNORE INTO ", b"REPLACE INTO ")
 
 _DEFINITION_TOKEN = re.compile(rb"'(?:[^'\\]|\\.|'')*'|`[^`]*`|[(),]|[^'`(),]+", re.DOTALL)
@@ -165,6 +169,7 @@ class _Text:
         self._windows = (chunk[at : at + WINDOW] for chunk in chunks for at in range(0, len(chunk), WINDOW))
         self._source = source
         self._buffer = b""
+        self._head = self._tail = b""
         self._bytes_read = 0
 
     def error(self, problem: str) -> InputError:
@@ -180,6 +185,7 @@ class _Text:
             if not self._read(1):
                 if self._buffer and any(head.startswith(self._buffer[: len(head)].upper()) for head in _HEADS):
                     raise self._too_short()
+                self._check_end()
                 return None
         self._buffer = self._buffer[match.end() :]
         return match
@@ -223,14 +229,19 @@ class _Text:
         if window:
             parts.append(window)
         self._buffer = b"".join(parts)
-        self._bytes_read += sum(map(len, parts[1:]))
+        for part in parts[1:]:
+            self._head = self._head or part[:_COMMENT]
+            self._tail = (self._tail + part)[-_COMMENT:]
+            self._bytes_read += len(part)
         return len(parts) > 1
 
-    def _too_short(self) -> InputError:
-        return InputError(
-            f"{self._source}: the file ends in the middle of a statement, at byte {self._bytes_read} of the SQL text; "
-            "fetch it again"
-        )
+    def _check_end(self) -> None:
+        """A cut between two statements leaves good SQL, but mysqldump says when it is done."""
+        if _DUMPED.match(self._head) and b"-- Dump completed" not in self._tail:
+            raise self._too_short()
+
+    def _too_short(self) -> Truncated:
+        return Truncated(f"{self._source}: cut off at byte {self._bytes_read} of the SQL text: fetch it again")
 
 
 def _definitions(text: bytes) -> tuple[dict[str, bytes], int] | None:
