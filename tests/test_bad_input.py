@@ -318,7 +318,7 @@ def test_wikidata_in_other_forms_is_whole(form: str, tmp_path: Path, wikianchor:
     [
         (
             b"-- MySQL dump\nCREATE TABLE `page_props` (\n  `pp_page` int",
-            "cut off at byte 59 of the SQL text: fetch it again, or take what is there with --allow_truncated",
+            "cut off at byte 57 of the SQL text: fetch it again, or take what is there with --allow_truncated",
         ),
         (b"hello", "no CREATE TABLE `page_props` in this file"),
         (gzip.compress(b"-- MySQL dump\n" * 9)[:-9], "the gz data are cut off at byte"),
