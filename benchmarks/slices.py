@@ -21,18 +21,28 @@ SLICES = {
 }
 
 
+def data() -> Path:
+    """Return the directory of the real data.
+
+    Raises:
+        SystemExit: nobody says where it is.
+    """
+    found = os.environ.get("WIKIANCHOR_DATA")
+    if not found:
+        raise SystemExit("WIKIANCHOR_DATA: set it to the directory of the real dumps, or give dumps of your own")
+    return Path(found)
+
+
 def paths(language: str) -> list[str]:
     """Return the slices of a language.
 
     Raises:
         SystemExit: they are not there.
     """
-    data = os.environ.get("WIKIANCHOR_DATA")
-    if not data:
-        raise SystemExit("WIKIANCHOR_DATA: set it to the directory of the real dumps, or give dumps of your own")
-    found = [path for pattern in SLICES[language] for path in sorted(glob.glob(f"{data}/wikipedia-xml/{pattern}"))]
+    dumps = data() / "wikipedia-xml"
+    found = [path for pattern in SLICES[language] for path in sorted(glob.glob(f"{dumps}/{pattern}"))]
     if len(found) != len(SLICES[language]):
-        raise SystemExit(f"{data}/wikipedia-xml: the slices of {language} are not all there")
+        raise SystemExit(f"{dumps}: the slices of {language} are not all there")
     return found
 
 

@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from pipelines.wikimedia.languages import LanguageFacts
+from pipelines.wikimedia.wikitext.marks import SEAM
 
 _BRACKETS = re.compile(r"\[\[|\]\]")
 LONGEST_LIST_MARK = 10
+_LINE_MARKUP = tuple("=*#:;")
 # Options that set a picture beside the text: it ends a paragraph. Others stand in the line like a letter.
 _BESIDE = ("img_thumbnail", "img_manualthumb", "img_framed", "img_left", "img_right", "img_center", "img_none")
 
@@ -54,6 +56,9 @@ class FileStripper:
                 # The blanks after it do not make the line a preformatted one.
                 while text.startswith(" ", position):
                     position += 1
+                if text.startswith(_LINE_MARKUP, position):
+                    # To MediaWiki the picture is in the same line, so what follows begins no list and no heading.
+                    pieces.append(SEAM)
             match = self._opening.search(text, position)
         pieces.append(text[position:])
         return "".join(pieces)
