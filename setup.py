@@ -26,8 +26,17 @@ setup(
         "gcp": ["apache-beam[gcp]>=2.76,<3"],
         # Sentence splitters that need a compiler and ICU; polyglot is GPL-3 and imported only on `--splitter=polyglot`.
         "icu": ["PyICU>=2.12"],
+        # The other reader of wikitext, `--parser=mwparserfromhell`.
+        "mwparserfromhell": ["mwparserfromhell>=0.6.6"],
         "polyglot": ["polyglot>=16.7.4", "PyICU>=2.12", "pycld2>=0.41", "morfessor>=2.0.6", "six>=1.16"],
-        "dev": ["hypothesis>=6.100", "mypy>=1.11", "pytest>=8", "pytest-xdist>=3.6", "ruff>=0.8"],
+        "dev": [
+            "hypothesis>=6.100",
+            "mwparserfromhell>=0.6.6",
+            "mypy>=1.11",
+            "pytest>=8",
+            "pytest-xdist>=3.6",
+            "ruff>=0.8",
+        ],
     },
     entry_points={"console_scripts": ["wikianchor = pipelines.cli:main"]},
 )

@@ -16,6 +16,7 @@ from pipelines import entities, pairs, sentences
 from pipelines.errors import InputError, UsageError
 from pipelines.sentences import read_site
 from pipelines.wikimedia.dumps import read_head
+from pipelines.wikimedia.mwparser import PARSERS
 
 _XML = re.compile(r"\.xml|\.bz2$|\.gz$|\.xz$")
 # Exports without the text of articles.
@@ -37,6 +38,7 @@ class Config:
     choices: pairs.Choices
     labels: tuple[str, ...]
     splitter: str
+    parser: str
     allow_truncated: bool
 
 
@@ -60,6 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("rules", "icu", "polyglot"),
         help="sentence splitter (rules; the presets paper and released: polyglot)",
     )
+    parser.add_argument(
+        "--parser", choices=PARSERS, default=PARSERS[0], help="what reads wikitext (default: wikianchor)"
+    )
     parser.add_argument("--allow_truncated", action="store_true", help="take cut-off dumps for what is in them")
     pairs.add_choices(parser)
 
@@ -75,6 +80,7 @@ def config_from(arguments: argparse.Namespace) -> Config:
         choices=pairs.choices_from(arguments),
         labels=entities.split_list(arguments.labels),
         splitter=arguments.splitter or ("rules" if arguments.preset == "default" else "polyglot"),
+        parser=arguments.parser,
         allow_truncated=arguments.allow_truncated,
     )
 
@@ -89,7 +95,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     pairs.check_floor(config.choices, wikis)
     for wiki, paths in found.pages.items():
         stage = sentences.Config(
-            paths, f"{config.output}/sentences/{wiki}", None, config.splitter, config.allow_truncated
+            paths, f"{config.output}/sentences/{wiki}", None, config.splitter, config.parser, config.allow_truncated
         )
         sentences.run(stage, beam_args)
     required = (config.choices.required_wiki,) if config.choices.required_wiki else ()

@@ -20,6 +20,7 @@ from pipelines.errors import InputError, UsageError
 from pipelines.stage import finish, run_stage
 from pipelines.text.lost import most_costly
 from pipelines.wikimedia.dumps import Range, expand, file_size, read_head, sha1, split_file
+from pipelines.wikimedia.mwparser import PARSERS, make_extractor
 from pipelines.wikimedia.site import Site, site_from_header
 from schemas import sentences as schema
 
@@ -36,6 +37,7 @@ class Config:
     output: str
     wiki: str | None = None
     splitter: str = "rules"
+    parser: str = "wikianchor"
     allow_truncated: bool = False
 
 
@@ -51,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--splitter", choices=("rules", "icu", "polyglot"), default="rules", help="sentence splitter (default: rules)"
+    )
+    parser.add_argument(
+        "--parser",
+        choices=PARSERS,
+        default=PARSERS[0],
+        help="what reads wikitext (default: wikianchor; mwparserfromhell is slower and less exact, to compare with)",
     )
     parser.add_argument("--allow_truncated", action="store_true", help="take a cut-off dump for what is in it")
 
@@ -69,6 +77,7 @@ def config_from(arguments: argparse.Namespace) -> Config:
         output=arguments.output,
         wiki=arguments.wiki,
         splitter=arguments.splitter,
+        parser=arguments.parser,
         allow_truncated=arguments.allow_truncated,
     )
 
@@ -78,12 +87,15 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     from pipelines.text.sentences import make_splitter
 
     site, footers = read_site(config.dumps, config.wiki)
-    make_splitter(config.splitter, site.language)  # a missing package is found now, not on a worker
+    # A missing package is found now, not on a worker.
+    make_splitter(config.splitter, site.language)
+    make_extractor(config.parser, site)
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
     options = {
         "wiki": site.wiki,
         "language": site.language,
         "splitter": config.splitter,
+        "parser": config.parser,
         "allow_truncated": config.allow_truncated,
     }
     return run_stage(
@@ -136,7 +148,7 @@ def build(pipeline: Any, head: Mapping[str, Any], config: Config, site: Site, fo
 
     from pipelines.transforms.dump import DumpReader, ReadDump, Task
 
-    reader = DumpReader(site, config.output, config.splitter, config.allow_truncated)
+    reader = DumpReader(site, config.output, config.splitter, config.parser, config.allow_truncated)
     readings = (
         pipeline
         | "List ranges" >> beam.Create([Task(order, part) for order, part in tasks(config.dumps)])  # Task

@@ -23,11 +23,11 @@ from pipelines.text.lost import IN_RANGE, TEMPLATE, WHILE_READING, forget_rare
 from pipelines.text.prose import page_sentences
 from pipelines.text.sentences import make_splitter
 from pipelines.wikimedia.dumps import Chunk, Range, Truncated, read_range
+from pipelines.wikimedia.mwparser import make_extractor
 from pipelines.wikimedia.page_kinds import PageKinds
 from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.titles import parse_target
-from pipelines.wikimedia.wikitext import Extractor
 from schemas import sentences, titles
 
 ROW_GROUP = 20_000
@@ -80,12 +80,14 @@ class DumpReader:
         site: the wiki.
         output: directory of the dataset.
         splitter: name of the sentence splitter.
+        parser: name of what reads wikitext.
         allow_truncated: take a cut-off file for what is in it.
     """
 
     site: Site
     output: str
     splitter: str
+    parser: str
     allow_truncated: bool
 
 
@@ -183,7 +185,7 @@ class PageReader:
     def __init__(self, reader: DumpReader) -> None:
         site = reader.site
         self._site = site
-        self._extractor = Extractor(site)
+        self._extractor = make_extractor(reader.parser, site)
         self._split = make_splitter(reader.splitter, site.language)
         self._kinds = PageKinds(site.language)
         words = "|".join(re.escape(word.lstrip("#")) for word in site.redirect_words)

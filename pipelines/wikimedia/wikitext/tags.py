@@ -96,8 +96,10 @@ def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
                 match = _OPENING.search(text, end)
                 continue
             shown = _replacement(name, content, dropped)
-            if not shown and text[start - 1 : start] in "]'\n" and name != "includeonly":
-                shown = SEAM
+            if not shown and name != "includeonly":
+                # No letters join a link through a footnote.
+                before, after = text[start - 1 : start], text[end : end + 1]
+                shown = SEAM if before in "]'\n" or (before.isalpha() and after.isalpha()) else ""
         pieces.append(text[position:start])
         pieces.append(shown)
         position = end

@@ -16,14 +16,14 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import resources
 
-from pipelines.wikimedia.wikitext.marks import GAP
+from pipelines.wikimedia.wikitext.marks import GAP, protect
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
 _CONDITION = re.compile(r"\{([?!])([^{}]*)\}")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 _VALUE = re.compile(r"[-+−]?[\d.,/+]+(?:[eE][-+]?\d+)?")
-# Slots for what has a meaning in a rule.
-_SIGNS = {"open": "[", "close": "]"}
+# Slots for what has a meaning in a rule. They must not make a link where another bracket stands beside them.
+_SIGNS = {"open": protect("["), "close": protect("]")}
 # Words that join the numbers of a range in {{convert}}.
 _RANGES = {
     **{word: f" {word} " for word in ("to", "and", "or", "by")},

@@ -38,6 +38,8 @@ def links(extract: Extract) -> list[tuple[str, str]]:
         ("enwiki", "''[[X|GQ]]''s", "GQs", [("GQ", "X")]),
         ("enwiki", "[[bus]]<nowiki/>es", "buses", [("bus", "Bus")]),
         ("enwiki", "[[bus]]<!-- -->es", "buses", [("buses", "Bus")]),
+        ("enwiki", "[[bus]]e<ref>x</ref>s", "buses", [("buse", "Bus")]),
+        ("dewiki", "Tal [{{IPA|taːl}}], [{{Lautschrift|taːl}}]", "Tal [taːl], [[taːl]]", []),
         ("enwiki", "see [[Foo#Bar]] there", "see Foo#Bar there", [("Foo#Bar", "Foo")]),
         ("enwiki", "see [[#Bar|below]] there", "see below there", []),
         ("enwiki", "see [[:Category:Dogs]] there", "see Category:Dogs there", []),

@@ -1,0 +1,185 @@
+"""mwparserfromhell as the reader of wikitext, and as a second opinion on ours."""
+
+import glob
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.dataset.manifest import read_manifest
+from pipelines.dataset.reader import Dataset, read_batches
+from pipelines.errors import UsageError
+from pipelines.wikimedia.dumps import Range, Truncated, file_size, read_head, read_range
+from pipelines.wikimedia.mwparser import MwparserExtractor, make_extractor
+from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
+from pipelines.wikimedia.site import site_for, site_from_header
+from pipelines.wikimedia.wikitext import Extract, Extractor
+from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, PREFORMATTED
+from tests.conftest import Ended
+from tests.dumps import export, page
+
+mwparserfromhell = pytest.importorskip(
+    "mwparserfromhell", reason="NO mwparserfromhell: install the extra to check --parser=mwparserfromhell"
+)
+
+
+@lru_cache(maxsize=16)
+def reader(wiki: str, literal: bool = False) -> MwparserExtractor:
+    found = make_extractor("mwparserfromhell", site_for(wiki), literal)
+    assert isinstance(found, MwparserExtractor)
+    return found
+
+
+def links(extract: Extract) -> list[tuple[str, str]]:
+    found = extract.links
+    return [
+        (extract.text[start:end], target)
+        for start, end, target in zip(found.starts, found.ends, found.targets, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wiki", "wikitext", "shown", "linked"),
+    [
+        ("enwiki", "a [[bus]]es b", "a buses b", [("buses", "Bus")]),
+        ("enwiki", "[[bus]]<!-- -->es", "buses", [("buses", "Bus")]),
+        ("enwiki", "[[bus]]<nowiki/>es, ''[[X|GQ]]''s", "buses, GQs", [("bus", "Bus"), ("GQ", "X")]),
+        ("enwiki", "see [[#Bar|below]], [[the page]], [[fr:x]] [[wikt:dog|dog]]", "see below, the page, dog", []),
+        ("enwiki", "[[ foo_bar |'''big''' bus ]] x", "big bus x", [("big bus", "Foo bar")]),
+        ("enwiki", "[[AT&amp;T]] and &lt;b&gt; [[Caf%C3%A9]]", "AT&T and <b> Caf%C3%A9", None),
+        ("enwiki", "[http://example.org a [[bus]]] [http://example.org]", "a bus ", [("bus", "Bus")]),
+        ("enwiki", "[[File:A.jpg|thumb|a [[bus]]]] A [[car]].<ref>[[x]]</ref>", "A car.", [("car", "Car")]),
+        ("enwiki", "<nowiki>[[bus]]</nowiki> [[]] [[a{b]]", "[[bus]] [[]] [[a{b]]", []),
+        ("enwiki", "one {{nowrap|two [[bus]]}} {{x|y}} z", f"one two bus {GAP} z", [("bus", "Bus")]),
+        ("dewiki", "[[Planet]]en und [[Datei:A.jpg|mini|x]]", "Planeten und ", [("Planeten", "Planet")]),
+        ("arwiki", "ال[[كتاب]]ان", "الكتابان", [("الكتابان", "كتاب")]),
+        ("enwiki", "{{box}}\n* [[a]]\n** b\n; c : d\n", f"\n{LIST}a\n{LIST}b\n{LIST}c \n{LIST}d", [("a", "A")]),
+        (
+            "enwiki",
+            "== [[H]] ==\n x\n{|\n| [[y]]\n|}\nz<br>z",
+            f"\n{HEADING * 2}H \n\n{PREFORMATTED}x\n\n\nz\n\nz",
+            None,
+        ),
+        ("enwiki", "10<sup>6</sup> H<sub>2</sub>O <math>x</math>", f"10{GAP}6 H2O {GAP}", []),
+    ],
+)
+def test_a_line(wiki: str, wikitext: str, shown: str, linked: list[tuple[str, str]] | None) -> None:
+    extract = reader(wiki).extract(wikitext, "The page")
+    assert extract.text.rstrip("\n") == shown
+    if linked is not None:
+        assert links(extract) == linked
+
+
+def test_templates_vanish_without_a_gap_where_they_are_to_be_blank() -> None:
+    assert reader("enwiki", True).extract("a {{nowrap|x}} {{y}} b", "T").text == "a b\n"
+
+
+def test_gaps_have_the_names_of_their_templates() -> None:
+    extract = reader("enwiki").extract("a {{One}} b {{two|[[c]]}} [[d|{{one}} e]]", "T")
+    assert extract.text == f"a {GAP} b {GAP} {GAP} e\n"
+    assert extract.gaps == ["one", "two", "one"]
+    assert links(extract) == [(f"{GAP} e", "D")]
+
+
+MARKUP = [
+    *("[[", "]]", "[", "]", "{{", "}}", "|", "''", "'''", "==", "\n", "*", ":", ";", "{|", "|}", " ", "a", "b."),
+    *("<ref>", "</ref>", "<nowiki>", "<br>", "<b>", "</b>", "<li>", "<pre>", "</pre>", "&amp;", "&#1;", "File:"),
+]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(MARKUP), max_size=25).map("".join))
+def test_offsets_are_sound(text: str) -> None:
+    extract = reader("enwiki").extract(text, "T")
+    for found in (extract.links, extract.other_links):
+        end = 0
+        for start, stop in zip(found.starts, found.ends, strict=True):
+            assert end <= start < stop <= len(extract.text)
+            assert extract.text[start:stop].strip() == extract.text[start:stop] != ""
+            end = stop
+    assert extract.text.count(GAP) == len(extract.gaps)
+    assert reader("enwiki").extract(text, "T") == extract
+
+
+def test_a_page_that_it_fails_on_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(text: str) -> None:
+        raise mwparserfromhell.parser.ParserError("no way")
+
+    monkeypatch.setattr(mwparserfromhell, "parse", fail)
+    extract = reader("enwiki").extract("a [[b]]", "T")
+    assert (extract.text, extract.links.starts, extract.counts["not_parsed"]) == ("\n", [], 1)
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mwparserfromhell", None)
+    with pytest.raises(UsageError, match=re.escape("pip install 'wikianchor[mwparserfromhell]'")):
+        make_extractor("mwparserfromhell", site_for("enwiki"))
+    assert isinstance(make_extractor("wikianchor", site_for("enwiki")), Extractor)
+
+
+def test_sentences_by_either_are_a_dataset_of_its_own(wikianchor: Callable[..., Ended], tmp_path: Path) -> None:
+    dump = tmp_path / "enwiki-pages-articles.xml"
+    dump.write_bytes(
+        export([page("Bus", 1, "A '''bus''' carries many [[passenger]]s over the [[road]]. It is {{x}}.")])
+    )
+    found = {}
+    for name in ("wikianchor", "mwparserfromhell"):
+        output = tmp_path / "out"
+        ended = wikianchor("sentences", f"--dump={dump}", f"--output={output}", f"--parser={name}")
+        assert (ended.status, ended.said) == (0, [])
+        manifest = read_manifest(str(output))
+        assert manifest is not None
+        assert manifest["options"]["parser"] == name
+        assert manifest["ledger"]["enwiki"]["templates"] == {"x": 1}
+        shards = Dataset(str(output), manifest).shards("sentences")
+        found[name] = [
+            row for shard in shards for batch in read_batches(shard, ["text", "links"]) for row in batch.to_pylist()
+        ]
+    assert found["wikianchor"] == found["mwparserfromhell"]
+    (row,) = found["wikianchor"]
+    assert [row["text"][link["start"] : link["end"]] for link in row["links"]] == ["passengers", "road"]
+
+
+# --- the second opinion, on real pages --------------------------------------------------------------------------------
+
+# The first articles of slices, by language: enough to meet every class of difference, few enough to be quick.
+SLICES = {"uk": "ssvb_ukwiki*", "de": "yago_de_wikitest.xml", "ja": "nishidy_jawiki*", "el": "ssvb_elwiki*"}
+ARTICLES = 60
+# Markup that mwparserfromhell reads in another way than MediaWiki does, where the wiki's own rules decide: tables that
+# are indented or that lie in each other, "]" at the end of a label, variants of a language.
+OTHERWISE = re.compile(r"\n[ \t]*[:*#;][ \t:*#;]*\{\||\{\|[^}]*\n[ \t]*\{\||\]\]\]|-\{")
+
+
+def articles(path: str) -> Iterator[Page]:
+    whole = Range(path, 0, file_size(path), True)
+    # Slices may be cut off.
+    with suppress(Truncated):
+        for raw, offset in cut_pages(read_range(whole), path):
+            if not page_namespace(raw, str(offset)) and b"<redirect" not in raw:
+                yield parse_page(raw, str(offset))
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("language", sorted(SLICES))
+def test_both_find_the_same_links_in_real_pages(language: str, data_dir: Path) -> None:
+    (path,) = glob.glob(str(data_dir / "wikipedia-xml" / language / SLICES[language]))
+    site = site_from_header(read_head(path).decode("utf-8", "replace"), f"{language}wiki", path)
+    ours, other = Extractor(site), make_extractor("mwparserfromhell", site)
+    total: Counter[str] = Counter()
+    for number, article in enumerate(articles(path)):
+        if number == ARTICLES:
+            break
+        first, second = (Counter(links(one.extract(article.text, article.title))) for one in (ours, other))
+        kind = "otherwise" if OTHERWISE.search(article.text) else "plain"
+        total[kind, "all"] += (first | second).total()
+        total[kind, "both"] += (first & second).total()
+    assert total["plain", "all"] > 1000
+    assert total["plain", "both"] >= 0.999 * total["plain", "all"]
+    assert total["otherwise", "both"] >= 0.97 * total["otherwise", "all"]
