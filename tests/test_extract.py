@@ -22,7 +22,7 @@ from tests.dumps import export, multistream, page
 from tests.wikimedia.wikitext.test_hostile import MARKUP
 
 TEXT = """{{Infobox}}
-A '''bus''' is a [[motor vehicle|vehicle]] of {{x y|5}} seats.{{foot}} It carries [[passenger]]s to [[work#Place|work]].
+A '''bus''' is a [[motor car|vehicle]] of {{x y|5}} seats.{{foot}} It carries [[passenger]]s to [[work#Place|work]].
 {|
 | [[cell]]
 |}
@@ -85,7 +85,7 @@ def test_each_page_is_a_line_with_its_blocks_and_links() -> None:
             "typed as it is",
         ],
         "links": [
-            ["vehicle", "Motor vehicle"],
+            ["vehicle", "Motor car"],
             ["passengers", "Passenger"],
             ["work", "Work"],
             ["omnibus", "Omnibus"],
@@ -160,7 +160,7 @@ def test_sentences_come_with_their_place_and_links_and_why_they_are_dropped() ->
         [(one["text"][link["start"] : link["end"]], link["target"], link["fragment"]) for link in one["links"]]
         for one in found
     ] == [
-        [("vehicle", "Motor vehicle", "")],
+        [("vehicle", "Motor car", "")],
         [("passengers", "Passenger", ""), ("work", "Work", "Place")],
         [],
         [("omnibus", "Omnibus", "")],
@@ -207,7 +207,7 @@ def test_a_page_of_a_dump_is_shown_to_be_read(dump: Path) -> None:
         "Bus",
         "===",
         "",
-        "A bus is a [vehicle -> Motor vehicle] of {x y} seats.{foot} It carries [passengers -> Passenger] to "
+        "A bus is a [vehicle -> Motor car] of {x y} seats.{foot} It carries [passengers -> Passenger] to "
         "[work -> Work#Place].",
         "",
         "== History ==",
@@ -220,7 +220,7 @@ def test_a_page_of_a_dump_is_shown_to_be_read(dump: Path) -> None:
 def test_a_page_is_shown_sentence_by_sentence(dump: Path) -> None:
     lines = shown(f"--dump={dump}", "--title=Bus", "--sentences")
     assert lines[2:4] == [
-        "gap                    A bus is a [vehicle -> Motor vehicle] of {x y} seats.",
+        "gap                    A bus is a [vehicle -> Motor car] of {x y} seats.",
         "kept                   It carries [passengers -> Passenger] to [work -> Work#Place].",
     ]
     assert lines[-1] == "2 sentences kept, 4 dropped"
