@@ -15,6 +15,7 @@ from pipelines.wikimedia.site import Site
 MAX_BYTES = 255
 # No character has more than four bytes.
 PLAIN_LENGTH = MAX_BYTES // 4
+FIRST_MARK = "\u0300"
 # No real target comes near this, however escaped and with its fragment; it bounds the work on a hostile one.
 MAX_RAW_LENGTH = 10_000
 
@@ -55,17 +56,31 @@ def normalise_title(raw: str, site: Site) -> str | None:
 
     Idempotent: a title that comes out goes through unchanged.
     """
-    if _is_plain(raw):
-        return _capitalised(raw, site) if raw[0].islower() and 0 not in site.case_sensitive else raw
+    if (title := plain_title(raw, site)) is not None:
+        return title
     target = parse_target(raw, site)
     return target.title if target and target.title and not target.interwiki else None
 
 
+def plain_title(raw: str, site: Site) -> str | None:
+    """The article that a target means which is a title already, but for its first letter; None for any other. Most are
+    such, and this has to be quick."""
+    if (
+        _search_special(raw) is None
+        and 0 < len(raw) <= PLAIN_LENGTH
+        and "  " not in raw
+        and raw[0] not in " ."
+        and raw[-1] != " "
+        and (raw.isascii() or is_normalized("NFC", raw))
+    ):
+        return _capitalised(raw, site) if raw[0].islower() and 0 not in site.case_sensitive else raw
+    return None
+
+
 def parse_target(raw: str, site: Site) -> Target | None:
     """Where the target of a link leads, None if it is not valid: MediaWiki then shows the link's wikitext as it is."""
-    if _is_plain(raw):
-        title = _capitalised(raw, site) if raw[0].islower() and 0 not in site.case_sensitive else raw
-        return Target(0, title, "", "", False)
+    if (plain := plain_title(raw, site)) is not None:
+        return Target(0, plain, "", "", False)
     if len(raw) > MAX_RAW_LENGTH:
         return None
     text = raw
@@ -126,18 +141,6 @@ def parse_target(raw: str, site: Site) -> Target | None:
     return Target(namespace, title, fragment, interwiki, colon)
 
 
-def _is_plain(raw: str) -> bool:
-    """Whether a target is an article's title already, but for its first letter. Most are, and this has to be quick."""
-    return (
-        _search_special(raw) is None
-        and 0 < len(raw) <= PLAIN_LENGTH
-        and "  " not in raw
-        and raw[0] not in " ."
-        and raw[-1] != " "
-        and (raw.isascii() or is_normalized("NFC", raw))
-    )
-
-
 def _has_prefix(text: str, site: Site) -> bool:
     """Whether a namespace or another wiki is named: `Talk:File:x` would be ambiguous, so MediaWiki forbids it."""
     prefix, colon, _ = text.partition(":")
@@ -151,8 +154,10 @@ def _capitalised(title: str, site: Site) -> str:
     Title case, not upper case: it keeps Georgian letters and makes the one letter ǆ into ǅ, as Wikimedia does.
     """
     capital = "İ" if site.dotted_i and title[0] == "i" else title[0].title()
+    if len(capital) != 1:
+        return title
     # A small letter and a mark may have no common form where the capital and the mark have one.
-    return normalize("NFC", capital + title[1:]) if len(capital) == 1 else title
+    return capital + title[1:] if title[1:2] < FIRST_MARK else normalize("NFC", capital + title[1:])
 
 
 def _decoded_reference(match: re.Match[str]) -> str:

@@ -9,10 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from pipelines.wikimedia.site import Site
-from pipelines.wikimedia.titles import parse_target
+from pipelines.wikimedia.titles import parse_target, plain_title
 from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS, NAMED, SEAM, restore
 
 _RAW_TARGET = re.compile(r"\[\[([^\[\]{}|<>\n]+)")
@@ -23,6 +22,7 @@ _UNSEEN = frozenset(("not_a_link", "category", "file", "language"))
 _LINKED = frozenset(("link", "namespace"))
 # Longer targets are read each time: remembering hostile ones would fill the memory.
 _REMEMBERED_LENGTH = 300
+_MOST_REMEMBERED = 1 << 15
 
 
 @dataclass
@@ -33,6 +33,22 @@ class Links:
     ends: list[int] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
     fragments: list[str] = field(default_factory=list)
+
+
+class _Remembered(dict[str, tuple[str, str, str]]):
+    """What targets were read as. A page is read twice, for its links and for its text, and names many pages often."""
+
+    def __init__(self, read: Callable[[str], tuple[str, str, str]]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, raw: str) -> tuple[str, str, str]:
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
+        found = self._read(raw)
+        if len(raw) < _REMEMBERED_LENGTH:
+            self[raw] = found
+        return found
 
 
 class LinkReader:
@@ -46,15 +62,13 @@ class LinkReader:
         self._trail_letters = frozenset(filter(self._trail, letters))
         in_prefix = re.compile(f"[{site.link_prefix}]").match if site.link_prefix else None
         self._prefix_letters = "".join(filter(in_prefix, letters)) if in_prefix else ""
-        self._remembered: Callable[[str], tuple[str, str, str]] = lru_cache(maxsize=1 << 15)(self._read)
+        self._targets = _Remembered(self._read)
 
     def linked_titles(self, text: str, own_title: str) -> list[str]:
         """Return the articles that raw wikitext names as link targets anywhere, sorted; the page itself left out."""
-        found = set()
-        for raw in set(_RAW_TARGET.findall(text)):
-            kind, title, _ = self._remembered(raw) if len(raw) < _REMEMBERED_LENGTH else self._read(raw)
-            if kind == "link":
-                found.add(title)
+        targets = self._targets
+        read = [targets[raw] for raw in set(_RAW_TARGET.findall(text))]
+        found = {title for kind, title, _ in read if kind == "link"}
         found.discard(own_title)
         return sorted(found)
 
@@ -70,8 +84,8 @@ class LinkReader:
             The text without link markup, the links to articles in it, and those to other namespaces.
         """
         links, other_links = Links(), Links()
-        read, trail, trail_letters, prefix_letters = (
-            self._remembered,
+        targets, trail, trail_letters, prefix_letters = (
+            self._targets,
             self._trail,
             self._trail_letters,
             self._prefix_letters,
@@ -87,7 +101,7 @@ class LinkReader:
             part = parts.pop()
             inner, closed, rest = part.partition("]]")
             raw, bar, label = inner.partition("|")
-            kind, title, fragment = read(raw) if len(raw) < _REMEMBERED_LENGTH else self._read(raw)
+            kind, title, fragment = targets[raw]
             if not closed or (bar and not label):
                 kind = "not_a_link"
             elif title == own_title and kind == "link":
@@ -139,6 +153,9 @@ class LinkReader:
 
     def _read(self, raw: str) -> tuple[str, str, str]:
         """Return what a link with this target is, "link" for one to an article; its title and fragment."""
+        plain = plain_title(raw, self._site)
+        if plain is not None:
+            return "link", plain, ""
         # An "&" that was written "&amp;" is one in the title too.
         target = parse_target(restore(raw), self._site)
         if target is None:
