@@ -75,7 +75,9 @@ def articles(root: Path) -> dict[str, tuple[Site, dict[str, str]]]:
         try:
             site = site_of(path)
             pages = found.setdefault(site.wiki, (site, {}))[1]
-            reader = PageReader(DumpReader(site, "", "rules", False))
+            reader = PageReader(
+                DumpReader(site, output="", splitter="rules", parser="wikianchor", allow_truncated=False)
+            )
             for raw, _ in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
                 page = reader.parse(raw, path, Counter(), [])
                 if page is not None and page.redirect is None and page.text.strip():
