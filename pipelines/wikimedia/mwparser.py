@@ -232,7 +232,7 @@ class MwparserExtractor:
             before.text, shown = before.text[: prefix.start()], prefix[0] + shown
         shown = _BLANKS.sub(" ", html.unescape(shown + trail).replace("\n", " "))
         anchor = shown.strip(" ")
-        if not anchor.strip(GAP + NAMED):
+        if not anchor.strip(GAP + NAMED + " "):
             walk.counts["empty_label"] += 1
             walk.put(shown)
         elif kind in ("link", "namespace"):

@@ -27,7 +27,7 @@ def take_names(text: str, names: Sequence[str], columns: Sequence[Links]) -> tup
         return text, []
     runs = [match.span() for match in _GAP.finditer(text)]
     gaps = [names[end - start - 2] if end - start > 1 else "" for start, end in runs]
-    if not any(gaps):
+    if NAMED not in text:
         return text, gaps
     ends = [end for start, end in runs]
     for links in columns:

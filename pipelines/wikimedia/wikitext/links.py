@@ -130,7 +130,7 @@ class LinkReader:
                 shown = shown.lstrip(" ")
             position += _put(before, pieces)
             anchor = shown.strip()
-            if not anchor or (anchor[0] == GAP and not anchor.strip(GAP + NAMED)):
+            if not anchor or (anchor[0] == GAP and not anchor.strip(GAP + NAMED + " ")):
                 # The label was a template that is not known here: words are missing.
                 counts["empty_label"] += 1
                 shown = anchor or shown[:1]

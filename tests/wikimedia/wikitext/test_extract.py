@@ -99,6 +99,8 @@ def test_every_pair_of_brackets_is_counted_once() -> None:
         ("enwiki", "born {{circa|1500}} there", "born c. 1500 there"),
         ("enwiki", "a{{cn}} b{{sfn|Smith|2000}}.", "a b."),
         ("enwiki", "x {{no such thing|y}} z", f"x {GAP} z"),
+        ("enwiki", "x {{<nowiki/>}} z", f"x {GAP} z"),
+        ("enwiki", "x [[y|{{a}}\n{{b}}]] z", f"x {GAP} {GAP} z"),
         ("jawiki", "{{仮リンク|木星の環|en|Rings}}がある", "木星の環がある"),
         ("enwiki", "A{{nbsp}}B {{mdash}} C", "A B — C"),
     ],

@@ -1,0 +1,260 @@
+"""Random splices of real wikitext and markup through the engine: a million pages that nobody would write.
+
+    WIKIANCHOR_DATA=data python benchmarks/fuzz.py --cases=1000000 --seed=1
+
+Each case is a few pieces, cut anywhere out of real articles of one wiki or taken from a list of markup. Of each it is
+checked that nothing is raised; that links are in order, within the text, and show something; that every gap has its
+name; that no mark of the engine is left in the text but where it belongs; that sentences are pieces of the text, whole
+and without gaps, and account for every link; and that another engine, which has not seen the same pages, returns the
+same. One case in a thousand is written over and over, 256 and 2,048 times: its time must grow no faster.
+
+A case depends on the seed and its number alone: --only=NUMBER runs one of them. What fails is cut down to what is
+needed to fail, and printed; the exit status is then 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import generate
+import slices
+from measure import report, table
+
+from pipelines.text.prose import judged_sentences, page_sentences
+from pipelines.text.sentences import Splitter, make_splitter
+from pipelines.wikimedia.site import Site
+from pipelines.wikimedia.wikitext import Extract, Extractor
+from pipelines.wikimedia.wikitext.links import Links
+from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS
+
+WORDS = """
+    [[ ]] [ ] {{ }} {{{ }}} | || [[[ ]]] '' ''' '''' ''''' = == === ---- * # : ; *: :: {| |} |- ! |+ -{ }- ~~~~ ( ) " .
+    <ref> </ref> <ref/> <nowiki> </nowiki> <nowiki/> <pre> </pre> <!-- --> <br> <br/> <b> </b> <i> </i> < > </ <! <p>
+    <sup> </sup> <sub>2</sub> <div> </div> <li> <h2> </h2> <table> </table> <tr> <td> <math> </math> <gallery>
+    </gallery> <poem> </poem> <noinclude> <includeonly> </includeonly> <references/> <REF </Ref> <ref name="a/b">
+    File: Image: Category: :Category: en: fr: wikt: :fr: Talk: User: #REDIRECT Datei: Файл: ファイル: #x /y ../ thumb|
+    http://a.b [http://a.b //a.b mailto: &nbsp; &amp; &lt; &#91; &#91;&#91; &#x5d; &#1; &#0; &; &#xD800; &#10; %5B %20
+    __TOC__ __NOTOC__ {{! {{!}} {{=}} {{PAGENAME}} {{convert|1|km}} {{lang|x| {{nowrap| {{formatnum: {{x}} {{y| {{#if:
+    zh-hans: zh-hant: a B é e\u0301 ß ı İ ǆ 京 😀 \u200e \u200d \x7f \ufffd \ufeff ا ل 5 10 。 （ ） 、
+"""
+SPACES = (" ", "  ", "\t", "\n", "\n\n", "\n ", "\n* ", "\n; ", "\n: ", "\n# ", "\n== ", " ==\n", "\n{|\n| ", "\n|}\n")
+MARKUP = (*WORDS.split(), *SPACES, "\n:{|", ". ", "? ", "\u00a0", "\u3000", "\u2028", "\x85")
+# Where pieces of real pages begin more often than anywhere.
+STARTS = ("[[", "{{", "<", "''", "\n", "]]", "}}", "{|")
+LANGUAGES = tuple(slices.SLICES)
+PAGES = 300
+PIECES, PIECE = 14, 90
+TITLE = "The page"
+SHORT, LONG = 256, 2048
+# Time for eight times the text: eight times and a half more for noise, and what is too short to tell is passed over.
+LARGEST_RATIO, SHORTEST_SECONDS, SECONDS_PER_MEGABYTE = 12.0, 0.008, 1.5
+TIMED_EVERY, FRESH_EVERY, TOLD_EVERY = 1_000, 50_000, 50_000
+MOST_FAILURES = 20
+_MARKS = re.compile(rf"[\x00-\x09\x0b-\x1f]|\n[{LINE_MARKS}]+|^[{LINE_MARKS}]+")
+
+
+class Case(NamedTuple):
+    """A page, its language, and whether its templates are blanked."""
+
+    language: str
+    literal: bool
+    text: str
+
+
+@dataclass
+class Engine:
+    """What reads the pages of a wiki."""
+
+    site: Site
+    extractor: Extractor
+    split: Splitter
+
+
+@cache
+def real_pages(language: str) -> tuple[Site, list[str]]:
+    """Return the wiki of a slice and its first articles."""
+    source = generate.read_source(slices.paths(language))
+    texts = [page.text for page in source.pages if not page.namespace and page.redirect is None and page.text]
+    # What a dump cannot hold, the job takes out.
+    return source.site, [text.translate(dict.fromkeys({*range(32)} - {9, 10})) for text in texts[:PAGES]]
+
+
+@cache
+def engine(language: str, literal: bool, generation: int) -> Engine:
+    """Return an engine; those of another generation have seen other pages."""
+    return make_engine(real_pages(language)[0], literal)
+
+
+def make_engine(site: Site, literal: bool) -> Engine:
+    """Return an engine for a wiki."""
+    return Engine(site, Extractor(site, literal), make_splitter("rules", site.language))
+
+
+def make_case(seed: int, number: int) -> Case:
+    """Return a case, which depends on the seed and the number alone."""
+    chance = random.Random(seed * 1_000_000_007 + number)
+    language = LANGUAGES[int(chance.random() * len(LANGUAGES))]
+    pages = real_pages(language)[1]
+    pieces = []
+    for _ in range(1 + int(chance.random() * PIECES)):
+        if chance.random() < 0.55:
+            pieces.append(MARKUP[int(chance.random() * len(MARKUP))])
+        else:
+            page = pages[int(chance.random() * len(pages))]
+            start = int(chance.random() * len(page))
+            if chance.random() < 0.5:
+                start = max(0, page.find(STARTS[int(chance.random() * len(STARTS))], start))
+            pieces.append(page[start : start + int(chance.random() ** 2 * PIECE) + 1])
+    return Case(language, chance.random() < 0.2, "".join(pieces))
+
+
+def problem_of(text: str, one: Engine, other: Engine, found: Counter[str]) -> str:
+    """Return what is wrong with what an engine makes of a page, "" if nothing is; count what it found."""
+    try:
+        extract = one.extractor.extract(text, TITLE)
+        one.extractor.linked_titles(text, TITLE)
+        judged = list(judged_sentences(extract, one.split, one.site.language))
+        dropped: Counter[str] = Counter()
+        kept = list(page_sentences(extract, one.split, one.site.language, dropped))
+        again = other.extractor.extract(text, TITLE)
+    except Exception as error:
+        return f"raises {type(error).__name__}: {error}"
+    found["characters"] += len(text)
+    found["links"] += len(extract.links.starts) + len(extract.other_links.starts)
+    found["sentences"] += len(kept)
+    problem = problem_of_links(extract.links, extract.text) or problem_of_links(extract.other_links, extract.text)
+    if problem:
+        return problem
+    if again != extract:
+        return "another engine reads it in another way"
+    if len(extract.gaps) != extract.text.count(GAP):
+        return "gaps and their names are not as many"
+    for match in _MARKS.finditer(extract.text):
+        if match[0] != GAP and match[0][-1] not in LINE_MARKS:
+            return f"the mark {match[0]!r} is left in the text"
+        if match[0][0] in LINE_MARKS and match.start():
+            return f"the mark {match[0]!r} is left within a line"
+    if [sentence for sentence, reason in judged if reason is None] != kept:
+        return "sentences are kept that were judged otherwise"
+    for sentence in kept:
+        if extract.text[sentence.start : sentence.start + len(sentence.text)] != sentence.text:
+            return "a sentence is not where it says"
+        if GAP in sentence.text or "\n" in sentence.text or sentence.text != sentence.text.strip():
+            return "a sentence is not whole"
+        for at in range(sentence.first, sentence.last):
+            if not (
+                sentence.start <= extract.links.starts[at]
+                and extract.links.ends[at] <= sentence.start + len(sentence.text)
+            ):
+                return "a link reaches out of its sentence"
+    lost = sum(number for reason, number in dropped.items() if not reason.startswith(("sentences:", "templates:")))
+    if lost + sum(sentence.last - sentence.first for sentence in kept) != len(extract.links.starts):
+        return "a link is neither kept nor dropped"
+    return ""
+
+
+def problem_of_links(links: Links, text: str) -> str:
+    """Return what is wrong with links, "" if nothing is."""
+    end = 0
+    for start, stop, target, _ in zip(links.starts, links.ends, links.targets, links.fragments, strict=True):
+        shown = text[start:stop]
+        if not end <= start < stop <= len(text):
+            return "offsets are not in order"
+        if not shown.strip(GAP + " ") or shown != shown.strip() or "\n" in shown:
+            return "a link shows nothing, or more than itself"
+        if not target:
+            return "a link leads nowhere"
+        end = stop
+    return ""
+
+
+def problem_of_time(case: Case, found: dict[str, float]) -> str:
+    """Return what is wrong with the time that a case takes when it is repeated, "" if nothing is."""
+    extract = engine(case.language, case.literal, 0).extractor.extract
+    for _ in range(3):
+        short, long = (min(seconds(extract, case.text * times) for _ in range(2)) for times in (SHORT, LONG))
+        ratio, per_megabyte = long / max(short, SHORTEST_SECONDS / 8), long / len((case.text * LONG).encode()) * 1e6
+        if long < SHORTEST_SECONDS or (ratio <= LARGEST_RATIO and per_megabyte <= SECONDS_PER_MEGABYTE):
+            break
+    else:
+        return f"takes {ratio:.0f} times as long for 8 times the text, {per_megabyte:.2f} seconds a MB"
+    if long >= SHORTEST_SECONDS:
+        found["ratio"] = max(found["ratio"], ratio)
+    found["seconds per MB"] = max(found["seconds per MB"], per_megabyte)
+    return ""
+
+
+def seconds(extract: Callable[[str, str], Extract], text: str) -> float:
+    """Return the CPU that reading a page takes."""
+    start = time.process_time()
+    extract(text, TITLE)
+    return time.process_time() - start
+
+
+def smallest(text: str, one: Engine, other: Engine) -> str:
+    """Cut away from a page that fails what it does not need to fail in the same way."""
+
+    def kind(page: str) -> str:
+        return problem_of(page, one, other, Counter()).partition(":")[0]
+
+    whole, size = kind(text), len(text) // 2
+    while size:
+        start = 0
+        while start < len(text):
+            shorter = text[:start] + text[start + size :]
+            if shorter and kind(shorter) == whole:
+                text = shorter
+            else:
+                start += size
+        size //= 2
+    return text
+
+
+def main() -> int:
+    """Run the cases and print what came of them."""
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("--cases", type=int, default=1_000_000, help="how many (1,000,000)")
+    flags.add_argument("--seed", type=int, default=1, help="of the pieces (1)")
+    flags.add_argument("--only", type=int, help="run the case with this number")
+    arguments = flags.parse_args()
+    numbers = range(arguments.cases) if arguments.only is None else range(arguments.only, arguments.only + 1)
+    found: Counter[str] = Counter()
+    slowest = {"ratio": 0.0, "seconds per MB": 0.0}
+    failures: list[str] = []
+    for number in numbers:
+        case = make_case(arguments.seed, number)
+        one = engine(case.language, case.literal, 0)
+        other = engine(case.language, case.literal, 1 + number // FRESH_EVERY)
+        problem = problem_of(case.text, one, other, found)
+        if problem:
+            case = case._replace(text=smallest(case.text, one, other))
+        elif number % TIMED_EVERY == 0 or arguments.only is not None:
+            problem = problem_of_time(case, slowest)
+        if problem:
+            failures.append(f"case {number}, {case.language}{', literal' * case.literal}: {problem}: {case.text!r}")
+            print(failures[-1], file=sys.stderr)
+            if len(failures) == MOST_FAILURES:
+                break
+        if number and number % TOLD_EVERY == 0:
+            engine.cache_clear()
+            print(f"{number:,} cases, {len(failures)} failures", file=sys.stderr)
+    row = [f"seed {arguments.seed}", len(numbers), found["characters"], found["links"], found["sentences"]]
+    timed = [slowest["ratio"], slowest["seconds per MB"]]
+    counted = ("", "cases", "characters", "links", "sentences kept", "failures")
+    head = [*counted, "time for 8 times the text, at most", "s / MB, at most", "CPU s"]
+    report("fuzz", table(head, [[*row, len(failures), *timed, os.times().user]]))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
