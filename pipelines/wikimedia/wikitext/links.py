@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.titles import parse_target, plain_title
 from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS, NAMED, SEAM, restore
+from pipelines.wikimedia.wikitext.pieces import pieces_between
 
 _RAW_TARGET = re.compile(r"\[\[([^\[\]{}|<>\n]+)")
 _LABEL_BREAKS = str.maketrans(dict.fromkeys("\n" + LINE_MARKS, " ") | {ord(SEAM): None})
@@ -90,15 +91,12 @@ class LinkReader:
             self._trail_letters,
             self._prefix_letters,
         )
-        parts = text.split("[[")
-        # Taken from the end, each is freed when it is read.
-        parts.reverse()
+        parts = pieces_between(text, "[[")
         # What stands before the next link is held back, because a prefix may have to be taken from its end.
-        before = parts.pop()
+        before = next(parts)
         pieces: list[str] = []
         position = 0
-        while parts:
-            part = parts.pop()
+        for part in parts:
             inner, closed, rest = part.partition("]]")
             raw, bar, label = inner.partition("|")
             kind, title, fragment = targets[raw]

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from pipelines.wikimedia.wikitext.marks import GAP, NAMED, PIPE, SEAM, restore
 from pipelines.wikimedia.wikitext.numbers import number_writer
+from pipelines.wikimedia.wikitext.pieces import pieces_between
 from pipelines.wikimedia.wikitext.template_rules import fill, template_rules
 
 _LINK = re.compile(r"\[\[[^\[\]]*\]\]")
@@ -54,7 +55,7 @@ class Templates:
         # What is read so far; of each run of opening braces that is not closed yet, its place in there and its width.
         pieces: list[str] = []
         places, widths = array("q"), array("q")
-        for number, part in enumerate(text.split("{{")):
+        for number, part in enumerate(pieces_between(text, "{{")):
             if number:
                 if places and places[-1] == len(pieces) - 1:
                     # The run of braces goes on.

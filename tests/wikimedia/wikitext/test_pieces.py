@@ -1,0 +1,14 @@
+"""Pieces of a page come as `str.split` gives them, wherever the stretches end."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.wikimedia.wikitext import pieces
+
+
+@given(st.text("{[a", max_size=60), st.sampled_from(["{{", "[["]), st.integers(1, 9))
+def test_pieces_are_those_of_split(text: str, mark: str, stretch: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pieces, "STRETCH", stretch)
+        assert list(pieces.pieces_between(text, mark)) == text.split(mark)
