@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 
@@ -37,5 +38,5 @@ def take_names(text: str, names: Sequence[str], columns: Sequence[Links]) -> tup
                 taken += end - start - 1
                 before, place = place, bisect_left(offsets, following, place)
                 if taken and before < place:
-                    offsets[before:place] = [offset - taken for offset in offsets[before:place]]
+                    offsets[before:place] = array("q", (offset - taken for offset in offsets[before:place]))
     return text.replace(NAMED, ""), gaps

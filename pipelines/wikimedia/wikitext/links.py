@@ -6,6 +6,7 @@ https://www.mediawiki.org/wiki/Help:Links
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,8 +31,8 @@ _MOST_REMEMBERED = 1 << 15
 class Links:
     """The links in a text, as columns: offsets in code points, end exclusive, ascending."""
 
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    ends: array[int] = field(default_factory=lambda: array("q"))
     targets: list[str] = field(default_factory=list)
     fragments: list[str] = field(default_factory=list)
 
