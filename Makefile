@@ -26,7 +26,7 @@ $(VENV)/.data: setup.py
 	touch $@
 
 $(VENV)/.dev: setup.py $(VENV)/.data
-	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	$(BIN)/python -m pip install --quiet -e '.[dev,train,eval]'
 	touch $@
 
 clean:

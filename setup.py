@@ -12,7 +12,7 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     python_requires=">=3.10",
-    packages=find_packages(include=["pipelines", "pipelines.*", "schemas", "schemas.*"]),
+    packages=find_packages(include=["pipelines", "pipelines.*", "schemas", "schemas.*", "trainer", "trainer.*"]),
     package_data={"pipelines": ["*/data/*.json"]},
     install_requires=[
         # 2.67 to 2.75 leak memory in failing pipelines (apache/beam#39406).
