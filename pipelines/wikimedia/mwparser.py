@@ -80,7 +80,7 @@ class _Walk:
 
     title: str
     counts: Counter[str]
-    missing: dict[str, int] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
     pieces: list[_Piece] = field(default_factory=list)
 
     def put(self, text: str) -> None:

@@ -79,7 +79,7 @@ class Extractor:
             title: of the page.
         """
         counts: Counter[str] = Counter()
-        missing: dict[str, int] = {}
+        missing: dict[str, str] = {}
         text = strip_extension_tags(text, counts)
         text = self._templates.expand(text, title, counts, missing)
         text = strip_external_links(text, self._number_links)

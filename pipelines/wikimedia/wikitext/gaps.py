@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from pipelines.wikimedia.wikitext.links import Links
@@ -26,17 +26,18 @@ def take_names(text: str, names: Sequence[str], columns: Sequence[Links]) -> tup
     """
     if GAP not in text:
         return text, []
-    runs = [match.span() for match in _GAP.finditer(text)]
-    gaps = [names[end - start - 2] if end - start > 1 else "" for start, end in runs]
-    if NAMED not in text:
-        return text, gaps
-    ends = [end for start, end in runs]
-    for links in columns:
-        for offsets in (links.starts, links.ends):
-            taken, place = 0, bisect_left(offsets, runs[0][1])
-            for (start, end), following in zip(runs, [*ends[1:], len(text) + 1], strict=True):
-                taken += end - start - 1
-                before, place = place, bisect_left(offsets, following, place)
-                if taken and before < place:
-                    offsets[before:place] = array("q", (offset - taken for offset in offsets[before:place]))
-    return text.replace(NAMED, ""), gaps
+    # Where each gap ends, marks included, and how many marks are taken up to there.
+    ends, taken = array("q"), array("q", [0])
+    gaps = []
+    for match in _GAP.finditer(text):
+        marks = match.end() - match.start() - 1
+        ends.append(match.end())
+        taken.append(taken[-1] + marks)
+        gaps.append(names[marks - 1] if marks else "")
+    if taken[-1]:
+        for links in columns:
+            for offsets in (links.starts, links.ends):
+                for place, offset in enumerate(offsets):
+                    offsets[place] = offset - taken[bisect_right(ends, offset)]
+        text = text.replace(NAMED, "")
+    return text, gaps

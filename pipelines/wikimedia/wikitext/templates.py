@@ -25,7 +25,7 @@ MAX_DEPTH = 40
 MAX_ARGUMENTS = 200
 # Of a page's templates that leave a gap so many are told apart by name, the rest have one together: a name is written
 # as often as its number says, which must not make much of a hostile page.
-MAX_NAMES = 20
+MAX_NAMES = 30
 OTHERS = "(others)"
 # Names of pages are no longer.
 _LONGEST_NAME = 255
@@ -41,14 +41,14 @@ class Templates:
         self._number = number_writer(language)
         self._remembered = lru_cache(maxsize=1 << 14)(self._read_name)
 
-    def expand(self, text: str, title: str, dropped: Counter[str], missing: dict[str, int]) -> str:
+    def expand(self, text: str, title: str, dropped: Counter[str], missing: dict[str, str]) -> str:
         """Replace every template call, innermost first, in one pass over the braces.
 
         Args:
             text: wikitext without comments and extension tags.
             title: of the page, for {{PAGENAME}}.
             dropped: counts the links that went with a blanked template.
-            missing: is given the names of the templates that leave gaps, numbered from 1.
+            missing: is given the names of the templates that leave gaps, in order, each with the mark of its gaps.
         """
         if "{{" not in text:
             return text
@@ -100,7 +100,7 @@ class Templates:
         pieces: list[str],
         title: str,
         dropped: Counter[str],
-        missing: dict[str, int],
+        missing: dict[str, str],
     ) -> None:
         """Put what is shown in the place of the calls that a run of closing braces ends."""
         rounds = 0
@@ -128,33 +128,33 @@ class Templates:
         if width:
             pieces.append("}" * width)
 
-    def _render(self, call: str, title: str, missing: dict[str, int]) -> str:
+    def _render(self, call: str, title: str, missing: dict[str, str]) -> str:
         name, bar, rest = call.partition("|")
         kind, text = self._remembered(name) if len(name) < _REMEMBERED_LENGTH else self._read_name(name)
         if kind == _RULE:
             shown = fill(text, _arguments(rest) if bar else {}, self._number) if text else ""
-            return self._gap(name, missing) if shown == GAP else shown
+            return self._gap(_clear(name), missing) if shown == GAP else shown
         if kind == _UNKNOWN:
             # Words are missing where the line goes on around the call; a box stands on lines of its own.
-            return "" if "\n" in call else self._gap(name, missing)
+            return "" if "\n" in call else self._gap(text, missing)
         if kind == _NUMBER:
             return text if rest.strip().upper() in ("R", "NOSEP") else self._number(text)
         if kind == _NO_CALL:
             return "{{" + call + "}}"
         return title if kind == _TITLE else text
 
-    def _gap(self, name: str, missing: dict[str, int]) -> str:
-        """Return the mark of a template whose words are missing."""
+    def _gap(self, name: str, missing: dict[str, str]) -> str:
+        """Return the mark of a template, by its clear name, whose words are missing."""
         if self._blank:
             return ""
-        name = name[:_LONGEST_NAME].translate(_MARKS)
-        name = restore(name.partition(":")[0] if "#" in name else name).replace("_", " ").strip().lower()
         if name not in missing and len(missing) >= MAX_NAMES - 1:
             name = OTHERS
-        return GAP + NAMED * missing.setdefault(name, len(missing) + 1)
+        # One string for all gaps of a name.
+        return missing.setdefault(name, GAP + NAMED * (len(missing) + 1))
 
     def _read_name(self, name: str) -> tuple[int, str]:
-        """Return what kind of call a name makes, and the rule, the text or the number it stands for."""
+        """Return what kind of call a name makes, and the rule, the text or the number it stands for, or the name to
+        call it by."""
         name = name.strip().replace("_", " ")
         key = name.lower()
         if key in _MAGIC:
@@ -173,7 +173,13 @@ class Templates:
         for known in (key, *(key.partition(mark)[0] + mark + "*" for mark in "- " if mark in key)):
             if known in self._rules:
                 return _RULE, self._rules[known]
-        return (_UNKNOWN if name and not _NO_NAME.search(name) else _NO_CALL), ""
+        return (_UNKNOWN, _clear(name)) if name and not _NO_NAME.search(name) else (_NO_CALL, "")
+
+
+def _clear(name: str) -> str:
+    """Return the name of a template as rules have it; of a parser function what stands before its argument."""
+    name = name[:_LONGEST_NAME].translate(_MARKS)
+    return restore(name.partition(":")[0] if "#" in name else name).replace("_", " ").strip().lower()
 
 
 # The marks of other gaps and seams that may stand in the name of a template.
