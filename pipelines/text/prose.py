@@ -5,41 +5,40 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 
 from pipelines.text.lost import TEMPLATE
 from pipelines.text.sentences import Splitter
-from pipelines.text.spans import fragment_reason, sentence_spans
+from pipelines.text.spans import make_fragment_test, suspicious_places, whole_sentences
 from pipelines.wikimedia.wikitext import Extract
 from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
 from schemas.sentences import REGIONS
 
 # A gap that opens a line right before a capital was a box or a hatnote; one that closes it was a footnote.
 _EDGE_GAP = re.compile(rf"^{GAP}+(?=[^\W\d_]|[\"'«„“”「『(])|(?<=[.!?。！？।։…])[{GAP} ]+$")
-# What a vanished word leaves behind: brackets and commas with nothing between them. Each pattern begins with a literal,
-# which a page is searched for ten times as fast as for a choice of characters.
+# What a vanished word leaves behind: brackets and commas with nothing between them, by their first character.
 _HOLES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"\(\s*[,;:)]",
-        r",(?:\s*[,.)]|(?<=\s,)\s)",
-        r"\[\s*\]",
-        r"«\s*»",
-        r'""',
-        r"（\s*[、，,;；：）]",
-        r"、\s*[、。，）]",
-        r"，\s*[，。、）]",
-        r"،\s*[،.)]",
+    (first, re.compile(pattern))
+    for first, pattern in (
+        ("(", r"\(\s*[,;:)]"),
+        (",", r",(?:\s*[,.)]|(?<=\s,)\s)"),
+        ("[", r"\[\s*\]"),
+        ("«", r"«\s*»"),
+        ('"', r'""'),
+        ("（", r"（\s*[、，,;；：）]"),
+        ("、", r"、\s*[、。，）]"),
+        ("，", r"，\s*[，。、）]"),
+        ("،", r"،\s*[،.)]"),
     )
 )
 # A list item with fewer words is a name with a full stop behind it.
 _LIST_ITEM_SPACES = 4
 _UNSPACED = frozenset({"bo", "dz", "gan", "hak", "ja", "km", "lo", "lzh", "my", "nan", "shn", "th", "wuu", "yue", "zh"})
+_MARKED = {PREFORMATTED: "preformatted", LIST: "list"}
 _LOWER_START = re.compile(rf"^{GAP}+[a-zа-яα-ω]")
 
 
@@ -58,6 +57,10 @@ class Sentence(NamedTuple):
     last: int
 
 
+# Half the time of calling the class.
+_sentence = tuple.__new__
+
+
 def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Counter[str]) -> Iterator[Sentence]:
     """Yield the sentences of a page that are fit to learn from.
 
@@ -70,92 +73,117 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
             each such template, as "templates:<name>".
     """
     gaps, counted = 0, 0
-    for sentence, reason in judged_sentences(extract, split, language):
+    for values, reason in _judged(extract, split, language):
         if reason is None:
-            yield sentence
+            yield _sentence(Sentence, values)
             continue
-        dropped[reason] += sentence.last - sentence.first
+        _, region, text, start, first, last = values
+        dropped[reason] += last - first
         lost_to: set[str] = set()
-        if reason == "gap" and GAP in sentence.text:
-            first = gaps + extract.text.count(GAP, counted, sentence.start)
-            gaps = first + sentence.text.count(GAP)
-            counted = sentence.start + len(sentence.text)
-            lost_to = set(extract.gaps[first:gaps]) - {""}
+        if reason == "gap" and GAP in text:
+            before = gaps + extract.text.count(GAP, counted, start)
+            gaps = before + text.count(GAP)
+            counted = start + len(text)
+            lost_to = set(extract.gaps[before:gaps]) - {""}
             dropped.update(TEMPLATE + name for name in lost_to)
-        dropped["sentences:template" if lost_to else f"sentences:{reason}"] += sentence.region != "heading"
+        if region != "heading":
+            dropped["sentences:template" if lost_to else f"sentences:{reason}"] += 1
 
 
 def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterator[tuple[Sentence, str | None]]:
     """Yield every stretch between two sentence boundaries, and why it is not fit to learn from, None if it is."""
-    text, links = extract.text, extract.links
-    holes = sorted(match.start() for pattern in _HOLES for match in pattern.finditer(text))
-    holes.append(len(text))
-    starts, count, at, number = links.starts, len(links.starts), 0, 0
-    has_gaps = GAP in text
-    for region, start, end in _regions(extract, split, language):
-        first = at
-        while at < count and starts[at] < end:
+    for values, reason in _judged(extract, split, language):
+        yield Sentence(*values), reason
+
+
+def _judged(
+    extract: Extract, split: Splitter, language: str
+) -> Iterator[tuple[tuple[int, str, str, int, int, int], str | None]]:
+    """Yield the values of a `Sentence`, which is costly to make, and why it is not fit to learn from."""
+    text = extract.text
+    beyond = len(text) + 1
+    starts = [*extract.links.starts, beyond]
+    # Places still to come, the next one last: what most sentences hold none of is looked for in the page as a whole.
+    holes, signs = [beyond, *_holes(text)[::-1]], [beyond, *suspicious_places(text)[::-1]]
+    has_gaps, cites = GAP in text, "ISBN" in text or "ISSN" in text
+    fragment_reason, few_spaces = make_fragment_test(language), 0 if holds_no_spaces(language) else _LIST_ITEM_SPACES
+    outline, region, line_end = _Outline(back_matter(language)), "", 0
+    number = at = 0
+    for start, sentence in whole_sentences(text, split(text.replace(GAP, " ")), starts, extract.links.ends):
+        if start >= line_end:
+            line_end = text.find("\n", start)
+            line_end = line_end if line_end >= 0 else beyond
+            region = outline.region(text[start:line_end])
+            if sentence[0] in LINE_MARKS:
+                words = sentence.lstrip(LINE_MARKS).lstrip()
+                start, sentence = start + len(sentence) - len(words), words
+        end, first = start + len(sentence), at
+        while starts[at] < end:
             at += 1
-        sentence = text[start:end]
-        if has_gaps:
+        if has_gaps and GAP in sentence:
             sentence, shift = _trim_gaps(sentence)
             start += shift
+        reason: str | None = None
         if region not in REGIONS:
-            reason: str | None = region
+            reason = region
         elif not sentence or (first < at and starts[first] < start):
             reason = "gap"
+        elif has_gaps and GAP in sentence:
+            reason = "gap" if sentence.strip(GAP + " ") else "fragment:no_letters"
         else:
-            reason = _reason(sentence, language, region, holes[bisect_left(holes, start)] < end)
-        yield Sentence(number, region, sentence, start, first, at), reason
+            while holes[-1] < start:
+                holes.pop()
+            while signs[-1] < start:
+                signs.pop()
+            if holes[-1] < end:
+                reason = "gap"
+            elif region == "list" and sentence.count(" ") < few_spaces:
+                reason = "fragment:short"
+            elif cites and ("ISBN" in sentence or "ISSN" in sentence):
+                reason = "fragment:citation"
+            elif fragment := fragment_reason(sentence, signs[-1] < end):
+                reason = f"fragment:{fragment}"
+        yield (number, region, sentence, start, first, at), reason
         number += region != "heading"
 
 
-def _regions(extract: Extract, split: Splitter, language: str) -> Iterator[tuple[str, int, int]]:
-    """Yield each stretch between two sentence boundaries: its region, or why it is no prose, and where it stands."""
-    text, links = extract.text, extract.links
-    spans = list(zip(links.starts, links.ends, strict=True))
-    endings = back_matter(language)
-    main, level_of_end = "lead", 0  # the heading that began the back matter has that level; 0 outside of it
-    line = searched = 0
-    for start, end in sentence_spans(text, split(text.replace(GAP, " ")), spans):
-        # Looked for once: a line may be as long as the page.
-        line = text.rfind("\n", searched, start) + 1 or line
-        mark, searched = text[line], start
-        words = start
-        while words < end and (text[words] in LINE_MARKS or text[words].isspace()):
-            words += 1
-        if mark == HEADING:
-            level = words - start
-            if level_of_end == 0 or level <= level_of_end:
-                level_of_end = level if text[words:end].lower() in endings else 0
-            main = "body"
-            yield "heading", words, end
-        elif level_of_end:
-            yield "back_matter", words, end
-        else:
-            yield "preformatted" if mark == PREFORMATTED else "list" if mark == LIST else main, words, end
+def _holes(text: str) -> list[int]:
+    return sorted(match.start() for first, hole in _HOLES if first in text for match in hole.finditer(text))
+
+
+class _Outline:
+    """Tells the regions of the lines of a page, asked from the first to the last.
+
+    Args:
+        endings: the headings, lower-case, that begin back matter.
+    """
+
+    def __init__(self, endings: Collection[str]) -> None:
+        self._endings = endings
+        self._main = "lead"
+        self._level_of_end = 0  # level of the heading that began the back matter; 0 outside of it
+
+    def region(self, line: str) -> str:
+        """Return the region of a line, or why it is no prose."""
+        if line[0] == HEADING:
+            title = line.lstrip(HEADING)
+            level = len(line) - len(title)
+            if self._level_of_end == 0 or level <= self._level_of_end:
+                self._level_of_end = level if title.strip().lower() in self._endings else 0
+            self._main = "body"
+            return "heading"
+        if self._level_of_end:
+            return "back_matter"
+        return _MARKED.get(line[0], self._main)
 
 
 def _trim_gaps(sentence: str) -> tuple[str, int]:
     """Cut gaps at the edges that were never words of the sentence; return the rest and how much went in front."""
-    if GAP not in sentence or _LOWER_START.match(sentence):
+    if _LOWER_START.match(sentence):
         return sentence, 0
     head = _EDGE_GAP.match(sentence)
     shift = head.end() if head else 0
     return _EDGE_GAP.sub("", sentence), shift
-
-
-def _reason(sentence: str, language: str, region: str, holed: bool) -> str | None:
-    if GAP in sentence:
-        return "gap" if sentence.strip(GAP + " ") else "fragment:no_letters"
-    if holed:
-        return "gap"
-    if region == "list" and sentence.count(" ") < _LIST_ITEM_SPACES and not holds_no_spaces(language):
-        return "fragment:short"
-    if "ISBN" in sentence or "ISSN" in sentence:
-        return "fragment:citation"
-    fragment = fragment_reason(sentence, language)
-    return None if fragment is None else f"fragment:{fragment}"
 
 
 @lru_cache(maxsize=64)

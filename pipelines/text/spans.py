@@ -1,8 +1,7 @@
 """From sentence ends to sentences, and why a stretch of text is no usable sentence."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from string import ascii_letters
 from types import MappingProxyType
@@ -29,27 +28,26 @@ _SHORTEST: Final = 10
 _SHORTEST_IDEOGRAPHIC: Final = 5
 
 
-def sentence_spans(text: str, ends: list[int], link_spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The sentences that a splitter's ends make, as (start, end) without the white space around them.
+def whole_sentences(
+    text: str, ends: list[int], link_starts: Sequence[int], link_ends: Sequence[int]
+) -> Iterator[tuple[int, str]]:
+    """Yield the sentences that a splitter's ends make: where each begins, and it, without the white space around.
 
     A boundary that falls strictly inside one of the links (sorted, not overlapping) is dropped: no sentence cuts a
     link in two. Sentences of white space alone are left out.
     """
-    spans: list[tuple[int, int]] = []
     start = link = 0
-    links = len(link_spans)
+    beyond = len(text) + 1
+    starts, closes = [*link_starts, beyond], [*link_ends, beyond]
     for end in ends:
-        while link < links and link_spans[link][1] <= end:
+        while closes[link] <= end:
             link += 1
-        if link < links and link_spans[link][0] < end:
+        if starts[link] < end:
             continue
         piece = text[start:end]
-        sentence = piece.strip()
-        if sentence:
-            first = start + (0 if piece[0] == sentence[0] else len(piece) - len(piece.lstrip()))
-            spans.append((first, first + len(sentence)))
+        if sentence := piece.strip():
+            yield start + piece.index(sentence[0]), sentence
         start = end
-    return spans
 
 
 # Letters and the marks that belong to them, as ranges of a character class.
@@ -160,8 +158,8 @@ _SIGNS: Final = r"[!-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f]"
 
 _ASCII_LETTERS_AND_SPACE: Final = ascii_letters.encode("ascii") + b" "
 
-# Most sentences hold none of these, or one pair of round brackets, and then neither markup nor brackets are looked for.
-_SUSPICIOUS: Final = re.compile(r"[|{}\[\]=<&_()（）「」『』]")
+# No markup and no bracket is without one of these. Round brackets are frequent, the others are not.
+_RARE_SIGNS: Final = "|{}[]=<&_（）「」『』"
 _MARKUP: Final = re.compile(
     r"\|[|\w]"
     r"|\{[{|]|\}\}|\[\[|\]\]|\[https?:"
@@ -175,31 +173,73 @@ _ENUMERATOR: Final = re.compile(r"(?:(?<=\s)|^)\w{1,3}\)")
 _CLOSERS: Final = "\"'”’“»«›‹)\\]）」』】》〉｣］〕\u00b9\u00b2\u00b3\u2070-\u2079"
 _LONGEST_CLOSE: Final = 12
 
+FragmentTest = Callable[[str, bool], str | None]
 
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    """What a sentence of a language looks like."""
 
-    shortest: int
-    latin: bool
-    others: Callable[[str], list[str]]  # all characters that are neither white space nor letters of its scripts
-    terminated: Callable[[str, int], object] | None  # None: the language has no closing punctuation
+def suspicious_places(text: str) -> list[int]:
+    """Where the signs of markup and of rare brackets stand: a sentence without one needs no closer look."""
+    found: list[int] = []
+    for sign in _RARE_SIGNS:
+        at = text.find(sign)
+        while at >= 0:
+            found.append(at)
+            at = text.find(sign, at + 1)
+    found.sort()
+    return found
 
 
 @cache
-def _expected(language: str) -> _Expected:
+def make_fragment_test(language: str) -> FragmentTest:
+    """What tells the first of FRAGMENT_REASONS that holds for a sentence of a language, or None if it is a usable one.
+
+    The test takes the sentence, stripped, and whether one of the `suspicious_places` is in it. 'no_terminator' is
+    tested last, so that whoever takes list items or captions may pass over it.
+    """
     scripts = [script for script, languages in _LANGUAGES_OF.items() if language in languages.split()]
     letters = "".join(_SCRIPTS[script] for script in scripts)
-    terminated = None
-    if language not in _UNPUNCTUATED:
-        signs = WEAK_TERMINATORS + STRONG_TERMINATORS + OWN_TERMINATORS.get(language, "")
-        terminated = re.compile(rf"[{signs}][\s{_CLOSERS}]*\Z").search
-    return _Expected(
-        shortest=_SHORTEST_IDEOGRAPHIC if _IDEOGRAPHIC.intersection(scripts) else _SHORTEST,
-        latin="Latin" in scripts,
-        others=re.compile(rf"[^\s{letters}]" if scripts else _SIGNS).findall,
-        terminated=terminated,
-    )
+    shortest = _SHORTEST_IDEOGRAPHIC if _IDEOGRAPHIC.intersection(scripts) else _SHORTEST
+    latin = scripts == ["Latin"]
+    # All characters that are neither white space nor letters of its scripts.
+    others = re.compile(rf"[^\s{letters}]" if scripts else _SIGNS).findall
+    punctuated = language not in _UNPUNCTUATED
+    signs = WEAK_TERMINATORS + STRONG_TERMINATORS + OWN_TERMINATORS.get(language, "")
+    terminated = re.compile(rf"[{signs}][\s{_CLOSERS}]*\Z").search
+
+    def fragment_reason(sentence: str, suspicious: bool) -> str | None:
+        length = len(sentence)
+        if length < shortest:
+            return "short"
+        if length > _LONGEST:
+            return "long"
+        if suspicious and _MARKUP.search(sentence):
+            return "markup"
+        if (suspicious or "(" in sentence or ")" in sentence) and _unbalanced(sentence):
+            return "unbalanced"
+        # Letters beyond ASCII count by their bytes here: never fewer than what is no letter, and counted quickly.
+        if latin:
+            strange = len(sentence.encode("utf-8", "replace").translate(None, _ASCII_LETTERS_AND_SPACE))
+        else:
+            strange = len(others(sentence))
+        # Blanks are not counted yet: no sentence has more of them than of other characters.
+        if 4 * strange > length and (reason := _foreign(sentence, others)):
+            return reason
+        if punctuated and sentence[-1] not in signs and not terminated(sentence, length - _LONGEST_CLOSE):
+            return "no_terminator"
+        return None
+
+    return fragment_reason
+
+
+def _foreign(sentence: str, others: Callable[[str], list[str]]) -> str | None:
+    visible = len(sentence) - sentence.count(" ")
+    strange = others(sentence)
+    if 2 * len(strange) > visible:
+        letters = sum(map(_is_letter, sentence))
+        if 2 * letters < visible:
+            return "no_letters"
+        if 2 * sum(map(_is_letter, strange)) > letters:
+            return "script"
+    return None
 
 
 def _unbalanced(sentence: str) -> bool:
@@ -216,36 +256,3 @@ def _unbalanced(sentence: str) -> bool:
 
 def _is_letter(char: str) -> bool:
     return char.isalpha() or category(char)[0] == "M"
-
-
-def fragment_reason(sentence: str, language: str) -> str | None:
-    """The first of FRAGMENT_REASONS that holds for the sentence (stripped), or None if it is a usable one.
-
-    'no_terminator' is tested last, so that whoever takes list items or captions may pass over it.
-    """
-    expected = _expected(language)
-    length = len(sentence)
-    if length < expected.shortest:
-        return "short"
-    if length > _LONGEST:
-        return "long"
-    suspicious = _SUSPICIOUS.findall(sentence)
-    if suspicious and suspicious != ["(", ")"]:
-        if _MARKUP.search(sentence):
-            return "markup"
-        if _unbalanced(sentence):
-            return "unbalanced"
-    visible = length - sentence.count(" ")
-    if expected.latin and sentence.isascii():
-        strange = len(sentence.encode("ascii").translate(None, _ASCII_LETTERS_AND_SPACE))
-    else:
-        strange = len(expected.others(sentence))
-    if 2 * strange > visible:
-        letters = sum(map(_is_letter, sentence))
-        if 2 * letters < visible:
-            return "no_letters"
-        if 2 * sum(map(_is_letter, expected.others(sentence))) > letters:
-            return "script"
-    if expected.terminated and not expected.terminated(sentence, length - _LONGEST_CLOSE):
-        return "no_terminator"
-    return None
