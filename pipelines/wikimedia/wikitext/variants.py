@@ -17,13 +17,11 @@ class VariantChooser:
 
     def __init__(self, variants: Sequence[str]) -> None:
         self._variants = tuple(variants)
-        names = "|".join(map(re.escape, sorted(variants, key=len, reverse=True)))
         self._rule = re.compile(r"-\{([^{}]*)\}-")
-        self._choice = re.compile(rf"(?:^|;)\s*(?:[^;:]*=>)?\s*({names})\s*:") if variants else None
 
     def choose(self, text: str) -> str:
         """Show one variant of each rule."""
-        if self._choice is None or "-{" not in text:
+        if not self._variants or "-{" not in text:
             return text
         return self._rule.sub(self._shown, text)
 
@@ -34,11 +32,16 @@ class VariantChooser:
         if flags.strip().upper() in _HIDDEN:
             return ""
         texts: dict[str, str] = {}
-        name, start = "", 0
-        for choice in self._choice.finditer(body) if self._choice else ():
-            if name:
-                texts.setdefault(name, body[start : choice.start()])
-            name, start = choice[1], choice.end()
+        name, start, position = "", 0, 0
+        for part in body.split(";"):
+            # "words => variant: text" converts these words only.
+            head, colon, _ = part.partition(":")
+            found = head.rpartition("=>")[2].strip()
+            if colon and found in self._variants:
+                if name:
+                    texts.setdefault(name, body[start : max(0, position - 1)])
+                name, start = found, position + len(head) + 1
+            position += len(part) + 1
         if not name:
             return body
         texts.setdefault(name, body[start:])
