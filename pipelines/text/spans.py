@@ -161,7 +161,7 @@ _ASCII_LETTERS_AND_SPACE: Final = ascii_letters.encode("ascii") + b" "
 # No markup and no bracket is without one of these. Round brackets are frequent, the others are not.
 _RARE_SIGNS: Final = "|{}[]=<&_（）「」『』"
 _MARKUP: Final = re.compile(
-    r"\|[|\w]"
+    r"\|[|\w\s]"
     r"|\{[{|]|\}\}|\[\[|\]\]|\[https?:"
     r"|=="
     r"|</?[a-z]{1,12}[\s/>]"

@@ -113,6 +113,7 @@ def test_usable(language: str, sentence: str) -> None:
         ("en", "thumb|200px|The bridge in 1900.", "markup"),
         ("en", "He was {{circa}} forty years old.", "markup"),
         ("en", "The [[Bridge]] was built in 1900.", "markup"),
+        ("et", "Vana sild | Uus sild | Raudsild gen.", "markup"),
         ("en", "See [http://example.org the site] for more.", "markup"),
         ("en", "It was built<ref name=x/> in 1900.", "markup"),
         ("en", "== History == began here.", "markup"),
