@@ -45,7 +45,7 @@ def main() -> None:
         return
     rows = []
     for name in HOSTILE:
-        command = [sys.executable, __file__, "--one", name]
+        command = [sys.executable, __file__, f"--one={name}"]
         times, memory = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         growth = times[2] / times[1] if times[1] > MEASURABLE else 0.0
         rows.append((name, times[1], times[2] / 10, growth, memory))
