@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from trainer.errors import InputError, UsageError
 from trainer.modules import Layout, read_layout
@@ -22,6 +22,17 @@ from trainer.modules import Layout, read_layout
 POOLERS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
 # A tokenizer that states no limit states a huge number.
 NO_LIMIT = 100_000
+# What the configs of transformers call the probabilities of dropout.
+DROPOUTS = (
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "hidden_dropout",
+    "attention_dropout",
+    "embedding_dropout",
+    "mlp_dropout",
+    "dropout",
+    "dropout_rate",
+)
 # Sentences tokenised at once: more would only hold more lists.
 CHUNK = 16_384
 
@@ -64,16 +75,19 @@ class Encoder(nn.Module):
         self.lower = lower
 
     @classmethod
-    def load(cls, path: str, pooler: str | None = None, device: str | torch.device = "cpu") -> Encoder:
+    def load(
+        cls, path: str, pooler: str | None = None, device: str | torch.device = "cpu", dropout: float | None = None
+    ) -> Encoder:
         """Read an encoder from a directory or by its name on the Hub, in eval mode.
 
         A directory of sentence-transformers says itself how it pools; `pooler` overrides that, and then its head and
         its scaling are left out. Elsewhere the default is `avg`, and `cls` uses the backbone's own pooling layer.
+        `dropout` replaces all the probabilities of dropout in the backbone's config.
 
         Raises:
             InputError: there is no such model, or it does what this encoder cannot.
         """
-        backbone, missing = _read_backbone(path)
+        backbone, missing = _read_backbone(path, dropout)
         layout = read_layout(path)
         if pooler is not None and pooler != layout.pooler:
             layout = Layout(pooler, max_length=layout.max_length, lower=layout.lower)
@@ -193,11 +207,15 @@ def pad(tokens: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
-def _read_backbone(path: str) -> tuple[PreTrainedModel, set[str]]:
+def _read_backbone(path: str, dropout: float | None) -> tuple[PreTrainedModel, set[str]]:
     """Return the model in float32, and the names of the weights that its files lack."""
     try:
+        config = AutoConfig.from_pretrained(path, trust_remote_code=False)
+        for name in DROPOUTS if dropout is not None else ():
+            if hasattr(config, name):
+                setattr(config, name, dropout)
         model, report = AutoModel.from_pretrained(
-            path, output_loading_info=True, dtype=torch.float32, trust_remote_code=False
+            path, config=config, output_loading_info=True, dtype=torch.float32, trust_remote_code=False
         )
     except Exception as error:
         # transformers raises many kinds here; each means that the model cannot be had.

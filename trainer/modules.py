@@ -19,6 +19,8 @@ from torch import nn
 
 from trainer.errors import InputError
 
+# Our own file beside those, for poolers that sentence-transformers has no module for.
+LAYOUT = "wikianchor.json"
 POOLING = {"cls": "cls_before_pooler", "mean": "avg"}
 _PREFIX = "pooling_mode_"
 _OLD_NAMES = {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}
@@ -44,7 +46,8 @@ def read_layout(path: str) -> Layout:
     """
     modules = _json(path, "modules.json")
     if modules is None:
-        return Layout()
+        own = _json(path, LAYOUT) or {}
+        return Layout(own.get("pooler", Layout.pooler))
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     places = {kind: str(module["path"]) for kind, module in zip(kinds, modules, strict=True)}
     expected = [kind for kind in ("Transformer", "Pooling", "Dense", "Normalize") if kind in places]

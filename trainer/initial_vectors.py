@@ -1,0 +1,151 @@
+"""`python -m trainer.entities`: initial vectors of the entities of a dataset, in the order of their ids.
+
+    python -m trainer.entities --data=out/pairs --vectors=enwiki.txt.bz2 --sitelinks=out/entities --wiki=enwiki \\
+        --output=entity_init.safetensors
+    python -m trainer.entities --data=out/pairs --encode=MODEL --output=entity_init.safetensors
+
+Vectors go by the title of a page, so `--sitelinks`, the dataset `entities` of `wikianchor entities`, says which item a
+title is; without it the label of the item is taken for its title. `--encode` makes vectors out of labels, with a model.
+What is written is `vectors` (entities, dim), `known` and `qids`; training draws what is not known at random.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+
+from trainer import vector_files
+from trainer.encoder import Encoder
+from trainer.errors import InputError, UsageError
+from trainer.shards import open_pairs, read_entities
+from trainer.storage import filesystem, reading
+from trainer.vector_files import Broken, Named, read_named_vectors
+
+Vectors = NDArray[np.floating]
+
+
+def fill(
+    rows: int, named: Iterable[Named], places: Mapping[str | int, Sequence[int]], dtype: str
+) -> tuple[Vectors, NDArray[np.bool_]]:
+    """Return vectors (rows, dim), zero where none is known, and known (rows,); the first of equal names counts.
+
+    places: the rows that a name stands for.
+    """
+    vectors: Vectors | None = None
+    known = np.zeros(rows, bool)
+    for name, vector in named:
+        for row in places.get(name, ()):
+            if vectors is None:
+                vectors = np.zeros((rows, len(vector)), dtype)
+            if not known[row]:
+                vectors[row], known[row] = vector, True
+    if vectors is None:
+        raise InputError("none of the vectors is of an entity of the dataset: are titles of the wiki that --wiki says?")
+    return vectors, known
+
+
+def names_of(entities: pa.Table, titles: pa.Table | None) -> dict[str | int, list[int]]:
+    """Return the rows of each name: the item's number, and its titles, or its label where no titles are given.
+
+    entities: `qid` and `label`, a row for each id; titles: `qid` and `title`.
+    """
+    qids = entities["qid"].to_pylist()
+    row_of = {qid: row for row, qid in enumerate(qids)}
+    found: dict[str | int, list[int]] = {qid: [row] for qid, row in row_of.items()}
+    named = entities.rename_columns({"label": "title"}) if titles is None else titles
+    for title, qid in zip(named["title"].to_pylist(), named["qid"].to_pylist(), strict=True):
+        if title is not None and qid in row_of:
+            found.setdefault(title, []).append(row_of[qid])
+    return found
+
+
+def read_titles(path: str, wiki: str) -> pa.Table:
+    """Return `qid` and `title` of a wiki's pages, from a dataset of `wikianchor entities`."""
+    files, inner = filesystem(f"{path.rstrip('/')}/data/sitelinks")
+    with reading(path):
+        table = pa.dataset.dataset(inner, filesystem=files, format="parquet")
+        found = table.to_table(columns=["qid", "title"], filter=pc.field("wiki") == wiki)
+    if len(found) == 0:
+        raise InputError(f"{path}: has no sitelinks of {wiki}")
+    return found
+
+
+def encode_labels(entities: pa.Table, model: str) -> Iterable[Named]:
+    """Yield the vector of each entity that has a label, by its number."""
+    labelled = entities.filter(pc.is_valid(entities["label"]))
+    vectors = Encoder.load(model).encode(labelled["label"].to_pylist())
+    return zip(labelled["qid"].to_pylist(), vectors, strict=True)
+
+
+def coverage(entities: pa.Table, known: NDArray[np.bool_]) -> str:
+    """Return a Markdown table: what share of the entities, and of the links to them, has a vector."""
+    counts = entities["count"].to_numpy()
+    lines = ["| links | entities | known | of entities | of links |", "| --- | ---: | ---: | ---: | ---: |"]
+    bins = [(10**power, 10 ** (power + 1)) for power in range(len(str(int(counts.max(initial=1)))))]
+    for low, high in [*bins, (0, np.iinfo(np.int64).max)]:
+        inside = (counts >= low) & (counts < high)
+        total, links = int(inside.sum()), int(counts[inside].sum())
+        if total:
+            share, of_links = known[inside].mean(), counts[inside & known].sum() / max(links, 1)
+            name = f"{low} to {high - 1}" if low else "all"
+            lines.append(f"| {name} | {total:,} | {int(known[inside].sum()):,} | {share:.1%} | {of_links:.1%} |")
+    return "\n".join(lines)
+
+
+def make(options: argparse.Namespace) -> str:
+    """Write the file that the options ask for, and return the coverage report."""
+    if bool(options.vectors) == bool(options.encode):
+        raise UsageError("give either --vectors or --encode")
+    if bool(options.sitelinks) != bool(options.wiki):
+        raise UsageError("--sitelinks and --wiki go together")
+    entities = read_entities(open_pairs(options.data))
+    broken = Broken()
+    if options.encode:
+        named, titles = encode_labels(entities, options.encode), None
+    else:
+        named = read_named_vectors(options.vectors, broken)
+        titles = read_titles(options.sitelinks, options.wiki) if options.sitelinks else None
+    try:
+        vectors, known = fill(len(entities), named, names_of(entities, titles), options.dtype)
+    except ValueError as error:
+        raise InputError(f"{options.vectors}: vectors of different widths ({error})") from error
+    qids = entities["qid"].to_numpy()
+    unfinished = f"{options.output}.unfinished"
+    with reading(options.output):
+        save_file({"vectors": vectors, "known": known, "qids": qids}, unfinished)
+        os.replace(unfinished, options.output)
+    note = f"\n\nLines that are no vector: {broken.lines:,}" if broken.lines else ""
+    return f"{coverage(entities, known)}{note}"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m trainer.entities",
+        description=f"{__doc__}\n{vector_files.__doc__}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--data", required=True, help="directory of a `pairs` dataset")
+    parser.add_argument("--output", required=True, help="the .safetensors file to write")
+    parser.add_argument("--vectors", help="a file of vectors by title")
+    parser.add_argument("--encode", metavar="MODEL", help="encode the entities' labels with this model")
+    parser.add_argument("--sitelinks", help="directory of an `entities` dataset, for titles")
+    parser.add_argument("--wiki", help="the wiki whose titles the vectors go by, such as enwiki")
+    parser.add_argument("--dtype", choices=("float16", "float32"), default="float32", help="of the file (float32)")
+    try:
+        print(make(parser.parse_args(argv)))
+    except UsageError as error:
+        print(f"trainer: {error}", file=sys.stderr)
+        return 2
+    except InputError as error:
+        print(f"trainer: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,101 @@
+"""The losses of SimCSE and EASE: pure functions on tensors, in float32 whatever the encoder computes in.
+
+Symbols: s_i a sentence's vector, z_i and z_i' its two views under dropout, e_i its entity's vector in the sentences'
+space, e_i^- its hard negatives, N sentences in a softmax, tau a temperature that divides. A row may be told apart from
+more columns than there are rows: under torchrun a process has its own rows and the columns of all.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, normalize
+
+# From the width of the entity vectors to that of the sentences'. The paper: linear. The released code: tanh.
+PROJECTIONS = ("none", "linear", "tanh", "relu", "tanh-linear", "relu-linear")
+
+
+def projection(kind: str, entity_dim: int, dim: int) -> nn.Module:
+    """Return the map W from entity vectors, (..., entity_dim), to the sentences' space, (..., dim)."""
+    if kind == "none":
+        return nn.Identity()
+    layers: list[nn.Module] = [nn.Linear(entity_dim, dim)]
+    if kind != "linear":
+        layers.append(nn.ReLU() if kind.startswith("relu") else nn.Tanh())
+    if kind.endswith("-linear"):
+        layers.append(nn.Linear(dim, dim))
+    return nn.Sequential(*layers)
+
+
+def cosines(rows: Tensor, columns: Tensor) -> Tensor:
+    """rows: (n, dim); columns: (m, dim); returns (n, m) float32, outside any autocast."""
+    with torch.autocast(rows.device.type, enabled=False):
+        return normalize(rows.float(), dim=-1) @ normalize(columns.float(), dim=-1).T
+
+
+def simcse_loss(
+    z: Tensor, other: Tensor, temperature: float, labels: Tensor | None = None, same: Tensor | None = None
+) -> Tensor:
+    """Equation 3: -log exp(cos(z_i, z_i')/tau) / sum_j exp(cos(z_i, z_j')/tau), mean over rows.
+
+    z: (n, dim) first views; other: (m, dim) second views; labels: (n,) int64, the column of row i, i by default;
+    same: (n, m) bool, columns that are the same sentence as the row; returns () loss.
+    """
+    labels = torch.arange(len(z), device=z.device) if labels is None else labels
+    logits = cosines(z, other) / temperature
+    if same is not None:
+        logits = mask_out(logits, same, labels)
+    return cross_entropy(logits, labels)
+
+
+def entity_loss(
+    s: Tensor,
+    e: Tensor,
+    negative: Tensor | None,
+    temperature: float,
+    weight: float = 0.0,
+    labels: Tensor | None = None,
+    same: Tensor | None = None,
+    no_negative: Tensor | None = None,
+) -> Tensor:
+    """Equation 2: -log exp(cos(s_i, e_i)/tau) / sum_j [exp(cos(s_i, e_j)/tau) + sum_k exp(cos(s_i, e_jk^-)/tau)].
+
+    s: (n, dim); e: (m, dim); negative: (m, k, dim) or None; weight: added to the logits of a row's own negatives, 0 in
+    the paper and 1 in the released code; labels: (n,) int64; same: (n, m) bool, columns that are no negatives of the
+    row; no_negative: (n, m, k) bool, likewise for the negatives; returns () loss.
+    """
+    labels = torch.arange(len(s), device=s.device) if labels is None else labels
+    logits = cosines(s, e) / temperature
+    if same is not None:
+        logits = mask_out(logits, same, labels)
+    if negative is None or negative.shape[1] == 0:
+        return cross_entropy(logits, labels)
+    m, k = negative.shape[:2]
+    hard = (cosines(s, negative.flatten(0, 1)) / temperature).view(len(s), m, k)
+    if weight:
+        own = torch.arange(m, device=s.device) == labels[:, None]
+        hard = hard + weight * own[:, :, None]
+    if no_negative is not None:
+        hard = hard.masked_fill(no_negative, -torch.inf)
+    return cross_entropy(torch.cat((logits, hard.flatten(1)), 1), labels)
+
+
+def entity_to_sentence_loss(
+    e: Tensor, s: Tensor, temperature: float, labels: Tensor | None = None, same: Tensor | None = None
+) -> Tensor:
+    """Equation 2 the other way round and without hard negatives: which sentence is the entity's?
+
+    e: (n, dim); s: (m, dim); returns () loss.
+    """
+    return simcse_loss(e, s, temperature, labels, same)
+
+
+def mask_out(logits: Tensor, same: Tensor, labels: Tensor) -> Tensor:
+    """logits, same: (n, m); returns logits with -inf where `same` holds, but never at the row's own column."""
+    own = torch.arange(logits.shape[1], device=logits.device) == labels[:, None]
+    return logits.masked_fill(same & ~own, -torch.inf)
+
+
+def same_ids(rows: Tensor, columns: Tensor) -> Tensor:
+    """rows: (n,) int64; columns: (m,) or (m, k) int64; returns (n, m) or (n, m, k) bool."""
+    return rows.view(-1, *[1] * columns.dim()) == columns

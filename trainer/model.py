@@ -1,0 +1,135 @@
+"""What is trained: the encoder, the entity table and the projection, and the loss of a batch (EASE, equation 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from trainer.config import Config
+from trainer.distributed import gather, rank
+from trainer.encoder import Encoder
+from trainer.entities import EntityTable
+from trainer.errors import UsageError
+from trainer.losses import entity_loss, entity_to_sentence_loss, same_ids, simcse_loss
+
+# Relative to the largest number of a vector: rounding makes less of a difference between views, dropout tenths.
+LEAST_DIFFERENCE = 1e-3
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The sentences of one softmax, or those of this process.
+
+    groups: token ids (n, length) int and mask (n, length) bool of parts of the batch, sorted by length.
+    restore: (n,) int64, the place of row i among the groups' rows.
+    entities: (n,) int64; negatives: (n, k) int64, -1 for none; sentences: (n,) int64.
+    tokens: real tokens in `groups`.
+    """
+
+    groups: Sequence[tuple[Tensor, Tensor]]
+    restore: Tensor
+    entities: Tensor
+    negatives: Tensor
+    sentences: Tensor
+    tokens: int
+
+    def to(self, device: torch.device) -> Batch:
+        """Return the batch on a device; pinned memory is copied while the CPU goes on."""
+
+        def moved(tensor: Tensor) -> Tensor:
+            return tensor.to(device, non_blocking=True)
+
+        groups = [(moved(ids), moved(mask)) for ids, mask in self.groups]
+        entities, negatives, sentences = moved(self.entities), moved(self.negatives), moved(self.sentences)
+        return Batch(groups, moved(self.restore), entities, negatives, sentences, self.tokens)
+
+
+class Model(nn.Module):
+    """Encoder, and for `ease` the table and the projection W."""
+
+    def __init__(
+        self, encoder: Encoder, config: Config, table: EntityTable | None = None, w: nn.Module | None = None
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.table = table
+        self.w = w
+        self.config = config
+        self.autocast = config.precision == "bf16"
+
+    @property
+    def views(self) -> int:
+        """How often a sentence is encoded: once where nothing compares two views."""
+        return 2 if self.config.sentence_weight or self.config.both_views else 1
+
+    def encode(self, batch: Batch) -> Tensor:
+        """Return the views, (views, n, dim) float32. All views of a group go through the encoder as one batch, and
+        dropout differs between its rows."""
+        found = []
+        with torch.autocast(batch.restore.device.type, torch.bfloat16, enabled=self.autocast):
+            for ids, mask in batch.groups:
+                vectors = self.encoder(ids.repeat(self.views, 1), mask.repeat(self.views, 1))
+                found.append(vectors.float().view(self.views, len(ids), -1))
+        return torch.cat(found, 1)[:, batch.restore]
+
+    def forward(self, batch: Batch) -> dict[str, Tensor]:
+        """Return the losses of a batch: `loss` in total, and each term before its weight."""
+        config = self.config
+        views = self.encode(batch)
+        labels = torch.arange(len(views[0]), device=views.device) + rank() * len(views[0])
+        sentences = same_ids(batch.sentences, gather(batch.sentences)) if config.mask_duplicates else None
+        terms: dict[str, Tensor] = {}
+        total = views.new_zeros(())
+        if config.sentence_weight:
+            terms["simcse"] = simcse_loss(views[0], gather(views[1]), config.sentence_temperature, labels, sentences)
+            total = total + config.sentence_weight * terms["simcse"]
+        if self.table is not None:
+            terms["entity"] = self._entity_term(batch, views, labels, sentences)
+            total = total + config.entity_weight * terms["entity"]
+        return {"loss": total, **terms}
+
+    def _entity_term(self, batch: Batch, views: Tensor, labels: Tensor, sentences: Tensor | None) -> Tensor:
+        config, tau = self.config, self.config.entity_temperature
+        assert self.table is not None
+        assert self.w is not None
+        # Where there is no negative, the row's own entity stands in, which is in the batch anyway; it is masked.
+        ids = torch.cat((batch.entities[:, None], batch.negatives), 1)
+        vectors = self.w(self.table(torch.where(ids < 0, ids[:, :1], ids)))
+        e, negative = gather(vectors[:, 0]), gather(vectors[:, 1:])
+        negative_ids = gather(batch.negatives)
+        no_negative = (negative_ids < 0).expand(len(batch.entities), -1, -1)
+        same = None
+        if sentences is not None:
+            # Another link of the same sentence is no negative of it either.
+            same = sentences | same_ids(batch.entities, gather(batch.entities))
+            no_negative = no_negative | same_ids(batch.entities, negative_ids)
+        weight = config.hard_negative_weight
+        loss = entity_loss(views[0], e, negative, tau, weight, labels, same, no_negative)
+        if config.both_views:
+            # As in the released code: without hard negatives.
+            loss = loss + entity_loss(views[1], e, None, tau, 0.0, labels, same)
+        if config.entity_to_sentence:
+            loss = loss + entity_to_sentence_loss(vectors[:, 0], gather(views[0]), tau, labels, same)
+        return loss
+
+
+@torch.no_grad()
+def check_views(model: Model, batch: Batch) -> None:
+    """Refuse a model whose two views of a sentence are the same vector: SimCSE's loss would be zero for nothing learnt.
+
+    Raises:
+        UsageError: naming the option that helps.
+    """
+    if model.views == 1:
+        return
+    model.train()
+    first, second = model.encode(batch)
+    difference = (first - second).abs().amax(-1) / first.abs().amax(-1).clamp(min=1e-12)
+    if float(difference.max()) < LEAST_DIFFERENCE:
+        raise UsageError(
+            "two dropout views of a sentence are equal, so there is nothing to learn from them: "
+            "the backbone has no dropout: give it some with --dropout=0.1"
+        )

@@ -1,0 +1,149 @@
+"""The `pairs` dataset as the trainer sees it: checked against its schema once, then read shard by shard."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+import schemas.pairs
+from trainer.errors import InputError
+from trainer.storage import exists, filesystem, read_bytes, reading
+
+COLUMNS = ("text", "entity_id", "hard_negative_ids", "sentence_id", "wiki")
+ENTITY_COLUMNS = ("entity_id", "qid", "count", "label")
+BATCH = 65_536
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A finished dataset: where its shards lie, and how many rows and entities they hold."""
+
+    path: str
+    manifest: dict[str, Any]
+    shards: tuple[str, ...]
+    rows: int
+    entities: int
+    # Of the shards' own sha256: equal for equal rows, wherever they lie.
+    fingerprint: str
+
+
+def open_pairs(path: str) -> Pairs:
+    """Check a dataset's manifest and the schema of each of its shards.
+
+    Raises:
+        InputError: it is no finished `pairs` dataset of a version that is known here, or it is empty.
+    """
+    path = path.rstrip("/")
+    manifest = _manifest(path)
+    configs = {name: _shards(path, manifest, name) for name in ("pairs", "entities")}
+    shards, rows, fingerprint = configs["pairs"]
+    if rows == 0:
+        raise InputError(f"{path}: holds no pairs: see its ledger for what became of the links")
+    for shard in shards:
+        _check_columns(shard, schemas.pairs.SCHEMA, COLUMNS)
+    for shard in configs["entities"][0]:
+        _check_columns(shard, schemas.pairs.ENTITIES, ENTITY_COLUMNS)
+    return Pairs(path, manifest, tuple(shards), rows, configs["entities"][1], fingerprint)
+
+
+def read_batches(pairs: Pairs, columns: Sequence[str] = COLUMNS) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in the order of the dataset; entity ids are checked on the way."""
+    count = 0
+    for shard in pairs.shards:
+        files, inner = filesystem(shard)
+        with reading(shard), files.open_input_file(inner) as stream:
+            for batch in pq.ParquetFile(stream).iter_batches(BATCH, columns=list(columns)):
+                _check_ids(batch, pairs.entities, shard)
+                count += len(batch)
+                yield batch
+    if count != pairs.rows:
+        raise InputError(f"{pairs.path}: holds {count} rows and its manifest says {pairs.rows}: build it again")
+
+
+def read_entities(pairs: Pairs) -> pa.Table:
+    """Return the table of entities, row i for the entity with id i."""
+    shards, _, _ = _shards(pairs.path, pairs.manifest, "entities")
+    tables = []
+    for shard in shards:
+        files, inner = filesystem(shard)
+        with reading(shard), files.open_input_file(inner) as stream:
+            tables.append(pq.ParquetFile(stream).read(columns=list(ENTITY_COLUMNS)))
+    table = pa.concat_tables(tables).sort_by("entity_id")
+    if table["entity_id"].to_numpy().tolist() != list(range(len(table))):
+        raise InputError(f"{pairs.path}/data/entities: entity_id does not count from 0 without gaps: build it again")
+    return table
+
+
+def _manifest(path: str) -> dict[str, Any]:
+    place = f"{path}/manifest.json"
+    if not exists(place):
+        inner = f"{path}/pairs"
+        hint = f": did you mean {inner}?" if exists(f"{inner}/manifest.json") else ": wikianchor build makes one"
+        raise InputError(f"{place}: not there, so this is no finished dataset{hint}")
+    try:
+        manifest = json.loads(read_bytes(place))
+        name, version = str(manifest["dataset"]), str(manifest["schema_version"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{place}: not a manifest of wikianchor ({error})") from error
+    if name != "pairs":
+        raise InputError(f"{path}: a dataset of {name}: the trainer reads pairs")
+    known = schemas.pairs.VERSION
+    if version.partition(".")[0] != known.partition(".")[0]:
+        raise InputError(f"{path}: pairs of version {version}, and this trainer reads {known}: build it again")
+    return dict(manifest)
+
+
+def _shards(path: str, manifest: dict[str, Any], config: str) -> tuple[list[str], int, str]:
+    """Return the shards of a config, its rows, and a digest of the shards' own; each shard must have its size."""
+    try:
+        stated = manifest["configs"][config]
+        listed = [(f"{path}/{shard['path']}", int(shard["bytes"]), str(shard["sha256"])) for shard in stated["shards"]]
+        rows = int(stated["rows"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{path}/manifest.json: says nothing of the config {config} ({error})") from error
+    for place, size, _ in listed:
+        files, inner = filesystem(place)
+        with reading(place):
+            info = files.get_file_info(inner)
+        if info.type != fs.FileType.File or info.size != size:
+            raise InputError(f"{place}: is not there, or not of the {size} bytes in the manifest: build it again")
+    digest = hashlib.sha256("".join(digest for _, _, digest in listed).encode()).hexdigest()
+    return [place for place, _, _ in listed], rows, digest
+
+
+def _check_columns(shard: str, expected: pa.Schema, columns: Sequence[str]) -> None:
+    files, inner = filesystem(shard)
+    with reading(shard), files.open_input_file(inner) as stream:
+        found = pq.ParquetFile(stream).schema_arrow
+    for name in columns:
+        if name not in found.names:
+            raise InputError(f"{shard}: has no column {name}: build it again")
+        if not _alike(found.field(name).type, expected.field(name).type):
+            raise InputError(f"{shard}: {name} is {found.field(name).type} and not {expected.field(name).type}")
+
+
+def _alike(found: pa.DataType, expected: pa.DataType) -> bool:
+    """Whether types are equal but for the names of list elements and for dictionaries, which readers are free in."""
+    if pa.types.is_dictionary(found):
+        found = found.value_type
+    if pa.types.is_list(found) and pa.types.is_list(expected):
+        return bool(found.value_type == expected.value_type)
+    return bool(found == expected)
+
+
+def _check_ids(batch: pa.RecordBatch, entities: int, shard: str) -> None:
+    for name in ("entity_id", "hard_negative_ids"):
+        if name not in batch.schema.names:
+            continue
+        column = batch.column(name)
+        ids = (column.flatten() if pa.types.is_list(column.type) else column).to_numpy(zero_copy_only=False)
+        if len(ids) and (ids.min() < 0 or ids.max() >= entities):
+            bad = ids[(ids < 0) | (ids >= entities)][0]
+            raise InputError(f"{shard}: {name} {bad} is out of range: there are {entities} entities")

@@ -1,0 +1,113 @@
+"""Places that are a local directory or a bucket: what the trainer reads and writes there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyarrow import ArrowException, fs
+
+from trainer.errors import InputError
+
+
+def filesystem(path: str) -> tuple[fs.FileSystem, str]:
+    """Return the filesystem of a path or URI, and the path within it."""
+    try:
+        if "://" in path:
+            return fs.FileSystem.from_uri(path)
+        return fs.LocalFileSystem(), os.path.abspath(path)
+    except (ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be opened ({_line(error)})") from error
+
+
+def is_local(path: str) -> bool:
+    return "://" not in path
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Turn what fails while `path` is read or written into an InputError of one line."""
+    try:
+        yield
+    except (ArrowException, OSError) as error:
+        raise InputError(f"{path}: {_line(error)}") from error
+
+
+def exists(path: str) -> bool:
+    files, inner = filesystem(path)
+    with reading(path):
+        return bool(files.get_file_info(inner).type != fs.FileType.NotFound)
+
+
+def read_bytes(path: str) -> bytes:
+    files, inner = filesystem(path)
+    with reading(path), files.open_input_stream(inner) as stream:
+        return bytes(stream.read())
+
+
+def list_directories(path: str) -> list[str]:
+    """Return the names of the directories in a directory, sorted; none where there is no directory."""
+    files, inner = filesystem(path)
+    with reading(path):
+        infos = files.get_file_info(fs.FileSelector(inner, allow_not_found=True))
+    return sorted(info.base_name for info in infos if info.type == fs.FileType.Directory)
+
+
+def publish(local: str, target: str) -> None:
+    """Put a finished local directory at `target`, in place of what is there.
+
+    On a local disk that is one rename, so a reader sees the old or the new. In a bucket `state.json` goes last, where
+    there is one: it is what says that the rest is whole.
+    """
+    with reading(target):
+        if is_local(target):
+            _swap(local, target)
+        else:
+            _upload(local, target)
+
+
+def _swap(local: str, target: str) -> None:
+    os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
+    old = f"{target}.old"
+    shutil.rmtree(old, ignore_errors=True)
+    if os.path.isdir(target):
+        os.rename(target, old)
+    os.rename(local, target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _upload(local: str, target: str) -> None:
+    files, inner = filesystem(target)
+    names = [os.path.join(folder, name) for folder, _, found in os.walk(local) for name in found]
+    names.sort(key=lambda name: (os.path.basename(name) == "state.json", name))
+    for name in names:
+        place = f"{inner}/{os.path.relpath(name, local)}"
+        files.create_dir(os.path.dirname(place), recursive=True)
+        fs.copy_files(name, place, source_filesystem=fs.LocalFileSystem(), destination_filesystem=files)
+    shutil.rmtree(local)
+
+
+def fetch(source: str, local: str) -> str:
+    """Return a local directory with what is at `source`: itself, or a copy at `local`."""
+    if is_local(source):
+        return source
+    files, inner = filesystem(source)
+    with reading(source):
+        shutil.rmtree(local, ignore_errors=True)
+        os.makedirs(local)
+        fs.copy_files(inner, local, source_filesystem=files, destination_filesystem=fs.LocalFileSystem())
+    return local
+
+
+def remove(path: str) -> None:
+    """Remove a directory and what is in it; no error where there is none."""
+    files, inner = filesystem(path)
+    with reading(path):
+        if files.get_file_info(inner).type == fs.FileType.Directory:
+            files.delete_dir(inner)
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

@@ -1,0 +1,182 @@
+"""`python -m trainer.task ease|simcse --data=... --model=... --output=...`: from pairs to a trained model.
+
+Works on a CPU, on a GPU, and under torchrun on several of either. Given again after an interruption, the same command
+goes on from the last checkpoint.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+import torch
+import transformers
+
+from trainer import checkpoint, distributed
+from trainer.card import model_card, versions
+from trainer.checkpoint import State
+from trainer.config import OBJECTIVES, Config, add_flags, make
+from trainer.dev import DevScore
+from trainer.encoder import Encoder, Head
+from trainer.entities import EntityTable, random_vectors, read_vectors
+from trainer.errors import InputError, UsageError
+from trainer.export import export
+from trainer.feed import Feed
+from trainer.log import Log
+from trainer.losses import projection
+from trainer.model import Model, check_views
+from trainer.optimizers import Optimizers
+from trainer.shards import Pairs, open_pairs, read_entities
+from trainer.storage import filesystem, reading
+from trainer.tokens import open_tokens
+from trainer.train import Run, train
+
+
+def prepare(config: Config, pairs: Pairs, device: torch.device, log: Log) -> Run:
+    """Make all that a run needs; the same seed makes the same weights."""
+    torch.manual_seed(config.seed)
+    encoder = make_encoder(config, device)
+    # The first process tokenises; the others find it done.
+    for turn in (0, 1):
+        if (distributed.rank() > 0) == bool(turn):
+            tokens = open_tokens(pairs, encoder, config.max_length, config.cache)
+        distributed.barrier()
+    feed = Feed(tokens, config, device)
+    model = make_model(config, encoder, pairs, device, log)
+    check_views(model, feed.batch(feed.order(0)[: config.softmax_size], 0).to(device))
+    total = config.epochs * feed.steps
+    total = min(total, config.max_steps) if config.max_steps else total
+    optimizers = Optimizers(model, config, total)
+    if config.compile:
+        encoder.backbone.compile(dynamic=False)
+    return Run(config, model, optimizers, feed, DevScore(config, feed), log, pairs.fingerprint, total, device)
+
+
+def make_encoder(config: Config, device: torch.device) -> Encoder:
+    """Return the encoder to train, with a new MLP where one is asked for."""
+    dropout = config.dropout if config.dropout >= 0 else None
+    # cls has an MLP of its own here, so the backbone's own pooling layer is not looked for.
+    pooler = "cls_before_pooler" if config.pooler == "cls" else config.pooler or None
+    encoder = Encoder.load(config.model, pooler, "cpu", dropout)
+    if config.pooler == "cls":
+        encoder.pooler = "cls"
+    if config.mlp:
+        width = encoder.backbone.config.hidden_size
+        encoder.head, encoder.head_only_train = Head(width, width), config.mlp_only_train
+    if config.gradient_checkpointing:
+        encoder.backbone.gradient_checkpointing_enable()
+    if config.max_length > encoder.max_length:
+        raise UsageError(f"--max_length={config.max_length}: {config.model} takes {encoder.max_length} tokens")
+    return encoder.to(device)
+
+
+def make_model(config: Config, encoder: Encoder, pairs: Pairs, device: torch.device, log: Log) -> Model:
+    """Return encoder, entity table and projection on their devices."""
+    if config.objective == "simcse":
+        return Model(encoder, config)
+    encoder.train()
+    dim = encoder.dim
+    if config.entity_vectors:
+        qids = read_entities(pairs)["qid"].to_numpy()
+        weight, known = read_vectors(config.entity_vectors, pairs.entities, config.entity_dim, qids, config.seed)
+        log.say(f"entity vectors: {known:,} of {pairs.entities:,} are known")
+    else:
+        weight = random_vectors(pairs.entities, config.entity_dim or dim, config.seed)
+    if config.projection == "none" and weight.shape[1] != dim:
+        raise UsageError(f"--projection=none: entity vectors are {weight.shape[1]} wide, and sentences' {dim}")
+    w = projection(config.projection, weight.shape[1], dim).to(device)
+    table = EntityTable(weight.to(config.entity_device or device), config.entity_optimizer == "sparse")
+    return Model(encoder, config, table, w)
+
+
+def finish(run: Run, pairs: Pairs, state: State) -> str:
+    """Write the trained model, its card and the run's record; return the model's directory."""
+    config, encoder = run.config, run.model.encoder
+    kept = f"the last, of step {state.step}"
+    if config.keep == "best" and state.best is not None:
+        checkpoint.load_best(encoder, config.checkpoints)
+        kept = f"the best by dev score, of step {state.best_step}"
+    target = f"{config.output}/model"
+    record = {
+        "config": dataclasses.asdict(config),
+        "state": dataclasses.asdict(state),
+        "dev": run.dev.name if run.dev.active else None,
+        "weights": kept,
+        "data": {"fingerprint": pairs.fingerprint, "rows": pairs.rows, "entities": pairs.entities},
+        "versions": versions(),
+    }
+    text = json.dumps(record, indent=2) + "\n"
+    card = model_card(encoder, config, pairs, state, run.dev.name, kept)
+    export(encoder, target, card, {"run.json": text, "data_manifest.json": json.dumps(pairs.manifest, indent=2) + "\n"})
+    run.log.say(f"{target}: {kept}; pooler {encoder.pooler}, seed {config.seed}, " + _short(versions()))
+    return target
+
+
+def _short(found: dict[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in found.items())
+
+
+def _save_config(config: Config) -> None:
+    files, inner = filesystem(config.output)
+    with reading(config.output):
+        files.create_dir(inner, recursive=True)
+        with files.open_output_stream(f"{inner}/run.json") as stream:
+            stream.write(config.to_json().encode() + b"\n")
+
+
+def run(config: Config) -> str:
+    """Train as the config says and return the directory of the model."""
+    device = distributed.choose_device(config.device)
+    precision = config.precision or ("bf16" if device.type == "cuda" else "fp32")
+    config = dataclasses.replace(config, precision=precision)
+    if device.type == "cuda":
+        torch.backends.cuda.matmul.allow_tf32 = True
+    pairs = open_pairs(config.data)
+    distributed.start(device)
+    log = Log(config.output, config.tensorboard, distributed.rank() == 0)
+    try:
+        if distributed.rank() == 0:
+            _save_config(config)
+        log.say(config.to_json())
+        ready = prepare(config, pairs, device, log)
+        state = train(ready)
+        target = finish(ready, pairs, state) if distributed.rank() == 0 else ""
+        distributed.barrier()
+        return target
+    finally:
+        log.close()
+        distributed.stop()
+
+
+def parse(argv: Sequence[str] | None) -> Config:
+    """Return the config that a command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m trainer.task", description=__doc__)
+    commands = parser.add_subparsers(dest="objective", required=True)
+    for objective in OBJECTIVES:
+        add_flags(commands.add_parser(objective, help=f"train with the loss of {objective}"))
+    flags = vars(parser.parse_args(argv))
+    return make(flags.pop("objective"), flags)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit status: 2 for a command line that asks for the impossible, 1 for inputs that are broken."""
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    try:
+        print(run(parse(argv)))
+    except UsageError as error:
+        print(f"trainer: {error}", file=sys.stderr)
+        return 2
+    except InputError as error:
+        print(f"trainer: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
