@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, NAMED, PREFORMATTED
+from pipelines.wikimedia.wikitext.pieces import stretches
 from pipelines.wikimedia.wikitext.quotes import strip_quotes
 
 _HEADING = re.compile(r"(={1,6})(.+?)\1[ \t]*")
@@ -18,6 +19,10 @@ _TOKEN = re.compile(r"\[\[[^\[\]]*\]\]|''+|<(/?)[a-zA-Z][^<>]*>|:(//)?")
 def read_lines(text: str) -> str:
     """Mark headings, list items and preformatted lines by their first characters, and remove the marks of italics and
     bold, which end with the line. A heading has its mark once for each level."""
+    return "\n".join(map(_read_stretch, stretches(text)))
+
+
+def _read_stretch(text: str) -> str:
     lines = text.split("\n")
     for number, line in enumerate(lines):
         if line[:1] in _READERS:

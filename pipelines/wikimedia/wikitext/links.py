@@ -24,7 +24,9 @@ _UNSEEN = frozenset(("not_a_link", "category", "file", "language"))
 _LINKED = frozenset(("link", "namespace"))
 # Longer targets are read each time: remembering hostile ones would fill the memory.
 _REMEMBERED_LENGTH = 300
-_MOST_REMEMBERED = 1 << 15
+_MOST_REMEMBERED = 1 << 16
+# Pieces of the text that are held before they are joined.
+_PIECES = 1 << 16
 
 
 @dataclass
@@ -96,6 +98,7 @@ class LinkReader:
         # What stands before the next link is held back, because a prefix may have to be taken from its end.
         before = next(parts)
         pieces: list[str] = []
+        joined: list[str] = []
         position = 0
         for part in parts:
             inner, closed, rest = part.partition("]]")
@@ -145,10 +148,13 @@ class LinkReader:
             pieces.append(shown)
             position += len(shown)
             before = rest
+            if len(pieces) > _PIECES:
+                joined.append("".join(pieces))
+                pieces.clear()
         _put(before, pieces)
         counts["link"] = len(links.starts)
         counts["namespace"] = len(other_links.starts)
-        return "".join(pieces), links, other_links
+        return "".join((*joined, *pieces)), links, other_links
 
     def _read(self, raw: str) -> tuple[str, str, str]:
         """Return what a link with this target is, "link" for one to an article; its title and fragment."""

@@ -1,11 +1,19 @@
-"""A page cut at a mark of markup, a stretch at a time: the pieces of a hostile page all at once would take thirty times
-its memory."""
+"""A page cut a stretch at a time: the pieces of a hostile page all at once would take thirty times its memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 STRETCH = 1 << 20
+
+
+def stretches(text: str) -> Iterator[str]:
+    """Yield a text in parts of many lines, which a line feed joins again."""
+    start = 0
+    while (end := text.find("\n", start + STRETCH)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 def pieces_between(text: str, mark: str) -> Iterator[str]:

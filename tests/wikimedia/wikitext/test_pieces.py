@@ -12,3 +12,10 @@ def test_pieces_are_those_of_split(text: str, mark: str, stretch: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pieces, "STRETCH", stretch)
         assert list(pieces.pieces_between(text, mark)) == text.split(mark)
+
+
+@given(st.text("\na", max_size=60), st.integers(1, 9))
+def test_stretches_are_joined_by_a_line_feed(text: str, stretch: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pieces, "STRETCH", stretch)
+        assert "\n".join(pieces.stretches(text)) == text
