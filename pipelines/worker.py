@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 
-from pipelines.cli import log_to_stderr
+from pipelines.cli import collect_seldom, log_to_stderr
 
 LOOK_SECONDS = 0.2
 
@@ -24,6 +24,7 @@ def main() -> None:
     launcher = os.getppid()
     threading.Thread(target=_end_with, args=(launcher,), daemon=True).start()
     log_to_stderr()
+    collect_seldom()
     from apache_beam.runners.worker import sdk_worker_main
 
     # Beam prints each failure here as well as handing it to the launcher, and every loss of the connection.

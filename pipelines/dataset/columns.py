@@ -15,7 +15,8 @@ from schemas import sentences, titles
 
 
 class SentenceColumns:
-    """Sentences of one wiki, waiting to be written. What is the same for a page is held once a page."""
+    """Sentences of one wiki, waiting to be written. What is the same for a page is held once a page, and its links are
+    held as they come: which of them are in sentences, and where there, is told for all at once in the end."""
 
     def __init__(self, wiki: str) -> None:
         self._wiki = wiki
@@ -24,12 +25,15 @@ class SentenceColumns:
     def _clear(self) -> None:
         self._pages: dict[str, list[Any]] = {name: [] for name in ("page_id", "rev_id", "title")}
         self._sentences: list[int] = []
-        self._rows: dict[str, list[Any]] = {name: [] for name in ("region", "sentence_index", "text")}
-        self._links: dict[str, list[Any]] = {name: [] for name in ("start", "end", "target", "fragment")}
-        self._offsets = [0]
+        self._rows: dict[str, list[Any]] = {name: [] for name in ("sentence_index", "region", "text")}
+        # Of each sentence: where it begins on its page, and where its links begin and end among all links held.
+        self._starts: list[int] = []
+        self._first: list[int] = []
+        self._last: list[int] = []
+        self._links = Links()
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self._starts)
 
     def add(self, page: Page, found: Sequence[Sentence], links: Links) -> None:
         """Add the sentences of a page; link offsets become relative to their sentence."""
@@ -38,20 +42,17 @@ class SentenceColumns:
         for name, value in (("page_id", page.page_id), ("rev_id", page.rev_id), ("title", page.title)):
             self._pages[name].append(value)
         self._sentences.append(len(found))
-        self._rows["region"] += [sentence.region for sentence in found]
-        self._rows["sentence_index"] += [sentence.number for sentence in found]
-        self._rows["text"] += [sentence.text for sentence in found]
-        starts, ends, total = self._links["start"], self._links["end"], self._offsets[-1]
-        taken: list[int] = []
-        for _, _, _, start, first, last in found:
-            if first < last:
-                taken += range(first, last)
-                starts += [offset - start for offset in links.starts[first:last]]
-                ends += [offset - start for offset in links.ends[first:last]]
-                total += last - first
-            self._offsets.append(total)
-        self._links["target"] += [links.targets[place] for place in taken]
-        self._links["fragment"] += [links.fragments[place] for place in taken]
+        numbers, regions, texts, starts, first, last = zip(*found, strict=True)
+        for name, values in (("sentence_index", numbers), ("region", regions), ("text", texts)):
+            self._rows[name] += values
+        self._starts += starts
+        held = len(self._links.starts)
+        self._first += [place + held for place in first]
+        self._last += [place + held for place in last]
+        self._links.starts.extend(links.starts)
+        self._links.ends.extend(links.ends)
+        self._links.targets.extend(links.targets)
+        self._links.fragments.extend(links.fragments)
 
     def take(self) -> pa.RecordBatch:
         """Return what was gathered as one batch, and begin anew."""
@@ -63,13 +64,28 @@ class SentenceColumns:
         for name, values in self._pages.items():
             columns[name] = pa.array(values, schema.field(name).type).take(page_of_row)
         columns["wiki"] = pa.repeat(pa.scalar(self._wiki), len(self))
-        kind = schema.field("links").type
-        members = [pa.array(self._links[member.name], member.type) for member in kind.value_type]
-        struct = pa.StructArray.from_arrays(members, fields=list(kind.value_type))
-        columns["links"] = pa.ListArray.from_arrays(pa.array(self._offsets, pa.int32()), struct, type=kind)
+        columns["links"] = self._links_of_rows(schema.field("links").type)
         batch = pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
         self._clear()
         return batch
+
+    def _links_of_rows(self, kind: pa.ListType) -> pa.Array:
+        first = np.array(self._first, np.int64)
+        counts = np.array(self._last, np.int64) - first
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        places = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], counts)
+        begin = np.repeat(np.array(self._starts, np.int64), counts)
+        values = {
+            "start": np.asarray(self._links.starts, np.int64)[places] - begin,
+            "end": np.asarray(self._links.ends, np.int64)[places] - begin,
+            "target": pa.array(self._links.targets, pa.string()).take(pa.array(places)),
+            "fragment": pa.array(self._links.fragments, pa.string()).take(pa.array(places)),
+        }
+        members = list(kind.value_type)
+        struct = pa.StructArray.from_arrays(
+            [pa.array(values[member.name]).cast(member.type) for member in members], fields=members
+        )
+        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), struct, type=kind)
 
 
 class TitleColumns:

@@ -99,22 +99,23 @@ def _may_open(buffer: bytes, owned_to: int) -> bool:
 
 # The database keeps ids in 32 bits; what does not fit 63 is damage.
 _NUMBER = re.compile(rb"-?[0-9]{1,18}")
-_NUMERIC = re.compile("&#(?:x([0-9A-Fa-f]{1,6})|([0-9]{1,7}));")
+_NUMERIC = re.compile("#(?:x([0-9A-Fa-f]{1,6})|([0-9]{1,7}))")
+_NAMED = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
 
 
 def unescape(text: str) -> str:
     """Undo XML escaping. Wikitext keeps its own entities, which stand as `&amp;nbsp;` in the export."""
-    if "&" not in text:
-        return text
-    if "&#" in text:
-        text = _NUMERIC.sub(_character, text)
-    return (
-        text.replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", '"')
-        .replace("&apos;", "'")
-        .replace("&amp;", "&")
-    )
+    before, *parts = text.split("&")
+    pieces = [before]
+    for part in parts:
+        name, _, rest = part.partition(";")
+        if name in _NAMED:
+            pieces += (_NAMED[name], rest)
+        elif len(name) < len(part) and (number := _NUMERIC.fullmatch(name)):
+            pieces += (_character(number), rest)
+        else:
+            pieces += ("&", part)
+    return "".join(pieces)
 
 
 def _character(match: re.Match[str]) -> str:
