@@ -68,7 +68,9 @@ def make_encoder(config: Config, device: torch.device) -> Encoder:
         width = encoder.backbone.config.hidden_size
         encoder.head, encoder.head_only_train = Head(width, width), config.mlp_only_train
     if config.gradient_checkpointing:
-        encoder.backbone.gradient_checkpointing_enable()
+        # The older name goes with version 6 of transformers.
+        backbone = encoder.backbone
+        getattr(backbone, "activation_checkpointing_enable", backbone.gradient_checkpointing_enable)()
     if config.max_length > encoder.max_length:
         raise UsageError(f"--max_length={config.max_length}: {config.model} takes {encoder.max_length} tokens")
     return encoder.to(device)

@@ -85,7 +85,9 @@ def cache_key(pairs: Pairs, encoder: Encoder, max_length: int) -> str:
     """Return a name that is the same for the same rows, tokenizer and length, and for nothing else."""
     tokenizer = encoder.tokenizer
     backend = getattr(tokenizer, "backend_tokenizer", None)
-    rules = backend.to_str() if backend is not None else json.dumps(tokenizer.get_vocab(), sort_keys=True)
+    stated = json.loads(backend.to_str()) if backend is not None else tokenizer.get_vocab()
+    # These two are not the tokenizer's but its last caller's.
+    rules = json.dumps({name: rule for name, rule in stated.items() if name not in ("truncation", "padding")})
     parts = (str(VERSION), pairs.fingerprint, type(tokenizer).__name__, rules, str(max_length), str(encoder.lower))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
@@ -145,6 +147,6 @@ def _map(directory: str) -> Tokens:
             meta = json.load(stream)
         tokens = np.memmap(os.path.join(directory, "tokens.raw"), meta["width"], mode="r", shape=(meta["tokens"],))
         arrays = {name: np.load(os.path.join(directory, f"{name}.npy"), mmap_mode="r") for name in ARRAYS[1:]}
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, EOFError, ValueError, KeyError) as error:
         raise InputError(f"{directory}: a broken cache ({error}): remove it") from error
     return Tokens(tokens, **arrays, names=tuple(meta["names"]), padding=int(meta["padding"]))

@@ -125,7 +125,7 @@ def _numbers(text: str) -> NDArray[np.float32]:
 def _array(path: str) -> NDArray[Any]:
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, ValueError) as error:
         raise InputError(f"{path}: not an array of numbers ({error})") from error
     if found.ndim != 2:
         raise InputError(f"{path}: has shape {found.shape}, not (n, dim)")

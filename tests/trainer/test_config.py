@@ -1,0 +1,99 @@
+"""One frozen config: presets, environment, flags, and JSON that says it all."""
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from trainer.config import PRESETS, Config, check, make, parse_lengths
+from trainer.errors import UsageError
+from trainer.task import main, parse
+
+PLACES = {"data": "d", "output": "o"}
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_presets_are_whole(name: str) -> None:
+    config = make(PRESETS[name]["objective"], PLACES | {"preset": name}, {})
+    assert config.model
+    assert not config.mask_duplicates
+    assert Config(**json.loads(config.to_json())) == config
+
+
+@pytest.mark.parametrize(
+    ("name", "softmax", "step", "rate", "tau", "pooler", "projection", "weight"),
+    [
+        ("ease-bert-paper", 64, 64, 3e-5, 100, "cls", "linear", 0),
+        ("ease-roberta-paper", 128, 128, 5e-5, 100, "cls", "linear", 0),
+        ("ease-mbert-paper", 256, 256, 5e-5, 10, "avg", "linear", 0),
+        ("ease-xlmr-paper", 64, 64, 3e-5, 10, "avg", "linear", 0),
+        ("ease-bert-released", 8, 128, 3e-5, 100, "cls", "tanh", 1),
+        ("ease-mbert-released", 8, 256, 5e-5, 10, "avg", "tanh", 1),
+    ],
+)
+def test_what_was_published(
+    name: str, softmax: int, step: int, rate: float, tau: float, pooler: str, projection: str, weight: float
+) -> None:
+    config = make("ease", PLACES | {"preset": name}, {})
+    assert (config.softmax_size, config.step_size, config.learning_rate) == (softmax, step, rate)
+    assert (config.entity_temperature, config.entity_weight, config.sentence_temperature) == (tau, 0.01, 0.05)
+    assert (config.pooler, config.mlp, config.mlp_only_train) == (pooler, pooler == "cls", True)
+    assert (config.projection, config.hard_negative_weight) == (projection, weight)
+
+
+def test_flags_override_presets_and_the_environment() -> None:
+    environment = {
+        "AIP_MODEL_DIR": "gs://b/m/",
+        "AIP_CHECKPOINT_DIR": "gs://b/c",
+        "AIP_TENSORBOARD_LOG_DIR": "gs://b/t",
+    }
+    config = make("ease", {"data": "d", "preset": "ease-bert-paper", "softmax_size": 32}, environment)
+    assert (config.output, config.checkpoints, config.tensorboard) == ("gs://b/m", "gs://b/c", "gs://b/t")
+    assert (config.softmax_size, config.step_size) == (32, 32)
+    assert make("ease", PLACES | {"model": "m"}, environment).output == "o"
+    assert make("ease", PLACES | {"model": "m"}, {}).checkpoints == "o/checkpoints"
+
+
+def test_the_command_line() -> None:
+    config = parse(
+        ["ease", "--data=d", "--model=m", "--output=o", "--no-mask_duplicates", "--epochs=3", "--pooler=cls"]
+    )
+    assert (config.mask_duplicates, config.epochs, config.pooler) == (False, 3, "cls")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.epochs = 4  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"model": "m", "output": "o"}, "--data is missing"),
+        (PLACES, "--model is missing"),
+        (PLACES | {"preset": "simcse-bert"}, "is for simcse"),
+        (PLACES | {"model": "m", "softmax_size": 1}, "nothing to tell a sentence from"),
+        (PLACES | {"model": "m", "quota": "5", "language_temperature": 0.5}, "give one"),
+        (PLACES | {"model": "m", "language_temperature": 1.5}, "between 0 and 1"),
+    ],
+)
+def test_what_does_not_go_together(flags: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        make("ease", flags, {})
+
+
+def test_lengths_to_pad_to() -> None:
+    assert parse_lengths("24,8,64,16", 32) == (8, 16, 24, 32)
+    assert parse_lengths("", 32) == (32,)
+    with pytest.raises(UsageError, match="must be numbers"):
+        parse_lengths("a", 32)
+
+
+def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ease", "--data=/nowhere", "--model=m", "--output=/tmp/none"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "trainer: /nowhere/manifest.json: not there, so this is no finished dataset: wikianchor build makes one"
+    ]
+    assert main(["simcse", "--data=d", "--model=m", "--output=o", "--step_size=3"]) == 2
+
+
+def test_checked_by_itself() -> None:
+    check(make("ease", PLACES | {"model": "m"}, {}))

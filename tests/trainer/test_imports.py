@@ -1,0 +1,38 @@
+"""Data and model meet in datasets only: neither side's code imports the other's, and data needs no torch."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TRAINING = {"torch", "transformers", "safetensors", "sklearn", "scipy", "matplotlib"}
+
+
+def imported(room: str) -> dict[str, set[str]]:
+    """Return the top-level packages that each file of a room imports."""
+    found = {}
+    for path in sorted((ROOT / room).rglob("*.py")):
+        names: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names.add(node.module or "")
+        found[str(path)] = {name.partition(".")[0] for name in names}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("room", "forbidden"),
+    [
+        ("trainer", {"pipelines", "apache_beam"}),
+        ("pipelines", {"trainer", *TRAINING}),
+        ("schemas", {"trainer", "pipelines", *TRAINING}),
+    ],
+)
+def test_rooms_keep_apart(room: str, forbidden: set[str]) -> None:
+    files = imported(room)
+    assert files
+    for path, names in files.items():
+        assert not names & forbidden, path

@@ -1,0 +1,39 @@
+"""From the demo's dumps to a trained, exported model, by the commands of the README."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trainer.encoder import Encoder
+from trainer.task import main
+
+DUMPS = Path(__file__).parents[2] / "demo" / "dumps"
+
+
+@pytest.fixture(scope="session")
+def demo_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from pipelines.cli import main as wikianchor
+
+    place = tmp_path_factory.mktemp("demo")
+    assert wikianchor(["build", f"--dumps={DUMPS}", f"--output={place}", "--min_links=2"]) == 0
+    return place / "pairs"
+
+
+@pytest.mark.parametrize("objective", ["ease", "simcse"])
+def test_from_dumps_to_a_model(
+    demo_pairs: Path, options: dict[str, Any], objective: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = [f"--{name}={value}" for name, value in (options | {"data": demo_pairs, "held_out": 32}).items()]
+    assert main([objective, *flags]) == 0
+    output, errors = capsys.readouterr()
+    place = output.strip()
+    assert place == f"{options['output']}/model"
+    lines = errors.splitlines()
+    assert json.loads("\n".join(lines[lines.index("{") : lines.index("}") + 1]))["objective"] == objective
+    steps = [line for line in lines if line.startswith("step ")]
+    assert all(word in steps[0] for word in (" ms", "sentences/s", "mfu", "lr ", "epoch 0 row"))
+    vectors = Encoder.load(place).encode(["one sentence", "another"])
+    assert np.isfinite(vectors).all()
