@@ -29,6 +29,10 @@ setup(
         # The other reader of wikitext, `--parser=mwparserfromhell`.
         "mwparserfromhell": ["mwparserfromhell>=0.6.6"],
         "polyglot": ["polyglot>=16.7.4", "PyICU>=2.12", "pycld2>=0.41", "morfessor>=2.0.6", "six>=1.16"],
+        # The trainer; wide, so that the torch a GPU machine has is the one used.
+        "train": ["safetensors>=0.4", "torch>=2.11", "transformers>=5.17"],
+        # Its evaluations.
+        "eval": ["matplotlib>=3.8", "scikit-learn>=1.4", "scipy>=1.12"],
         "dev": [
             "hypothesis>=6.100",
             "mwparserfromhell>=0.6.6",
