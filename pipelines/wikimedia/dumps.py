@@ -233,17 +233,17 @@ def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
                 raise Truncated(
                     f"{part.path}: the bz2 stream at byte {stream} is cut off at byte {position}: fetch it again"
                 )
-        try:
-            out = decompressor.decompress(data, CHUNK_BYTES)
-        except OSError as error:
-            raise InputError(f"{part.path}: damaged bz2 data in the stream at byte {stream}: fetch it again") from error
-        data = b""
-        if out:
-            yield Chunk(out, stream, stream < part.end)
-        while not decompressor.eof and not decompressor.needs_input:
-            out = decompressor.decompress(b"", CHUNK_BYTES)
+        drained = False
+        while not drained:
+            try:
+                out = decompressor.decompress(data, CHUNK_BYTES)
+            except OSError as error:
+                damaged = f"{part.path}: damaged bz2 data in the stream at byte {stream}: fetch it again"
+                raise InputError(damaged) from error
+            data = b""
             if out:
                 yield Chunk(out, stream, stream < part.end)
+            drained = decompressor.eof or decompressor.needs_input
         if decompressor.eof:
             data = decompressor.unused_data or file.read(READ_BYTES)
             position += 0 if decompressor.unused_data else len(data)

@@ -190,6 +190,14 @@ def test_a_damaged_stream_leaves_the_others_alone(place: Path) -> None:
     assert pages_of(Range(str(place), after, file_size(str(place)), True)) == inner([PAGES[7]])
 
 
+def test_damage_is_told_however_little_is_given_out_at_once(place: Path) -> None:
+    packed = bytearray(bz2.compress(export(PAGES)))
+    packed[len(packed) // 2] ^= 0xFF
+    place.write_bytes(packed)
+    with mock.patch.object(dumps, "CHUNK_BYTES", 100), pytest.raises(InputError, match="damaged bz2 data"):
+        whole(place)
+
+
 def test_zeros_may_pad_the_end_but_not_hide_a_hole(place: Path) -> None:
     start, rest = bz2.compress(head() + PAGES[0]), bz2.compress(PAGES[1] + END)
     place.write_bytes(start + rest + bytes(5000))
