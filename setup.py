@@ -20,6 +20,8 @@ setup(
         "numpy>=1.26",
         "orjson>=3.9",
         "pyarrow>=16",
+        "requests>=2.32",
+        "urllib3>=2.2",
         "xxhash>=3.4",
     ],
     extras_require={

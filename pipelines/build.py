@@ -19,8 +19,8 @@ from pipelines.wikimedia.dumps import read_head
 from pipelines.wikimedia.mwparser import PARSERS
 
 _XML = re.compile(r"\.xml|\.bz2$|\.gz$|\.xz$")
-# Exports without the text of articles.
-_NO_PAGES = re.compile(r"^stub-|-stub-|-index\d*\.txt|pages-logging|abstract|\.json|\.sql")
+# Exports without the text of articles, and files that are still being fetched.
+_NO_PAGES = re.compile(r"^stub-|-stub-|-index\d*\.txt|pages-logging|abstract|\.json|\.sql|\.part$")
 _PART = re.compile(r"\.xml-p\d+p\d+")
 _JSON = re.compile(r"\.json(?:\.(?:gz|bz2))?$")
 _ENTITY = re.compile(rb'\s*(?:\[\s*)?\{[^\n]*?"type"\s*:\s*"(?:item|property|lexeme)"')

@@ -17,10 +17,12 @@ from collections.abc import Sequence
 from types import FrameType
 
 from pipelines.errors import InputError, UsageError
+from pipelines.progress import LogHandler
 
 # Command -> the module that is it, and what --help says. Modules are imported when they are run: Beam takes a while to
 # load.
 COMMANDS = {
+    "download": ("pipelines.download", "the dumps that a target needs, from dumps.wikimedia.org, verified"),
     "build": ("pipelines.build", "the main job: dumps in, training pairs out; the three below, skipping what is done"),
     "sentences": ("pipelines.sentences", "a Wikipedia dump -> sentences with their links, and titles"),
     "entities": ("pipelines.entities", "Wikidata -> entities with their types, and sitelinks"),
@@ -29,6 +31,7 @@ COMMANDS = {
     "report": ("pipelines.report", "what is in a dataset, on the terminal"),
 }
 EXAMPLES = {
+    "download": "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
     "build": "wikianchor build --dumps=dumps/ --wikis=enwiki,jawiki --output=out/",
     "sentences": "wikianchor sentences --dump='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
     "entities": "wikianchor entities --wikidata='dumps/wikidata-*.json.gz' --wikis=enwiki,jawiki --output=out/entities",
@@ -95,7 +98,7 @@ def _fail(problem: object, status: int) -> int:
 
 def log_to_stderr() -> None:
     """Send our own log to stderr, and nobody else's."""
-    handler = logging.StreamHandler()
+    handler = LogHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
     log = logging.getLogger("wikianchor")
     log.handlers, log.propagate = [handler], False

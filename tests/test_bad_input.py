@@ -349,7 +349,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 WRONG = {
-    "no such command": (["sentence"], 2, r"no command 'sentence': choose from build, .*"),
+    "no such command": (["sentence"], 2, r"no command 'sentence': choose from .*build, .*"),
     "no dump": (["sentences", "--output=out"], 2, "the following arguments are required: --dump: see --help"),
     "no output": (["sentences", "--dump=dump.xml"], 2, "the following arguments are required: --output: see --help"),
     "empty dump": (["sentences", "--dump=", "--output=out"], 2, "--dump= names no file"),

@@ -1,0 +1,1 @@
+"""Files between servers and here: dumps in, datasets out. No Beam."""
