@@ -27,6 +27,7 @@ COMMANDS = {
     "sentences": ("pipelines.sentences", "a Wikipedia dump -> sentences with their links, and titles"),
     "entities": ("pipelines.entities", "Wikidata -> entities with their types, and sitelinks"),
     "pairs": ("pipelines.pairs", "sentences + entities -> (sentence, entity, hard negatives)"),
+    "mentions": ("pipelines.mentions", "sentences + entities -> names with the items they stand for, and counts"),
     "extract": ("pipelines.extract", "the wikitext engine alone: pages in, what a reader sees of them out"),
     "report": ("pipelines.report", "what is in a dataset, on the terminal"),
 }
@@ -36,6 +37,7 @@ EXAMPLES = {
     "sentences": "wikianchor sentences --dump='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
     "entities": "wikianchor entities --wikidata='dumps/wikidata-*.json.gz' --wikis=enwiki,jawiki --output=out/entities",
     "pairs": "wikianchor pairs --sentences='out/sentences/*' --entities=out/entities --output=out/pairs --sample=10000",
+    "mentions": "wikianchor mentions --sentences='out/sentences/*' --entities=out/entities --output=out/mentions",
     "extract": "wikianchor extract --lang=uk < pages.ndjson",
     "report": "wikianchor report out/",
 }

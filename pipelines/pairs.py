@@ -234,24 +234,40 @@ def fingerprint(dataset: Dataset) -> str:
     return digest.hexdigest()
 
 
-def _check(config: Config, sentences: Sequence[Dataset], entities: Dataset) -> None:
+def check_wikis(given: str, described: str, sentences: Sequence[Dataset], entities: Dataset) -> Sequence[str]:
+    """Return the wikis that datasets of sentences are of, sorted.
+
+    Args:
+        given: the option --sentences.
+        described: the option --entities.
+        sentences: the datasets.
+        entities: that of their items.
+
+    Raises:
+        UsageError: a wiki has two.
+        InputError: the items of a wiki are not there.
+    """
     wikis = Counter(one.manifest["options"]["wiki"] for one in sentences)
     known = entities.manifest["options"]["wikis"]
-    choices = config.choices
     for wiki, number in sorted(wikis.items()):
         if number > 1:
-            raise UsageError(
-                f"--sentences={config.sentences} names {number} datasets of {wiki}: name one for each wiki"
-            )
+            raise UsageError(f"--sentences={given} names {number} datasets of {wiki}: name one for each wiki")
         if wiki not in known:
             raise InputError(
-                f"--entities={config.entities} was built for {','.join(known)}: build it again with {wiki} in --wikis"
+                f"--entities={described} was built for {','.join(known)}: build it again with {wiki} in --wikis"
             )
+    return sorted(wikis)
+
+
+def _check(config: Config, sentences: Sequence[Dataset], entities: Dataset) -> None:
+    wikis = check_wikis(config.sentences, config.entities, sentences, entities)
+    known = entities.manifest["options"]["wikis"]
+    choices = config.choices
     if choices.required_wiki and choices.required_wiki not in known:
         raise InputError(
             f"--required_wiki={choices.required_wiki} is not in --entities: build it again with that wiki in --wikis"
         )
-    check_floor(choices, sorted(wikis))
+    check_floor(choices, wikis)
     if choices.negatives and not entities.rows("entities"):
         raise InputError(
             f"--entities={config.entities} knows no types: build it with --wikidata, or ask for --negatives=0"

@@ -1,0 +1,389 @@
+"""What names stand for: links of sentences, titles and redirects in, sorted rows (name, item, counts) out.
+
+Rows are additive: those of several shards, which have no page in common, make those of the wiki by adding up. Item 0
+stands for a link that leads to no item.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.dataset.reader import read_batches
+from pipelines.linking.hashing import Hashes
+from pipelines.linking.tables import find
+from pipelines.linking.title_index import (
+    BROKEN,
+    DISAMBIGUATION,
+    FINE,
+    LIST,
+    LOOP,
+    NO_ITEM,
+    RED,
+    SECTION,
+    Ints,
+    TitleIndex,
+)
+from schemas.name_table import Sums
+from schemas.names import SEPARATOR, code_points, cut, fold_all
+
+# Why a link says nothing about what its name stands for.
+REASONS = (
+    "kept",
+    "no_item",
+    "section_redirect",
+    "disambiguation",
+    "list",
+    "red_link",
+    "broken_redirect",
+    "redirect_loop",
+    "section_link",
+    "meta_item",
+    "too_long",
+)
+REASON = {name: number for number, name in enumerate(REASONS)}
+_OF_CODE = {
+    FINE: "kept",
+    NO_ITEM: "no_item",
+    SECTION: "section_redirect",
+    DISAMBIGUATION: "disambiguation",
+    LIST: "list",
+    RED: "red_link",
+    BROKEN: "broken_redirect",
+    LOOP: "redirect_loop",
+}
+_REASON_OF_CODE = np.array([REASON[_OF_CODE[code]] for code in range(len(_OF_CODE))])
+ANCHOR, TITLE, REDIRECT = 1, 2, 4
+# Code points of sentences looked at together: the running sums of a portion fit in a processor's cache.
+PORTION = 1 << 18
+ROWS = pa.schema(
+    [
+        pa.field("key", pa.string(), False),
+        pa.field("surface", pa.string(), False),
+        pa.field("qid", pa.int64(), False),
+        pa.field("links", pa.int64(), False),
+        pa.field("linked_documents", pa.int64(), False),
+        pa.field("name_linked_documents", pa.int64(), False),
+        pa.field("origins", pa.uint8(), False),
+    ]
+)
+_BRACKET = re.compile(r"(?<=\S)[ _]*\([^()]*\)$")
+
+
+class Targets:
+    """What links of a wiki lead to.
+
+    Args:
+        index: of the wiki.
+        meta: items that are no things of the world, ascending.
+        sections: whether what leads to a section counts as leading to its page.
+    """
+
+    def __init__(self, index: TitleIndex, meta: Ints, sections: bool) -> None:
+        self._index, self._meta, self._sections = index, meta, sections
+
+    def items(self, titles: pa.Array, fragments: pa.Array | None) -> tuple[Ints, npt.NDArray[np.int64]]:
+        """Return the item of each title, 0 where it has none or is not to count, and the number of the reason."""
+        places = self._index.places(titles)
+        items, codes = self._index.items[places], self._index.codes[places]
+        reasons = _REASON_OF_CODE[codes]
+        if self._sections:
+            reasons[(codes == SECTION) & (items > 0)] = REASON["kept"]
+        elif fragments is not None:
+            to_section = pc.not_equal(fragments, "").to_numpy(zero_copy_only=False)
+            reasons[to_section & (reasons == REASON["kept"])] = REASON["section_link"]
+        kept = np.flatnonzero(reasons == REASON["kept"])
+        reasons[kept[find(self._meta, items[kept]) >= 0]] = REASON["meta_item"]
+        return np.where(reasons == REASON["kept"], items, 0), reasons
+
+
+class Portion(NamedTuple):
+    """Sentences of whole pages, one after the other.
+
+    Attributes:
+        points: their code points, a separator after each.
+        pages: by sentence, its page, numbered from 0 within the portion.
+        starts: by sentence, where it begins in `points`.
+        sentence: by link, its sentence.
+        first: by link, where it begins in `points`.
+        last: by link, the place after it.
+        links: the links as Arrow has them.
+    """
+
+    points: npt.NDArray[np.uint32]
+    pages: Ints
+    starts: Ints
+    sentence: Ints
+    first: Ints
+    last: Ints
+    links: pa.StructArray
+
+
+def portions(shard: str, fields: Sequence[str]) -> Iterator[Portion]:
+    """Yield the sentences of a shard with these fields of their links, in portions that cut no page."""
+    columns = ["page_id", "text", *(f"links.list.element.{name}" for name in ("start", "end", *fields))]
+    held: list[pa.RecordBatch] = []
+    for batch in read_batches(shard, columns):
+        held.append(batch)
+        rows = pa.Table.from_batches(held).combine_chunks().to_batches()[0]
+        pages = rows.column("page_id").to_numpy()
+        # The last page may go on in the next row group.
+        whole = int(np.searchsorted(np.append(False, pages[1:] != pages[:-1]).cumsum(), _last_page(pages)))
+        yield from _cut(rows.slice(0, whole))
+        held = [rows.slice(whole)]
+    if held:
+        yield from _cut(held[0])
+
+
+def _last_page(pages: Ints) -> int:
+    return int((pages[1:] != pages[:-1]).sum())
+
+
+def _cut(rows: pa.RecordBatch) -> Iterator[Portion]:
+    if not rows.num_rows:
+        return
+    pages = rows.column("page_id").to_numpy()
+    heads = np.flatnonzero(np.append(True, pages[1:] != pages[:-1]))
+    lengths = pc.utf8_length(rows.column("text")).to_numpy().astype(np.int64) + 1
+    ends = np.cumsum(lengths)
+    # A page begins a new portion when it lies in another stretch of so many code points than the page before.
+    stretch = (ends - lengths)[heads] // PORTION
+    cuts = heads[np.append(True, stretch[1:] != stretch[:-1])].tolist()
+    for first, last in pairwise([*cuts, rows.num_rows]):
+        yield _portion(rows.slice(first, last - first), lengths[first:last])
+
+
+def _portion(rows: pa.RecordBatch, lengths: Ints) -> Portion:
+    pages = rows.column("page_id").to_numpy()
+    texts = rows.column("text").to_pylist()
+    starts = np.cumsum(lengths) - lengths
+    column = rows.column("links")
+    links = column.flatten()
+    sentence = pc.list_parent_indices(column).to_numpy().astype(np.int64)
+    return Portion(
+        code_points(SEPARATOR.join(texts) + SEPARATOR),
+        np.cumsum(np.append(False, pages[1:] != pages[:-1])),
+        starts,
+        sentence,
+        starts[sentence] + links.field("start").to_numpy(),
+        starts[sentence] + links.field("end").to_numpy(),
+        links,
+    )
+
+
+class _Counted(NamedTuple):
+    """Links of a portion, counted by what is written and where it leads; `at` is the place of one of them in the
+    portion's text and `to` its end there."""
+
+    keys: Hashes
+    surfaces: Hashes
+    items: Ints
+    links: Ints
+    linked_documents: Ints
+    name_linked_documents: Ints
+
+
+def count_anchors(shard: str, targets: Targets, longest: int) -> tuple[pa.Table, Mapping[str, int]]:
+    """Count what the links of a shard of sentences are called and where they lead.
+
+    Args:
+        shard: of `sentences`.
+        targets: of the wiki.
+        longest: names of more code points are left out.
+
+    Returns:
+        Rows sorted by key, surface and item, and the links by reason.
+    """
+    names: dict[int, str] = {}
+    found: list[_Counted] = []
+    reasons = np.zeros(len(REASONS), np.int64)
+    for portion in portions(shard, ("target", "fragment")):
+        if not len(portion.first):
+            continue
+        items, why = targets.items(portion.links.field("target"), portion.links.field("fragment"))
+        text = cut(portion.points)
+        first, last = (np.searchsorted(text.places, ends) for ends in (portion.first, portion.last))
+        fits = (last - first <= longest) & (last > first)
+        why[~fits] = REASON["too_long"]
+        reasons += np.bincount(why, minlength=len(REASONS))
+        counted, example = _count(
+            Sums(text.points).of(first[fits], last[fits]),
+            Sums(portion.points).of(portion.first[fits], portion.last[fits]),
+            items[fits],
+            portion.pages[portion.sentence[fits]],
+        )
+        found.append(counted)
+        begin, end = portion.first[fits][example], portion.last[fits][example]
+        for surface, start, stop in zip(counted.surfaces.tolist(), begin.tolist(), end.tolist(), strict=True):
+            if surface not in names:
+                names[surface] = portion.points[start:stop].tobytes().decode("utf-32-le")
+    return _rows(_sum(found), names), dict(zip(REASONS, reasons.tolist(), strict=True))
+
+
+def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> tuple[_Counted, Ints]:
+    """Count links by name and item, and return one of each besides."""
+    order = np.lexsort((pages, surfaces, items, keys))
+    keys, surfaces, items, pages = keys[order], surfaces[order], items[order], pages[order]
+    row = _changes(keys, items, surfaces)
+    starts = np.flatnonzero(row)
+    # Pages are counted by key and item, and by key: what is new there is booked with the row it is found in.
+    by_item = np.lexsort((pages, items, keys))
+    new_page = np.zeros(len(keys), np.bool_)
+    new_page[by_item] = _changes(keys[by_item], items[by_item], pages[by_item])
+    by_key = np.lexsort((pages, keys))
+    new_for_name = np.zeros(len(keys), np.bool_)
+    new_for_name[by_key] = _changes(keys[by_key], pages[by_key])
+    return (
+        _Counted(
+            keys[starts],
+            surfaces[starts],
+            items[starts],
+            np.diff(np.append(starts, len(keys))),
+            np.add.reduceat(new_page.astype(np.int64), starts) if len(starts) else starts,
+            np.add.reduceat(new_for_name.astype(np.int64), starts) if len(starts) else starts,
+        ),
+        order[starts],
+    )
+
+
+def _changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Whether each row differs from the one before."""
+    found = np.zeros(len(columns[0]), np.bool_)
+    found[:1] = True
+    for column in columns:
+        found[1:] |= column[1:] != column[:-1]
+    return found
+
+
+def _sum(found: Sequence[_Counted]) -> _Counted:
+    """Add the counts of several portions up."""
+    if not found:
+        none = np.zeros(0, np.int64)
+        return _Counted(none.view(np.uint64), none.view(np.uint64), none, none, none, none)
+    joined = _Counted(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    order = np.lexsort((joined.surfaces, joined.items, joined.keys))
+    keys, surfaces, items = joined.keys[order], joined.surfaces[order], joined.items[order]
+    starts = np.flatnonzero(_changes(keys, items, surfaces))
+    if not len(starts):
+        return joined
+    sums = (np.add.reduceat(column[order], starts) for column in joined[3:])
+    return _Counted(keys[starts], surfaces[starts], items[starts], *sums)
+
+
+def _rows(counted: _Counted, names: Mapping[int, str]) -> pa.Table:
+    surfaces = [names[surface] for surface in counted.surfaces.tolist()]
+    return _sorted_rows(
+        surfaces,
+        counted.items,
+        counted.links,
+        counted.linked_documents,
+        counted.name_linked_documents,
+        np.full(len(surfaces), ANCHOR, np.uint8),
+    )
+
+
+def _sorted_rows(surfaces: Sequence[str], *columns: npt.NDArray[Any]) -> pa.Table:
+    table = pa.Table.from_arrays(
+        [pa.array(fold_all(surfaces), pa.string()), pa.array(surfaces, pa.string()), *columns], schema=ROWS
+    )
+    return table.sort_by([("key", "ascending"), ("surface", "ascending"), ("qid", "ascending")])
+
+
+def name_of_title(title: str) -> str:
+    """Return what a title says without the bracket that tells it from its namesakes."""
+    return _BRACKET.sub("", title)
+
+
+def title_names(shard: str, targets: Targets, longest: int) -> pa.Table:
+    """Return the names that titles and redirects give their items, each once, sorted as those of links."""
+    surfaces: list[str] = []
+    items, origins = [np.zeros(0, np.int64)], [np.zeros(0, np.uint8)]
+    for batch in read_batches(shard, ["title", "redirect"]):
+        titles = batch.column("title")
+        qids, _ = targets.items(titles, None)
+        names = [name_of_title(title) for title in titles.to_pylist()]
+        fits = np.fromiter((0 < len(name) <= longest for name in names), np.bool_, len(names)) & (qids > 0)
+        surfaces += [names[place] for place in np.flatnonzero(fits).tolist()]
+        items.append(qids[fits])
+        redirects = batch.column("redirect").is_valid().to_numpy(zero_copy_only=False)
+        origins.append(np.where(redirects, REDIRECT, TITLE).astype(np.uint8)[fits])
+    none = np.zeros(len(surfaces), np.int64)
+    return _sorted_rows(surfaces, np.concatenate(items), none, none, none, np.concatenate(origins))
+
+
+class Names(NamedTuple):
+    """Names of a range of keys.
+
+    Attributes:
+        keys: ascending, each once.
+        rows: of a name and an item, by key and, in it, the item linked to most often first: `name`, the place of the
+            key in `keys`; `surface`; `qid`; `links`; `linked_documents`; `origins`.
+        links: by key, links with this name to anything.
+        documents: by key, pages with such a link.
+    """
+
+    keys: pa.Array
+    rows: pa.Table
+    links: Ints
+    documents: Ints
+
+
+def merge_names(tables: Iterable[pa.Table]) -> Names:
+    """Add up the rows of several shards. Names that stand for no item are left out."""
+    table = pa.concat_tables([ROWS.empty_table(), *tables]).combine_chunks()
+    keys = table["key"].combine_chunks().dictionary_encode()
+    distinct = keys.dictionary
+    order = pc.sort_indices(distinct).to_numpy()
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    key = rank[keys.indices.to_numpy()]
+    surfaces = table["surface"].combine_chunks().dictionary_encode()
+    by_name = np.empty(len(surfaces.dictionary), np.int64)
+    by_name[pc.sort_indices(surfaces.dictionary).to_numpy()] = np.arange(len(by_name))
+    surface = surfaces.indices.to_numpy().astype(np.int64)
+    qid, links = table["qid"].to_numpy(), table["links"].to_numpy()
+    documents = table["linked_documents"].to_numpy()
+    origins = table["origins"].to_numpy()
+    name_links = np.bincount(key, links, len(order)).astype(np.int64)
+    name_documents = np.bincount(key, table["name_linked_documents"].to_numpy(), len(order)).astype(np.int64)
+    # First by surface, to know which is written most often; then by item.
+    by = np.lexsort((by_name[surface], qid, key))
+    by = by[qid[by] > 0]
+    starts = np.flatnonzero(_changes(key[by], qid[by], surface[by]))
+    if not len(starts):
+        return Names(
+            distinct[:0], _name_rows(distinct[:0], surfaces.dictionary[:0]), name_links[:0], name_documents[:0]
+        )
+    at = by[starts]
+    surface_links = np.add.reduceat(links[by], starts)
+    surface_documents = np.add.reduceat(documents[by], starts)
+    surface_origins = np.bitwise_or.reduceat(origins[by], starts)
+    best = np.lexsort((by_name[surface[at]], -surface_links, qid[at], key[at]))
+    at = at[best]
+    starts = np.flatnonzero(_changes(key[at], qid[at]))
+    row = at[starts]
+    links = np.add.reduceat(surface_links[best], starts)
+    documents = np.add.reduceat(surface_documents[best], starts)
+    origins = np.bitwise_or.reduceat(surface_origins[best], starts)
+    last = np.lexsort((qid[row], -links, key[row]))
+    row = row[last]
+    kept, name = np.unique(key[row], return_inverse=True)
+    rows = _name_rows(
+        name, surfaces.dictionary.take(pa.array(surface[row])), qid[row], links[last], documents[last], origins[last]
+    )
+    return Names(distinct.take(pa.array(order[kept])), rows, name_links[kept], name_documents[kept])
+
+
+def _name_rows(name: Any, surface: Any, *columns: Any) -> pa.Table:
+    names = ("name", "surface", "qid", "links", "linked_documents", "origins")
+    kinds = (pa.int64(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.uint8())
+    empty: list[list[Any]] = [[] for _ in range(len(names) - 2)]
+    arrays = [pa.array(values, kind) for values, kind in zip((name, surface, *(columns or empty)), kinds, strict=True)]
+    return pa.Table.from_arrays(arrays, names=list(names))

@@ -1,0 +1,297 @@
+"""The steps of `wikianchor mentions` as Beam sees them: shards of datasets go in, tables and rows go to disk, and small
+records that say where they are come out."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import ipc
+
+from pipelines.dataset.parts import UNFINISHED, Part, PartWriter, writing
+from pipelines.dataset.reader import read_batches
+from pipelines.linking.anchors import ANCHOR, REDIRECT, ROWS, TITLE, Targets, count_anchors, merge_names, title_names
+from pipelines.linking.occurrences import count_occurrences
+from pipelines.linking.tables import distinct, open_tables, read_table, save_tables
+from pipelines.linking.title_index import Ints, TitleIndex
+from pipelines.transforms.tables import IndexBuilt
+from pipelines.wikimedia.dumps import filesystem
+from pipelines.wikimedia.wikidata import META_CLASSES
+from schemas import mentions
+from schemas.name_table import NameTable, Nodes, merge, nodes_of, table_of
+
+# Rows of a record batch in a file of sorted rows; the first key of each tells where a range of keys begins.
+BATCH_ROWS = 4096
+ROW_GROUP = 50_000
+_ORIGINS = pa.array(
+    [
+        [name for bit, name in ((ANCHOR, "anchor"), (TITLE, "title"), (REDIRECT, "redirect")) if mask & bit]
+        for mask in range(8)
+    ],
+    mentions.SCHEMA.field("origins").type,
+)
+
+
+@dataclass(frozen=True)
+class NamesTask:
+    """How names are gathered.
+
+    Attributes:
+        output: directory of the dataset.
+        longest: code points of a name at most.
+        sections: whether what leads to a section counts as leading to its page.
+        rows_per_shard: rows of an output shard, about.
+        link_probability: a candidate's name is a link at least so often.
+        commonness: a candidate is what the name's links lead to at least so often.
+    """
+
+    output: str
+    longest: int
+    sections: bool
+    rows_per_shard: int
+    link_probability: float
+    commonness: float
+
+
+class NameShard(NamedTuple):
+    """A shard of `sentences`, or of `titles`, and its place among all."""
+
+    order: int
+    wiki: str
+    config: str
+    path: str
+
+
+class Gathered(NamedTuple):
+    """The sorted rows of a shard: the file, the first key of each of its record batches, and links by reason."""
+
+    order: int
+    wiki: str
+    path: str
+    rows: int
+    heads: tuple[str, ...]
+    links: dict[str, int]
+
+
+class Range(NamedTuple):
+    """Keys from `low` on and before `high`, None for all that follow, and the files that may hold some; `order` counts
+    the ranges of all wikis."""
+
+    order: int
+    wiki: str
+    low: str
+    high: str | None
+    files: tuple[Gathered, ...]
+
+
+class Merged(NamedTuple):
+    """The names of a range: where they are, and how many."""
+
+    order: int
+    wiki: str
+    path: str
+    names: int
+
+
+class TableBuilt(NamedTuple):
+    """The table by which names of a wiki are found, and where each of its ranges begins."""
+
+    wiki: str
+    path: str
+    starts: tuple[tuple[int, int], ...]
+
+
+class NamesCounted(NamedTuple):
+    """Where the occurrences in a shard are."""
+
+    order: int
+    wiki: str
+    path: str
+
+
+class RangeWritten(NamedTuple):
+    """What came of a range of keys."""
+
+    wiki: str
+    parts: tuple[Part, ...]
+    links: int
+
+
+def find_meta_items(entities: Sequence[str], output: str) -> str:
+    """Write the items that are no things of the world, by their types; return where."""
+    classes = pa.array(sorted(META_CLASSES), pa.int64())
+    found = [np.zeros(0, np.int64)]
+    for shard in entities:
+        for batch in read_batches(shard, ["qid", "types"]):
+            types = batch.column("types")
+            meta = pc.is_in(types.flatten(), classes).to_numpy(zero_copy_only=False)
+            found.append(batch.column("qid").to_numpy()[pc.list_parent_indices(types).to_numpy()[meta]])
+    return save_tables(f"{output}/{UNFINISHED}", "meta", {"items": distinct(np.concatenate(found))})
+
+
+def gather_names(shard: NameShard, task: NamesTask, indexes: Mapping[str, IndexBuilt], meta: str) -> Gathered:
+    """Write the names that a shard gives, with the items they stand for there, sorted by key."""
+    index = TitleIndex(open_tables(indexes[shard.wiki].path))
+    targets = Targets(index, open_tables(meta)["items"], task.sections)
+    links: Mapping[str, int] = {}
+    if shard.config == "sentences":
+        rows, links = count_anchors(shard.path, targets, task.longest)
+    else:
+        rows = title_names(shard.path, targets, task.longest)
+    path = f"{task.output}/{UNFINISHED}/names-{shard.order:06d}-{uuid.uuid4().hex}.arrow"
+    heads = []
+    files, inner = filesystem(path)
+    with writing(path):
+        files.create_dir(inner.rpartition("/")[0], recursive=True)
+        with files.open_output_stream(inner) as stream, ipc.new_file(stream, ROWS) as writer:
+            for batch in rows.combine_chunks().to_batches(BATCH_ROWS):
+                heads.append(batch.column("key")[0].as_py())
+                writer.write_batch(batch)
+    return Gathered(shard.order, shard.wiki, path, rows.num_rows, tuple(heads), dict(links))
+
+
+def plan_ranges(gathered: Iterable[Gathered], rows_per_shard: int) -> Iterator[Range]:
+    """Yield ranges of keys of about so many rows; they follow from the rows alone."""
+    by_wiki: dict[str, list[Gathered]] = {}
+    for one in sorted(gathered):
+        if one.rows:
+            by_wiki.setdefault(one.wiki, []).append(one)
+    order = 0
+    for wiki, files in sorted(by_wiki.items()):
+        heads = sorted(head for one in files for head in one.heads)
+        step = max(1, rows_per_shard // BATCH_ROWS)
+        bounds = ["", *sorted(set(heads[step::step]) - {""})]
+        for low, high in pairwise([*bounds, None]):
+            assert low is not None
+            yield Range(order, wiki, low, high, tuple(one for one in files if high is None or one.heads[0] < high))
+            order += 1
+
+
+def _rows_in(file: Gathered, low: str, high: str | None) -> pa.Table:
+    """Return the rows of a file with keys of a range."""
+    heads = np.array(file.heads, object)
+    # The batch before the first that begins in the range may end in it.
+    first = max(0, int(np.searchsorted(heads, low)) - 1)
+    last = len(heads) if high is None else int(np.searchsorted(heads, high))
+    files, inner = filesystem(file.path)
+    with ipc.open_file(files.open_input_file(inner)) as reader:
+        table = pa.Table.from_batches([reader.get_batch(number) for number in range(first, last)], ROWS)
+    inside = pc.greater_equal(table["key"], low)
+    return table.filter(inside if high is None else pc.and_(inside, pc.less(table["key"], high)))
+
+
+def merge_range(task: Range, output: str) -> Merged:
+    """Write the names of a range: rows, counts of links, and the nodes of the trie."""
+    names = merge_names(_rows_in(file, task.low, task.high) for file in task.files)
+    keys = names.keys.to_pylist()
+    # A key that no text can hold as it is: its fold is another one.
+    nodes = nodes_of(keys)
+    tables: dict[str, npt.NDArray[Any]] = {
+        "hashes": nodes.hashes,
+        "values": nodes.values,
+        "links": names.links,
+        "documents": names.documents,
+    }
+    path = save_tables(f"{output}/{UNFINISHED}", f"range-{task.order:06d}", tables)
+    files, inner = filesystem(path)
+    with writing(path):
+        for name, table in (("keys", pa.table({"key": names.keys})), ("rows", names.rows)):
+            with files.open_output_stream(f"{inner}/{name}.arrow") as stream, ipc.new_file(stream, table.schema) as to:
+                to.write_table(table)
+    return Merged(task.order, task.wiki, path, len(keys))
+
+
+def build_name_table(wiki: str, merged: Iterable[Merged], output: str) -> tuple[str, TableBuilt]:
+    """Build the table by which the names of a wiki are found."""
+    parts, starts, total = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))], [], 0
+    for one in sorted(merged):
+        if one.wiki != wiki:
+            continue
+        values = read_table(one.path, "values")
+        shift = np.where(values >= 0, 2 * total, 0).astype(np.int32)
+        parts.append(Nodes(read_table(one.path, "hashes"), values + shift))
+        starts.append((one.order, total))
+        total += one.names
+    path = save_tables(f"{output}/{UNFINISHED}", f"table-{wiki}", table_of(merge(parts)))
+    return wiki, TableBuilt(wiki, path, tuple(starts))
+
+
+def count_names(shard: NameShard, tables: Mapping[str, TableBuilt], output: str) -> NamesCounted:
+    """Count how often each name stands in the text of a shard of sentences."""
+    counted = count_occurrences(shard.path, NameTable(open_tables(tables[shard.wiki].path)))
+    path = save_tables(f"{output}/{UNFINISHED}", f"counts-{shard.order:06d}", counted._asdict())
+    return NamesCounted(shard.order, shard.wiki, path)
+
+
+def write_range(
+    one: Merged, task: NamesTask, tables: Mapping[str, TableBuilt], counted: Iterable[NamesCounted]
+) -> RangeWritten:
+    """Write the rows of a range, in parts of `mentions` and `candidates`."""
+    start = dict(tables[one.wiki].starts)[one.order]
+    occurrences, documents = (np.zeros(one.names, np.int64) for _ in range(2))
+    for shard in sorted(counted):
+        if shard.wiki == one.wiki:
+            # Mapped, for of the whole a range is read.
+            found = open_tables(shard.path)
+            first, last = np.searchsorted(found["names"], (start, start + one.names))
+            places = found["names"][first:last] - start
+            occurrences[places] += found["occurrences"][first:last]
+            documents[places] += found["documents"][first:last]
+    own = open_tables(one.path)
+    keys, rows = (_read_arrow(f"{one.path}/{name}.arrow") for name in ("keys", "rows"))
+    parts = []
+    links = 0
+    with (
+        PartWriter(task.output, "mentions", one.order, mentions.SCHEMA) as every,
+        PartWriter(task.output, "candidates", one.order, mentions.CANDIDATES) as chosen,
+    ):
+        for first in range(0, rows.num_rows, ROW_GROUP):
+            group = rows.slice(first, ROW_GROUP)
+            name = group["name"].to_numpy()
+            columns = {
+                "wiki": pa.repeat(pa.scalar(one.wiki), len(group)),
+                "key": keys["key"].combine_chunks().take(pa.array(name)),
+                "occurrences": occurrences[name],
+                "documents": documents[name],
+                "name_links": own["links"][name],
+                "name_linked_documents": own["documents"][name],
+                "origins": _ORIGINS.take(group["origins"].combine_chunks()),
+                **{
+                    column: group[column].combine_chunks() for column in ("surface", "qid", "links", "linked_documents")
+                },
+            }
+            links += int(group["links"].to_numpy().sum())
+            probability, commonness = _ratios(columns)
+            columns |= {"link_probability": probability, "commonness": commonness}
+            every.write(_batch(columns, mentions.SCHEMA))
+            fit = (probability >= task.link_probability) & (commonness >= task.commonness)
+            chosen.write(_batch(columns, mentions.CANDIDATES).filter(pa.array(fit)))
+    parts = [writer.part for writer in (every, chosen) if writer.part]
+    return RangeWritten(one.wiki, tuple(parts), links)
+
+
+def _ratios(columns: Mapping[str, Any]) -> tuple[Ints, Ints]:
+    links = np.asarray(columns["links"])
+    occurrences, name_links = columns["occurrences"], columns["name_links"]
+    # What is no link at all is none of either.
+    return (
+        (name_links / np.maximum(occurrences, 1)).astype(np.float32),
+        (links / np.maximum(name_links, 1)).astype(np.float32),
+    )
+
+
+def _batch(columns: Mapping[str, Any], schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array(columns[name]) for name in schema.names], schema=schema)
+
+
+def _read_arrow(path: str) -> pa.Table:
+    files, inner = filesystem(path)
+    with ipc.open_file(files.open_input_file(inner)) as reader:
+        return reader.read_all()

@@ -1,0 +1,182 @@
+"""The table by which names are found in text: a trie of atoms, kept as the sorted hashes of its nodes.
+
+Every prefix of a name that ends with an atom is a node. Its hash is that of its code points, a polynomial over 64
+bits, which for any stretch of a text follows from two running sums. So all atoms of a text go down the trie together,
+a look-up for each in a level. A node takes 16 bytes; the arrays are saved once and mapped by whoever looks.
+
+A stretch of text that is no name is taken for one with a probability of nodes / 2**64: for all of English Wikipedia
+that is once in a few hundred builds, and then one occurrence is counted too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from schemas.names import SEPARATOR, CodePoints, Places, Text, code_points, cut
+
+Hashes = npt.NDArray[np.uint64]
+_BASE = 0x9E3779B97F4A7C15
+_INVERSE = pow(_BASE, -1, 1 << 64)
+_HIGHEST = np.uint64(0xFFFFFFFFFFFFFFFF)
+# Names hashed at a time, which bounds memory.
+HASHED_TOGETHER = 1 << 16
+
+
+class _Powers:
+    """Powers of the base and of its inverse, as many as the longest text so far has needed."""
+
+    def __init__(self) -> None:
+        self.up = self.down = np.ones(1, np.uint64)
+
+    def of(self, length: int) -> tuple[Hashes, Hashes]:
+        if len(self.up) <= length:
+            size = 1 << length.bit_length()
+            self.up, self.down = (_powers(base, size) for base in (_BASE, _INVERSE))
+        return self.up, self.down
+
+
+def _powers(base: int, size: int) -> Hashes:
+    found = np.full(size, base, np.uint64)
+    found[0] = 1
+    return np.cumprod(found, dtype=np.uint64)
+
+
+def _mixed(points: CodePoints) -> Hashes:
+    """The finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014)."""
+    state = (points.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE)
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
+
+
+_powers_held = _Powers()
+_LATIN = 1 << 16
+_letters = _mixed(np.arange(_LATIN, dtype=np.uint32))
+
+
+class Sums:
+    """Running sums over a text, from which the hash of any stretch of it follows."""
+
+    def __init__(self, points: CodePoints) -> None:
+        up, self._down = _powers_held.of(len(points))
+        high = len(points) > 0 and int(points.max()) >= _LATIN
+        mixed = _mixed(points) if high else _letters[points]
+        self._sums = np.zeros(len(points) + 1, np.uint64)
+        np.cumsum(mixed * up[: len(points)], out=self._sums[1:])
+
+    def of(self, first: Places, last: Places) -> Hashes:
+        """Return the hashes of the stretches [first, last)."""
+        return (self._sums[last] - self._sums[first]) * self._down[first]
+
+
+class Nodes(NamedTuple):
+    """Prefixes of names.
+
+    Attributes:
+        hashes: of the prefixes, ascending, each once.
+        values: by prefix, twice the number of the name that it is, -2 for none; one more where longer names begin so.
+    """
+
+    hashes: Hashes
+    values: npt.NDArray[np.int32]
+
+
+def nodes_of(keys: Sequence[str], start: int = 0) -> Nodes:
+    """Return the prefixes of names.
+
+    Args:
+        keys: folded names.
+        start: number of the first.
+    """
+    found = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))]
+    for first in range(0, len(keys), HASHED_TOGETHER):
+        found.append(_nodes(keys[first : first + HASHED_TOGETHER], start + first))
+    return merge(found)
+
+
+def _nodes(keys: Sequence[str], start: int) -> Nodes:
+    text = cut(code_points(SEPARATOR.join(keys)))
+    separator = text.points[text.first] == 0
+    name = np.cumsum(separator)[~separator]
+    first, last = text.first[~separator], text.last[~separator]
+    head = np.append(True, name[1:] != name[:-1])[: len(name)]
+    begin = first[np.flatnonzero(head)][np.cumsum(head) - 1]
+    whole = np.append(name[1:] != name[:-1], True)[: len(name)]
+    values = np.where(whole, (start + name) * 2, -1)
+    return _unique(Sums(text.points).of(begin, last), values.astype(np.int32))
+
+
+def merge(parts: Sequence[Nodes]) -> Nodes:
+    """Return the prefixes of several sets of names."""
+    return _unique(np.concatenate([part.hashes for part in parts]), np.concatenate([part.values for part in parts]))
+
+
+def _unique(hashes: Hashes, values: npt.NDArray[np.int32]) -> Nodes:
+    """Join what is said of one prefix: it is a name, longer names begin with it, or both."""
+    order = np.argsort(hashes, kind="stable")
+    hashes, values = hashes[order], values[order]
+    starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
+    if not len(starts):
+        return Nodes(hashes, values)
+    names = np.maximum.reduceat(values >> 1, starts)
+    longer = np.maximum.reduceat(values & 1, starts)
+    return Nodes(hashes[starts], (names * 2 + longer).astype(np.int32))
+
+
+def table_of(nodes: Nodes) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of a `NameTable`."""
+    bits = max(1, len(nodes.hashes).bit_length())
+    bounds = np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
+    return {
+        "hashes": np.append(nodes.hashes, _HIGHEST),
+        "values": np.append(nodes.values, np.int32(-2)),
+        "buckets": np.searchsorted(nodes.hashes, bounds).astype(np.uint32),
+    }
+
+
+class Found(NamedTuple):
+    """Names in a text: the atom that each begins with, the atom that it ends with, and its number."""
+
+    first: Places
+    last: Places
+    names: npt.NDArray[np.int32]
+
+
+class NameTable:
+    """The names of a wiki, ready to be found."""
+
+    def __init__(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        self._hashes, self._values, self._buckets = arrays["hashes"], arrays["values"], arrays["buckets"]
+        self._shift = np.uint64(64 - (len(self._buckets).bit_length() - 1))
+
+    def values_of(self, hashes: Hashes) -> npt.NDArray[np.int32]:
+        """Return the values of prefixes, -2 for what is none."""
+        at = self._buckets[hashes >> self._shift].astype(np.int64)
+        # Hashes are spread evenly, so a bucket holds one on average.
+        behind = np.flatnonzero(self._hashes[at] < hashes)
+        while len(behind):
+            at[behind] += 1
+            behind = behind[self._hashes[at[behind]] < hashes[behind]]
+        return np.where(self._hashes[at] == hashes, self._values[at], np.int32(-2))
+
+    def numbers_of(self, hashes: Hashes) -> npt.NDArray[np.int32]:
+        """Return the numbers of names, -1 for what is none."""
+        return self.values_of(hashes) >> 1
+
+    def find(self, text: Text, sums: Sums) -> Found:
+        """Return all names in a text, whether they overlap or not, by their length in atoms."""
+        begin = np.flatnonzero(text.begins)
+        end = begin
+        found = [Found(begin[:0], begin[:0], np.zeros(0, np.int32))]
+        while len(begin):
+            values = self.values_of(sums.of(text.first[begin], text.last[end]))
+            named = np.flatnonzero((values >= 0) & text.ends[end])
+            found.append(Found(begin[named], end[named], values[named] >> 1))
+            on = np.flatnonzero(values & 1)
+            on = on[end[on] + 1 < len(text.first)]
+            begin, end = begin[on], end[on] + 1
+        return Found(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
