@@ -28,6 +28,7 @@ COMMANDS = {
     "entities": ("pipelines.entities", "Wikidata -> entities with their types, and sitelinks"),
     "pairs": ("pipelines.pairs", "sentences + entities -> (sentence, entity, hard negatives)"),
     "mentions": ("pipelines.mentions", "sentences + entities -> names with the items they stand for, and counts"),
+    "interlanguage": ("pipelines.interlanguage", "entities -> which page an item has in which wiki"),
     "extract": ("pipelines.extract", "the wikitext engine alone: pages in, what a reader sees of them out"),
     "report": ("pipelines.report", "what is in a dataset, on the terminal"),
 }
@@ -38,6 +39,8 @@ EXAMPLES = {
     "entities": "wikianchor entities --wikidata='dumps/wikidata-*.json.gz' --wikis=enwiki,jawiki --output=out/entities",
     "pairs": "wikianchor pairs --sentences='out/sentences/*' --entities=out/entities --output=out/pairs --sample=10000",
     "mentions": "wikianchor mentions --sentences='out/sentences/*' --entities=out/entities --output=out/mentions",
+    "interlanguage": "wikianchor interlanguage --entities=out/entities --sentences='out/sentences/*' "
+    "--output=out/interlanguage",
     "extract": "wikianchor extract --lang=uk < pages.ndjson",
     "report": "wikianchor report out/",
 }
@@ -143,7 +146,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _overview() -> str:
-    commands = "\n".join(f"  {name:10} {about}" for name, (_, about) in COMMANDS.items())
+    commands = "\n".join(f"  {name:13} {about}" for name, (_, about) in COMMANDS.items())
     return (
         f"usage: wikianchor COMMAND --flag=value ...\n\n{commands}\n\n"
         f"wikianchor COMMAND --help tells a command's flags.\nexample: {EXAMPLES['build']}"

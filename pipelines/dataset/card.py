@@ -11,7 +11,7 @@ ATTRIBUTION = (
     "and cut into sentences."
 )
 CC0 = "Facts are from Wikidata, under CC0."
-_LICENCES = {"entities": ("cc0-1.0", CC0)}
+_LICENCES = dict.fromkeys(("entities", "interlanguage"), ("cc0-1.0", CC0))
 
 
 def card(manifest: Mapping[str, Any]) -> str:

@@ -1,0 +1,97 @@
+"""`wikianchor interlanguage`: which page an item has in which wiki, as a dataset by itself, CC0.
+
+    sitelinks, titles -> JoinWiki -> parts -> commit
+
+A wiki is joined by one worker and is one part of the dataset, sorted by item.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pipelines.dataset.reader import Dataset, open_datasets
+from pipelines.errors import UsageError
+from pipelines.pairs import check_wikis, fingerprint, wiki_of
+from pipelines.stage import finish, run_stage
+from schemas import entities as entities_schema
+from schemas import mentions as schema
+from schemas import sentences as sentences_schema
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the user asked for. Attributes: see the flags of the same names."""
+
+    entities: str
+    output: str
+    sentences: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of this command."""
+    add = parser.add_argument
+    add("--entities", required=True, metavar="DIR", help="dataset of `wikianchor entities`")
+    add(
+        "--sentences",
+        default="",
+        metavar="DIRS",
+        help="datasets of `wikianchor sentences`, whose titles tell page ids and redirects (default: none)",
+    )
+    add("--output", required=True, metavar="DIR", help="directory of the dataset")
+
+
+def config_from(arguments: argparse.Namespace) -> Config:
+    """Read the flags."""
+    return Config(arguments.entities, arguments.output, arguments.sentences)
+
+
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest.
+
+    Raises:
+        UsageError: the datasets do not go together.
+    """
+    entities = open_datasets(config.entities, "entities", entities_schema.VERSION, "entities")
+    if len(entities) != 1:
+        raise UsageError(f"--entities={config.entities} names {len(entities)} datasets: name one")
+    sentences = open_datasets(config.sentences, "sentences", sentences_schema.VERSION, "sentences")
+    check_wikis(config.sentences, config.entities, sentences, entities[0])
+    inputs = [
+        {"dataset": one.manifest["dataset"], "wiki": one.manifest["options"].get("wiki"), "sha256": fingerprint(one)}
+        for one in (*sentences, *entities)
+    ]
+    options = {"wikis": entities[0].manifest["options"]["wikis"]}
+    graph = partial(build, config=config, sentences=sentences, entities=entities[0])
+    return run_stage("interlanguage", schema.VERSION, config.output, inputs, options, graph, beam_args)
+
+
+def build(
+    pipeline: Any, head: Mapping[str, Any], config: Config, sentences: Sequence[Dataset], entities: Dataset
+) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+
+    from pipelines.transforms.interlanguage import JoinTask, join_wiki
+
+    titles = {wiki_of(one): tuple(one.shards("titles")) for one in sentences}
+    shards = tuple(entities.shards("sitelinks"))
+    wikis = entities.manifest["options"]["wikis"]
+    tasks = [JoinTask(order, wiki, shards, titles.get(wiki)) for order, wiki in enumerate(sorted(wikis))]
+    joined = pipeline | "List wikis" >> beam.Create(tasks) | "Join wiki" >> beam.Map(join_wiki, config.output)  # Joined
+    (
+        pipeline
+        | "Once" >> beam.Create([None], reshuffle=False)
+        | "Commit"
+        >> beam.Map(lambda _, found: commit_joined(config.output, head, found), found=beam.pvalue.AsList(joined))
+    )
+
+
+def commit_joined(output: str, head: Mapping[str, Any], joined: Iterable[Any]) -> None:
+    """Commit the dataset; the ledger says of each wiki how many rows are of pages, redirects and pages not seen."""
+    ordered = sorted(joined, key=lambda one: one.wiki)
+    ledger = {"rows": {one.wiki: one.counts for one in ordered}}
+    finish(output, head, [part for one in ordered for part in one.parts], ledger, [])

@@ -1,0 +1,44 @@
+"""`interlanguage`: both routes from item to page, redirects, pages that were not seen, and its licence."""
+
+from pathlib import Path
+
+from pipelines import interlanguage
+from tests.stand_in import Item, Page, digests, read_rows, write_entities, write_sentences
+
+
+def test_pages_redirects_and_what_was_not_seen(tmp_path: Path) -> None:
+    pages = [Page("Apple", page_id=10), Page("Malus", redirect="Apple", page_id=11), Page("Pear", page_id=12)]
+    items = [
+        Item(3, [], {"enwiki": "Far away"}),
+        Item(1, [], {"enwiki": "Apple", "dewiki": "Apfel"}),
+        Item(2, [], {"enwiki": "Malus"}),
+    ]
+    # page_props knows the apple as well, and the pear alone, and a page of another part of the dump.
+    entities = write_entities(tmp_path / "items", ["dewiki", "enwiki"], items, {"enwiki": {10: 1, 12: 4, 99: 5}})
+    sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages)
+    config = interlanguage.Config(str(entities), str(tmp_path / "out"), str(sentences))
+    manifest = interlanguage.run(config, [])
+    rows = [tuple(row.values()) for row in read_rows(tmp_path / "out", "interlanguage")]
+    assert rows == [
+        (1, "dewiki", "Apfel", None, None),
+        (1, "enwiki", "Apple", 10, False),
+        (2, "enwiki", "Malus", 11, True),
+        (3, "enwiki", "Far away", None, None),
+        (4, "enwiki", "Pear", 12, False),
+        (5, "enwiki", None, 99, None),
+    ]
+    assert manifest["ledger"]["rows"]["enwiki"] == {"pages": 2, "redirects": 1, "not_seen": 2}
+    assert "license: cc0-1.0" in (tmp_path / "out" / "README.md").read_text()
+    workers = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+    again = interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "two"), str(sentences)), workers)
+    assert digests(again) == digests(manifest)
+
+
+def test_without_titles(tmp_path: Path) -> None:
+    entities = write_entities(tmp_path / "items", ["dewiki", "enwiki"], [Item(1, [], {"enwiki": "A", "dewiki": "B"})])
+    interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "out")), [])
+    rows = read_rows(tmp_path / "out", "interlanguage")
+    assert [(row["wiki"], row["title"], row["page_id"]) for row in rows] == [
+        ("dewiki", "B", None),
+        ("enwiki", "A", None),
+    ]
