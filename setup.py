@@ -31,6 +31,10 @@ setup(
         # The other reader of wikitext, `--parser=mwparserfromhell`.
         "mwparserfromhell": ["mwparserfromhell>=0.6.6"],
         "polyglot": ["polyglot>=16.7.4", "PyICU>=2.12", "pycld2>=0.41", "morfessor>=2.0.6", "six>=1.16"],
+        # `corpus`: Japanese sentences, tokens and trees.
+        "ja": ["ginza>=5.2", "ja-ginza>=5.2", "spacy>=3.7", "sudachidict-core", "sudachipy>=0.6.8"],
+        # `negatives` and the T5 it needs, beside the extra `train`.
+        "t5": ["safetensors>=0.4", "sentencepiece>=0.2", "torch>=2.11", "transformers>=5.17"],
         # The trainer; wide, so that the torch a GPU machine has is the one used.
         "train": ["safetensors>=0.4", "torch>=2.11", "transformers>=5.17"],
         # Its evaluations.

@@ -29,6 +29,7 @@ COMMANDS = {
     "pairs": ("pipelines.pairs", "sentences + entities -> (sentence, entity, hard negatives)"),
     "mentions": ("pipelines.mentions", "sentences + entities -> names with the items they stand for, and counts"),
     "interlanguage": ("pipelines.interlanguage", "entities -> which page an item has in which wiki"),
+    "corpus": ("pipelines.corpus", "a Japanese domain text -> clean sentences, parsed once, with their noun spans"),
     "extract": ("pipelines.extract", "the wikitext engine alone: pages in, what a reader sees of them out"),
     "report": ("pipelines.report", "what is in a dataset, on the terminal"),
 }
@@ -41,6 +42,7 @@ EXAMPLES = {
     "mentions": "wikianchor mentions --sentences='out/sentences/*' --entities=out/entities --output=out/mentions",
     "interlanguage": "wikianchor interlanguage --entities=out/entities --sentences='out/sentences/*' "
     "--output=out/interlanguage",
+    "corpus": "wikianchor corpus --input=clinic.txt --output=out/corpus",
     "extract": "wikianchor extract --lang=uk < pages.ndjson",
     "report": "wikianchor report out/",
 }

@@ -134,6 +134,17 @@ def _pairs(one: Dataset) -> list[str]:
     return lines
 
 
+def _corpus(one: Dataset) -> list[str]:
+    ledger = one.manifest["ledger"]
+    found = ledger["statistics"]
+    mean = found["tokens"] / max(1, found["sentences"])
+    return [
+        f"\ncorpus  {one.directory}",
+        f"  {found['sentences']:,} sentences, {mean:.1f} tokens each on average, {found['unique_tokens']:,} different",
+        f"  sentences seen: {ledger['sentences']['seen']:,}; dropped: {_listed(ledger['sentences'])}",
+    ]
+
+
 def _listed(counts: Mapping[str, int]) -> str:
     others = {name: number for name, number in counts.items() if name not in ("kept", "seen") and number}
     return (
@@ -164,4 +175,4 @@ def _examples(one: Dataset) -> Iterator[str]:
         yield f"{row['wiki']:8} {shown}\n             = {meaning}"
 
 
-_LINES = {"sentences": _sentences, "entities": _entities, "pairs": _pairs}
+_LINES = {"sentences": _sentences, "entities": _entities, "pairs": _pairs, "corpus": _corpus}

@@ -1,0 +1,250 @@
+"""`wikianchor corpus`: a Japanese domain text in, the dataset `corpus` out: clean sentences, parsed once.
+
+    ranges of the input -> Draft (normalise, parse, write) -> judge (repeats, sample) -> write shards -> commit
+
+Elements: `Task` -> `Drafted` -> `Written` -> the manifest. Rows go through files, not through Beam.
+"""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pipelines.dataset.reader import Dataset, open_datasets
+from pipelines.errors import InputError, UsageError
+from pipelines.stage import finish, run_stage
+from pipelines.text.records import kind_of, split_records
+from pipelines.wikimedia.dumps import expand, file_size, sha1
+from schemas import corpus as schema
+from schemas import sentences
+
+# Parsing a kilobyte takes a tenth of a second: small ranges keep many workers busy with a small corpus.
+KILOBYTE = 1 << 10
+SMALLEST_RANGE, LARGEST_RANGE, RANGES = 64 * KILOBYTE, 4096 * KILOBYTE, 64
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the user asked for; `files` or `datasets` is empty."""
+
+    files: tuple[str, ...]
+    datasets: tuple[str, ...]
+    output: str
+    column: str = "text"
+    parser: str = "ginza"
+    min_tokens: int = 5
+    near: float = 0.9
+    sample: int = 0
+    seed: int = 42
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of this command."""
+    parser.add_argument(
+        "--input",
+        required=True,
+        metavar="FILES",
+        help="text (.txt, a record a line), .csv, .jsonl, or a `sentences` dataset: one, a glob, several with commas",
+    )
+    parser.add_argument("--output", required=True, metavar="DIR", help="directory of the dataset")
+    parser.add_argument("--column", default="text", help="column of a CSV, key of JSON lines (default: text)")
+    parser.add_argument(
+        "--parser",
+        choices=schema.PARSERS,
+        default=schema.PARSERS[0],
+        help="ginza: sentences, tokens and trees (default); sudachi: a hundred times faster, without trees, so "
+        "with noun spans of the rules nouns and nouns_names alone",
+    )
+    parser.add_argument("--min_tokens", type=int, default=5, help="shorter sentences are dropped (default: 5)")
+    parser.add_argument(
+        "--near",
+        type=float,
+        default=0.9,
+        help="drop a sentence whose character trigrams overlap with those of an earlier one by this share (default: "
+        "0.9; 0: equal sentences alone)",
+    )
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="take N sentences (default: all)")
+    parser.add_argument("--seed", type=int, default=42, help="of the sample (default: 42)")
+
+
+def config_from(arguments: argparse.Namespace) -> Config:
+    """Read the flags.
+
+    Raises:
+        UsageError: a number makes no sense, or the input is both files and datasets.
+    """
+    if not arguments.near == 0 and not 0.5 <= arguments.near <= 1:
+        raise UsageError(f"--near={arguments.near}: 0, or between 0.5 and 1")
+    for name in ("min_tokens", "sample"):
+        if getattr(arguments, name) < 0:
+            raise UsageError(f"--{name}={getattr(arguments, name)}: must not be negative")
+    patterns = [part.strip().rstrip("/") for part in arguments.input.split(",") if part.strip()]
+    directories = [one for one in patterns if any(os.path.isdir(path) for path in [one, *glob.glob(one)])]
+    files = tuple(expand(",".join(one for one in patterns if one not in directories), "input"))
+    if bool(files) == bool(directories):
+        raise UsageError(f"--input={arguments.input}: name files, or datasets of sentences, and not both or neither")
+    return Config(
+        files=files,
+        datasets=tuple(directories),
+        output=arguments.output,
+        column=arguments.column,
+        parser=arguments.parser,
+        min_tokens=arguments.min_tokens,
+        near=arguments.near,
+        sample=arguments.sample,
+        seed=arguments.seed,
+    )
+
+
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest."""
+    from pipelines.text.parsing import make_parser
+
+    for path in config.files:
+        kind_of(path)
+    datasets = open_datasets(",".join(config.datasets), "sentences", sentences.VERSION, "input")
+    ranges = tasks(config, datasets)
+    # A missing package is found now, not on a worker.
+    make_parser(config.parser)
+    inputs = [
+        {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.files
+    ] + [_input(one) for one in datasets]
+    options = {
+        "column": config.column,
+        "parser": config.parser,
+        "parser_versions": parser_versions(config.parser),
+        "min_tokens": config.min_tokens,
+        "near": config.near,
+        "sample": config.sample,
+        "seed": config.seed if config.sample else None,
+    }
+    return run_stage(
+        "corpus",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options,
+        partial(build, config=config, ranges=ranges),
+        beam_args,
+    )
+
+
+def parser_versions(parser: str) -> dict[str, str]:
+    """Return the versions of what decides over sentences, tokens and trees."""
+    from importlib.metadata import version
+
+    names = (
+        ("ja-ginza", "spacy", "sudachipy", "sudachidict-core")
+        if parser == "ginza"
+        else ("sudachipy", "sudachidict-core")
+    )
+    return {name: version(name) for name in names}
+
+
+def _input(one: Dataset) -> dict[str, Any]:
+    shards = one.manifest["configs"]["sentences"]["shards"]
+    return {
+        "dataset": "sentences",
+        "wiki": one.manifest["options"]["wiki"],
+        "sha256": [shard["sha256"] for shard in shards],
+    }
+
+
+def tasks(config: Config, datasets: Sequence[Dataset]) -> list[Any]:
+    """Cut the input into ranges; the cut depends on it alone.
+
+    Raises:
+        InputError: a file cannot be read, or is a CSV without the column.
+    """
+    from pipelines.transforms.corpus import ShardRows, Task
+
+    total = sum(file_size(path) for path in config.files)
+    size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
+    parts: list[Any] = [part for path in config.files for part in split_records(path, config.column, size)]
+    parts += [
+        ShardRows(path, str(one.manifest["options"]["wiki"])) for one in datasets for path in one.shards("sentences")
+    ]
+    if not parts:
+        raise InputError(f"--input: {', '.join(config.files or config.datasets)}: nothing in it")
+    return [Task(order, part) for order, part in enumerate(parts)]
+
+
+def build(pipeline: Any, head: Mapping[str, Any], config: Config, ranges: Sequence[Any]) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+
+    from pipelines.transforms import corpus
+
+    options = corpus.CorpusOptions(
+        output=config.output,
+        column=config.column,
+        parser=config.parser,
+        min_tokens=config.min_tokens,
+        near=config.near,
+        sample=config.sample,
+        seed=config.seed,
+    )
+    once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
+    drafted = (
+        pipeline
+        | "List ranges" >> beam.Create(ranges)  # Task
+        | "Parse" >> beam.ParDo(corpus.Draft(options))  # Drafted
+    )
+    verdict = beam.pvalue.AsSingleton(
+        once
+        | "Find repeats" >> beam.Map(lambda _, found: corpus.judge(found, options), beam.pvalue.AsList(drafted))  # path
+    )
+    written = drafted | "Write shard" >> beam.Map(corpus.write_shard, options, verdict)  # Written
+    _ = once | "Commit" >> beam.Map(
+        lambda _, drafted, written: commit_corpus(config.output, head, drafted, written),
+        beam.pvalue.AsList(drafted),
+        beam.pvalue.AsList(written),
+    )
+
+
+def commit_corpus(output: str, head: Mapping[str, Any], drafted: Iterable[Any], written: Iterable[Any]) -> None:
+    """Check the ledger and commit the dataset.
+
+    Raises:
+        InputError: an input was broken, nothing is left, or the ledger does not balance.
+    """
+    from pipelines.transforms.corpus import write_words
+
+    drafts, shards = sorted(drafted, key=lambda one: one.order), list(written)
+    counts: Counter[str] = Counter()
+    words: Counter[tuple[str, str]] = Counter()
+    for one in drafts:
+        counts.update(one.counts)
+    for shard in shards:
+        counts.update({f"sentences:{name}": number for name, number in shard.verdicts.items()})
+        words.update(shard.words)
+    ledger: dict[str, dict[str, int]] = {"records": {}, "sentences": {}}
+    for key, number in sorted(counts.items()):
+        kind, _, name = key.partition(":")
+        if number:
+            ledger[kind][name] = number
+    found = ledger["sentences"]
+    problems = [problem for one in drafts for problem in one.problems]
+    rows = sum(part.rows for shard in shards for part in shard.parts)
+    fates = sum(number for name, number in found.items() if name != "seen")
+    if not problems and (fates != found.get("seen", 0) or rows != found.get("kept", 0)):
+        raise InputError(f"{output}: the ledger does not balance: {found}, {rows} rows written")
+    if not problems and not rows:
+        raise InputError(f"{output}: no sentence is left: {_reasons(found) or 'there is no text in the input'}")
+    tokens = sum(shard.tokens for shard in shards)
+    statistics = {"sentences": rows, "tokens": tokens, "unique_tokens": len({word for word, _ in words})}
+    parts = [part for shard in shards for part in shard.parts]
+    if not problems and (part := write_words(output, words)) is not None:
+        parts.append(part)
+    finish(output, head, parts, {**ledger, "statistics": statistics}, problems)
+
+
+def _reasons(found: Mapping[str, int]) -> str:
+    dropped = sorted(((number, name) for name, number in found.items() if name not in ("seen", "kept")), reverse=True)
+    return ", ".join(f"{name} {number}" for number, name in dropped)
