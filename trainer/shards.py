@@ -19,6 +19,11 @@ from trainer.storage import exists, filesystem, read_bytes, reading
 COLUMNS = ("text", "entity_id", "hard_negative_ids", "sentence_id", "wiki")
 ENTITY_COLUMNS = ("entity_id", "qid", "count", "label")
 BATCH = 65_536
+_MADE_BY = {
+    "pairs": "wikianchor build",
+    "mentions": "wikianchor mentions",
+    "interlanguage": "wikianchor interlanguage",
+}
 
 
 @dataclass(frozen=True)
@@ -41,15 +46,15 @@ def open_pairs(path: str) -> Pairs:
         InputError: it is no finished `pairs` dataset of a version that is known here, or it is empty.
     """
     path = path.rstrip("/")
-    manifest = _manifest(path)
-    configs = {name: _shards(path, manifest, name) for name in ("pairs", "entities")}
+    manifest = read_manifest(path, "pairs", schemas.pairs.VERSION)
+    configs = {name: list_shards(path, manifest, name) for name in ("pairs", "entities")}
     shards, rows, fingerprint = configs["pairs"]
     if rows == 0:
         raise InputError(f"{path}: holds no pairs: see its ledger for what became of the links")
     for shard in shards:
-        _check_columns(shard, schemas.pairs.SCHEMA, COLUMNS)
+        check_columns(shard, schemas.pairs.SCHEMA, COLUMNS)
     for shard in configs["entities"][0]:
-        _check_columns(shard, schemas.pairs.ENTITIES, ENTITY_COLUMNS)
+        check_columns(shard, schemas.pairs.ENTITIES, ENTITY_COLUMNS)
     return Pairs(path, manifest, tuple(shards), rows, configs["entities"][1], fingerprint)
 
 
@@ -69,7 +74,7 @@ def read_batches(pairs: Pairs, columns: Sequence[str] = COLUMNS) -> Iterator[pa.
 
 def read_entities(pairs: Pairs) -> pa.Table:
     """Return the table of entities, row i for the entity with id i."""
-    shards, _, _ = _shards(pairs.path, pairs.manifest, "entities")
+    shards, _, _ = list_shards(pairs.path, pairs.manifest, "entities")
     tables = []
     for shard in shards:
         files, inner = filesystem(shard)
@@ -81,26 +86,35 @@ def read_entities(pairs: Pairs) -> pa.Table:
     return table
 
 
-def _manifest(path: str) -> dict[str, Any]:
+def read_manifest(path: str, name: str, known: str) -> dict[str, Any]:
+    """Return the manifest of a finished dataset.
+
+    Args:
+        path: directory of the dataset.
+        name: what it must be, such as pairs.
+        known: version of the schema that is read here; the major version must agree.
+
+    Raises:
+        InputError: it is not there, another dataset, or of another version.
+    """
     place = f"{path}/manifest.json"
     if not exists(place):
-        inner = f"{path}/pairs"
-        hint = f": did you mean {inner}?" if exists(f"{inner}/manifest.json") else ": wikianchor build makes one"
+        inner = f"{path}/{name}"
+        hint = f": did you mean {inner}?" if exists(f"{inner}/manifest.json") else f": {_MADE_BY[name]} makes one"
         raise InputError(f"{place}: not there, so this is no finished dataset{hint}")
     try:
         manifest = json.loads(read_bytes(place))
-        name, version = str(manifest["dataset"]), str(manifest["schema_version"])
+        found, version = str(manifest["dataset"]), str(manifest["schema_version"])
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{place}: not a manifest of wikianchor ({error})") from error
-    if name != "pairs":
-        raise InputError(f"{path}: a dataset of {name}: the trainer reads pairs")
-    known = schemas.pairs.VERSION
+    if found != name:
+        raise InputError(f"{path}: a dataset of {found}: the trainer reads {name} here")
     if version.partition(".")[0] != known.partition(".")[0]:
-        raise InputError(f"{path}: pairs of version {version}, and this trainer reads {known}: build it again")
+        raise InputError(f"{path}: {name} of version {version}, and this trainer reads {known}: build it again")
     return dict(manifest)
 
 
-def _shards(path: str, manifest: dict[str, Any], config: str) -> tuple[list[str], int, str]:
+def list_shards(path: str, manifest: dict[str, Any], config: str) -> tuple[list[str], int, str]:
     """Return the shards of a config, its rows, and a digest of the shards' own; each shard must have its size."""
     try:
         stated = manifest["configs"][config]
@@ -118,7 +132,8 @@ def _shards(path: str, manifest: dict[str, Any], config: str) -> tuple[list[str]
     return [place for place, _, _ in listed], rows, digest
 
 
-def _check_columns(shard: str, expected: pa.Schema, columns: Sequence[str]) -> None:
+def check_columns(shard: str, expected: pa.Schema, columns: Sequence[str]) -> None:
+    """Raise InputError if a shard lacks one of these columns, or has it in another type."""
     files, inner = filesystem(shard)
     with reading(shard), files.open_input_file(inner) as stream:
         found = pq.ParquetFile(stream).schema_arrow

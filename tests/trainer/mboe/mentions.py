@@ -1,0 +1,65 @@
+"""A small `mentions` dataset, laid out as `wikianchor mentions` does."""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import schemas.mentions
+from schemas.names import fold
+
+# Name, item, links with that name to the item, places where the name stands.
+Name = tuple[str, int, int, int]
+
+
+def write_mentions(place: Path, names: Mapping[str, Iterable[Name]], version: str = schemas.mentions.VERSION) -> Path:
+    """Write a dataset; `names` by language."""
+    rows: list[dict[str, Any]] = []
+    for language, found in sorted(names.items()):
+        by_name: dict[str, list[Name]] = defaultdict(list)
+        for name in found:
+            by_name[fold(name[0])].append(name)
+        for key, members in sorted(by_name.items()):
+            total = sum(links for _, _, links, _ in members)
+            for surface, qid, links, occurrences in sorted(members, key=lambda one: (-one[2], one[1])):
+                counts = {
+                    "links": links,
+                    "linked_documents": links,
+                    "occurrences": occurrences,
+                    "documents": occurrences,
+                    "name_links": total,
+                    "name_linked_documents": total,
+                }
+                row = {"wiki": f"{language}wiki", "surface": surface, "key": key, "qid": qid, "origins": ["anchor"]}
+                rates = {"link_probability": total / max(1, occurrences), "commonness": links / max(1, total)}
+                rows.append({**row, **counts, **rates})
+    configs: dict[str, Any] = {}
+    chosen = [row for row in rows if row["link_probability"] >= 0.01 and row["commonness"] >= 0.05]
+    for config, schema, members in (
+        ("mentions", schemas.mentions.SCHEMA, rows),
+        ("candidates", schemas.mentions.CANDIDATES, chosen),
+    ):
+        path = place / f"data/{config}/train-00000-of-00001.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept = [{name: row[name] for name in schema.names} for row in members]
+        pq.write_table(pa.Table.from_pylist(kept, schema), path)
+        content = path.read_bytes()
+        shard = {
+            "path": str(path.relative_to(place)),
+            "bytes": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
+        configs[config] = {"rows": len(kept), "shards": [shard]}
+    options = {
+        "languages": {f"{language}wiki": language for language in names},
+        "link_probability": 0.01,
+        "commonness": 0.05,
+    }
+    head = {"dataset": "mentions", "schema_version": version, "inputs": [], "options": options}
+    (place / "manifest.json").write_text(json.dumps({**head, "configs": configs}))
+    return place

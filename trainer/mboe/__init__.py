@@ -1,0 +1,1 @@
+"""M-BoE: entities found in documents by a dictionary, and documents classified with them."""
