@@ -140,18 +140,7 @@ def find_dumps(places: str, wikis: Sequence[str]) -> Dumps:
         InputError: there is no dump of a wiki wanted, none at all, or no Wikidata; or a dump cannot be read.
     """
     paths = list_files(places)
-    pages: dict[str, list[str]] = {}
-    unread: list[InputError] = []
-    wikidata = []
-    for path in paths:
-        name = os.path.basename(path)
-        try:
-            if _XML.search(name) and not _NO_PAGES.search(name) and b"<mediawiki" in read_head(path):
-                pages.setdefault(read_site([path], None)[0].wiki, []).append(path)
-            elif _JSON.search(name) and _ENTITY.match(read_head(path, ENTITY_BYTES)):
-                wikidata.append(path)
-        except InputError as error:
-            unread.append(error)
+    pages, wikidata, unread = tell_apart(paths)
     chosen = {wiki: tuple(one_of_each(pages.get(wiki, ()))) for wiki in wikis or sorted(pages)}
     missing = [wiki for wiki, found in chosen.items() if not found]
     if unread and (missing or not wikis):
@@ -164,13 +153,36 @@ def find_dumps(places: str, wikis: Sequence[str]) -> Dumps:
         raise InputError(
             f"--dumps={places} has no pages-articles dump (a file such as enwiki-20260101-pages-articles.xml.bz2)"
         )
-    props = tuple(path for path in paths if (match := _PAGE_PROPS.match(os.path.basename(path))) and match[1] in chosen)
+    props = tuple(path for path in paths if page_props_wiki(path) in chosen)
     if not wikidata and not props:
         raise InputError(
             f"--dumps={places} has no JSON dump of Wikidata (wikidata-*.json.gz or .bz2) "
             "and no page_props.sql.gz of these wikis"
         )
     return Dumps(chosen, one_packing(wikidata), props)
+
+
+def tell_apart(paths: Sequence[str]) -> tuple[dict[str, list[str]], list[str], list[InputError]]:
+    """Tell files apart by what is in them: dumps of pages by wiki, dumps of Wikidata, and what cannot be read."""
+    pages: dict[str, list[str]] = {}
+    wikidata: list[str] = []
+    unread: list[InputError] = []
+    for path in paths:
+        name = os.path.basename(path)
+        try:
+            if _XML.search(name) and not _NO_PAGES.search(name) and b"<mediawiki" in read_head(path):
+                pages.setdefault(read_site([path], None)[0].wiki, []).append(path)
+            elif _JSON.search(name) and _ENTITY.match(read_head(path, ENTITY_BYTES)):
+                wikidata.append(path)
+        except InputError as error:
+            unread.append(error)
+    return pages, wikidata, unread
+
+
+def page_props_wiki(path: str) -> str | None:
+    """Return the wiki that a page_props table is of by its name; None for any other file."""
+    match = _PAGE_PROPS.match(os.path.basename(path))
+    return match[1] if match else None
 
 
 def list_files(places: str) -> list[str]:

@@ -31,6 +31,7 @@ COMMANDS = {
     "interlanguage": ("pipelines.interlanguage", "entities -> which page an item has in which wiki"),
     "corpus": ("pipelines.corpus", "a Japanese domain text -> clean sentences, parsed once, with their noun spans"),
     "extract": ("pipelines.extract", "the wikitext engine alone: pages in, what a reader sees of them out"),
+    "verify": ("pipelines.verify", "is a dataset what its manifest says, and what the dumps say?"),
     "report": ("pipelines.report", "what is in a dataset, on the terminal"),
 }
 EXAMPLES = {
@@ -44,6 +45,7 @@ EXAMPLES = {
     "--output=out/interlanguage",
     "corpus": "wikianchor corpus --input=clinic.txt --output=out/corpus",
     "extract": "wikianchor extract --lang=uk < pages.ndjson",
+    "verify": "wikianchor verify out/ --against=dumps/ --rows=1000",
     "report": "wikianchor report out/",
 }
 

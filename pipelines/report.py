@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import sys
 import time
@@ -11,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.dataset.manifest import read_manifest
-from pipelines.dataset.reader import Dataset, read_batches
+from pipelines.dataset.reader import Dataset, find_datasets, read_batches
 from pipelines.errors import InputError
 from pipelines.text.lost import most_costly
 
@@ -64,20 +62,6 @@ def print_report(directory: str, start: float | None) -> None:
         unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
         peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / unit
         print(f"\n{time.monotonic() - start:.1f} seconds, {peak:.0f} MB peak memory")
-
-
-def find_datasets(directory: str) -> Iterator[Dataset]:
-    """Yield the finished datasets in a directory and below it, a dataset before those after it in a build."""
-    places = [path for path, _, names in os.walk(directory) if "manifest.json" in names]
-    found = [Dataset(path, manifest) for path in places if (manifest := read_manifest(path)) is not None]
-    order = list(_LINES)
-    yield from sorted(
-        found,
-        key=lambda one: (
-            order.index(one.manifest["dataset"]) if one.manifest["dataset"] in order else 99,
-            one.directory,
-        ),
-    )
 
 
 def _plain(one: Dataset) -> list[str]:

@@ -69,6 +69,18 @@ def _open(directory: str, name: str, version: str, flag: str) -> Dataset:
     return Dataset(directory, manifest)
 
 
+# The order of a build.
+ORDER = ("sentences", "entities", "pairs")
+
+
+def find_datasets(directory: str) -> Iterator[Dataset]:
+    """Yield the finished datasets in a directory and below it, a dataset before those after it in a build."""
+    places = [path for path, _, names in os.walk(directory) if MANIFEST in names]
+    found = [Dataset(path, manifest) for path in places if (manifest := read_manifest(path)) is not None]
+    names = {name: place for place, name in enumerate(ORDER)}
+    yield from sorted(found, key=lambda one: (names.get(one.manifest["dataset"], len(ORDER)), one.directory))
+
+
 def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None = None) -> Iterator[pa.RecordBatch]:
     """Yield the row groups of a shard, one batch each, with these columns.
 

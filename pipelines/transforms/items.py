@@ -111,7 +111,7 @@ def _read_json(source: Source, reader: ItemReader, file: PartWriter, links: _Sit
     wanted = wanted_filter(reader.wikis)
     waiting: list[Item] = []
     try:
-        for line in iter_lines(_whole_json(_chunks(source.path), source.path), source.path):
+        for line in item_lines(source.path):
             counts["lines"] += 1
             if not wanted(line):
                 counts["no wanted sitelink"] += 1
@@ -129,10 +129,28 @@ def _read_json(source: Source, reader: ItemReader, file: PartWriter, links: _Sit
             for wiki, title in item.sitelinks:
                 links.add(wiki, item.qid, title, None, "wikidata")
             if len(waiting) >= ROW_GROUP:
-                file.write(_entity_batch(waiting))
+                file.write(entity_batch(waiting))
                 waiting = []
     finally:
-        file.write(_entity_batch(waiting))
+        file.write(entity_batch(waiting))
+
+
+def item_lines(path: str) -> Iterator[bytes]:
+    """Yield the lines of a JSON dump of Wikidata.
+
+    Raises:
+        InputError: it is cut off or damaged.
+    """
+    return iter_lines(_whole_json(_chunks(path), path), path)
+
+
+def page_props_of(path: str) -> Iterator[tuple[int, int]]:
+    """Yield page and item of a page_props table.
+
+    Raises:
+        InputError: it is cut off or damaged.
+    """
+    return page_props_items(_chunks(path), path)
 
 
 def _chunks(path: str) -> Iterator[bytes]:
@@ -160,12 +178,13 @@ def _whole_json(chunks: Iterable[bytes], path: str) -> Iterator[bytes]:
 
 
 def _read_page_props(source: Source, links: _Sitelinks, counts: Counter[str]) -> None:
-    for page_id, qid in page_props_items(_chunks(source.path), source.path):
+    for page_id, qid in page_props_of(source.path):
         counts["page_props"] += 1
         links.add(source.wiki, qid, None, page_id, "page_props")
 
 
-def _entity_batch(items: list[Item]) -> pa.RecordBatch:
+def entity_batch(items: list[Item]) -> pa.RecordBatch:
+    """Return the rows of items."""
     schema = entities.SCHEMA
     columns: dict[str, list[Any]] = {
         "qid": [item.qid for item in items],

@@ -1,0 +1,159 @@
+"""`wikianchor verify DIR`: is a dataset what its manifest says, do its rows hold together, and do they come from the
+dumps?"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from pipelines.dataset.reader import Dataset, find_datasets
+from pipelines.errors import InputError, UsageError
+from pipelines.verification.files import check_files, check_manifest
+from pipelines.verification.ledger import check_ledger
+from pipelines.verification.rows import SCHEMAS, Tally, check_rows, check_schema
+from pipelines.wikimedia.dumps import sha1
+
+# Of one check: nobody reads more.
+SHOWN = 20
+DESCRIPTION = """\
+Checks datasets of ours: that the manifest lists every file and every file has the sha256 that stands there, that columns
+and rows are those of the schema, that links lie in their text, that the ledger adds up and agrees with the rows. With
+--against, random rows are derived again from the dumps and compared. Exit status 0: all is right. 1: something is not.
+"""
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the user asked for."""
+
+    directory: str
+    against: str | None
+    rows: int
+    seed: int
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of this command."""
+    parser.description = DESCRIPTION
+    parser.add_argument("directory", help="a dataset, or the output of build")
+    parser.add_argument(
+        "--against", metavar="PLACES", help="the dumps that it was made from: directories, files or globs"
+    )
+    parser.add_argument(
+        "--rows", type=int, default=1000, help="rows of each table to derive again from the dumps (default: 1000)"
+    )
+    parser.add_argument("--seed", type=int, default=42, help="decides which rows (default: 42)")
+
+
+def config_from(arguments: argparse.Namespace) -> Config:
+    """Read the arguments.
+
+    Raises:
+        UsageError: a number is out of range.
+    """
+    if arguments.rows < 1:
+        raise UsageError(f"--rows={arguments.rows}: must be 1 at least")
+    return Config(arguments.directory.rstrip("/"), arguments.against, arguments.rows, arguments.seed)
+
+
+def run(config: Config, beam_args: Sequence[str]) -> None:
+    """Check the datasets in a directory.
+
+    Raises:
+        InputError: something is wrong, or there is no dataset.
+    """
+    if beam_args:
+        raise UsageError(f"verify has no flag {beam_args[0]}, and runs without Beam")
+    datasets = list(find_datasets(config.directory))
+    if not datasets:
+        raise InputError(f"{config.directory}: no finished dataset here (no manifest.json): run its stage to the end")
+    wrong = 0
+    for one in datasets:
+        print(f"\n{one.manifest['dataset']}  {one.directory}")
+        wrong += sum(_told(what, problems) for what, problems in _checks(one, datasets))
+        if config.against is not None and not wrong:
+            wrong += _against(one, config)
+    print()
+    if wrong:
+        raise InputError(f"{config.directory}: {wrong} checks failed: see above, and build what failed again")
+    print(f"{config.directory}: all is right")
+
+
+def _told(what: str, problems: Iterable[str]) -> bool:
+    """Print the outcome of a check, and return whether it failed."""
+    found = list(islice(problems, SHOWN))
+    print(f"  {'FAIL' if found else 'ok'}  {what}")
+    print("".join(f"        {problem}\n" for problem in found), end="")
+    return bool(found)
+
+
+def _checks(one: Dataset, all_of_them: Sequence[Dataset]) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield the checks of a dataset by name, each once those before it have been made; what builds upon a check that
+    failed is not made."""
+    configs = [config for config in one.manifest["configs"].values() if isinstance(config, dict)]
+    shards = sum(len(config.get("shards") or ()) for config in configs)
+    problems = list(check_manifest(one))
+    yield "manifest", problems
+    if problems:
+        return
+    problems = list(check_files(one))
+    yield f"files: {shards} shards, sha256 of every byte", problems
+    if problems:
+        return
+    problems = list(check_schema(one))
+    known = one.manifest["dataset"] in SCHEMAS
+    yield f"schema {one.manifest['schema_version']}" if known else "rows; the schema is not known here", problems
+    if problems:
+        return
+    if known:
+        tally: Tally = Counter()
+        yield f"rows: {sum(config['rows'] for config in configs):,}, each by itself", list(check_rows(one, tally))
+        yield "ledger", check_ledger(one, tally)
+    if one.manifest["dataset"] == "pairs":
+        yield "made from the datasets beside it", _lineage(one, all_of_them)
+
+
+def _lineage(one: Dataset, all_of_them: Sequence[Dataset]) -> Iterator[str]:
+    """Yield the inputs of `pairs` that stand in the same directory and are others."""
+    from pipelines.pairs import fingerprint
+
+    for source in one.manifest["inputs"]:
+        for other in all_of_them:
+            same = other.manifest["dataset"] == source.get("dataset")
+            if same and other.manifest["options"].get("wiki") == source.get("wiki"):
+                if fingerprint(other) != source.get("sha256"):
+                    yield f"{other.directory} has changed since: run the same build again"
+
+
+def _against(one: Dataset, config: Config) -> bool:
+    from pipelines.build import list_files, one_of_each, one_packing, page_props_wiki, tell_apart
+    from pipelines.verification.again import Sources, derive_again
+
+    assert config.against is not None
+    paths = list_files(config.against)
+    by_name = {os.path.basename(path): path for path in paths}
+    named = {source["path"]: source["sha1"] for source in one.manifest["inputs"] if "path" in source}
+    if _told(
+        f"made from these dumps: {', '.join(sorted(named)) or 'datasets'}",
+        [
+            f"{by_name[name]}: has other bytes than the dump of that name had"
+            for name, digest in named.items()
+            if name in by_name and sha1(by_name[name]) != digest
+        ],
+    ):
+        return True
+    pages, wikidata, unread = tell_apart([by_name[name] for name in named if name in by_name] if named else paths)
+    if unread:
+        raise unread[0]
+    props = {wiki: path for path in paths if (wiki := page_props_wiki(path)) is not None}
+    sources = Sources({wiki: one_of_each(found) for wiki, found in pages.items()}, one_packing(wikidata), props)
+    outcome = derive_again(one, sources, config.rows, config.seed)
+    for reason in outcome.passed_over:
+        print(f"  --  not looked at: {reason}")
+    if not outcome.checked and not outcome.problems:
+        return _told("rows derived again", ["none could be: are these the dumps it was made from?"])
+    return _told(f"rows derived again: {outcome.checked:,}", outcome.problems)
