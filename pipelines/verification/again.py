@@ -30,15 +30,18 @@ from pipelines.wikimedia.wikidata import BadLine, Item, Skip, parse_item, wanted
 _PAGE_ID = re.compile(rb"<id>\s*(\d+)")
 # A redirect to a redirect to a redirect: MediaWiki's bots mend longer chains.
 HOPS = 3
+SMALL = 1_000_000
 
 
 @dataclass
 class Sources:
-    """The dumps at hand: of pages by wiki, of Wikidata, and page_props tables by wiki."""
+    """The dumps at hand: of pages by wiki, of Wikidata, and page_props tables by wiki; and by wiki the options with
+    which its sentences were read."""
 
     pages: Mapping[str, Sequence[str]]
     wikidata: Sequence[str]
     page_props: Mapping[str, str]
+    options: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass
@@ -65,16 +68,20 @@ def derive_again(one: Dataset, sources: Sources, rows: int, seed: int) -> Outcom
     return outcome
 
 
+def _chosen(total: int, rows: int, seed: int) -> Any:
+    """Return numbers of rows: exactly as many as asked for where the table is small; where it is large, a few less, as
+    some are drawn twice."""
+    if total <= SMALL:
+        return np.argsort(mix(seed, np.arange(total)))[:rows]
+    return np.unique(below(mix(seed, np.arange(rows)), np.full(rows, total, np.int64)))
+
+
 def sample(one: Dataset, config: str, rows: int, seed: int) -> list[dict[str, Any]]:
     """Return rows of a config chosen by a key, at most `rows`, each once."""
     total = one.rows(config)
     if not total:
         return []
-    wanted = (
-        np.arange(total)
-        if rows >= total
-        else np.unique(below(mix(seed, np.arange(rows)), np.full(rows, total, np.int64)))
-    )
+    wanted = np.sort(_chosen(total, rows, seed))
     found: list[dict[str, Any]] = []
     begin = 0
     for path in one.shards(config):
@@ -241,7 +248,7 @@ def _pairs_of_wiki(
     pages_of: Mapping[tuple[str, int], str],
     outcome: Outcome,
 ) -> None:
-    pages = _Wiki(sources.pages[wiki], {"wiki": wiki})
+    pages = _Wiki(sources.pages[wiki], sources.options.get(wiki, {"wiki": wiki}))
     wanted: dict[int, list[dict[str, Any]]] = {}
     for row in rows:
         wanted.setdefault(row["page_id"], []).append(row)

@@ -1,4 +1,4 @@
-"""The ledger of a dataset against its rows: every link in one bucket, the buckets add up, and the kept ones are there."""
+"""The ledger of a dataset against its rows: every link is in one bucket, and what was kept is there."""
 
 from __future__ import annotations
 

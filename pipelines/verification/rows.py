@@ -6,8 +6,11 @@ those of the entity table, a hard negative is neither the entity nor another neg
 
 from __future__ import annotations
 
+import pkgutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,24 +18,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+import schemas
 from pipelines.dataset.reader import Dataset, read_batches
 from pipelines.errors import InputError
 from pipelines.wikimedia.dumps import filesystem, reading
 from schemas import entities, pairs, sentences, titles
 
-# Dataset -> config -> what its rows are.
-SCHEMAS: Mapping[str, Mapping[str, pa.Schema]] = {
-    "sentences": {"sentences": sentences.SCHEMA, "titles": titles.SCHEMA},
-    "entities": {"entities": entities.SCHEMA, "sitelinks": entities.SITELINKS},
-    "pairs": {"pairs": pairs.SCHEMA, "entities": pairs.ENTITIES},
-}
 Tally = Counter[tuple[str, ...]]
+
+
+@cache
+def _schemas() -> dict[str, pa.Schema]:
+    """Every schema of the package `schemas`, by the name that it carries."""
+    modules = [import_module(f"schemas.{one.name}") for one in pkgutil.iter_modules(schemas.__path__)]
+    found = [value for module in modules for value in vars(module).values() if isinstance(value, pa.Schema)]
+    return {one.metadata[b"wikianchor.dataset"].decode(): one for one in found}
+
+
+def schema_of(dataset: str, config: str) -> pa.Schema | None:
+    """Return what the rows of a config are, or None where that is not known here."""
+    return _schemas().get(f"{dataset}.{config}") or _schemas().get(config)
 
 
 def check_schema(one: Dataset) -> Iterator[str]:
     """Yield the shards whose columns are not those of the schema, or which have other rows than the manifest says."""
-    known = SCHEMAS.get(one.manifest["dataset"], {})
     for name, config in one.manifest["configs"].items():
+        schema = schema_of(one.manifest["dataset"], name)
         for shard in config["shards"]:
             path = f"{one.directory}/{shard['path']}"
             files, inner = filesystem(path)
@@ -44,8 +55,8 @@ def check_schema(one: Dataset) -> Iterator[str]:
                 continue
             if rows != shard["rows"] or rows == 0:
                 yield f"{path}: has {rows} rows, the manifest says {shard['rows']}"
-            if name in known and not found.equals(known[name]):
-                yield f"{path}: {_difference(found, known[name])}"
+            if schema is not None and not found.equals(schema):
+                yield f"{path}: {_difference(found, schema)}"
 
 
 def _difference(found: pa.Schema, schema: pa.Schema) -> str:
@@ -63,10 +74,12 @@ def check_rows(one: Dataset, tally: Tally) -> Iterator[str]:
     state: dict[str, Any] = {"options": one.manifest["options"]}
     # The tables that other rows point into come first.
     for name in sorted(checks, key=lambda name: (name != "entities", name)):
+        schema = schema_of(one.manifest["dataset"], name)
+        assert schema is not None
         for path in one.shards(name):
             said: set[str] = set()
             row = 0
-            for batch in read_batches(path, SCHEMAS[one.manifest["dataset"]][name].names):
+            for batch in read_batches(path, schema.names):
                 for problem, wrong in checks[name](batch, state, tally):
                     places = np.flatnonzero(wrong)
                     if len(places) and problem not in said:
