@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import torch
 
 from trainer.config import Config
 from trainer.distributed import mean_scalar
+from trainer.errors import UsageError
 from trainer.feed import Feed
 from trainer.model import Model
+
+if TYPE_CHECKING:
+    from trainer.evaluate.pairs import Pairs
 
 
 @dataclass
 class DevScore:
-    """Higher is better, in both."""
+    """Higher is better, in both. The STS sets are read at once, so that what is wrong with them is known before hours
+    of training."""
 
     config: Config
     feed: Feed
+    sets: Mapping[str, Pairs] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sets = read_sets(self.config) if self.config.dev else {}
 
     @property
     def active(self) -> bool:
@@ -33,15 +43,31 @@ class DevScore:
     def score(self, model: Model) -> tuple[float, Mapping[str, float]]:
         """Return the score and what it is made of."""
         if self.config.dev:
-            return sts_score(model, self.config)
+            return sts_score(model, self.sets)
         return held_out_score(model, self.feed)
 
 
-def sts_score(model: Model, config: Config) -> tuple[float, Mapping[str, float]]:
+def read_sets(config: Config) -> dict[str, Pairs]:
+    """Return the dev parts by the names of their sets.
+
+    Raises:
+        UsageError: a set has no dev part, or the extra `eval` is not installed.
+        InputError: it is not there, or broken.
+    """
+    try:
+        from trainer.evaluate.sts import load_dev
+    except ImportError as error:
+        raise UsageError(f"--dev needs the extra eval ({error}): pip install 'wikianchor[eval]'") from error
+    return {task: load_dev(config.dev, task) for task in config.dev_tasks.split(",")}
+
+
+def sts_score(model: Model, sets: Mapping[str, Pairs]) -> tuple[float, Mapping[str, float]]:
     """Return the mean Spearman of STS sets' dev parts, in per cent, and that of each."""
     from trainer.evaluate.sts import dev_score
 
-    scores = {task: dev_score(model.encoder, config.dev, task) for task in config.dev_tasks.split(",")}
+    # The compiled backbone has a graph for each length of training; sentences of a dev set have others.
+    with torch.compiler.set_stance("force_eager"):
+        scores = {task: dev_score(model.encoder, pairs) for task, pairs in sets.items()}
     return sum(scores.values()) / len(scores), scores
 
 

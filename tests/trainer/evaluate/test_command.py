@@ -1,0 +1,133 @@
+"""The command: what it prints and writes, and its one line for what is wrong."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.evaluate.conftest import write
+from trainer.encoder import Encoder
+from trainer.evaluate.command import main
+from trainer.evaluate.registry import TASKS, choose
+from trainer.evaluate.report import short_names
+from trainer.evaluate.task import Vectors
+
+
+def test_tables_and_files(sets: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    flags = [f"--model={tiny_model}", f"--data={sets}", "--tasks=STS", f"--output={out}", "--device=cpu"]
+    assert main(flags) == 0
+    text = capsys.readouterr().out
+    assert "|  | STS12 | STS-B | SICK-R | Avg. |" in text
+    assert "- STS13: no test part under" in text
+    assert (out / "report.md").read_text() + "\n" == text
+    (found,) = out.glob("results/*/*/STS12.json")
+    result = json.loads(found.read_text())
+    assert result["task_name"] == "STS12"
+    assert f"{100 * result['scores']['test'][0]['main_score']:.2f}" in text
+    assert result["source"]["used"] == 70
+    assert len(result["source"]["files"]) == 4
+    assert result["model"]["pooler"] == "avg"
+    assert json.loads((found.parent / "model_meta.json").read_text())["revision"] == result["model"]["revision"]
+
+
+def test_json_repeats_but_for_time(sets: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = [f"--model={tiny_model}", f"--data={sets}", "--tasks=stsb,sick-r", "--json", "--device=cpu"]
+    runs = []
+    for _ in range(2):
+        assert main(flags) == 0
+        results = json.loads(capsys.readouterr().out)
+        runs.append([{key: result[key] for key in ("task_name", "scores", "model", "source")} for result in results])
+    assert runs[0] == runs[1]
+    assert [result["task_name"] for result in runs[0]] == ["STSBenchmark", "SICK-R"]
+
+
+def test_two_models_are_two_rows(
+    sets: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other"
+    other.symlink_to(tiny_model)
+    flags = [f"--model={tiny_model}", f"--model={other}", f"--data={sets}", "--tasks=sick", "--device=cpu"]
+    assert main([*flags, "--split=dev"]) == 0
+    text = capsys.readouterr().out
+    assert "| tiny |" in text
+    assert "| other |" in text
+
+
+@pytest.mark.parametrize(
+    ("flags", "status", "said"),
+    [
+        (["--tasks=nothing"], 2, "no task 'nothing'"),
+        (["--tasks=STS16"], 1, "STS16: no test part under .* looked for STS16-en-test.* get it from https"),
+        (["--tasks=STS12", "--split=dev"], 1, "STS12: no dev part"),
+        (["--data=/nowhere"], 1, "/nowhere: no such directory"),
+        (["--model=/nowhere"], 1, "/nowhere: no model"),
+        (["--max_length=65"], 2, "takes 64 tokens"),
+        (["--device=nothing"], 2, "--device=nothing"),
+        (["--output=/proc/nothing"], 1, "/proc/nothing: cannot be written"),
+    ],
+)
+def test_one_line_for_what_is_wrong(
+    sets: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str], flags: list[str], status: int, said: str
+) -> None:
+    model = [] if any(flag.startswith("--model") for flag in flags) else [f"--model={tiny_model}"]
+    data = [] if any(flag.startswith("--data") for flag in flags) else [f"--data={sets}"]
+    assert main(["--device=cpu", "--tasks=SICK-R", *model, *data, *flags]) == status
+    out, err = capsys.readouterr()
+    assert not out
+    line = err.splitlines()[-1]
+    assert line.startswith("evaluate: ")
+    import re
+
+    assert re.search(said, line)
+
+
+def test_broken_rows_are_shown(sets: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = sets / "STSBenchmark/sts-test.csv"
+    write(path, [*path.read_text().splitlines(), "half a row", "g\tf\ty\t1\t\tkana\tlona"])
+    assert main([f"--model={tiny_model}", f"--data={sets}", "--tasks=STSBenchmark", "--device=cpu"]) == 0
+    assert "| STSBenchmark | 1 | 40 | 1 | 1 |" in capsys.readouterr().out
+
+
+def test_tasks_by_name_group_and_case() -> None:
+    assert [task.name for task in choose("sts12,STSB,sts12")] == ["STS12", "STSBenchmark"]
+    assert choose("all") == TASKS
+    assert len({task.name for task in TASKS}) == len(TASKS)
+    names = {task.name.lower() for task in TASKS}
+    assert not [group for task in TASKS for group in task.groups if group in names or group != group.lower()]
+
+
+def test_names_are_as_short_as_they_can_be() -> None:
+    assert short_names(["/a/b/model", "/a/c/model", "x", "/a/b/model"]) == {
+        "/a/b/model": "b/model",
+        "/a/c/model": "c/model",
+        "x": "x",
+    }
+
+
+def test_each_text_is_encoded_once(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = Encoder.load(str(tiny_model))
+    seen: list[str] = []
+    encode = encoder.encode
+
+    def counted(texts: list[str], *rest: object) -> object:
+        seen.extend(texts)
+        return encode(texts, *rest)
+
+    monkeypatch.setattr(encoder, "encode", counted)
+    vectors = Vectors(encoder)
+    first = vectors(["kana", "lona", "kana"])
+    second = vectors(["lona po", "kana"])
+    assert seen == ["kana", "lona", "lona po"]
+    assert (first[0] == first[2]).all()
+    assert (first[0] == second[1]).all()
+    assert vectors([]).shape == (0, 32)
+
+
+def test_it_runs_as_a_module(sets: Path, tiny_model: Path) -> None:
+    import subprocess
+
+    command = [sys.executable, "-m", "trainer.evaluate", f"--model={tiny_model}", f"--data={sets}", "--tasks=nothing"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr.count("\n")) == (2, 1)

@@ -1,0 +1,139 @@
+"""`python -m trainer.evaluate --model=... --data=... --tasks=...`: the scores of models, as tables and as JSON.
+
+    python -m trainer.evaluate --model=models/ease/model --model=bert-base-uncased --data=eval/ --tasks=sts
+
+A model is a directory of transformers or of sentence-transformers, ours included, or a name on the Hub. The sets are
+found by their released file names anywhere under --data; what is not there is named, with where to get it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import transformers
+
+from trainer.card import versions
+from trainer.distributed import choose_device
+from trainer.encoder import POOLERS, Encoder
+from trainer.errors import InputError, UsageError
+from trainer.evaluate.files import Data, Source
+from trainer.evaluate.registry import choose
+from trainer.evaluate.report import ModelFacts, Result, markdown, model_facts, to_json, write_results
+from trainer.evaluate.task import Options, Task, Vectors
+
+Loaded = list[tuple[Task, Sequence[Any]]]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    found = argparse.ArgumentParser(
+        prog="python -m trainer.evaluate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    found.add_argument("--model", action="append", required=True, help="a directory or a name on the Hub; repeatable")
+    found.add_argument("--data", required=True, help="directory with evaluation sets somewhere under it")
+    found.add_argument("--tasks", default="all", help="tasks or groups of them, with commas (all that are there)")
+    found.add_argument(
+        "--split", default="test", choices=("test", "dev"), help="the part to score, where there are two"
+    )
+    found.add_argument("--pooler", choices=POOLERS, help="as the model says, else avg")
+    found.add_argument("--max_length", type=_positive, help="tokens kept of a text (as many as the model takes)")
+    found.add_argument("--batch_size", type=_positive, default=128, help="texts encoded at once (128)")
+    found.add_argument("--device", default="", help="cuda where there is one, else cpu")
+    found.add_argument("--seeds", type=_positive, default=10, help="runs of what begins at random, from seed 0 on (10)")
+    found.add_argument("--normalize", action="store_true", help="cluster and classify vectors of unit length")
+    found.add_argument("--languages", default="", help="those to score, with commas (all that are there)")
+    found.add_argument("--output", default="", help="directory for report.md and results/MODEL/REVISION/TASK.json")
+    found.add_argument("--json", action="store_true", help="print the results as JSON, not as tables")
+    return found
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: must be 1 or more")
+    return value
+
+
+def load_tasks(data: Data, tasks: Sequence[Task], named: str, options: Options) -> tuple[Loaded, list[str]]:
+    """Read the sets; return those that are there, and a line for each that is not.
+
+    Raises:
+        InputError: a set named by itself is not there, or none is.
+    """
+    loaded: Loaded = []
+    missing: list[str] = []
+    by_name = {name.strip().lower() for name in named.split(",")}
+    for task in tasks:
+        parts = task.load(data, options)
+        if parts:
+            loaded.append((task, parts))
+            continue
+        line = (
+            f"{task.name}: no {options.split} part under {data.root}: looked for {task.layout}; get it from {task.home}"
+        )
+        if task.name.lower() in by_name:
+            raise InputError(line)
+        missing.append(line)
+    if not loaded:
+        raise InputError(missing[0])
+    return loaded, missing
+
+
+def evaluate(encoder: Encoder, facts: ModelFacts, tasks: Loaded, options: Options, batch_size: int) -> list[Result]:
+    """Score one encoder in all tasks, with a line on stderr for each."""
+    vectors = Vectors(encoder, batch_size, facts.facts["max_length"])
+    results = []
+    for task, parts in tasks:
+        start = time.perf_counter()
+        scores = task.score(parts, vectors, options)
+        seconds = time.perf_counter() - start
+        source = sum((part.source for part in parts), Source())
+        date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        results.append(Result(facts, task.name, scores, source, seconds, date))
+        print(f"{task.name}: {source.kept:,} rows, {seconds:.1f} s", file=sys.stderr, flush=True)
+    return results
+
+
+def run(flags: argparse.Namespace) -> tuple[list[Result], list[str]]:
+    """Return the results of all models, and what was not there."""
+    languages = tuple(code.strip() for code in flags.languages.split(",") if code.strip())
+    options = Options(flags.split, flags.seeds, flags.normalize, languages)
+    tasks = choose(flags.tasks)
+    loaded, missing = load_tasks(Data(flags.data), tasks, flags.tasks, options)
+    results: list[Result] = []
+    device = choose_device(flags.device)
+    for path in flags.model:
+        encoder = Encoder.load(path, flags.pooler, device)
+        if flags.max_length and flags.max_length > encoder.max_length:
+            raise UsageError(f"--max_length={flags.max_length}: {path} takes {encoder.max_length} tokens")
+        facts = model_facts(path, encoder, flags.max_length, versions())
+        results += evaluate(encoder, facts, loaded, options, flags.batch_size)
+    return results, missing
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit status: 2 for a command line that asks for the impossible, 1 for inputs that are broken."""
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    flags = parser().parse_args(argv)
+    try:
+        results, missing = run(flags)
+        text = markdown(results, missing)
+        if flags.output:
+            write_results(results, text, flags.output)
+    except UsageError as error:
+        print(f"evaluate: {error}", file=sys.stderr)
+        return 2
+    except InputError as error:
+        print(f"evaluate: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps([to_json(result) for result in results], indent=2, ensure_ascii=False) if flags.json else text)
+    return 0

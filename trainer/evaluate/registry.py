@@ -1,0 +1,26 @@
+"""All tasks. A new one is a file with a list `TASKS`, and its line here."""
+
+from __future__ import annotations
+
+from trainer.errors import UsageError
+from trainer.evaluate import sts
+from trainer.evaluate.task import Task
+
+TASKS: list[Task] = [*sts.TASKS]
+
+
+def choose(names: str) -> list[Task]:
+    """Return the tasks of a list with commas: names of tasks or of groups, in any case; all of them for "all".
+
+    Raises:
+        UsageError: there is no such name.
+    """
+    chosen: list[Task] = []
+    for name in (part.strip().lower() for part in names.split(",")):
+        found = [task for task in TASKS if name in ("all", task.name.lower(), *task.groups)]
+        if not found:
+            groups = sorted({group for task in TASKS for group in task.groups})
+            known = ", ".join(task.name for task in TASKS)
+            raise UsageError(f"--tasks: no task {name!r}: choose of {known}; groups: {', '.join(groups)}, all")
+        chosen += [task for task in found if task not in chosen]
+    return chosen

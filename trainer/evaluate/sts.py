@@ -1,0 +1,239 @@
+"""Semantic textual similarity: Spearman's correlation of cosines with gold scores.
+
+A year of SemEval is several sets. Its score here is that of all their pairs together ("all"), as in EASE, SimCSE,
+SBERT and mteb; the mean and the mean weighted by rows, which differ by up to eight points, stand beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trainer.encoder import Encoder
+from trainer.errors import InputError, UsageError
+from trainer.evaluate.files import Data
+from trainer.evaluate.languages import tag
+from trainer.evaluate.metrics import pair_cosines, pearson, spearman
+from trainer.evaluate.pairs import Pairs, concatenate, read_pairs, read_two_files
+from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+
+TABLE = "STS, Spearman of all pairs"
+MULTILINGUAL = "Multilingual STS, Spearman"
+BENCHMARK = "STSBenchmark"
+SICK = "SICK-R"
+PARTS = {"train": "train", "dev": "trial", "test": "test_annotated"}
+PROTOCOL = {"similarity": "cosine", "correlation": "Spearman"}
+
+
+def correlations(pairs: Pairs, vectors: Callable[[Sequence[str]], Any]) -> dict[str, float]:
+    """Return the Spearman and the Pearson correlation of a set of pairs, between -1 and 1."""
+    cosines = pair_cosines(vectors(pairs.first), vectors(pairs.second))
+    both = {"spearman": spearman(cosines, pairs.gold), "pearson": pearson(cosines, pairs.gold)}
+    return {**both, **{f"cosine_{name}": value for name, value in both.items()}}
+
+
+def row(name: str, languages: Sequence[str], scores: Mapping[str, float], pairs: Pairs) -> dict[str, Any]:
+    """Return a row of mteb's result."""
+    return {
+        "hf_subset": name,
+        "languages": list(languages),
+        "main_score": scores["spearman"],
+        **scores,
+        "rows": len(pairs),
+    }
+
+
+# ------------------------------------------------------------------------------------------------- a year of SemEval
+
+
+def load_year(data: Data, year: int) -> list[Pairs]:
+    """Return the sets of an English year, by name."""
+    folder = rf"STS(?:20)?{year}(?:-en)?(?:-test)?"
+    return two_file_sets(data, folder, rf"STS{year}")
+
+
+def two_file_sets(data: Data, folder: str, name: str) -> list[Pairs]:
+    """Return the sets STS.input.X.txt with their STS.gs.X.txt in the folders of a pattern. Sets without sentences,
+    as SMT of 2013, are not there for want of a licence."""
+    names: dict[str, list[str]] = {}
+    for file, match in data.match(rf"{folder}/STS\.input\.(.+)\.txt").items():
+        names.setdefault(match[1], []).append(file)
+    found = []
+    for subset, files in sorted(names.items()):
+        file = str(data.same(files, f"{name} {subset}"))
+        gold = file.replace("STS.input.", "STS.gs.")
+        if gold not in data.names:
+            raise InputError(f"{data.path(file)}: its gold scores {data.path(gold)} are missing: get the set again")
+        found.append(read_two_files(data, file, gold, subset))
+    return found
+
+
+def score_year(parts: Sequence[Pairs], vectors: Vectors, options: Options, column: str) -> Scores:
+    """Return "all", mean and wmean of a year, and each set's score."""
+    scores = {part.name: correlations(part, vectors) for part in parts}
+    whole = concatenate("default", parts)
+    all_pairs = correlations(whole, vectors)
+    each = np.array([scores[part.name]["spearman"] for part in parts])
+    summary = {
+        **row("default", [tag("en")], all_pairs, whole),
+        "mean": float(each.mean()),
+        "wmean": float(np.average(each, weights=[len(part) for part in parts])),
+        "sets": {part.name: {**scores[part.name], "rows": len(part)} for part in parts},
+    }
+    protocol = {**PROTOCOL, "aggregation": "all pairs of the year's sets together; mean and wmean beside it"}
+    return Scores({"test": [summary]}, [Cell(TABLE, column, all_pairs["spearman"])], protocol)
+
+
+def year_task(year: int) -> Task:
+    name = f"STS{year}"
+    return Task(
+        name,
+        ("sts", "mono"),
+        lambda data, options: load_year(data, year) if options.split == "test" else [],
+        lambda parts, vectors, options: score_year(parts, vectors, options, name),
+        f"{name}-en-test/STS.input.*.txt with STS.gs.*.txt",
+        "https://ixa2.si.ehu.eus/stswiki, or data/downstream/STS of SentEval's download script",
+    )
+
+
+# ------------------------------------------------------------------------------------------ STS Benchmark and SICK
+
+
+def load_benchmark(data: Data, split: str) -> Pairs | None:
+    """Return a part of the English STS Benchmark: as released, seven columns, else as in stsb-multi-mt."""
+    released = [name for name in data.match(rf"sts-{split}\.csv") if _columns(data, name) >= 7]
+    file = data.same(released, f"the STS Benchmark ({split})") or data.one(rf"stsb-en-{split}\.csv", "STS-B")
+    return read_pairs(data, file, split) if file else None
+
+
+def _columns(data: Data, name: str) -> int:
+    first = data.bytes(name).partition(b"\n")[0]
+    return first.count(b"\t") + 1
+
+
+def load_sick(data: Data, split: str) -> Pairs | None:
+    """Return a part of SICK: train, dev (trial) or test."""
+    file = data.one(rf"SICK_{PARTS[split]}\.txt", f"SICK ({split})")
+    return read_pairs(data, file, split) if file else None
+
+
+def score_benchmark(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
+    return score_parts(parts, vectors, options, "STS-B")
+
+
+def score_parts(parts: Sequence[Pairs], vectors: Vectors, options: Options, column: str) -> Scores:
+    """Return the score of each part, and that of all parts together where there are several; the split asked for is
+    what the table shows."""
+    wholes = [*parts, concatenate("all", parts)] if len(parts) > 1 else list(parts)
+    found = {part.name: row("default", [tag("en")], correlations(part, vectors), part) for part in wholes}
+    cells = [Cell(TABLE, column, found[options.split]["main_score"])]
+    return Scores({name: [scores] for name, scores in found.items()}, cells, PROTOCOL)
+
+
+def load_all_sick(data: Data, options: Options) -> list[Pairs]:
+    """Return all parts of SICK for its test, of which mteb's score is made, and the dev part alone for dev."""
+    splits = ("train", "dev", "test") if options.split == "test" else (options.split,)
+    found = [part for part in (load_sick(data, split) for split in splits) if part]
+    return found if any(part.name == options.split for part in found) else []
+
+
+# ------------------------------------------------------------------------------------------------- multilingual STS
+
+
+def load_tracks(data: Data, options: Options) -> list[Pairs]:
+    """Return the tracks of STS 2017, named by their languages: two files each, or one with the score as a third column
+    as in the extended set."""
+    if options.split != "test":
+        return []
+    names: dict[str, list[str]] = {}
+    for file, match in data.match(r"STS\.(?:input\.track\w+\.)?([a-z]{2}-[a-z]{2}(?:-[a-z]+)?)\.txt").items():
+        names.setdefault(match[1], []).append(file)
+    return [_track(data, str(data.same(files, f"STS17 {name}")), name) for name, files in sorted(names.items())]
+
+
+def _track(data: Data, file: str, name: str) -> Pairs:
+    base = file.rpartition("/")[2]
+    gold = (
+        data.one(base.replace("STS.input.", "STS.gs.").replace(".", r"\."), f"gold of {base}")
+        if "input" in base
+        else None
+    )
+    return read_two_files(data, file, gold, name) if gold else read_pairs(data, file, name)
+
+
+def score_tracks(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
+    """Return the score of each pair of languages; the table's average is their mean."""
+    return score_languages(parts, vectors, MULTILINGUAL)
+
+
+def score_languages(parts: Sequence[Pairs], vectors: Vectors, table: str, split: str = "test") -> Scores:
+    """Return scores by language, or pair of languages: the name of each part."""
+    found = [
+        row(part.name, [tag(code) for code in part.name.split("-")[:2]], correlations(part, vectors), part)
+        for part in parts
+    ]
+    cells = [Cell(table, scores["hf_subset"].upper(), scores["main_score"]) for scores in found]
+    return Scores({split: found}, cells, PROTOCOL)
+
+
+# ---------------------------------------------------------------------------------------------- the dev score, tasks
+
+LOADERS: dict[str, Callable[[Data, str], Pairs | None]] = {BENCHMARK: load_benchmark, SICK: load_sick}
+
+
+def load_dev(directory: str, task: str) -> Pairs:
+    """Return the dev part of a set, for choosing among checkpoints.
+
+    Raises:
+        UsageError: the set has no dev part that this knows.
+        InputError: it is not under the directory, or broken.
+    """
+    if task not in LOADERS:
+        raise UsageError(f"--dev_tasks={task}: has no dev part: choose of {', '.join(LOADERS)}")
+    pairs = LOADERS[task](Data(directory), "dev")
+    if pairs is None:
+        raise InputError(f"{directory}: no dev part of {task} ({LAYOUTS[task]}): --dev names where it is")
+    return pairs
+
+
+def dev_score(encoder: Encoder, pairs: Pairs) -> float:
+    """Return the Spearman correlation of a dev part in per cent; 0 where all sentences have one vector."""
+    found = correlations(pairs, Vectors(encoder))["spearman"]
+    return 0.0 if math.isnan(found) else 100 * found
+
+
+LAYOUTS = {
+    BENCHMARK: "STSBenchmark/sts-{train,dev,test}.csv of seven columns, or stsb-en-{train,dev,test}.csv",
+    SICK: "SICK_{train,trial,test_annotated}.txt",
+}
+
+TASKS = [
+    *(year_task(year) for year in range(12, 17)),
+    Task(
+        BENCHMARK,
+        ("sts", "mono", "stsb", "sts-b"),
+        lambda data, options: [part for part in [load_benchmark(data, options.split)] if part],
+        score_benchmark,
+        LAYOUTS[BENCHMARK],
+        "https://ixa2.si.ehu.eus/stswiki/index.php/STSbenchmark, or https://github.com/PhilipMay/stsb-multi-mt",
+    ),
+    Task(
+        SICK,
+        ("sts", "mono", "sick", "sickr"),
+        load_all_sick,
+        lambda parts, vectors, options: score_parts(parts, vectors, options, SICK),
+        LAYOUTS[SICK],
+        "https://zenodo.org/record/2787612",
+    ),
+    Task(
+        "STS17",
+        ("multilingual", "sts2017", "msts"),
+        load_tracks,
+        score_tracks,
+        "STS.input.track*.xx-yy.txt with STS.gs.track*.xx-yy.txt or a third column, or STS.xx-yy.txt of three columns",
+        "https://alt.qcri.org/semeval2017/task1; extended: https://public.ukp.informatik.tu-darmstadt.de/reimers",
+    ),
+]
