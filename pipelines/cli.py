@@ -30,6 +30,7 @@ COMMANDS = {
     "mentions": ("pipelines.mentions", "sentences + entities -> names with the items they stand for, and counts"),
     "interlanguage": ("pipelines.interlanguage", "entities -> which page an item has in which wiki"),
     "corpus": ("pipelines.corpus", "a Japanese domain text -> clean sentences, parsed once, with their noun spans"),
+    "mewsc16": ("pipelines.mewsc16", "Wikinews dumps -> topic sentences in 13 classes, a set for clustering"),
     "extract": ("pipelines.extract", "the wikitext engine alone: pages in, what a reader sees of them out"),
     "verify": ("pipelines.verify", "is a dataset what its manifest says, and what the dumps say?"),
     "report": ("pipelines.report", "what is in a dataset, on the terminal"),
@@ -44,6 +45,7 @@ EXAMPLES = {
     "interlanguage": "wikianchor interlanguage --entities=out/entities --sentences='out/sentences/*' "
     "--output=out/interlanguage",
     "corpus": "wikianchor corpus --input=clinic.txt --output=out/corpus",
+    "mewsc16": "wikianchor mewsc16 --dump='dumps/*wikinews-*-pages-articles.xml.bz2' --output=out/mewsc16",
     "extract": "wikianchor extract --lang=uk < pages.ndjson",
     "verify": "wikianchor verify out/ --against=dumps/ --rows=1000",
     "report": "wikianchor report out/",

@@ -10,7 +10,7 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -122,7 +122,7 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
         PartWriter(reader.output, "sentences", task.order, sentences.SCHEMA) as sentence_file,
         PartWriter(reader.output, "titles", task.order, titles.SCHEMA) as title_file,
     ):
-        for page in _sound_pages(task.part, reader, pages, counts, problems, tail):
+        for page in sound_pages(task.part, reader.allow_truncated, pages.parse, counts, problems, tail):
             repeated = page.page_id if page.page_id in ids else repeated
             ids.add(page.page_id)
             pages.read(page, rows, names, counts)
@@ -138,15 +138,15 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
     return Reading(task.order, parts, dict(counts), problems, *bounds, repeated, task.part.path, bytes(tail))
 
 
-def _sound_pages(
+def sound_pages(
     part: Range,
-    reader: DumpReader,
-    pages: PageReader,
+    allow_truncated: bool,
+    parse: Callable[[bytes, str, Counter[str], list[str]], Page | None],
     counts: Counter[str],
     problems: list[str],
     tail: bytearray,
 ) -> Iterator[Page]:
-    """Yield the articles and redirects of a range; stop at what cannot be read and say so."""
+    """Yield the pages of a range that `parse` returns; stop at what cannot be read and say so."""
     heart, read = time.monotonic() + HEARTBEAT_SECONDS, 0
     try:
         for raw, offset in cut_pages(_watched(read_range(part), tail), part.path):
@@ -154,7 +154,7 @@ def _sound_pages(
             if len(problems) >= PROBLEMS:
                 return
             where = f"{part.path} near byte {offset}"
-            if (page := pages.parse(raw, where, counts, problems)) is not None:
+            if (page := parse(raw, where, counts, problems)) is not None:
                 yield page
             if read % 100 == 0 and time.monotonic() > heart:
                 heart = time.monotonic() + HEARTBEAT_SECONDS
@@ -164,7 +164,7 @@ def _sound_pages(
                 )
     except Truncated as error:
         counts["files:truncated"] += 1
-        if not reader.allow_truncated:
+        if not allow_truncated:
             problems.append(f"{error}, or take what is there with --allow_truncated")
     except InputError as error:
         problems.append(str(error))

@@ -1,0 +1,411 @@
+"""`wikianchor mewsc16`: dumps of Wikinews in, the dataset `mewsc16` out: first sentences of articles with their topics.
+
+    ranges of the dumps -> ReadCategories ---------------------> (what each category stands for)
+    wikis with SQL tables -> ReadTables (with the categories) -> (the topics of each page, packed)
+    ranges of the dumps -> ReadNews (with both) ---------------> candidates of each range
+    languages -> Decide (with the candidates) -> rows, counts -> commit
+
+Elements: `Task` -> `CategoryReading`; `NewsWiki` -> `TableReading`; `Task` -> `NewsReading`; language -> `Decision` ->
+the manifest. Rows never pass through Beam.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pipelines.errors import InputError, UsageError
+from pipelines.sentences import LARGEST_RANGE, RANGES, SMALLEST_RANGE, without_end
+from pipelines.stage import finish, run_stage
+from pipelines.wikimedia.dumps import expand, file_size, read_head, sha1, split_file
+from pipelines.wikimedia.languages import PROJECTS, split_wiki
+from pipelines.wikimedia.site import Site, site_from_header
+from pipelines.wikinews.compare import compare
+from pipelines.wikinews.facts import CLOSED, with_aliases
+from pipelines.wikinews.membership import MODES
+from pipelines.wikinews.released import FAULTS, MIN_PAGES
+from pipelines.wikinews.topics import OF_RELEASED, load_topics
+from schemas import mewsc16 as schema
+
+if TYPE_CHECKING:
+    from pipelines.transforms.news import NewsWiki
+
+TABLES = ("categorylinks", "linktarget")
+UNREAD = ("page",)
+_DATE = re.compile(r"-(\d{4})(\d\d)(\d\d)-")
+# What becomes of a page, besides the reasons of `wikinews.faults` and "fragment:...".
+KEPT = "kept"
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the user asked for."""
+
+    dumps: tuple[str, ...]
+    output: str
+    sql: tuple[str, ...] = ()
+    membership: str | None = None
+    mode: str = "clean"
+    faults: tuple[str, ...] = ()
+    topics: str | None = None
+    min_pages: int | None = None
+    allow_truncated: bool = False
+    compare: tuple[str, ...] = ()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of this command."""
+    parser.add_argument(
+        "--dump", default="", metavar="FILES", help="pages-articles dumps of one Wikinews or several: files or globs"
+    )
+    parser.add_argument("--output", required=True, metavar="DIR", help="directory of the dataset")
+    parser.add_argument(
+        "--sql",
+        default="",
+        metavar="FILES",
+        help="categorylinks.sql.gz and linktarget.sql.gz of the same dumps, which know the templates' categories",
+    )
+    parser.add_argument(
+        "--membership",
+        choices=MODES,
+        help="which categories of a page count: those its text names, also those of its templates, also those right "
+        "below a topic (default: direct+templates with --sql, else direct)",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("clean", "paper"),
+        default="clean",
+        help="clean sentences, or the rules of the released set (default: clean)",
+    )
+    parser.add_argument(
+        "--faults",
+        default="",
+        metavar="NAMES",
+        help=f"with --mode=paper: faults of the released set to make again, or all: {', '.join(FAULTS)}",
+    )
+    parser.add_argument("--topics", metavar="FILE", help="a topic map of your own (JSON) instead of the project's")
+    parser.add_argument(
+        "--min_pages",
+        type=int,
+        metavar="N",
+        help=f"drop classes with fewer pages (default: 1; with --mode=paper {MIN_PAGES})",
+    )
+    parser.add_argument("--allow_truncated", action="store_true", help="take a cut-off dump for what is in it")
+    parser.add_argument(
+        "--compare",
+        default="",
+        metavar="FILES",
+        help="released files, such as 'mewsc16/*': print how the dataset in --output agrees with them, after building "
+        "it if --dump is given",
+    )
+
+
+def config_from(arguments: argparse.Namespace) -> Config:
+    """Read the flags.
+
+    Raises:
+        UsageError: no file is named, or flags that do not go together.
+    """
+    dumps = tuple(expand(arguments.dump, "dump"))
+    released = tuple(expand(arguments.compare, "compare"))
+    if not dumps and not released:
+        raise UsageError("mewsc16 needs --dump=FILES, or --compare=FILES and a dataset in --output")
+    names = tuple(FAULTS) if arguments.faults == "all" else _listed(arguments.faults)
+    for name in names:
+        if name not in FAULTS:
+            raise UsageError(f"--faults={name}: there is no such fault, choose of {', '.join(FAULTS)}, or all")
+    if names and arguments.mode != "paper":
+        raise UsageError("--faults goes with --mode=paper: clean sentences have none")
+    if "old_map" in names and arguments.topics:
+        raise UsageError("--faults=old_map goes with the project's topic map, not with --topics")
+    if arguments.membership == "direct+templates" and not arguments.sql:
+        raise UsageError(
+            "--membership=direct+templates needs the tables that know the templates' categories: "
+            "--sql=categorylinks.sql.gz,linktarget.sql.gz"
+        )
+    if arguments.min_pages is not None and arguments.min_pages < 1:
+        raise UsageError(f"--min_pages={arguments.min_pages}: has to be 1 or more")
+    return Config(
+        dumps=dumps,
+        output=arguments.output,
+        sql=tuple(expand(arguments.sql, "sql")),
+        membership=arguments.membership,
+        mode=arguments.mode,
+        faults=tuple(name for name in FAULTS if name in names),
+        topics=arguments.topics,
+        min_pages=arguments.min_pages,
+        allow_truncated=arguments.allow_truncated,
+        compare=released,
+    )
+
+
+def _listed(value: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
+
+
+def run(config: Config, beam_args: Sequence[str]) -> None:
+    """Run the stage, and compare its dataset with released files where that is asked for."""
+    if config.dumps:
+        build_dataset(config, beam_args)
+    if config.compare:
+        print(compare(config.output, config.compare))
+
+
+def build_dataset(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest."""
+    from pipelines.transforms.news import NewsReader
+
+    topics = load_topics(config.topics, OF_RELEASED if "old_map" in config.faults else None)
+    wikis, footers = read_wikis(config, topics)
+    paper = config.mode == "paper"
+    membership = config.membership or ("direct+templates" if config.sql else "direct")
+    if membership == "direct+templates" and (bare := [wiki for wiki in wikis if "categorylinks" not in wiki.tables]):
+        raise InputError(
+            f"--sql: no categorylinks.sql.gz of {bare[0].site.wiki}: give it, or choose --membership=direct"
+        )
+    reader = NewsReader(
+        output=config.output,
+        topics=topics,
+        membership=membership,
+        faults=frozenset(config.faults) if paper else None,
+        min_pages=config.min_pages or (MIN_PAGES if paper else 1),
+        allow_truncated=config.allow_truncated,
+    )
+    paths = [path for wiki in wikis for path in (*wiki.dumps, *sorted(wiki.tables.values()))]
+    inputs = [_input(path) for path in paths]
+    options = {
+        "languages": [wiki.language for wiki in wikis],
+        "mode": config.mode,
+        "faults": list(config.faults),
+        "membership": membership,
+        "min_pages": reader.min_pages,
+        # The map itself: a map of the same name may say something else.
+        "topics": {wiki.language: dict(sorted(topics[wiki.language].items())) for wiki in wikis},
+        "allow_truncated": config.allow_truncated,
+    }
+    manifest = run_stage(
+        "mewsc16",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options,
+        partial(build, config=config, wikis=wikis, reader=reader, footers=footers),
+        beam_args,
+    )
+    for line in remarks(manifest):
+        logging.getLogger("wikianchor").info("%s", line)
+    return manifest
+
+
+def _input(path: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)}
+    if date := _DATE.search(found["path"]):
+        found["date"] = "-".join(date.groups())
+        found["before_closure"] = found["date"] < CLOSED
+    return found
+
+
+def read_wikis(config: Config, topics: Mapping[str, Mapping[str, str]]) -> tuple[list[NewsWiki], frozenset[str]]:
+    """Return the wikis that the dumps are of, by language, and the files that should end with </mediawiki>.
+
+    Raises:
+        InputError: a file is no export of a Wikinews in a language of the topic map, or a table is of none of them.
+    """
+    from pipelines.transforms.news import NewsWiki
+
+    sites: dict[str, Site] = {}
+    dumps: dict[str, list[str]] = {}
+    footers: set[str] = set()
+    for path in config.dumps:
+        site, whole = _read_site(path, topics)
+        sites.setdefault(site.wiki, site)
+        dumps.setdefault(site.wiki, []).append(path)
+        if whole:
+            footers.add(path)
+    tables: dict[str, dict[str, str]] = {wiki: {} for wiki in sites}
+    for path in config.sql:
+        wiki, table = _table_of(path)
+        if table in UNREAD:
+            logging.getLogger("wikianchor").info("%s: not needed, left unread", path)
+            continue
+        if wiki not in tables:
+            raise InputError(f"--sql: {path} is of {wiki or 'no wiki that its name tells'}, and no dump is")
+        if table not in TABLES:
+            raise InputError(f"--sql: {path} is none of the tables {', '.join(TABLES)}: their names end so")
+        if table in tables[wiki]:
+            raise InputError(f"--sql: {tables[wiki][table]} and {path} are the same table of {wiki}: give one of them")
+        tables[wiki][table] = path
+    for wiki, found in tables.items():
+        if "linktarget" in found and "categorylinks" not in found:
+            raise InputError(f"--sql: {found['linktarget']} needs categorylinks.sql.gz of {wiki} beside it")
+    wikis = [NewsWiki(with_aliases(sites[wiki]), tuple(dumps[wiki]), tables[wiki]) for wiki in sorted(sites)]
+    return wikis, frozenset(footers)
+
+
+def _table_of(path: str) -> tuple[str, str]:
+    """Return wiki and table by the name of a file, such as jawikinews-20260601-categorylinks.sql.gz."""
+    name = path.rpartition("/")[2].partition(".sql")[0]
+    parts = name.split("-")
+    return (parts[0], parts[-1]) if len(parts) > 1 else ("", name)
+
+
+def _read_site(path: str, topics: Mapping[str, Mapping[str, str]]) -> tuple[Site, bool]:
+    raw = read_head(path)
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path}: is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`")
+    if b"<mediawiki" not in raw:
+        raise InputError(f"{path}: not a MediaWiki XML export (no <mediawiki> in its first megabyte)")
+    site = site_from_header(raw.decode("utf-8", "replace"), None, path)
+    code, project = split_wiki(site.wiki)
+    if project != "wikinews":
+        family = PROJECTS[project][0] if project else "another wiki"
+        raise InputError(f"{path}: is of {site.wiki} ({family}), not of a Wikinews, such as {code or 'en'}wikinews")
+    if code not in topics:
+        raise InputError(
+            f"{path}: is of {site.wiki}, and the topic map has no categories in {code}: it has "
+            f"{', '.join(sorted(topics))}; add some with --topics=FILE"
+        )
+    return site, True
+
+
+def build(
+    pipeline: Any,
+    head: Mapping[str, Any],
+    config: Config,
+    wikis: Sequence[NewsWiki],
+    reader: Any,
+    footers: frozenset[str],
+) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+
+    from pipelines.transforms.news import Decide, ReadCategories, ReadNews, ReadTables
+
+    ranges = pipeline | "List ranges" >> beam.Create(tasks(wikis))  # Task
+    categories = beam.pvalue.AsList(ranges | "Read categories" >> beam.ParDo(ReadCategories(reader)))
+    packed = (
+        pipeline
+        | "List wikis" >> beam.Create(list(wikis))  # NewsWiki
+        | "Read tables" >> beam.ParDo(ReadTables(reader), categories)  # TableReading
+    )
+    readings = ranges | "Read news" >> beam.ParDo(
+        ReadNews(reader), categories, beam.pvalue.AsList(packed)
+    )  # NewsReading
+    decisions = (
+        pipeline
+        | "List languages" >> beam.Create(list(enumerate(wiki.language for wiki in wikis)))  # (int, str)
+        | "Decide" >> beam.ParDo(Decide(reader), beam.pvalue.AsList(readings))  # Decision
+    )
+    (
+        pipeline
+        | "Once" >> beam.Create([None], reshuffle=False)
+        | "Commit"
+        >> beam.Map(
+            lambda _, read, tables, decided: commit_decisions(config, head, read, tables, decided, footers),
+            read=beam.pvalue.AsList(readings),
+            tables=beam.pvalue.AsList(packed),
+            decided=beam.pvalue.AsList(decisions),
+        )
+    )
+
+
+def tasks(wikis: Sequence[NewsWiki]) -> list[Any]:
+    """Cut the dumps into ranges; the cut depends on the files alone."""
+    from pipelines.transforms.news import Task
+
+    total = sum(file_size(path) for wiki in wikis for path in wiki.dumps)
+    size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
+    parts = [(wiki, part) for wiki in wikis for path in wiki.dumps for part in split_file(path, size)]
+    return [Task(order, wiki, part) for order, (wiki, part) in enumerate(parts)]
+
+
+def commit_decisions(
+    config: Config,
+    head: Mapping[str, Any],
+    readings: Iterable[Any],
+    packed: Iterable[Any],
+    decisions: Iterable[Any],
+    footers: frozenset[str],
+) -> None:
+    """Check what the ranges and languages gave and commit the dataset.
+
+    Raises:
+        InputError: an input was broken, a language has no row, or the ledger does not balance.
+    """
+    ordered = sorted(readings, key=lambda reading: reading.order)
+    decided = sorted(decisions, key=lambda decision: decision.language)
+    problems = [problem for reading in ordered for problem in reading.problems]
+    problems += [problem for table in packed for problem in table.problems]
+    if not problems and not config.allow_truncated:
+        cut_off = {reading.path for reading in ordered if reading.counts.get("files:truncated")}
+        problems = [
+            f"{path}: cut off after its last whole page, </mediawiki> is missing: fetch it again, "
+            "or take what is there with --allow_truncated"
+            for path in without_end(ordered, footers)
+            if path not in cut_off
+        ]
+    problems += [problem for decision in decided for problem in decision.problems]
+    ledger: dict[str, Any] = {}
+    if not problems:
+        for decision in decided:
+            mine = [reading for reading in ordered if reading.language == decision.language]
+            ledger[decision.language] = ledger_of(decision, mine)
+        problems = [nothing_of(language, found) for language, found in ledger.items() if not found["pages"].get(KEPT)]
+    finish(config.output, head, [part for decision in decided for part in decision.parts], ledger, problems)
+
+
+def ledger_of(decision: Any, readings: Sequence[Any]) -> dict[str, Any]:
+    """Return the ledger of a language: every page under what became of it, and what the rows are.
+
+    Raises:
+        InputError: the pages seen are not those kept and those dropped with a reason, or the rows not those kept.
+    """
+    counts: Counter[str] = Counter(decision.counts)
+    for reading in readings:
+        counts.update(reading.counts)
+    ledger: dict[str, dict[str, Any]] = {"pages": {}, "labels": dict.fromkeys(schema.TOPICS, 0)}
+    for key, number in sorted(counts.items()):
+        kind, _, name = key.partition(":")
+        ledger.setdefault(kind, {})[name] = number
+    pages = ledger["pages"]
+    seen, kept = pages.get("seen", 0), pages.get(KEPT, 0)
+    parted = sum(number for name, number in pages.items() if name != "seen")
+    rows = sum(part.rows for part in decision.parts)
+    if parted != seen or rows != kept or sum(ledger["labels"].values()) != kept:
+        raise InputError(
+            f"{decision.language}: the ledger does not balance: {seen} pages seen, {parted} kept or dropped; "
+            f"{kept} kept, {rows} rows, {sum(ledger['labels'].values())} labels"
+        )
+    ledger["dump"] = {"newest_revision": max((reading.newest for reading in readings), default="")}
+    return ledger
+
+
+def nothing_of(language: str, ledger: Mapping[str, Any]) -> str:
+    """Return the line for a language of which no page is kept."""
+    lost = {name: number for name, number in ledger["pages"].items() if name not in ("seen", "other_namespace")}
+    most = max(lost, key=lambda name: (lost[name], name), default="")
+    return (
+        f"{language}wikinews: no page is left"
+        + (f": most are dropped as {most} ({lost[most]} of {ledger['pages']['seen']})" if most else ": it holds none")
+        + "; is the dump a pages-articles dump, and the topic map its own?"
+    )
+
+
+def remarks(manifest: Mapping[str, Any]) -> Iterable[str]:
+    """Yield what the user should know of a dataset that is in order."""
+    for item in manifest["inputs"]:
+        if item.get("before_closure"):
+            yield f"{item['path']}: made before Wikinews was closed: a later dump has more pages"
+    for language, ledger in manifest["ledger"].items():
+        names = set(manifest["options"]["topics"][language].values())
+        empty = [topic for topic, number in ledger["labels"].items() if not number and topic in names]
+        if empty:
+            yield f"{language}: no page of {', '.join(empty)}"
+        if manifest["options"]["mode"] == "clean" and set(ledger.get("status", ())) == {"unknown"}:
+            yield f"{language}: no page tells whether it is published, so all count"

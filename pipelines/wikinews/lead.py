@@ -1,0 +1,96 @@
+"""The first sentence of an article: its wikitext in, the sentence out, or why there is none.
+
+Boxes, pictures and templates on lines of their own are gone when the wikitext has been read. What may still stand
+before the first sentence is passed over: headings, indented notes, days and places on lines of their own, captions. A
+sentence that lost words to an unknown template is not passed over: the article's first sentence is then not to be had,
+and the next one is not it.
+"""
+
+from __future__ import annotations
+
+from pipelines.text.prose import holds_no_spaces, judged_sentences
+from pipelines.text.sentences import make_splitter
+from pipelines.text.spans import make_fragment_test, suspicious_places
+from pipelines.wikimedia.site import Site
+from pipelines.wikimedia.wikitext import Extractor
+from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS
+from pipelines.wikinews.dateline import cut_dateline, is_day
+from pipelines.wikinews.faults import FaultFinder, first_of_glued
+
+# A line without closing punctuation that is longer is a sentence whose full stop was forgotten, not a caption.
+_CAPTION_WORDS = 12
+_CAPTION_CHARACTERS = 25
+# What is passed over, if it is short: captions, places, days, names of agencies.
+_PASSED = frozenset(("fragment:short", "fragment:no_terminator", "fragment:no_letters"))
+
+
+class LeadReader:
+    """Reads the first sentences of the articles of one wiki; holds what is costly to make."""
+
+    def __init__(self, site: Site) -> None:
+        self._language = site.language
+        self._extractor = Extractor(site)
+        self._split = make_splitter("rules", site.language)
+        self._faults = FaultFinder(site.language)
+        self._unfinished = make_fragment_test(site.language)
+        self._spaced = not holds_no_spaces(site.language)
+
+    def first_sentence(self, text: str, title: str) -> tuple[str, str]:
+        """Return the first sentence and "", or "" and the reason why there is none."""
+        lead = _lead(text)
+        if lead is not None:
+            found = self._first(lead, title)
+            if found != ("", "no_sentence"):
+                return found
+        return self._first(text, title)
+
+    def _first(self, text: str, title: str) -> tuple[str, str]:
+        extract = self._extractor.extract(text, title)
+        for sentence, reason in judged_sentences(extract, self._split, self._language):
+            if reason == "back_matter":
+                break
+            if reason in ("heading", "preformatted") or sentence.region == "list":
+                continue
+            words = sentence.text
+            if reason in _PASSED and self._is_aside(words):
+                continue
+            if reason == "gap":
+                # A line that is no sentence is none with its words either.
+                if GAP in words and self._is_aside(words) and self._unfinished(words.replace(GAP, ""), False):
+                    continue
+                return "", "hole"
+            words = first_of_glued(" ".join(cut_dateline(words, self._language).split()), self._language)
+            if self._faults.is_note(words) or is_day(words, self._language):
+                continue
+            fragment = self._unfinished(words, bool(suspicious_places(words)))
+            if fragment in ("short", "no_letters"):
+                continue
+            if fragment:
+                return "", f"fragment:{fragment}"
+            fault = self._faults.fault(words)
+            return (words, "") if fault is None else ("", fault)
+        return "", "no_sentence"
+
+    def _is_aside(self, words: str) -> bool:
+        words = words.strip(LINE_MARKS + GAP + " ")
+        if self._spaced:
+            return words.count(" ") < _CAPTION_WORDS
+        return len(words) < _CAPTION_CHARACTERS
+
+
+def _lead(text: str) -> str | None:
+    """Return the wikitext before the first heading, None where it may not be whole: most first sentences stand there,
+    and the rest of the page need not be read."""
+    end = text.find("\n==")
+    if end < 0:
+        return None
+    lead = text[:end]
+    for opening, closing in (("{{", "}}"), ("<!--", "-->"), ("{|", "|}"), ("[[", "]]"), ("<ref", "</ref"), ("<", ">")):
+        opened = lead.count(opening)
+        if opening == "<ref":
+            opened -= lead.count("/>")
+            if opened > lead.count(closing):
+                return None
+        elif opened != lead.count(closing):
+            return None
+    return lead
