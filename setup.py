@@ -13,7 +13,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=["pipelines", "pipelines.*", "schemas", "schemas.*", "trainer", "trainer.*"]),
-    package_data={"pipelines": ["*/data/*.json"]},
+    package_data={"pipelines": ["*/data/*.json", "*/*.css"]},
     install_requires=[
         # 2.67 to 2.75 leak memory in failing pipelines (apache/beam#39406).
         "apache-beam>=2.76,<3",

@@ -33,7 +33,7 @@ COMMANDS = {
     "mewsc16": ("pipelines.mewsc16", "Wikinews dumps -> topic sentences in 13 classes, a set for clustering"),
     "extract": ("pipelines.extract", "the wikitext engine alone: pages in, what a reader sees of them out"),
     "verify": ("pipelines.verify", "is a dataset what its manifest says, and what the dumps say?"),
-    "report": ("pipelines.report", "what is in a dataset, on the terminal"),
+    "report": ("pipelines.report", "what is in a dataset, on the terminal or as a page"),
 }
 EXAMPLES = {
     "download": "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
@@ -48,7 +48,7 @@ EXAMPLES = {
     "mewsc16": "wikianchor mewsc16 --dump='dumps/*wikinews-*-pages-articles.xml.bz2' --output=out/mewsc16",
     "extract": "wikianchor extract --lang=uk < pages.ndjson",
     "verify": "wikianchor verify out/ --against=dumps/ --rows=1000",
-    "report": "wikianchor report out/",
+    "report": "wikianchor report out/ --html=report.html",
 }
 
 

@@ -1,4 +1,4 @@
-"""`wikianchor report DIR`: what is in a dataset of ours, or in the output of a build, on the terminal."""
+"""`wikianchor report DIR`: what is in a dataset of ours, or in the output of a build, on the terminal or as a page."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from pipelines.dataset.parts import writing
 from pipelines.dataset.reader import Dataset, find_datasets, read_batches
-from pipelines.errors import InputError
+from pipelines.errors import InputError, UsageError
 from pipelines.text.lost import most_costly
 
 EXAMPLES = 12
@@ -24,21 +26,46 @@ class Config:
     """What the user asked for."""
 
     directory: str
+    html: str | None
+    dumps: str | None
+    seed: int
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of this command."""
     parser.add_argument("directory", help="a dataset, or the output of build")
+    parser.add_argument("--html", metavar="FILE", help="write the report as one page that needs no network")
+    parser.add_argument(
+        "--dumps", metavar="PLACES", help="for the page: show sentences of these dumps that were dropped"
+    )
+    parser.add_argument("--seed", type=int, default=42, help="decides which examples the page shows (default: 42)")
 
 
 def config_from(arguments: argparse.Namespace) -> Config:
     """Read the arguments."""
-    return Config(arguments.directory.rstrip("/"))
+    if arguments.dumps is not None and arguments.html is None:
+        raise UsageError(f"--dumps={arguments.dumps} is for the page: name it with --html=FILE")
+    return Config(arguments.directory.rstrip("/"), arguments.html, arguments.dumps, arguments.seed)
 
 
 def run(config: Config, beam_args: Sequence[str]) -> None:
-    """Print the report of a directory."""
-    print_report(config.directory, None)
+    """Print the report of a directory, or write its page."""
+    if config.html is None:
+        print_report(config.directory, None)
+        return
+    from pipelines.reporting.dropped import dropped_sentences
+    from pipelines.reporting.page import report_page
+
+    datasets = _datasets(config.directory)
+    dropped = {
+        one.directory: dropped_sentences(one, config.dumps)
+        for one in datasets
+        if config.dumps is not None and one.manifest["dataset"] == "sentences"
+    }
+    page = report_page(datasets, dropped, config.seed)
+    with writing(config.html):
+        Path(config.html).write_bytes(page)
+    print(config.html)
 
 
 def clock() -> float:
@@ -52,16 +79,20 @@ def print_report(directory: str, start: float | None) -> None:
     Raises:
         InputError: there is no finished dataset.
     """
-    datasets = list(find_datasets(directory))
-    if not datasets:
-        raise InputError(f"{directory}: no finished dataset here (no manifest.json): run its stage to the end")
-    for one in datasets:
+    for one in _datasets(directory):
         print("\n".join(_LINES.get(one.manifest["dataset"], _plain)(one)))
     if start is not None:
         # The largest process, launcher or worker; macOS counts in bytes.
         unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
         peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / unit
         print(f"\n{time.monotonic() - start:.1f} seconds, {peak:.0f} MB peak memory")
+
+
+def _datasets(directory: str) -> list[Dataset]:
+    datasets = list(find_datasets(directory))
+    if not datasets:
+        raise InputError(f"{directory}: no finished dataset here (no manifest.json): run its stage to the end")
+    return datasets
 
 
 def _plain(one: Dataset) -> list[str]:
