@@ -152,6 +152,16 @@ def _rules_of(language: str) -> _Rules:
     return _Rules(language, kinds, frozenset(starters), ordinals, roman)
 
 
+def begins_sentences(word: str, language: str) -> bool:
+    """Whether a word is one of those that often begin a sentence, as far as they are listed for a language."""
+    return re.split(r"['’]", word)[0] in _starters(language)
+
+
+@cache
+def _starters(language: str) -> frozenset[str]:
+    return _rules_of(language).starters
+
+
 # The last group of each branch of the expression; what is none of these is the space before a Thai opener.
 _NEWLINE_GROUP, _WEAK_GROUP, _STRONG_GROUP, _BRACKET_GROUP = 1, 3, 5, 6
 

@@ -12,9 +12,12 @@ import re
 from functools import lru_cache
 from importlib import resources
 
+from pipelines.text.prose import holds_no_spaces
+from pipelines.text.sentences import begins_sentences
+
 LONGEST = 90
 _WORD = re.compile(r"[^\s,.;:()\[\]/]+")
-_DASH = re.compile(r"\s*(?:—|―|--+)\s*|(?:(?<=[.,)\d])\s*|\s+)[–-]\s+|(?<=\w)[–-]\s+(?=[A-ZÀ-ÞА-ЯЁ])|\s+–")
+_DASH = re.compile(r"\s*(?:—|―|--+)\s*|(?:(?<=[.,)\d])\s*|\s+)[–-]\s+|(?<=\w)–\s+(?=[A-ZÀ-ÞА-ЯЁ])|\s+–")
 _LATER_DASH = re.compile(r"\s[–—―-]+\s|\w—\w")
 _BRACKETED = re.compile(r"(?:【[^【】]{1,60}】|\[[^\[\]]{1,60}[=/][^\[\]]{1,60}\])\s*")
 _DAY_IN_BRACKETS = re.compile(r"[(（][^()（）]{0,40}\d[^()（）]{0,40}[)）]\s*[-–—:]\s*")
@@ -22,6 +25,7 @@ _CASELESS = frozenset({"ar", "fa", "ja", "ko"})
 # Names before a dash that no comma, bracket or day tells from the subject of a sentence.
 _BARE_WORDS = 4
 _CASELESS_WORDS = 3
+_UNSPACED_PLACE = 8
 
 
 @lru_cache(maxsize=64)
@@ -43,7 +47,11 @@ def _words(key: str) -> str:
 
 
 def cut_dateline(sentence: str, language: str) -> str:
-    """Return a sentence without its dateline; as it is where it has none."""
+    """Return a sentence without its dateline, a day and a place apart at most; as it is where it has none."""
+    return _cut(_cut(sentence, language), language)
+
+
+def _cut(sentence: str, language: str) -> str:
     for bracket in (_BRACKETED, _DAY_IN_BRACKETS):
         match = bracket.match(sentence)
         if match and match.end() < len(sentence):
@@ -56,7 +64,7 @@ def cut_dateline(sentence: str, language: str) -> str:
     if match is None:
         return sentence
     line, rest = sentence[: match.start()], sentence[match.end() :]
-    if not _begins(rest, language) or not _is_dateline(line, rest, language, days):
+    if not _begins(rest, language) or not _is_dateline(line, match[0], rest, language, days):
         return sentence
     return rest
 
@@ -85,13 +93,16 @@ def _begins(rest: str, language: str) -> bool:
     return first.isupper() or first.isdigit()
 
 
-def _is_dateline(line: str, rest: str, language: str, days: frozenset[str]) -> bool:
+def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset[str]) -> bool:
     words = _WORD.findall(line)
     if not words:
         return False
     dated = any(word.lower() in days for word in words) or any(word.isdigit() for word in words)
     if language in _CASELESS:
-        if len(words) > _CASELESS_WORDS + (3 if dated else 0):
+        # Without blanks between words nothing but its length tells a place from a clause.
+        if len(words) > _CASELESS_WORDS + (3 if dated else 0) or (
+            holds_no_spaces(language) and (len(line) > _UNSPACED_PLACE or any(map(str.isdigit, line)))
+        ):
             return False
     elif not all(
         word[0].isupper() or word[0].isdigit() or word.lower() in days or word in _joining() for word in words
@@ -99,5 +110,9 @@ def _is_dateline(line: str, rest: str, language: str, days: frozenset[str]) -> b
         return False
     if dated or "," in line or line.endswith(")") or line.endswith("."):
         return True
-    # "Ligue 1 – Lyon – ...": a second dash makes the first a parenthesis.
-    return len(words) <= _BARE_WORDS and _LATER_DASH.search(rest, 0, LONGEST) is None
+    # "Ligue 1 – Lyon – ...": a second dash makes the first a parenthesis. "Lyon – Nantes ..." is a match: behind a
+    # short dash there has to be a word that begins sentences.
+    if len(words) > _BARE_WORDS or _LATER_DASH.search(rest, 0, LONGEST) is not None:
+        return False
+    first = _WORD.match(rest)
+    return "—" in dash or language in _CASELESS or (first is not None and begins_sentences(first[0], language))

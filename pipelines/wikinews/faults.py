@@ -36,8 +36,8 @@ _IMAGE_OPTIONS = (
     "img_thumbnail", "img_manualthumb", "img_framed", "img_frameless", "img_border", "img_upright", "img_left",
     "img_right", "img_center", "img_none", "img_baseline", "img_middle",
 )  # fmt: skip
-_SIZE = re.compile(r"(?<![\d.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?px(?![a-z])|(?<!\w)x\d{2,4}px", re.IGNORECASE)
-_FILE = re.compile(r"\w\.(?:jpe?g|png|svg|gif|tiff?|ogg|ogv|webm|pdf)(?![a-z])", re.IGNORECASE)
+_SIZE = re.compile(r"(?<![\d.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)(?![a-z])|(?<!\w)x\d{2,4}px")
+_FILE = re.compile(r"\w\.(?i:jpe?g|png|svg|gif|tiff?|ogg|ogv|webm|pdf)(?![a-z])")
 _MARKUP = re.compile(
     r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|'''?|==|</?\w+[^<>]*>|<!--|-->|&[a-z]{2,8};|__[A-Z]{3,}__|\||\[https?:|"
     r"\b(?:cellpadding|cellspacing|valign|colspan|rowspan|style)\s?="
@@ -46,8 +46,9 @@ _HOLE = re.compile(
     r"\(\s*[,;:]?\s*\)|（\s*[、，]?\s*）|\[\s*\]|(?<!\.)\s,(?=\s)|^\s*[,;:)]|,\s*[,.](?!\.)|«\s*»|“\s*”|「」|『』|、、|、。|"
     r"(?<=\w)\s{2,}(?=\w)|(?<!\.)\s\.(?=\s|$)"
 )
-_GLUED = re.compile(r"(?<=[^\W\d_A-ZÀ-Þ]{3})[.!?](?=[A-ZÀ-ÞĀ-ŽЀ-Я]\w{2})(?!(?i:com|org|net|info)\b)")
-_GLUED_WORDS = re.compile(r"[a-zß-öø-ÿā-ž]{3}(?=[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{2,}\s)")
+_GLUED = re.compile(
+    r"(?<=[^\W\d_A-ZÀ-Þ]{3})[.!?](?=[A-ZÀ-ÞĀ-ŽЀ-Я](?:[^\W\d_A-ZÀ-ÞЀ-Я]|\s|['’]\w))(?!(?i:com|org|net|info)\b)"
+)
 # A word that follows a noun, without the noun.
 _HEADLESS = {
     "ja": re.compile(r"[でにのはがをともやへ](?![ぁ-んー])|(?:から|まで|より|では|には|とは|での)(?![ぁ-ん])"),
@@ -79,7 +80,7 @@ class FaultFinder:
         # An option in front, glued to the sentence, or with a bar behind it.
         self._option = re.compile(
             rf"(?:^|(?<=[|\s]))(?:{either})(?:\s?\||(?=[A-ZÀ-ÞĀ-ŽЀ-Я\d„“\"«]))|^(?:{either})\s(?=[A-ZÀ-ÞĀ-ŽЀ-Я\d„“\"«])"
-            rf"|(?<=[a-zß-ÿ.])(?:thumb|miniatur)(?=[A-Z|])"
+            rf"|(?<=[a-zß-ÿ.])(?:thumb|miniatur)(?=[A-Z|])|(?<!\w)(?:upright|alt|link|lang|page)\s?=\s?\S*\|"
         )
         self._headless = _HEADLESS.get(language)
         self._glues = not holds_no_spaces(language)
@@ -103,7 +104,7 @@ class FaultFinder:
             return "hole"
         if self.is_note(sentence):
             return "note"
-        if self._glues and (_GLUED.search(sentence) or _GLUED_WORDS.search(sentence)):
+        if self._glues and _GLUED.search(sentence):
             return "glued"
         if self.is_cut(sentence):
             return "cut"

@@ -1,0 +1,216 @@
+"""What `wikianchor mewsc16` finds wrong with the released MewsC-16, whether its first sentences are right, its speed.
+
+    WIKIANCHOR_DATA=data python benchmarks/mewsc16.py [rows] [sentences] [compare] [speed]
+
+`rows`: the faults of the released sentences that the rules find, against plain searches for category markers and
+picture options; and of 200 rows of each language, drawn by a hash, how many that are sound are found faulty.
+`sentences`: the first sentences of English and French articles. Both were read and judged: `mewsc16.json` has the
+verdicts by row number and by a hash of the sentence, no text. `compare`: released rows written back as pages, through
+the command, and compared with what they were. `speed`: pages for each CPU second against `wikianchor sentences`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import html
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import generate_news as news
+import slices
+from measure import fresh, parser, ratio, report, rounds_of, run, table, wikianchor
+
+from pipelines.wikimedia.site import site_for
+from pipelines.wikinews.compare import compare
+from pipelines.wikinews.facts import wiki_facts
+from pipelines.wikinews.faults import FaultFinder
+from pipelines.wikinews.lead import LeadReader
+
+VERDICTS = Path(__file__).with_name("mewsc16.json")
+SAMPLE = 200
+# What a plain search for the remains of pictures looks for: sizes, and options with a bar or glued to a capital.
+_OPTIONS = {
+    "ca": "thumbs?|thumbnail|esquerra|dreta|right|left",
+    "cs": "náhled|vpravo|vlevo|thumb|right|left",
+    "de": "miniatur|mini|rechts|links|thumb|right|left|hochkant",
+    "eo": "maldekstr[ae]|dekstra|eta|thumb|right|left",
+    "fr": "vignette|thumbs?|droite|gauche|right|left",
+    "ja": "thumbnail|thumb|center|right|left",
+    "pt": "miniaturadaimagem|esquerda|direita|thumbs?|right|left",
+    "sv": "miniatyr|höger|vänster|thumb|right|left",
+}
+SPEED_LANGUAGES = ("de", "en", "fr", "ja")
+
+
+def main() -> None:
+    """Print the tables that are asked for."""
+    flags = parser(__doc__)
+    parts = {"rows": rows, "sentences": sentences, "compare": comparison, "speed": speed}
+    flags.add_argument("parts", nargs="*", help=f"of {', '.join(parts)} (default: all)")
+    flags.add_argument("--pages", type=int, default=3000, help="articles of each language for `speed` (3000)")
+    arguments = flags.parse_args()
+    for name in arguments.parts or parts:
+        parts[name](arguments)
+
+
+def released(language: str) -> tuple[list[str], list[str]]:
+    """Return sentences and labels of a language as they were released."""
+    folder = slices.data() / "mewsc16"
+    return tuple(  # type: ignore[return-value]
+        (folder / f"{language}_{kind}.txt").read_text("utf-8").split("\n") for kind in ("sentences", "categories")
+    )
+
+
+def sample(language: str, number: int) -> list[int]:
+    """Return the numbers of the rows of a language that are drawn to be judged."""
+    return sorted(sorted(range(number), key=lambda row: _digest(f"judge|{language}|{row}"))[:SAMPLE])
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def rows(arguments: Any) -> None:
+    """Run the rules over the released rows."""
+    judged = json.loads(VERDICTS.read_text())["rows"]
+    faults, tally = [], []
+    sums: Counter[str] = Counter()
+    for language, options in _OPTIONS.items():
+        found, _ = released(language)
+        finder = FaultFinder(language)
+        reasons = [finder.fault(sentence) for sentence in found]
+        marker = re.compile(rf"(?:Category|{wiki_facts()['old_prefixes'][language]})\s*:")
+        picture = re.compile(rf"\d\s?px(?![a-z])|(?:{options})\||^(?:{options})\s?(?=[A-ZÀ-Ž])|\.(?:jpg|png|svg)")
+        marked = [number for number, sentence in enumerate(found) if marker.search(sentence)]
+        pictured = [number for number, sentence in enumerate(found) if picture.search(sentence)]
+        counts = Counter(reason.partition(":")[0] for reason in reasons if reason)
+        faults.append(
+            [
+                language,
+                len(found),
+                len(marked),
+                sum(reasons[number] is not None for number in marked),
+                len(pictured),
+                sum(reasons[number] is not None for number in pictured),
+                *(counts[name] for name in ("markup", "hole", "glued", "cut", "note", "fragment")),
+                f"{100 * sum(counts.values()) / len(found):.1f} %",
+            ]
+        )
+        drawn = sample(language, len(found))
+        touched = {number for number in drawn if reasons[number]}
+        sound, unsound = (set(judged[language][verdict]) for verdict in ("sound", "unsound"))
+        tally.append(
+            [language, len(drawn), len(touched), len(touched & unsound), len(touched & sound),
+             len(touched - sound - unsound), len(drawn) - len(touched)]
+        )  # fmt: skip
+        sums.update(wrong=len(touched & sound), passed=len(drawn) - len(touched))
+    head = ["language", "rows", "markers", "found", "pictures", "found", "markup", "holes", "glued", "cut", "notes"]
+    report("released rows", table([*head, "fragments", "found faulty"], faults))
+    head = ["language", "rows judged", "found faulty", "rightly", "wrongly", "not judged", "passed"]
+    share = 100 * sums["wrong"] / (sums["wrong"] + sums["passed"])
+    report("released rows, judged", table(head, tally) + f"\n\nOf the sound rows {share:.2f} % are found faulty.")
+
+
+def articles() -> Iterator[tuple[str, str, str]]:
+    """Yield language, title and text of the collected articles, a paragraph a line."""
+    folder = slices.data() / "wikinews"
+    with (folder / "vanatteveldt_wikinews_2019.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            yield "en", row["title"], row["text"]
+    for path in sorted(folder.glob("bougouin*/documents/*.html")):
+        page = path.read_text("utf-8").replace("\xad", "")
+        title = re.search(r"<title>(.*?)</title>", page, re.DOTALL)
+        body = page[page.index("</h1>") :]
+        blocks = re.findall(r"<(h2|h3|p|li)[^>]*>(.*?)</\1>", body, re.DOTALL)
+        lines = [html.unescape(re.sub("<[^>]+>", "", text)).strip() for _, text in blocks]
+        yield "fr", html.unescape(title[1]) if title else "", "\n\n".join(lines)
+
+
+def sentences(arguments: Any) -> None:
+    """Hold the first sentences of articles against the verdicts."""
+    verdicts = json.loads(VERDICTS.read_text())["sentences"]
+    readers = {language: LeadReader(site_for(f"{language}wikinews")) for language in ("en", "fr")}
+    counts: dict[str, Counter[str]] = {language: Counter() for language in readers}
+    for language, title, text in articles():
+        sentence, reason = readers[language].first_sentence(text, title)
+        verdict = "none" if reason else {1: "right", 0: "wrong"}.get(verdicts.get(_digest(sentence)), "not judged")
+        counts[language][verdict] += 1
+        if verdict == "not judged":
+            print(f"not judged: {_digest(sentence)} {language} {sentence}", file=sys.stderr)
+    lines = []
+    for language, found in counts.items():
+        given = sum(found.values()) - found["none"]
+        share = f"{100 * found['right'] / max(1, given):.1f} %"
+        lines.append([language, sum(found.values()), given, found["right"], found["wrong"], found["not judged"], share])
+    head = ["language", "articles", "sentences", "right", "wrong", "not judged", "right, of those given"]
+    report("first sentences", table(head, lines) + "\n\nTarget: 98 %.")
+
+
+def comparison(arguments: Any) -> None:
+    """Write the released rows as pages, run the command over them, and compare."""
+    work: Path = fresh(arguments.work / "mewsc16")
+    for language in _OPTIONS:
+        found, labels = released(language)
+        wiki = news.News(language)
+        own = news.SPEECH[language]["category"]
+        for number, (sentence, label) in enumerate(zip(found, labels, strict=True)):
+            news.add_page(wiki, number + 1, f"Row {number}", f"{sentence}\n\n[[{own}:{label}]]")
+        news.write(wiki, work, date="20211101", pack=False)
+    run(wikianchor("mewsc16", f"--dump={work}/*.xml", f"--output={work}/out", "--topics=" + str(_flat_map(work))))
+    text = compare(f"{work}/out", sorted(str(path) for path in (slices.data() / "mewsc16").iterdir()))
+    report("released rows as pages, compared with themselves", text)
+
+
+def _flat_map(work: Path) -> Path:
+    """Write a map in which every released label has a name."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for language in _OPTIONS:
+        for name, topic in news.TOPICS[language].items():
+            found.setdefault(topic, {}).setdefault(language, []).append(name)
+    path = work / "map.json"
+    path.write_text(json.dumps(found))
+    return path
+
+
+def speed(arguments: Any) -> None:
+    """Compare the CPU of the job with that of `sentences` on the same dumps."""
+    work: Path = arguments.work / "news"
+    dumps = {language: work / f"{language}wikinews-20260601-pages-articles.xml.bz2" for language in SPEED_LANGUAGES}
+    for language, path in dumps.items():
+        if not path.exists():
+            news.write(news.make_news(language, arguments.pages), work)
+    empty = news.write(news.make_news("en", 20), work / "small")
+    cases = {}
+    for name in ("mewsc16", "sentences"):
+        cases[f"{name}: start"] = lambda name=name: job(name, empty, work)
+        for language, path in dumps.items():
+            cases[f"{name}: {language}"] = lambda name=name, path=path: job(name, path, work)
+    found = rounds_of(arguments.rounds, cases)
+    lines = []
+    for language in dumps:
+        one, other = (
+            [time - start for time, start in zip(found[f"{name}: {language}"], found[f"{name}: start"], strict=True)]
+            for name in ("mewsc16", "sentences")
+        )
+        lines.append(
+            [language, arguments.pages, arguments.pages / median(one), arguments.pages / median(other),
+             ratio(one, other), ratio(found[f"mewsc16: {language}"], found[f"sentences: {language}"])]
+        )  # fmt: skip
+    head = ["language", "articles", "mewsc16, pages / CPU s", "sentences, pages / CPU s", "CPU, mewsc16 / sentences"]
+    report("mewsc16 against sentences", table([*head, "with the start"], lines) + "\n\nTarget: at most 1.5.")
+
+
+def job(name: str, path: Path, work: Path) -> float:
+    """Run a job and return its CPU."""
+    return run(wikianchor(name, f"--dump={path}", f"--output={fresh(work / 'out')}")).user
+
+
+if __name__ == "__main__":
+    main()
