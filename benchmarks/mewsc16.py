@@ -87,7 +87,9 @@ def rows(arguments: Any) -> None:
         finder = FaultFinder(language)
         reasons = [finder.fault(sentence) for sentence in found]
         marker = re.compile(rf"(?:Category|{wiki_facts()['old_prefixes'][language]})\s*:")
-        picture = re.compile(rf"\d\s?px(?![a-z])|(?:{options})\||^(?:{options})\s?(?=[A-ZÀ-Ž])|\.(?:jpg|png|svg)")
+        picture = re.compile(
+            rf"\d\s?px(?![a-z])|(?:{options})\||^(?:{options})\s?(?=[A-ZÀ-Ž])|\.(?:jpg|png|svg)|thumb|upright"
+        )
         marked = [number for number, sentence in enumerate(found) if marker.search(sentence)]
         pictured = [number for number, sentence in enumerate(found) if picture.search(sentence)]
         counts = Counter(reason.partition(":")[0] for reason in reasons if reason)

@@ -46,12 +46,18 @@ def _words(key: str) -> str:
     return words.get(key, "")
 
 
-def cut_dateline(sentence: str, language: str) -> str:
-    """Return a sentence without its dateline, a day and a place apart at most; as it is where it has none."""
-    return _cut(_cut(sentence, language), language)
+def cut_dateline(sentence: str, language: str, marked: bool = False) -> str:
+    """Return a sentence without its dateline, a day and a place apart at most; as it is where it has none.
+
+    Args:
+        sentence: to be cut.
+        language: of it.
+        marked: whether its first words are set in bold, and a dash follows: then they are none of the sentence's.
+    """
+    return _cut(_cut(sentence, language, marked), language, marked)
 
 
-def _cut(sentence: str, language: str) -> str:
+def _cut(sentence: str, language: str, marked: bool) -> str:
     for bracket in (_BRACKETED, _DAY_IN_BRACKETS):
         match = bracket.match(sentence)
         if match and match.end() < len(sentence):
@@ -64,7 +70,7 @@ def _cut(sentence: str, language: str) -> str:
     if match is None:
         return sentence
     line, rest = sentence[: match.start()], sentence[match.end() :]
-    if not _begins(rest, language) or not _is_dateline(line, match[0], rest, language, days):
+    if not _begins(rest, language) or not _is_dateline(line, match[0], rest, language, days, marked):
         return sentence
     return rest
 
@@ -93,7 +99,7 @@ def _begins(rest: str, language: str) -> bool:
     return first.isupper() or first.isdigit()
 
 
-def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset[str]) -> bool:
+def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset[str], marked: bool) -> bool:
     words = _WORD.findall(line)
     if not words:
         return False
@@ -115,4 +121,6 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
     if len(words) > _BARE_WORDS or _LATER_DASH.search(rest, 0, LONGEST) is not None:
         return False
     first = _WORD.match(rest)
-    return "—" in dash or language in _CASELESS or (first is not None and begins_sentences(first[0], language))
+    return (
+        marked or "—" in dash or language in _CASELESS or (first is not None and begins_sentences(first[0], language))
+    )

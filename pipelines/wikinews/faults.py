@@ -36,7 +36,7 @@ _IMAGE_OPTIONS = (
     "img_thumbnail", "img_manualthumb", "img_framed", "img_frameless", "img_border", "img_upright", "img_left",
     "img_right", "img_center", "img_none", "img_baseline", "img_middle",
 )  # fmt: skip
-_SIZE = re.compile(r"(?<![\d.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)(?![a-z])|(?<!\w)x\d{2,4}px")
+_SIZE = re.compile(r"(?<!\d)(?<!\d[.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)(?![a-z])|(?<!\w)x\d{2,4}px")
 _FILE = re.compile(r"\w\.(?i:jpe?g|png|svg|gif|tiff?|ogg|ogv|webm|pdf)(?![a-z])")
 _MARKUP = re.compile(
     r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|'''?|==|</?\w+[^<>]*>|<!--|-->|&[a-z]{2,8};|__[A-Z]{3,}__|\||\[https?:|"
@@ -80,7 +80,7 @@ class FaultFinder:
         # An option in front, glued to the sentence, or with a bar behind it.
         self._option = re.compile(
             rf"(?:^|(?<=[|\s]))(?:{either})(?:\s?\||(?=[A-ZÀ-ÞĀ-ŽЀ-Я\d„“\"«]))|^(?:{either})\s(?=[A-ZÀ-ÞĀ-ŽЀ-Я\d„“\"«])"
-            rf"|(?<=[a-zß-ÿ.])(?:thumb|miniatur)(?=[A-Z|])|(?<!\w)(?:upright|alt|link|lang|page)\s?=\s?\S*\|"
+            rf"|(?:thumbs?|miniatur)(?=[A-ZÀ-Þ|])|^(?:thumb)+s?(?=\w|\s)|upright\s?=|(?<!\w)(?:upright|alt|link|lang|page)\s?=\s?\S*\|"
         )
         self._headless = _HEADLESS.get(language)
         self._glues = not holds_no_spaces(language)

@@ -8,6 +8,8 @@ and the next one is not it.
 
 from __future__ import annotations
 
+import re
+
 from pipelines.text.prose import holds_no_spaces, judged_sentences
 from pipelines.text.sentences import make_splitter
 from pipelines.text.spans import make_fragment_test, suspicious_places
@@ -17,6 +19,8 @@ from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS
 from pipelines.wikinews.dateline import cut_dateline, is_day
 from pipelines.wikinews.faults import FaultFinder, first_of_glued
 
+# Bold at the start of a line, a dash behind it.
+_BOLD_BEFORE_DASH = re.compile(r"^\s{0,9}'''([^'\[\]{}\n]{2,80})'''\s{0,9}[–—―-]", re.MULTILINE)
 # A line without closing punctuation that is longer is a sentence whose full stop was forgotten, not a caption.
 _CAPTION_WORDS = 12
 _CAPTION_CHARACTERS = 25
@@ -59,7 +63,8 @@ class LeadReader:
                 if GAP in words and self._is_aside(words) and self._unfinished(words.replace(GAP, ""), False):
                     continue
                 return "", "hole"
-            words = first_of_glued(" ".join(cut_dateline(words, self._language).split()), self._language)
+            marked = any(words.startswith(bold) for bold in _BOLD_BEFORE_DASH.findall(text))
+            words = first_of_glued(" ".join(cut_dateline(words, self._language, marked).split()), self._language)
             if self._faults.is_note(words) or is_day(words, self._language):
                 continue
             fragment = self._unfinished(words, bool(suspicious_places(words)))
