@@ -160,6 +160,18 @@ def _corpus(one: Dataset) -> list[str]:
     ]
 
 
+def _mewsc16(one: Dataset) -> list[str]:
+    options = one.manifest["options"]
+    lines = [f"\nmewsc16  {one.directory}", f"  mode {options['mode']}, topics of a page: {options['membership']}"]
+    for language, ledger in one.manifest["ledger"].items():
+        pages = ledger["pages"]
+        lines.append(f"  {language}: {pages['kept']:,} of {pages['seen']:,} pages kept; else: {_listed(pages)}")
+        lines.append(f"    {_listed(ledger['labels'])}")
+        if "memberships" in ledger:
+            lines.append(f"    memberships, by the text and by the wiki's own table: {_listed(ledger['memberships'])}")
+    return lines
+
+
 def _listed(counts: Mapping[str, int]) -> str:
     others = {name: number for name, number in counts.items() if name not in ("kept", "seen") and number}
     return (
@@ -190,4 +202,4 @@ def _examples(one: Dataset) -> Iterator[str]:
         yield f"{row['wiki']:8} {shown}\n             = {meaning}"
 
 
-_LINES = {"sentences": _sentences, "entities": _entities, "pairs": _pairs, "corpus": _corpus}
+_LINES = {"sentences": _sentences, "entities": _entities, "pairs": _pairs, "corpus": _corpus, "mewsc16": _mewsc16}

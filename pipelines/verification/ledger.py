@@ -36,12 +36,17 @@ def check_ledger(one: Dataset, tally: Tally) -> Iterator[str]:
         yield from _agrees("items", ledger.get("lines", {}).get("kept", 0), tally["items",])
         for wiki, number in ledger.get("sitelinks", {}).items():
             yield from _agrees(f"{wiki}: sitelinks", number, tally["sitelinks", wiki])
+    elif one.manifest["dataset"] == "mewsc16":
+        for language, kinds in ledger.items():
+            yield from _adds_up(language, kinds["pages"], "pages")
+            yield from _agrees(f"{language}: pages kept", kinds["pages"].get("kept", 0), one.rows(language))
+            yield from _agrees(f"{language}: labels", sum(kinds["labels"].values()), one.rows(language))
 
 
-def _adds_up(wiki: str, buckets: dict[str, int]) -> Iterator[str]:
+def _adds_up(wiki: str, buckets: dict[str, int], what: str = "links") -> Iterator[str]:
     total = sum(number for name, number in buckets.items() if name != "seen")
     if total != buckets.get("seen", 0):
-        yield f"{wiki}: the buckets hold {total} links, {buckets.get('seen', 0)} were seen"
+        yield f"{wiki}: the buckets hold {total} {what}, {buckets.get('seen', 0)} were seen"
     yield from (f"{wiki}: {name} holds {number}" for name, number in buckets.items() if number < 0)
 
 

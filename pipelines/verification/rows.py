@@ -37,7 +37,7 @@ def _schemas() -> dict[str, pa.Schema]:
 
 def schema_of(dataset: str, config: str) -> pa.Schema | None:
     """Return what the rows of a config are, or None where that is not known here."""
-    return _schemas().get(f"{dataset}.{config}") or _schemas().get(config)
+    return _schemas().get(f"{dataset}.{config}") or _schemas().get(config) or _schemas().get(dataset)
 
 
 def check_schema(one: Dataset) -> Iterator[str]:
