@@ -23,9 +23,11 @@ from trainer.card import versions
 from trainer.distributed import choose_device
 from trainer.encoder import POOLERS, Encoder
 from trainer.errors import InputError, UsageError
+from trainer.evaluate import sphere
 from trainer.evaluate.files import Data, Source
+from trainer.evaluate.languages import canonical
 from trainer.evaluate.registry import choose
-from trainer.evaluate.report import ModelFacts, Result, markdown, model_facts, to_json, write_results
+from trainer.evaluate.report import ModelFacts, Result, markdown, model_facts, short_names, to_json, write_results
 from trainer.evaluate.task import Options, Task, Vectors
 
 Loaded = list[tuple[Task, Sequence[Any]]]
@@ -50,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--normalize", action="store_true", help="cluster and classify vectors of unit length")
     found.add_argument("--languages", default="", help="those to score, with commas (all that are there)")
     found.add_argument("--output", default="", help="directory for report.md and results/MODEL/REVISION/TASK.json")
+    found.add_argument("--plot", default="", help="file for the scatter plot of alignment and uniformity: .png, .svg")
     found.add_argument("--json", action="store_true", help="print the results as JSON, not as tables")
     return found
 
@@ -107,6 +110,7 @@ def run(flags: argparse.Namespace) -> tuple[list[Result], list[str]]:
     options = Options(flags.split, flags.seeds, flags.normalize, languages)
     tasks = choose(flags.tasks)
     loaded, missing = load_tasks(Data(flags.data), tasks, flags.tasks, options)
+    check_languages(loaded, languages)
     results: list[Result] = []
     device = choose_device(flags.device)
     for path in flags.model:
@@ -116,6 +120,23 @@ def run(flags: argparse.Namespace) -> tuple[list[Result], list[str]]:
         facts = model_facts(path, encoder, flags.max_length, versions())
         results += evaluate(encoder, facts, loaded, options, flags.batch_size)
     return results, missing
+
+
+def check_languages(loaded: Loaded, languages: Sequence[str]) -> None:
+    """Raise UsageError for a language that is in none of the sets."""
+    there = {canonical(code) for _, parts in loaded for part in parts for code in part.name.split("-")}
+    absent = [code for code in languages if canonical(code) not in there]
+    if absent:
+        raise UsageError(f"--languages: {', '.join(absent)} is in none of the sets that were found")
+
+
+def draw(results: Sequence[Result], path: str) -> None:
+    """Write the plot of those models whose alignment and uniformity were measured."""
+    names = short_names(result.model.name for result in results)
+    models = {names[result.model.name]: result.scores.splits for result in results if result.task == sphere.NAME}
+    if not models:
+        raise UsageError(f"--plot shows {sphere.NAME}: put it among --tasks, and its sets under --data")
+    sphere.plot(models, path)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -129,6 +150,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = markdown(results, missing)
         if flags.output:
             write_results(results, text, flags.output)
+        if flags.plot:
+            draw(results, flags.plot)
     except UsageError as error:
         print(f"evaluate: {error}", file=sys.stderr)
         return 2

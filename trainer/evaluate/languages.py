@@ -1,6 +1,8 @@
-"""Codes of languages: the two letters of Wikipedia and papers, ISO 639-3, and mteb's tags."""
+"""Codes of languages: the two letters of Wikipedia and papers, the three letters of Tatoeba's files, mteb's tags."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 # Two letters: the code and script of mteb's tags.
 TAGS = {
@@ -10,7 +12,44 @@ TAGS = {
     "zh": "zho-Hans",
 }  # fmt: skip
 
+# Codes of ISO 639 to those that Tatoeba uses. Where a code means a group of languages, the member that Tatoeba has.
+CODES = {
+    "af": "afr", "am": "amh", "ar": "ara", "az": "aze", "be": "bel", "bg": "bul", "bn": "ben", "br": "bre",
+    "bs": "bos", "ca": "cat", "cs": "ces", "cy": "cym", "da": "dan", "de": "deu", "el": "ell", "en": "eng",
+    "eo": "epo", "es": "spa", "et": "est", "eu": "eus", "fa": "pes", "fi": "fin", "fo": "fao", "fr": "fra",
+    "fy": "fry", "ga": "gle", "gd": "gla", "gl": "glg", "he": "heb", "hi": "hin", "hr": "hrv", "hu": "hun",
+    "hy": "hye", "ia": "ina", "id": "ind", "ie": "ile", "io": "ido", "is": "isl", "it": "ita", "ja": "jpn",
+    "jv": "jav", "ka": "kat", "kk": "kaz", "km": "khm", "ko": "kor", "ku": "kur", "kw": "cor", "la": "lat",
+    "lt": "lit", "lv": "lvs", "mk": "mkd", "ml": "mal", "mn": "mon", "mr": "mar", "ms": "zsm", "nb": "nob",
+    "nl": "nld", "nn": "nno", "no": "nob", "oc": "oci", "pl": "pol", "pt": "por", "ro": "ron", "ru": "rus",
+    "sk": "slk", "sl": "slv", "sq": "sqi", "sr": "srp", "sv": "swe", "sw": "swh", "ta": "tam", "te": "tel",
+    "th": "tha", "tk": "tuk", "tl": "tgl", "tr": "tur", "tt": "tat", "ug": "uig", "uk": "ukr", "ur": "urd",
+    "uz": "uzb", "vi": "vie", "xh": "xho", "yi": "yid", "zh": "cmn",
+    "ekk": "est", "fas": "pes", "lav": "lvs", "msa": "zsm", "nor": "nob", "swa": "swh", "zho": "cmn",
+}  # fmt: skip
+
+TWO = {three: two for two, three in reversed(list(CODES.items())) if len(two) == 2}
+
+# The languages beside English that EASE's multilingual models are trained on.
+EASE = ("ar", "ca", "cs", "de", "eo", "es", "fa", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "sv", "tr")
+
 
 def tag(code: str) -> str:
     """Return mteb's tag of a language, or the code itself where it is not known."""
-    return TAGS.get(code, code)
+    return TAGS.get(short(code), code)
+
+
+def canonical(code: str) -> str:
+    """Return one code for all codes of a language, so that fa, fas and pes are the same."""
+    return CODES.get(code.lower(), code.lower())
+
+
+def short(code: str) -> str:
+    """Return the two letters of a language, or the code itself where it has none."""
+    return TWO.get(canonical(code), code)
+
+
+def asked(code: str, languages: Iterable[str]) -> bool:
+    """Return whether a language is one of those asked for; all are where none is asked for."""
+    wanted = {canonical(language) for language in languages}
+    return not wanted or canonical(code) in wanted
