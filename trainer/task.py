@@ -1,5 +1,7 @@
 """`python -m trainer.task ease|simcse --data=... --model=... --output=...`: from pairs to a trained model.
 
+`python -m trainer.task mboe --help` tells of the classifier of documents, which has options of its own.
+
 Works on a CPU, on a GPU, and under torchrun on several of either. Given again after an interruption, the same command
 goes on from the last checkpoint.
 """
@@ -28,6 +30,7 @@ from trainer.export import export
 from trainer.feed import Feed
 from trainer.log import Log
 from trainer.losses import projection
+from trainer.mboe.task import main as mboe
 from trainer.model import Model, check_views
 from trainer.optimizers import Optimizers
 from trainer.shards import Pairs, open_pairs, read_entities
@@ -160,6 +163,7 @@ def parse(argv: Sequence[str] | None) -> Config:
     commands = parser.add_subparsers(dest="objective", required=True)
     for objective in OBJECTIVES:
         add_flags(commands.add_parser(objective, help=f"train with the loss of {objective}"))
+    commands.add_parser("mboe", help="classify documents with the entities in them", add_help=False)
     flags = vars(parser.parse_args(argv))
     return make(flags.pop("objective"), flags)
 
@@ -169,8 +173,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments[:1] == ["mboe"]:
+        return mboe(arguments[1:])
     try:
-        print(run(parse(argv)))
+        print(run(parse(arguments)))
     except UsageError as error:
         print(f"trainer: {error}", file=sys.stderr)
         return 2

@@ -1,0 +1,102 @@
+"""Readers of the published sets, on files laid out as theirs, and what they say of files that are not."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from trainer.errors import InputError
+from trainer.mboe.documents import read_documents
+
+
+def test_mldoc(tmp_path: Path) -> None:
+    # The script run by Python 3 writes bytes as Python shows them; by Python 2, the text itself.
+    (tmp_path / "english.train.1000").write_text("CCAT\tb'Shares  rose \\xe2\\x82\\xac5. (c) Reuters Limited 1997'\n")
+    (tmp_path / "english.dev").write_text("GCAT\tb'it is no bytes\n")
+    (tmp_path / "english.test").write_text('MCAT\tb"the bank\'s"\n')
+    (tmp_path / "japanese.test").write_text("ECAT\t円は\u3000上昇\n")
+    found = read_documents(str(tmp_path), "mldoc", "en")
+    assert [(one.language, one.split, one.labels, one.text) for one in found.documents] == [
+        ("en", "train", ("CCAT",), "Shares rose €5."),
+        ("en", "dev", ("GCAT",), "b'it is no bytes"),
+        ("en", "test", ("MCAT",), "the bank's"),
+        ("ja", "test", ("ECAT",), "円は 上昇"),
+    ]
+    assert not found.multi_label
+    (tmp_path / "english.dev").write_text("GCAT text\n")
+    with pytest.raises(InputError, match=r"english\.dev, line 1: not a class of MLDoc, a tab and a text"):
+        read_documents(str(tmp_path), "mldoc", "en")
+    with pytest.raises(InputError, match=r"MLDoc has no ko: its languages are de, en, es, fr, it, ja, ru, zh"):
+        read_documents(str(tmp_path), "mldoc", "ko")
+
+
+def write_talk(root: Path, pair: str, split: str, topic: str, side: str, number: int, text: str) -> None:
+    place = root / "ted-cldc" / pair / split / topic / side / f"{number}.ted.txt"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text)
+
+
+def test_ted(tmp_path: Path) -> None:
+    for pair in ("en-ar", "en-pb"):
+        for number in range(40):
+            art, science = ("positive" if number % share == 0 else "negative" for share in (2, 3))
+            write_talk(tmp_path, pair, "train", "art", art, number, f"talk_en {number}_en UNK\nof_en x_y")
+            write_talk(tmp_path, pair, "train", "science", science, number, "talk_en")
+    for topic, side in (("art", "positive"), ("science", "positive")):
+        write_talk(tmp_path, "pb-en", "test", topic, side, 1600, "fala_pb")
+        write_talk(tmp_path, "pb-en", "train", topic, side, 7, "fala_pb")
+    found = read_documents(str(tmp_path), "ted", "en")
+    assert found.multi_label
+    english = [one for one in found.documents if one.language == "en"]
+    assert len(english) == 40
+    assert {one.split for one in english} == {"train", "dev"}
+    labels = {one.name: one.labels for one in english}
+    assert labels["en:train:6.ted.txt"] == ("art", "science")
+    assert labels["en:train:2.ted.txt"] == ("art",)
+    assert labels["en:train:1.ted.txt"] == ()
+    assert next(one.text for one in english if one.name == "en:train:0.ted.txt") == "talk 0 UNK of x_y"
+    assert [(one.language, one.text) for one in found.documents if one.split == "test"] == [("pt", "fala")]
+    write_talk(tmp_path, "en-ar", "train", "art", "neutral", 5, "")
+    with pytest.raises(InputError, match=r"lies in train/art/neutral: not as TED-CLDC is laid out"):
+        read_documents(str(tmp_path), "ted", "en")
+
+
+def test_shinra(tmp_path: Path) -> None:
+    def write(code: str, pages: dict[int, list[str]], texts: dict[int, str]) -> None:
+        lines = [
+            {"pageid": page, "ENEs": [{"ENE_id": kind, "ENE_name": "x"}]} for page in pages for kind in pages[page]
+        ]
+        (tmp_path / f"{code}_ENEW_LIST.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        dump = [line for page, text in texts.items() for line in ({"index": {"_id": str(page)}}, {"text": text})]
+        with gzip.open(tmp_path / f"{code}wiki-20190121-cirrussearch-content.json.gz", "wt") as stream:
+            stream.write("".join(json.dumps(line) + "\n" for line in dump))
+
+    write("en", {page: ["1.1"] for page in range(100)}, {page: f"page {page}" for page in range(110)})
+    write("de", {5: ["1.1", "1.7"]}, {5: "Seite", 6: "andere"})
+    found = read_documents(str(tmp_path), "shinra", "en")
+    assert len([one for one in found.documents if one.language == "en"]) == 100
+    assert 0 < len(found.of("dev", "en")) < 20
+    assert [(one.text, one.labels) for one in found.of("test", "de")] == [("Seite", ("1.1", "1.7"))]
+    (tmp_path / "fr_ENEW_LIST.json").write_text('{"pageid": 1, "ENEs": []}\n')
+    with pytest.raises(
+        InputError, match=r"frwiki-\*-cirrussearch-content\.json\[\.gz\]: not there, and .* needs its texts"
+    ):
+        read_documents(str(tmp_path), "shinra", "en")
+    (tmp_path / "fr_ENEW_LIST.json").write_text('{"pageid": 1}\n')
+    with pytest.raises(InputError, match=r"line 1: not a page with `pageid` and `ENEs`"):
+        read_documents(str(tmp_path), "shinra", "en")
+
+
+def test_json_lines_that_are_none(tmp_path: Path) -> None:
+    file = tmp_path / "d.jsonl"
+    for text, message in (
+        (b"{", "line 1: not JSON"),
+        (b"[]", "line 1: not a JSON object"),
+        (b'{"text": "", "language": "en", "split": "test", "label": 5}', "needs `label`, a string, or `labels`"),
+        (b'{"text": "", "language": "en", "split": "test", "label": "a", "entities": ["Q1"]}', "no list of numbers"),
+        (b"\n\xff", "line 2: not UTF-8"),
+    ):
+        file.write_bytes(text)
+        with pytest.raises(InputError, match=message):
+            read_documents(str(tmp_path), "json", "en")
