@@ -28,7 +28,7 @@ class CategoryReader:
         self._site = site
         self._known: dict[str, str] = {}
         names = {name for name, key in site.namespaces.items() if key == CATEGORY}
-        self._prefixes = tuple(names)
+        self._prefixes = frozenset(names)
         templates = "|".join(
             re.escape(name).replace(r"\ ", "[ _]+") for name in language_names("category_redirects", site.language)
         )
@@ -80,7 +80,8 @@ class CategoryReader:
                 self._known.clear()
             found = ""
             # Most links with a colon lead elsewhere: the prefix tells.
-            if fold_name(raw.partition(":")[0]) in self._prefixes:
+            prefix = fold_name(raw.partition(":")[0])
+            if prefix in self._prefixes or not (prefix in self._site.namespaces or prefix in self._site.interwiki):
                 target = parse_target(raw, self._site)
                 if target is not None and target.namespace == CATEGORY and not target.colon and not target.interwiki:
                     found = target.title.partition(":")[2]

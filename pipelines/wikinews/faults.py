@@ -36,7 +36,7 @@ _IMAGE_OPTIONS = (
     "img_thumbnail", "img_manualthumb", "img_framed", "img_frameless", "img_border", "img_upright", "img_left",
     "img_right", "img_center", "img_none", "img_baseline", "img_middle",
 )  # fmt: skip
-_SIZE = re.compile(r"(?<!\d)(?<!\d[.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)(?![a-z])|(?<!\w)x\d{2,4}px")
+_SIZE = re.compile(r"(?<!\d)(?<!\d[.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)|(?<!\w)x\d{2,4}px")
 _FILE = re.compile(r"\w\.(?i:jpe?g|png|svg|gif|tiff?|ogg|ogv|webm|pdf)(?![a-z])")
 _MARKUP = re.compile(
     r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|'''?|==|</?\w+[^<>]*>|<!--|-->|&[a-z]{2,8};|__[A-Z]{3,}__|\||\[https?:|"

@@ -12,7 +12,7 @@ import re
 
 from pipelines.text.prose import holds_no_spaces, judged_sentences
 from pipelines.text.sentences import make_splitter
-from pipelines.text.spans import make_fragment_test, suspicious_places
+from pipelines.text.spans import make_fragment_test
 from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.wikitext import Extractor
 from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS
@@ -67,12 +67,9 @@ class LeadReader:
             words = first_of_glued(" ".join(cut_dateline(words, self._language, marked).split()), self._language)
             if self._faults.is_note(words) or is_day(words, self._language):
                 continue
-            fragment = self._unfinished(words, bool(suspicious_places(words)))
-            if fragment in ("short", "no_letters"):
-                continue
-            if fragment:
-                return "", f"fragment:{fragment}"
             fault = self._faults.fault(words)
+            if fault in ("fragment:short", "fragment:no_letters"):
+                continue
             return (words, "") if fault is None else ("", fault)
         return "", "no_sentence"
 
