@@ -23,7 +23,7 @@ from trainer.card import versions
 from trainer.distributed import choose_device
 from trainer.encoder import POOLERS, Encoder
 from trainer.errors import InputError, UsageError
-from trainer.evaluate import sphere
+from trainer.evaluate import sphere, sts
 from trainer.evaluate.files import Data, Source
 from trainer.evaluate.languages import canonical
 from trainer.evaluate.registry import choose
@@ -39,8 +39,9 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m trainer.evaluate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     found.add_argument("--model", action="append", required=True, help="a directory or a name on the Hub; repeatable")
-    found.add_argument("--data", required=True, help="directory with evaluation sets somewhere under it")
+    found.add_argument("--data", default="", help="directory with evaluation sets somewhere under it")
     found.add_argument("--tasks", default="all", help="tasks or groups of them, with commas (all that are there)")
+    found.add_argument("--sts", action="append", default=[], help="one more file of scored pairs; repeatable")
     found.add_argument(
         "--split", default="test", choices=("test", "dev"), help="the part to score, where there are two"
     )
@@ -68,7 +69,7 @@ def load_tasks(data: Data, tasks: Sequence[Task], named: str, options: Options) 
     """Read the sets; return those that are there, and a line for each that is not.
 
     Raises:
-        InputError: a set named by itself is not there, or none is.
+        InputError: a set named by itself is not there.
     """
     loaded: Loaded = []
     missing: list[str] = []
@@ -78,14 +79,32 @@ def load_tasks(data: Data, tasks: Sequence[Task], named: str, options: Options) 
         if parts:
             loaded.append((task, parts))
             continue
-        line = (
-            f"{task.name}: no {options.split} part under {data.root}: looked for {task.layout}; get it from {task.home}"
-        )
+        line = f"{task.name}: no {options.split} part in {data.root}: looked for {task.layout}; get it from {task.home}"
         if task.name.lower() in by_name:
             raise InputError(line)
         missing.append(line)
+    return loaded, missing
+
+
+def load_all(flags: argparse.Namespace, options: Options) -> tuple[Loaded, list[str]]:
+    """Read all sets that the flags ask for.
+
+    Raises:
+        UsageError: they ask for none, or for a language that none has.
+        InputError: none is there.
+    """
+    loaded: Loaded = []
+    missing: list[str] = []
+    if flags.data:
+        loaded, missing = load_tasks(Data(flags.data), choose(flags.tasks), flags.tasks, options)
+    elif not flags.sts:
+        raise UsageError("--data is missing: the directory with evaluation sets; or --sts, a file")
+    for path in flags.sts:
+        task = sts.file_task(path)
+        loaded.append((task, task.load(Data.of_file(path), options)))
     if not loaded:
         raise InputError(missing[0])
+    check_languages(loaded, options.languages)
     return loaded, missing
 
 
@@ -108,9 +127,7 @@ def run(flags: argparse.Namespace) -> tuple[list[Result], list[str]]:
     """Return the results of all models, and what was not there."""
     languages = tuple(code.strip() for code in flags.languages.split(",") if code.strip())
     options = Options(flags.split, flags.seeds, flags.normalize, languages)
-    tasks = choose(flags.tasks)
-    loaded, missing = load_tasks(Data(flags.data), tasks, flags.tasks, options)
-    check_languages(loaded, languages)
+    loaded, missing = load_all(flags, options)
     results: list[Result] = []
     device = choose_device(flags.device)
     for path in flags.model:
@@ -124,7 +141,7 @@ def run(flags: argparse.Namespace) -> tuple[list[Result], list[str]]:
 
 def check_languages(loaded: Loaded, languages: Sequence[str]) -> None:
     """Raise UsageError for a language that is in none of the sets."""
-    there = {canonical(code) for _, parts in loaded for part in parts for code in part.name.split("-")}
+    there = {"eng"} | {canonical(code) for _, parts in loaded for part in parts for code in part.name.split("-")}
     absent = [code for code in languages if canonical(code) not in there]
     if absent:
         raise UsageError(f"--languages: {', '.join(absent)} is in none of the sets that were found")

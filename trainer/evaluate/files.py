@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pyarrow import fs
 
 from trainer.errors import InputError
-from trainer.storage import filesystem, read_bytes, reading
+from trainer.storage import exists, filesystem, read_bytes, reading
 
 
 @dataclass
@@ -59,6 +59,20 @@ class Data:
             found = files.get_file_info(fs.FileSelector(inner, recursive=True))
         names = [os.path.relpath(info.path, inner) for info in found if info.type == fs.FileType.File]
         self.names = sorted(name for name in names if not name.startswith(".") and "/." not in name)
+
+    @classmethod
+    def of_file(cls, path: str) -> Data:
+        """Return a directory of which only one file counts.
+
+        Raises:
+            InputError: there is no such file.
+        """
+        found = cls.__new__(cls)
+        folder, _, name = path.rpartition("/")
+        found.root, found.names = folder or ("/" if path.startswith("/") else "."), [name]
+        if not exists(found.path(name)):
+            raise InputError(f"{path}: no such file")
+        return found
 
     def match(self, pattern: str) -> dict[str, re.Match[str]]:
         """Return the files whose path under the root ends in the pattern, after a slash or from the start."""

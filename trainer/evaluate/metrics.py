@@ -97,3 +97,27 @@ def uniformity(vectors: Vectors, chunk: int = 1024) -> float:
         weights[np.arange(len(part)), start + np.arange(len(part))] = 0
         total += float(weights.sum())
     return float(np.log(total / (len(x) * (len(x) - 1)))) if len(x) > 1 else float("nan")
+
+
+def f1(hits: int, proposed: int, gold: int) -> float:
+    """Return the harmonic mean of hits / proposed and hits / gold."""
+    return 2 * hits / (proposed + gold) if proposed + gold else 0.0
+
+
+def best_threshold(cosines: NDArray[np.float32], right: NDArray[np.bool_], gold: int) -> float:
+    """Return the threshold at or above which proposals have the best F1; of equally good ones the highest.
+
+    Args:
+        cosines: (proposals,), at least one.
+        right: (proposals,), whether each is in the gold pairs.
+        gold: the number of gold pairs.
+
+    It lies in the middle between two different cosines, since equal ones cannot be told apart, or is the lowest.
+    """
+    order = np.argsort(-cosines, kind="stable")
+    sorted_cosines, hits = cosines[order].astype(np.float64), np.cumsum(right[order])
+    scores = 2 * hits / (np.arange(1, len(order) + 1) + gold)
+    cuts = np.append(sorted_cosines[:-1] > sorted_cosines[1:], True)
+    best = int(np.argmax(np.where(cuts, scores, -1.0)))
+    below = sorted_cosines[best + 1] if best + 1 < len(order) else sorted_cosines[best]
+    return float((sorted_cosines[best] + below) / 2)

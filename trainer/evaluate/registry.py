@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from trainer.errors import UsageError
-from trainer.evaluate import clustering, sphere, sts, tatoeba
+from trainer.evaluate import bucc, clustering, mldoc, sphere, sts, tatoeba
 from trainer.evaluate.task import Task
 
-TASKS: list[Task] = [*sts.TASKS, *clustering.TASKS, *tatoeba.TASKS, *sphere.TASKS]
+TASKS: list[Task] = [*sts.TASKS, *clustering.TASKS, *tatoeba.TASKS, *bucc.TASKS, *mldoc.TASKS, *sphere.TASKS]
 
 
 def choose(names: str) -> list[Task]:

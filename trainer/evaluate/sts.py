@@ -15,13 +15,15 @@ import numpy as np
 from trainer.encoder import Encoder
 from trainer.errors import InputError, UsageError
 from trainer.evaluate.files import Data
-from trainer.evaluate.languages import tag
+from trainer.evaluate.languages import asked, tag
 from trainer.evaluate.metrics import pair_cosines, pearson, spearman
 from trainer.evaluate.pairs import Pairs, concatenate, read_pairs, read_two_files
 from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
 
 TABLE = "STS, Spearman of all pairs"
 MULTILINGUAL = "Multilingual STS, Spearman"
+TRANSLATED = "STS Benchmark, translated, Spearman"
+FILES = "STS files, Spearman"
 BENCHMARK = "STSBenchmark"
 SICK = "SICK-R"
 PARTS = {"train": "train", "dev": "trial", "test": "test_annotated"}
@@ -140,7 +142,41 @@ def load_all_sick(data: Data, options: Options) -> list[Pairs]:
     return found if any(part.name == options.split for part in found) else []
 
 
-# ------------------------------------------------------------------------------------------------- multilingual STS
+# ------------------------------------------------------------------------------------- multilingual STS, other files
+
+
+def load_translations(data: Data, options: Options) -> list[Pairs]:
+    """Return the STS Benchmark in the languages of stsb-multi-mt."""
+    found = data.match(rf"stsb-([a-z]{{2}})-{options.split}\.csv")
+    names: dict[str, list[str]] = {}
+    for file, match in found.items():
+        if asked(match[1], options.languages):
+            names.setdefault(match[1], []).append(file)
+    return [read_pairs(data, str(data.same(files, f"STS-B {code}")), code) for code, files in sorted(names.items())]
+
+
+def load_korean(data: Data, options: Options) -> list[Pairs]:
+    """Return a part of KorSTS."""
+    file = (
+        data.one(rf"sts-{options.split}\.tsv", f"KorSTS ({options.split})") if asked("ko", options.languages) else None
+    )
+    return [read_pairs(data, file, "ko")] if file else []
+
+
+def file_task(path: str) -> Task:
+    """Return a task of one file of any layout that is known; of STS.input.X.txt with the STS.gs.X.txt beside it. Its
+    `load` takes `Data.of_file(path)`."""
+    name = path.rpartition("/")[2]
+
+    def load(data: Data, options: Options) -> list[Pairs]:
+        gold = name.replace("STS.input.", "STS.gs.")
+        return [read_two_files(data, name, gold, name) if gold != name else read_pairs(data, name, name)]
+
+    def score(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
+        found = row("default", [], correlations(parts[0], vectors), parts[0])
+        return Scores({"test": [found]}, [Cell(FILES, name, found["main_score"], average=False)], PROTOCOL)
+
+    return Task(f"STS.{name}", (), load, score, path, "the file's maker")
 
 
 def load_tracks(data: Data, options: Options) -> list[Pairs]:
@@ -150,7 +186,9 @@ def load_tracks(data: Data, options: Options) -> list[Pairs]:
         return []
     names: dict[str, list[str]] = {}
     for file, match in data.match(r"STS\.(?:input\.track\w+\.)?([a-z]{2}-[a-z]{2}(?:-[a-z]+)?)\.txt").items():
-        names.setdefault(match[1], []).append(file)
+        foreign = [code for code in match[1].split("-")[:2] if code != "en"] or ["en"]
+        if any(asked(code, options.languages) for code in foreign):
+            names.setdefault(match[1], []).append(file)
     return [_track(data, str(data.same(files, f"STS17 {name}")), name) for name, files in sorted(names.items())]
 
 
@@ -166,10 +204,10 @@ def _track(data: Data, file: str, name: str) -> Pairs:
 
 def score_tracks(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
     """Return the score of each pair of languages; the table's average is their mean."""
-    return score_languages(parts, vectors, MULTILINGUAL)
+    return score_languages(parts, vectors, MULTILINGUAL, options.split)
 
 
-def score_languages(parts: Sequence[Pairs], vectors: Vectors, table: str, split: str = "test") -> Scores:
+def score_languages(parts: Sequence[Pairs], vectors: Vectors, table: str, split: str) -> Scores:
     """Return scores by language, or pair of languages: the name of each part."""
     found = [
         row(part.name, [tag(code) for code in part.name.split("-")[:2]], correlations(part, vectors), part)
@@ -235,5 +273,21 @@ TASKS = [
         score_tracks,
         "STS.input.track*.xx-yy.txt with STS.gs.track*.xx-yy.txt or a third column, or STS.xx-yy.txt of three columns",
         "https://alt.qcri.org/semeval2017/task1; extended: https://public.ukp.informatik.tu-darmstadt.de/reimers",
+    ),
+    Task(
+        "STSBenchmarkMultilingualSTS",
+        ("multilingual", "stsb-multi"),
+        load_translations,
+        lambda parts, vectors, options: score_languages(parts, vectors, TRANSLATED, options.split),
+        "stsb-XX-{dev,test}.csv",
+        "https://github.com/PhilipMay/stsb-multi-mt",
+    ),
+    Task(
+        "KorSTS",
+        ("multilingual",),
+        load_korean,
+        lambda parts, vectors, options: score_languages(parts, vectors, "KorSTS, Spearman", options.split),
+        "sts-{dev,test}.tsv with a header",
+        "https://github.com/kakaobrain/kor-nlu-datasets",
     ),
 ]

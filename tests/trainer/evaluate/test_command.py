@@ -20,7 +20,7 @@ def test_tables_and_files(sets: Path, tiny_model: Path, tmp_path: Path, capsys: 
     assert main(flags) == 0
     text = capsys.readouterr().out
     assert "|  | STS12 | STS-B | SICK-R | Avg. |" in text
-    assert "- STS13: no test part under" in text
+    assert "- STS13: no test part in" in text
     assert (out / "report.md").read_text() + "\n" == text
     (found,) = out.glob("results/*/*/STS12.json")
     result = json.loads(found.read_text())
@@ -59,7 +59,7 @@ def test_two_models_are_two_rows(
     ("flags", "status", "said"),
     [
         (["--tasks=nothing"], 2, "no task 'nothing'"),
-        (["--tasks=STS16"], 1, "STS16: no test part under .* looked for STS16-en-test.* get it from https"),
+        (["--tasks=STS16"], 1, "STS16: no test part in .* looked for STS16-en-test.* get it from https"),
         (["--tasks=STS12", "--split=dev"], 1, "STS12: no dev part"),
         (["--data=/nowhere"], 1, "/nowhere: no such directory"),
         (["--model=/nowhere"], 1, "/nowhere: no model"),
@@ -81,6 +81,19 @@ def test_one_line_for_what_is_wrong(
     import re
 
     assert re.search(said, line)
+
+
+def test_files_without_a_directory(sets: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [f"--sts={sets}/a/STS12-en-test/STS.input.one.txt", f"--sts={sets}/STSBenchmark/sts-dev.csv"]
+    assert main([f"--model={tiny_model}", "--device=cpu", *files]) == 0
+    assert "|  | STS.input.one.txt | sts-dev.csv |" in capsys.readouterr().out
+    assert main([f"--model={tiny_model}", f"--sts={sets}/none.csv"]) == 1
+    assert main([f"--model={tiny_model}"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        f"evaluate: {sets}/none.csv: no such file",
+        "evaluate: --data is missing: the directory with evaluation sets; or --sts, a file",
+    ]
 
 
 def test_broken_rows_are_shown(sets: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -155,6 +155,22 @@ def test_tracks_with_gold_apart_and_in_a_column(tmp_path: Path, vectors: Vectors
     assert len({cell.value for cell in scores.cells}) == 1
 
 
+def test_translations_by_language(tmp_path: Path, vectors: Vectors) -> None:
+    for code in ("de", "zh"):
+        write(tmp_path / f"data/stsb-{code}-test.csv", [f'"{a}",{b},{g}' for a, b, g in sts_rows(20)])
+    head = "genre\tfilename\tyear\tid\tscore\tsentence1\tsentence2"
+    write(tmp_path / "sts-test.tsv", [head, *(f"g\tf\ty\t1\t{g}\t{a}\t{b}" for a, b, g in sts_rows(20))])
+    data = Data(str(tmp_path))
+    parts = sts.load_translations(data, Options())
+    assert [(part.name, len(part)) for part in parts] == [("de", 20), ("zh", 20)]
+    assert [part.name for part in sts.load_translations(data, Options(languages=("cmn",)))] == ["zh"]
+    (korean,) = sts.load_korean(data, Options())
+    assert len(korean) == 20
+    assert sts.load_korean(data, Options("dev")) == []
+    scores = sts.score_languages([*parts, korean], vectors, "T", "test")
+    assert len({row["main_score"] for row in scores.splits["test"]}) == 1
+
+
 def test_dev_score(sets: Path, tiny_model: Path) -> None:
     encoder = Encoder.load(str(tiny_model))
     pairs = sts.load_dev(str(sets), "STSBenchmark")
