@@ -21,6 +21,7 @@ setup(
         "orjson>=3.9",
         "pyarrow>=16",
         "requests>=2.32",
+        "tomli>=2; python_version < '3.11'",
         "urllib3>=2.2",
         "xxhash>=3.4",
     ],

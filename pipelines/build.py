@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pipelines import entities, pairs, sentences
 from pipelines.errors import InputError, UsageError
 from pipelines.sentences import read_site
+from pipelines.stage import workers_of
 from pipelines.wikimedia.dumps import read_head
 from pipelines.wikimedia.mwparser import PARSERS
 
@@ -40,6 +41,7 @@ class Config:
     splitter: str
     parser: str
     allow_truncated: bool
+    dry_run: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--parser", choices=PARSERS, default=PARSERS[0], help="what reads wikitext (default: wikianchor)"
     )
     parser.add_argument("--allow_truncated", action="store_true", help="take cut-off dumps for what is in them")
+    parser.add_argument("--dry_run", action="store_true", help="print the plan and do nothing")
     pairs.add_choices(parser)
 
 
@@ -82,17 +85,24 @@ def config_from(arguments: argparse.Namespace) -> Config:
         splitter=arguments.splitter or ("rules" if arguments.preset == "default" else "polyglot"),
         parser=arguments.parser,
         allow_truncated=arguments.allow_truncated,
+        dry_run=arguments.dry_run,
     )
 
 
 def run(config: Config, beam_args: Sequence[str]) -> None:
-    """Run the stages and print the report."""
+    """Print the plan, run the stages and print the report."""
     from pipelines import report
+    from pipelines.plan import build_stages, plan_lines
 
     start = report.clock()
     found = find_dumps(config.dumps, config.wikis)
     wikis = tuple(found.pages)
     pairs.check_floor(config.choices, wikis)
+    rows = config.choices.sample * (len(wikis) if config.choices.sample_per_wiki else 1)
+    stages = build_stages(dict(found.pages), found.wikidata, found.page_props, config.output, rows)
+    print("\n".join(plan_lines(stages, config.output, workers_of(beam_args))), flush=True)
+    if config.dry_run:
+        return
     for wiki, paths in found.pages.items():
         stage = sentences.Config(
             paths, f"{config.output}/sentences/{wiki}", None, config.splitter, config.parser, config.allow_truncated
@@ -107,8 +117,8 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         ),
         beam_args,
     )
-    stages = ",".join(f"{config.output}/sentences/{wiki}" for wiki in wikis)
-    pairs.run(pairs.Config(stages, f"{config.output}/entities", f"{config.output}/pairs", config.choices), beam_args)
+    places = ",".join(f"{config.output}/sentences/{wiki}" for wiki in wikis)
+    pairs.run(pairs.Config(places, f"{config.output}/entities", f"{config.output}/pairs", config.choices), beam_args)
     report.print_report(config.output, start)
 
 

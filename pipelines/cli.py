@@ -145,6 +145,11 @@ def _run(arguments: Sequence[str]) -> int:
         allow_abbrev=False,
     )
     module.add_arguments(parser)
+    parser.add_argument("--config", metavar="FILE", help=f"TOML file with more flags, in a table [{name}]")
+    if any(argument.split("=")[0] == "--config" for argument in rest):
+        from pipelines.settings import with_settings
+
+        rest = with_settings(name, rest, parser)
     known, beam_args = parser.parse_known_args(rest)
     if beam_args:
         # A stage that is up to date never asks Beam: a flag that nobody knows must not pass there.

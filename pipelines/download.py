@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import re
-import shutil
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -23,6 +22,7 @@ from pyarrow import fs
 from pipelines.dataset.parts import writing
 from pipelines.entities import split_list
 from pipelines.errors import InputError, UsageError
+from pipelines.plan import free_bytes
 from pipelines.progress import Progress, size
 from pipelines.stage import program_version
 from pipelines.transfer.client import Client
@@ -189,11 +189,8 @@ def check_space(directory: str, missing: Sequence[RemoteFile]) -> None:
     """
     if "://" in directory:
         return
-    there = Path(directory).absolute()
-    while not there.exists():
-        there = there.parent
     need = sum(file.size - _part_size(directory, file) for file in missing)
-    if need > (free := shutil.disk_usage(there).free):
+    if need > (free := free_bytes(directory)):
         raise InputError(f"{directory}: {size(need)} are to be fetched and {size(free)} are free: make room")
 
 

@@ -103,7 +103,14 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in paths]
     options = {"wikis": sorted(config.wikis), "labels": list(config.labels), "allow_truncated": config.allow_truncated}
     return run_stage(
-        "entities", schema.VERSION, config.output, inputs, options, partial(build, config=config), beam_args
+        "entities",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options,
+        partial(build, config=config),
+        beam_args,
+        sum(file_size(path) for path in paths),
     )
 
 

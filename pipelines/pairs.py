@@ -221,7 +221,12 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     ]
     options = asdict(config.choices) | {"rows_per_shard": config.rows_per_shard}
     graph = partial(build, config=config, sentences=sentences, entities=entities[0])
-    return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args)
+    # Each shard of sentences is read twice at least: to count its links, and to decide on them.
+    shards = [
+        shard for one in sentences for shard in one.manifest["configs"].get("sentences", {"shards": []})["shards"]
+    ]
+    work = 2 * sum(shard["bytes"] for shard in shards)
+    return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work)
 
 
 def fingerprint(dataset: Dataset) -> str:

@@ -1,6 +1,7 @@
 """How far long work has come: bars on a terminal, a plain line now and then elsewhere.
 
-ukwiki-20260101-pages-articles.xml.bz2  [====      ]  43 %   5.1 MB/s  2 min left
+sentences ukwiki                   [====      ]  43 %   5.1 MB/s  2 min left
+  123,456 pages, 1,234,567 sentences, 2,345,678 links kept, 987,654 dropped
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ BAR = 10
 # The rate is that of the last seconds: what a connection did an hour ago says nothing about when it ends.
 RATE_SECONDS = 30.0
 NAME_WIDTH = 34
+# Before this share is done nobody knows how long the rest takes.
+SOON = 0.01
 _on_screen: list[Progress] = []
 
 
@@ -58,11 +61,10 @@ class _Task:
         share = min(1.0, self.done / self.total) if self.total else 1.0
         rate = self.rate(now)
         bar = "=" * round(BAR * share)
-        left = f"  {duration((self.total - self.done) / rate)} left" if rate > 0 and share < 1 else ""
+        left = f"  {duration((self.total - self.done) / rate)} left" if rate > 0 and SOON < share < 1 else ""
         if len(name) > NAME_WIDTH:
             name = "..." + name[3 - NAME_WIDTH :]
-        note = f"  {self.note}" if self.note else ""
-        return f"{name:{NAME_WIDTH}} [{bar:{BAR}}] {100 * share:3.0f} %  {size(rate):>7}/s{left}{note}"
+        return f"{name:{NAME_WIDTH}} [{bar:{BAR}}] {100 * share:3.0f} %  {size(rate):>7}/s{left}"
 
 
 class Progress:
@@ -106,7 +108,7 @@ class Progress:
                     self._draw(now)
             elif now - task.logged >= LOG_SECONDS:
                 task.logged = now
-                logging.getLogger("wikianchor").info("%s", " ".join(task.line(name, now).split()))
+                logging.getLogger("wikianchor").info("%s", " ".join(f"{task.line(name, now)} {task.note}".split()))
 
     def end(self, name: str) -> None:
         """A task is over."""
@@ -117,10 +119,13 @@ class Progress:
     def _draw(self, now: float) -> None:
         width = shutil.get_terminal_size().columns - 1
         self.wipe()
+        lines = []
         for name, task in self._tasks.items():
-            self._stream.write(task.line(name, now)[:width] + "\n")
+            lines.append(task.line(name, now))
+            lines += [f"  {task.note}"] if task.note else []
+        self._stream.write("".join(line[:width] + "\n" for line in lines))
         self._stream.flush()
-        self._drawn, self._lines = now, len(self._tasks)
+        self._drawn, self._lines = now, len(lines)
 
     def wipe(self) -> None:
         """Take the bars off the screen, so that other lines can be written there."""

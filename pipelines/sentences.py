@@ -106,6 +106,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         options,
         partial(build, config=config, site=site, footers=footers),
         beam_args,
+        sum(file_size(path) for path in config.dumps),
     )
 
 

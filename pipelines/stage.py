@@ -15,14 +15,16 @@ import shlex
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import redirect_stderr, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipelines.dataset.manifest import claim, clear, commit, damaged_shard, has_leftovers, read_manifest
 from pipelines.dataset.parts import Part
+from pipelines.dataset.pulse import pulses
 from pipelines.errors import InputError, UsageError
+from pipelines.progress import Progress
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -33,6 +35,7 @@ _FAILURE = re.compile(
 _FULL_DISK = re.compile(r"^OSError: .*No space left on device.*$", re.MULTILINE)
 # Prism and Docker are for those who ask for them: the direct runner here is the one that needs nothing started.
 _DIRECT = "FnApiRunner"
+LOOK_SECONDS = 0.5
 
 
 def program_version() -> str:
@@ -51,6 +54,7 @@ def run_stage(
     options: Mapping[str, Any],
     build: Callable[[beam.Pipeline, Mapping[str, Any]], None],
     beam_args: Sequence[str],
+    work: int = 0,
 ) -> dict[str, Any]:
     """Run a stage unless it is done, and return its manifest.
 
@@ -62,6 +66,7 @@ def run_stage(
         options: every option that changes the output; none that does not.
         build: adds the graph to a pipeline, given the head of the manifest; its last step commits the dataset.
         beam_args: flags for Beam.
+        work: bytes that the workers' pulses add up to in the end; 0 where they tell nothing.
 
     Raises:
         InputError: an input is broken or the output cannot be written.
@@ -89,7 +94,8 @@ def run_stage(
             return done
         clear(output)
         try:
-            _run_apart(pipeline)
+            with Watch(dataset, options.get("wiki"), output, work) as watch:
+                _run_apart(pipeline, watch.look)
         except Exception as error:
             raise _clear(error, output) from error
     manifest = read_manifest(output)
@@ -111,8 +117,34 @@ def _done(output: str, head: Mapping[str, Any]) -> dict[str, Any] | None:
     return manifest
 
 
-def _run_apart(pipeline: beam.Pipeline) -> None:
-    """Run a pipeline to its end in a thread of its own.
+class Watch:
+    """Shows how far a stage has come."""
+
+    def __init__(self, dataset: str, wiki: object, output: str, work: int) -> None:
+        self._name = f"{dataset} {wiki}" if wiki else dataset
+        self._output, self._work, self._done = output, work, 0
+        self._progress = Progress()
+
+    def __enter__(self) -> Watch:
+        self._progress.__enter__()
+        if self._work:
+            self._progress.begin(self._name, self._work)
+        return self
+
+    def look(self) -> None:
+        """Look at what the workers tell, and show it."""
+        if self._work:
+            done, counts = pulses(self._output)
+            note = ", ".join(f"{number:,} {name}" for name, number in counts.items())
+            self._progress.advance(self._name, max(0, done - self._done), note)
+            self._done = max(done, self._done)
+
+    def __exit__(self, *error: object) -> None:
+        self._progress.__exit__()
+
+
+def _run_apart(pipeline: beam.Pipeline, look: Callable[[], None]) -> None:
+    """Run a pipeline to its end in a thread of its own, and look at it now and then.
 
     An interrupt reaches the main thread only. There it must not land in a worker's code, where Beam takes it for an
     error of ours, nor wait for Beam to end its workers, which can take as long as their work.
@@ -130,6 +162,8 @@ def _run_apart(pipeline: beam.Pipeline) -> None:
     # Beam prints each failure of a worker thread on its own, besides handing it on. Our log keeps the real stderr.
     with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
         threading.Thread(target=run, name="pipeline", daemon=True).start()
+        while not wait([ended], LOOK_SECONDS).done:
+            look()
         ended.result()
 
 
@@ -192,6 +226,20 @@ def beam_options(args: Sequence[str]) -> tuple[Any, bool]:
     if workers:
         mode.direct_running_mode = "in_memory"
     return found, workers
+
+
+def workers_of(args: Sequence[str]) -> int | None:
+    """Return how many workers share a stage on this machine, or None on a cluster.
+
+    Raises:
+        UsageError: a flag that neither we nor Beam know.
+    """
+    from apache_beam.options.pipeline_options import DirectOptions
+
+    options, workers = beam_options(args)
+    if not (options.get_all_options().get("runner") or _DIRECT).lower().startswith(("direct", "fnapi")):
+        return None
+    return max(1, int(options.view_as(DirectOptions).direct_num_workers)) if workers else 1
 
 
 class FlagParser(argparse.ArgumentParser):

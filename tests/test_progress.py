@@ -43,12 +43,12 @@ def test_bars() -> None:
         assert "75 %" in shown
         assert "125 B/s" in shown
         assert "2 s left" in shown
-        assert shown.endswith("  12 \n")
+        assert shown.endswith("left\n  12 pages\n")
         clock.now += 0.01
         progress.advance("a", 1)
         assert terminal.getvalue() == shown
         progress.end("a")
-    assert terminal.getvalue() == shown + "\x1b[F\x1b[K"
+    assert terminal.getvalue() == shown + "\x1b[F\x1b[K" * 2
 
 
 def test_lines_where_there_is_no_terminal(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,9 @@ time.
 
 from __future__ import annotations
 
-import logging
 import re
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +16,7 @@ import apache_beam as beam
 
 from pipelines.dataset.columns import SentenceColumns, TitleColumns
 from pipelines.dataset.parts import Part, PartWriter
+from pipelines.dataset.pulse import Pulse
 from pipelines.errors import InputError
 from pipelines.text.lost import IN_RANGE, TEMPLATE, WHILE_READING, forget_rare
 from pipelines.text.prose import page_sentences
@@ -33,7 +32,6 @@ from schemas import sentences, titles
 ROW_GROUP = 20_000
 # Titles carry a list of links each: a row group of them is bounded by those as well.
 TITLE_LINKS = 500_000
-HEARTBEAT_SECONDS = 10.0
 # A range with more broken pages than this is broken itself: nobody reads more lines about it.
 PROBLEMS = 100
 # What follows the last page, </mediawiki> and white space, is shorter.
@@ -122,7 +120,8 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
         PartWriter(reader.output, "sentences", task.order, sentences.SCHEMA) as sentence_file,
         PartWriter(reader.output, "titles", task.order, titles.SCHEMA) as title_file,
     ):
-        for page in sound_pages(task.part, reader.allow_truncated, pages.parse, counts, problems, tail):
+        pulse = Pulse(reader.output, f"{task.order}")
+        for page in sound_pages(task.part, reader.allow_truncated, pages.parse, counts, problems, tail, pulse):
             repeated = page.page_id if page.page_id in ids else repeated
             ids.add(page.page_id)
             pages.read(page, rows, names, counts)
@@ -145,9 +144,10 @@ def sound_pages(
     counts: Counter[str],
     problems: list[str],
     tail: bytearray,
+    pulse: Pulse,
 ) -> Iterator[Page]:
     """Yield the pages of a range that `parse` returns; stop at what cannot be read and say so."""
-    heart, read = time.monotonic() + HEARTBEAT_SECONDS, 0
+    read = 0
     try:
         for raw, offset in cut_pages(_watched(read_range(part), tail), part.path):
             read += 1
@@ -156,18 +156,26 @@ def sound_pages(
             where = f"{part.path} near byte {offset}"
             if (page := parse(raw, where, counts, problems)) is not None:
                 yield page
-            if read % 100 == 0 and time.monotonic() > heart:
-                heart = time.monotonic() + HEARTBEAT_SECONDS
-                share = (offset - part.start) / max(1, part.end - part.start)
-                logging.getLogger("wikianchor").info(
-                    "%s bytes %d to %d: %d pages, %.0f %%", part.path, part.start, part.end, read, 100 * share
-                )
+            if read % 100 == 0 and pulse.due():
+                pulse.beat(min(offset, part.end) - part.start, so_far(counts, read))
+        pulse.beat(part.end - part.start, so_far(counts, read))
     except Truncated as error:
         counts["files:truncated"] += 1
         if not allow_truncated:
             problems.append(f"{error}, or take what is there with --allow_truncated")
     except InputError as error:
         problems.append(str(error))
+
+
+def so_far(counts: Mapping[str, int], read: int) -> dict[str, int]:
+    """Return what is told of a range while it is read."""
+    kept = ("links:kept", "links:prose")
+    return {
+        "pages": read,
+        "sentences": counts.get("sentences:kept", 0),
+        "links kept": counts.get("links:kept", 0),
+        "dropped": sum(number for name, number in counts.items() if name.startswith("links:") and name not in kept),
+    }
 
 
 def _watched(chunks: Iterator[Chunk], tail: bytearray) -> Iterator[Chunk]:

@@ -4,7 +4,7 @@ the way."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import apache_beam as beam
 import pyarrow as pa
 
 from pipelines.dataset.parts import Part, PartWriter
+from pipelines.dataset.pulse import Pulse
 from pipelines.errors import InputError
 from pipelines.wikimedia.dumps import Range, Truncated, file_size, read_range
 from pipelines.wikimedia.sql import page_props_items
@@ -110,8 +111,14 @@ def read_items(source: Source, reader: ItemReader) -> ItemReading:
 def _read_json(source: Source, reader: ItemReader, file: PartWriter, links: _Sitelinks, counts: Counter[str]) -> None:
     wanted = wanted_filter(reader.wikis)
     waiting: list[Item] = []
+    pulse = Pulse(reader.output, f"{source.order}")
+
+    def told(done: int) -> None:
+        if pulse.due():
+            pulse.beat(done, {"lines": counts["lines"], "items kept": counts["kept"]})
+
     try:
-        for line in item_lines(source.path):
+        for line in item_lines(source.path, told):
             counts["lines"] += 1
             if not wanted(line):
                 counts["no wanted sitelink"] += 1
@@ -135,13 +142,17 @@ def _read_json(source: Source, reader: ItemReader, file: PartWriter, links: _Sit
         file.write(entity_batch(waiting))
 
 
-def item_lines(path: str) -> Iterator[bytes]:
+def item_lines(path: str, told: Callable[[int], None] | None = None) -> Iterator[bytes]:
     """Yield the lines of a JSON dump of Wikidata.
+
+    Args:
+        path: of the dump.
+        told: now and then told how many bytes of it are read.
 
     Raises:
         InputError: it is cut off or damaged.
     """
-    return iter_lines(_whole_json(_chunks(path), path), path)
+    return iter_lines(_whole_json(_chunks(path, told), path), path)
 
 
 def page_props_of(path: str) -> Iterator[tuple[int, int]]:
@@ -153,8 +164,11 @@ def page_props_of(path: str) -> Iterator[tuple[int, int]]:
     return page_props_items(_chunks(path), path)
 
 
-def _chunks(path: str) -> Iterator[bytes]:
-    return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), True)))
+def _chunks(path: str, told: Callable[[int], None] | None = None) -> Iterator[bytes]:
+    for chunk in read_range(Range(path, 0, file_size(path), True)):
+        if told is not None:
+            told(chunk.offset)
+        yield chunk.data
 
 
 def _whole_json(chunks: Iterable[bytes], path: str) -> Iterator[bytes]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 import xxhash
 
 from pipelines.dataset.parts import UNFINISHED, Part, PartWriter, writing
+from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
 from pipelines.errors import InputError
 from pipelines.transforms.dump import ROW_GROUP, sound_pages
@@ -254,7 +255,8 @@ def read_news(task: Task, reader: NewsReader, pages: PageReader) -> NewsReading:
     language = task.wiki.language
     with PartWriter(reader.output, f"{CANDIDATES}-{language}", task.order, SCHEMA) as file:
         rows: list[tuple[object, ...]] = []
-        for page in sound_pages(task.part, reader.allow_truncated, pages.parse, counts, problems, tail):
+        pulse = Pulse(reader.output, f"{task.order}")
+        for page in sound_pages(task.part, reader.allow_truncated, pages.parse, counts, problems, tail, pulse):
             newest = max(newest, page.timestamp)
             row, reason = pages.read(page, counts)
             if row is None:

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from pyarrow import ipc
 
 from pipelines.dataset.parts import UNFINISHED, Part, PartWriter, writing
+from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.decisions import ALL, BUCKETS, PLACE, ROW_SCHEMA, Decider, DecisionOptions, Limits
 from pipelines.linking.hashing import Hashes
@@ -28,7 +29,7 @@ from pipelines.linking.page_links import PageLinks
 from pipelines.linking.tables import distinct, open_tables, read_table, save_tables
 from pipelines.linking.title_index import Places, TitleIndex
 from pipelines.transforms.tables import ROW_GROUP, IndexBuilt, SentenceShard, TableBuilt
-from pipelines.wikimedia.dumps import filesystem
+from pipelines.wikimedia.dumps import file_size, filesystem
 from schemas import pairs
 
 # Rows held before they are sorted and written out.
@@ -219,6 +220,8 @@ def decide_shard(
             waiting = []
     if any(part.num_rows for part in waiting):
         spills.append(_spill(task.output, shard.order, waiting, bounds))
+    told = {"links": int(buckets.sum()), "kept": int(buckets[BUCKETS.index("kept")])}
+    Pulse(task.output, f"decide-{shard.order}").beat(file_size(shard.path), told)
     return Decided(shard.order, shard.wiki, tuple(buckets.tolist()), tuple(spills))
 
 

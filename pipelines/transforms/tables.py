@@ -15,11 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
+from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.counts import above_floor, count_links, sum_counts
 from pipelines.linking.entity_table import TableOptions, build_entity_table
 from pipelines.linking.tables import distinct, find, find_ids, open_tables, read_table, save_tables
 from pipelines.linking.title_index import Ints, TitleIndex, build_title_index
+from pipelines.wikimedia.dumps import file_size
 from schemas import pairs
 
 ROW_GROUP = 20_000
@@ -110,6 +112,7 @@ def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], section
     items, counts, places = count_links(read_batches(shard.path, columns), index, sections)
     tables: dict[str, npt.NDArray[Any]] = {"places": places, "items": items, "counts": counts}
     path = save_tables(f"{output}/{UNFINISHED}", f"links-{shard.order:06d}", tables)
+    Pulse(output, f"count-{shard.order}").beat(file_size(shard.path), {})
     return Counted(shard.order, shard.wiki, len(places), path)
 
 
