@@ -26,7 +26,7 @@ $(VENV)/.data: setup.py
 	touch $@
 
 $(VENV)/.dev: setup.py $(VENV)/.data
-	$(BIN)/python -m pip install --quiet -e '.[dev,train,eval]'
+	$(BIN)/python -m pip install --quiet -e '.[dev,train,eval,ja,t5]'
 	touch $@
 
 clean:

@@ -172,6 +172,22 @@ def _mewsc16(one: Dataset) -> list[str]:
     return lines
 
 
+def _negatives(one: Dataset) -> list[str]:
+    ledger = one.manifest["ledger"]
+    kept = ledger["candidates"].get("kept", 0)
+    lines = [
+        f"\nnegatives  {one.directory}",
+        f"  {one.rows('negatives'):,} sentences with {kept:,} negatives",
+        f"  sentences seen: {ledger['sentences']['seen']:,}; dropped: {_listed(ledger['sentences'])}",
+        f"  candidates seen: {ledger['candidates']['seen']:,}; dropped: {_listed(ledger['candidates'])}",
+        "  examples:",
+    ]
+    for path in one.shards("negatives")[:1]:
+        for row in next(iter(read_batches(path, ["text", "negatives"]))).slice(0, EXAMPLES // 3).to_pylist():
+            lines += [f"    {row['text']}", *(f"      {text}" for text in row["negatives"])]
+    return lines
+
+
 def _listed(counts: Mapping[str, int]) -> str:
     others = {name: number for name, number in counts.items() if name not in ("kept", "seen") and number}
     return (
@@ -202,4 +218,11 @@ def _examples(one: Dataset) -> Iterator[str]:
         yield f"{row['wiki']:8} {shown}\n             = {meaning}"
 
 
-_LINES = {"sentences": _sentences, "entities": _entities, "pairs": _pairs, "corpus": _corpus, "mewsc16": _mewsc16}
+_LINES = {
+    "sentences": _sentences,
+    "entities": _entities,
+    "pairs": _pairs,
+    "corpus": _corpus,
+    "negatives": _negatives,
+    "mewsc16": _mewsc16,
+}

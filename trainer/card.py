@@ -14,10 +14,12 @@ from trainer.checkpoint import State
 from trainer.config import Config
 from trainer.encoder import Encoder
 from trainer.shards import Pairs
+from trainer.texts import Texts
 
 PAPERS = {
     "ease": "https://aclanthology.org/2022.naacl-main.284/",
     "simcse": "https://aclanthology.org/2021.emnlp-main.552/",
+    "sdjc": "https://github.com/ccilab-doshisha/SDJC",
 }
 
 
@@ -28,7 +30,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **found, "device": device}
 
 
-def model_card(encoder: Encoder, config: Config, pairs: Pairs, state: State, dev: str, kept: str) -> str:
+def model_card(encoder: Encoder, config: Config, pairs: Pairs | Texts, state: State, dev: str, kept: str) -> str:
     """Return the card; `dev` is the name of the dev score, `kept` which weights these are."""
     best = "none was asked for" if state.best is None else f"{state.best:.4f} at step {state.best_step} ({dev})"
     pooler = "cls_before_pooler" if encoder.pooler == "cls" and encoder.head_only_train else encoder.pooler
@@ -40,21 +42,21 @@ def model_card(encoder: Encoder, config: Config, pairs: Pairs, state: State, dev
         "steps": f"{state.step} of {config.step_size} sentences, {config.softmax_size} in a softmax",
         "dev score": best,
         "seed": config.seed,
-        "data": f"{pairs.rows:,} pairs of {pairs.entities:,} entities, fingerprint {pairs.fingerprint[:16]}",
+        "data": f"{_size(pairs)}, fingerprint {pairs.fingerprint[:16]}",
     }
     return _HEAD + "\n\n".join(
         [
             "# Sentence encoder",
             "Trained with wikianchor. Opens with `transformers.AutoModel`, and with `SentenceTransformer` where there "
             "is a `modules.json`.",
-            _table(facts),
+            table_of(facts),
             "## Data",
-            _table(_data(pairs)),
-            "Text of Wikipedia is CC BY-SA 4.0; Wikidata is CC0. The whole manifest is in `data_manifest.json`.",
+            table_of(_data(pairs)),
+            _notice(pairs),
             "## Options",
             f"```json\n{config.to_json()}\n```",
             "## Versions",
-            _table(versions()),
+            table_of(versions()),
             "",
         ]
     )
@@ -63,7 +65,24 @@ def model_card(encoder: Encoder, config: Config, pairs: Pairs, state: State, dev
 _HEAD = "---\nlibrary_name: sentence-transformers\ntags: [sentence-similarity, feature-extraction]\n---\n\n"
 
 
-def _data(pairs: Pairs) -> dict[str, str]:
+def _size(data: Pairs | Texts) -> str:
+    if isinstance(data, Texts):
+        return ", ".join(data.paths)
+    return f"{data.rows:,} pairs of {data.entities:,} entities"
+
+
+def _notice(data: Pairs | Texts) -> str:
+    if isinstance(data, Texts):
+        return "The licence is that of these texts. The manifests are in `data_manifest.json`."
+    return "Text of Wikipedia is CC BY-SA 4.0; Wikidata is CC0. The whole manifest is in `data_manifest.json`."
+
+
+def _data(pairs: Pairs | Texts) -> dict[str, str]:
+    if isinstance(pairs, Texts):
+        return {
+            path: f"{one['dataset']} {one['schema_version']}" + (f", {one['options']}" if "options" in one else "")
+            for path, one in zip(pairs.paths, pairs.manifests, strict=True)
+        }
     manifest = pairs.manifest
     inputs = [
         f"{item.get('dataset', '')} {item.get('wiki') or ''} {str(item.get('sha256', ''))[:16]}".strip()
@@ -78,6 +97,7 @@ def _data(pairs: Pairs) -> dict[str, str]:
     }
 
 
-def _table(facts: Mapping[str, object]) -> str:
+def table_of(facts: Mapping[str, object]) -> str:
+    """Return facts as a Markdown table of two columns."""
     lines = [f"| {name} | {str(value).replace('|', chr(92) + '|')} |" for name, value in facts.items()]
     return "\n".join(["| | |", "| --- | --- |", *lines])

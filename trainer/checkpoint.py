@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from trainer.config import Config
 from trainer.errors import InputError, UsageError
-from trainer.model import Model
+from trainer.model import Trainable
 from trainer.optimizers import Optimizers
 from trainer.storage import exists, fetch, is_local, list_directories, publish, read_bytes, remove
 
@@ -36,6 +36,7 @@ FREE = frozenset(
     [
         *["preset", "data", "model", "output", "checkpoints", "tensorboard", "cache", "resume"],
         *["device", "entity_device", "compile", "lengths", "gradient_checkpointing"],
+        *["then", "then_options", "export_pooler", "patience"],
         *["dev", "dev_tasks", "eval_steps", "keep", "checkpoint_steps", "log_steps"],
     ]
 )
@@ -50,7 +51,7 @@ class State:
     best_step: int = 0
 
 
-def save(model: Model, optimizers: Optimizers, state: State, config: Config, data: str) -> str:
+def save(model: Trainable, optimizers: Optimizers, state: State, config: Config, data: str) -> str:
     """Write a checkpoint, remove those before it, and return its directory. `data` is the dataset's fingerprint."""
     target = f"{config.checkpoints}/{PREFIX}{state.step:010d}"
     local = _beside(config.checkpoints)
@@ -68,7 +69,7 @@ def save(model: Model, optimizers: Optimizers, state: State, config: Config, dat
     return target
 
 
-def resume(model: Model, optimizers: Optimizers, config: Config, data: str) -> State:
+def resume(model: Trainable, optimizers: Optimizers, config: Config, data: str) -> State:
     """Load the last checkpoint into model and optimisers, and return where it stands; step 0 where there is none.
 
     Raises:
@@ -140,14 +141,14 @@ def _tensors(module: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach().clone().contiguous() for name, tensor in module.state_dict().items()}
 
 
-def _dense(model: Model) -> dict[str, Tensor]:
+def _dense(model: Trainable) -> dict[str, Tensor]:
     found = {f"encoder.{name}": tensor for name, tensor in _tensors(model.encoder).items()}
     if model.w is not None:
         found |= {f"w.{name}": tensor for name, tensor in _tensors(model.w).items()}
     return found
 
 
-def _load(model: Model, optimizers: Optimizers, local: str) -> None:
+def _load(model: Trainable, optimizers: Optimizers, local: str) -> None:
     dense = load_file(os.path.join(local, "model.safetensors"))
     expected = _dense(model)
     if dense.keys() != expected.keys() or any(dense[name].shape != expected[name].shape for name in dense):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -12,7 +12,8 @@ from trainer.config import Config
 from trainer.distributed import mean_scalar
 from trainer.errors import UsageError
 from trainer.feed import Feed
-from trainer.model import Model
+from trainer.model import Trainable
+from trainer.sdjc import TripletFeed
 
 if TYPE_CHECKING:
     from trainer.evaluate.pairs import Pairs
@@ -24,7 +25,7 @@ class DevScore:
     of training."""
 
     config: Config
-    feed: Feed
+    feed: Feed | TripletFeed
     sets: Mapping[str, Pairs] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -40,7 +41,7 @@ class DevScore:
             return f"mean Spearman of the dev parts of {self.config.dev_tasks}"
         return f"loss of {len(self.feed.excluded)} held-out rows, negative"
 
-    def score(self, model: Model) -> tuple[float, Mapping[str, float]]:
+    def score(self, model: Any) -> tuple[float, Mapping[str, float]]:
         """Return the score and what it is made of."""
         if self.config.dev:
             return sts_score(model, self.sets)
@@ -61,18 +62,19 @@ def read_sets(config: Config) -> dict[str, Pairs]:
     return {task: load_dev(config.dev, task) for task in config.dev_tasks.split(",")}
 
 
-def sts_score(model: Model, sets: Mapping[str, Pairs]) -> tuple[float, Mapping[str, float]]:
+def sts_score(model: Trainable, sets: Mapping[str, Pairs]) -> tuple[float, Mapping[str, float]]:
     """Return the mean Spearman of STS sets' dev parts, in per cent, and that of each."""
     from trainer.evaluate.sts import dev_score
 
     # The compiled backbone has a graph for each length of training; sentences of a dev set have others.
     with torch.compiler.set_stance("force_eager"):
-        scores = {task: dev_score(model.encoder, pairs) for task, pairs in sets.items()}
+        encoder: Any = model.encoder
+        scores = {task: dev_score(encoder, pairs) for task, pairs in sets.items()}
     return sum(scores.values()) / len(scores), scores
 
 
 @torch.no_grad()
-def held_out_score(model: Model, feed: Feed) -> tuple[float, Mapping[str, float]]:
+def held_out_score(model: Trainable, feed: Feed | TripletFeed) -> tuple[float, Mapping[str, float]]:
     """Return the negative mean loss of the held-out rows. SimCSE's loss needs dropout; it draws the same each time."""
     model.train()
     torch.manual_seed(feed.config.seed)

@@ -6,6 +6,7 @@ import queue
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -61,7 +62,7 @@ class Feed:
 
     def batches(self, first: int, last: int) -> Iterator[Batch]:
         """Yield the batches of steps first to last, one for each softmax, on the device, made by a thread."""
-        yield from _ahead(self._make(first, last), self.device)
+        yield from ahead(self._make(first, last), self.device)
 
     def _make(self, first: int, last: int) -> Iterator[Batch]:
         size = self.config.softmax_size
@@ -109,12 +110,18 @@ class Feed:
         return tensor.pin_memory() if self.device.type == "cuda" else tensor
 
 
-def _ahead(batches: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
+class Movable(Protocol):
+    """A batch that can go to a device."""
+
+    def to(self, device: torch.device) -> Any: ...
+
+
+def ahead(batches: Iterator[Movable], device: torch.device) -> Iterator[Any]:
     """Yield what `batches` yields, made by a thread that is a few batches ahead; its errors are raised here."""
-    waiting: queue.Queue[Batch | BaseException | None] = queue.Queue(AHEAD)
+    waiting: queue.Queue[Movable | BaseException | None] = queue.Queue(AHEAD)
     stopped = threading.Event()
 
-    def put(item: Batch | BaseException | None) -> bool:
+    def put(item: Movable | BaseException | None) -> bool:
         while not stopped.is_set():
             try:
                 waiting.put(item, timeout=0.1)

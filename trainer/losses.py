@@ -65,11 +65,25 @@ def entity_loss(
     row; no_negative: (n, m, k) bool, likewise for the negatives; returns () loss.
     """
     labels = torch.arange(len(s), device=s.device) if labels is None else labels
+    return cross_entropy(entity_logits(s, e, negative, temperature, weight, labels, same, no_negative), labels)
+
+
+def entity_logits(
+    s: Tensor,
+    e: Tensor,
+    negative: Tensor | None,
+    temperature: float,
+    weight: float,
+    labels: Tensor,
+    same: Tensor | None = None,
+    no_negative: Tensor | None = None,
+) -> Tensor:
+    """Return the logits of equation 2, (n, m + m k): of each row with all e, then with all negatives."""
     logits = cosines(s, e) / temperature
     if same is not None:
         logits = mask_out(logits, same, labels)
     if negative is None or negative.shape[1] == 0:
-        return cross_entropy(logits, labels)
+        return logits
     m, k = negative.shape[:2]
     hard = (cosines(s, negative.flatten(0, 1)) / temperature).view(len(s), m, k)
     if weight:
@@ -77,7 +91,43 @@ def entity_loss(
         hard = hard + weight * own[:, :, None]
     if no_negative is not None:
         hard = hard.masked_fill(no_negative, -torch.inf)
-    return cross_entropy(torch.cat((logits, hard.flatten(1)), 1), labels)
+    return torch.cat((logits, hard.flatten(1)), 1)
+
+
+def sdjc_loss(
+    v: Tensor,
+    positive: Tensor,
+    hard: Tensor | None,
+    temperature: float,
+    weight: float = 0.0,
+    labels: Tensor | None = None,
+    same: Tensor | None = None,
+    no_negative: Tensor | None = None,
+    mixed: Tensor | None = None,
+) -> Tensor:
+    """SDJC's equation 1: -log of exp(cos(v_i, v_i+)/tau) over itself, alpha exp(cos(v_i, v_i*)/tau), and the same of
+    all other rows' positives and hard negatives, these without alpha.
+
+    That is EASE's equation 2 with sentences for entities, and with weight = log alpha. MixCSE has one column more, of
+    the row alone: a `mixed` negative.
+
+    v: (n, dim); positive: (m, dim); hard: (m, k, dim) or None; mixed: (n, dim) or None; returns () loss.
+    """
+    labels = torch.arange(len(v), device=v.device) if labels is None else labels
+    logits = entity_logits(v, positive, hard, temperature, weight, labels, same, no_negative)
+    if mixed is not None:
+        logits = torch.cat((logits, torch.cosine_similarity(v, mixed, dim=-1)[:, None] / temperature), 1)
+    return cross_entropy(logits, labels)
+
+
+def mixed_negatives(positive: Tensor, others: Tensor, share: float) -> Tensor:
+    """Return MixCSE's negatives: `share` of the positive and the rest of another sentence, unit vectors both; no
+    gradient goes through them (https://ojs.aaai.org/index.php/AAAI/article/view/21428).
+
+    positive, others: (n, dim); returns (n, dim) unit-norm.
+    """
+    one, other = normalize(positive.detach().float(), dim=-1), normalize(others.detach().float(), dim=-1)
+    return normalize(share * one + (1 - share) * other, dim=-1)
 
 
 def entity_to_sentence_loss(

@@ -47,8 +47,28 @@ class Batch:
         return Batch(groups, moved(self.restore), entities, negatives, sentences, self.tokens)
 
 
-class Model(nn.Module):
+class Trainable(nn.Module):
+    """What the loop trains: called with a batch, it returns the losses, `loss` in total and each term.
+
+    Attributes:
+        encoder: what becomes of the run.
+        table, w: what else is trained, where there is any.
+        views: how often a token of a batch is encoded.
+    """
+
+    encoder: nn.Module
+    table: EntityTable | None = None
+    w: nn.Module | None = None
+
+    @property
+    def views(self) -> int:
+        return 1
+
+
+class Model(Trainable):
     """Encoder, and for `ease` the table and the projection W."""
+
+    encoder: Encoder
 
     def __init__(
         self, encoder: Encoder, config: Config, table: EntityTable | None = None, w: nn.Module | None = None

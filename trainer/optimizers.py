@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from trainer.config import Config
-from trainer.model import Model
+from trainer.model import Trainable
 
 
 class Optimizers:
@@ -18,7 +18,7 @@ class Optimizers:
     so the sparse table is left out; a dense table counts, as in the released code.
     """
 
-    def __init__(self, model: Model, config: Config, total: int) -> None:
+    def __init__(self, model: Trainable, config: Config, total: int) -> None:
         self.config = config
         self.total = total
         table = [] if model.table is None else [model.table.weight]
@@ -35,14 +35,20 @@ class Optimizers:
         elif table:
             groups.append({"params": table, "weight_decay": 0.0, "table": True})
             self.clipped = self.all
+        if config.optimizer == "adafactor":
+            self.parts["encoder"] = _adafactor(groups, config.learning_rate)
+            return
         same_device = len({weight.device for group in groups for weight in group["params"]}) == 1
         self.parts["encoder"] = torch.optim.AdamW(groups, lr=config.learning_rate, fused=same_device)
 
     def factor(self, step: int) -> float:
-        """Return what the learning rate is times at a step: up in a line through the warm-up, then down to zero."""
+        """Return what the learning rate is times at a step: up in a line through the warm-up, then down to zero or
+        constant."""
         warmup = self.config.warmup_steps
         if step < warmup:
             return step / warmup
+        if self.config.schedule == "constant":
+            return 1.0
         return max(0.0, (self.total - step) / max(1, self.total - warmup))
 
     def step(self, step: int) -> None:
@@ -65,3 +71,20 @@ class Optimizers:
             raise ValueError(f"states of {', '.join(state)}, not of {', '.join(self.parts)}")
         for name, part in self.parts.items():
             part.load_state_dict(state[name])
+
+
+def _adafactor(groups: list[dict[str, Any]], rate: float) -> torch.optim.Optimizer:
+    """Adafactor with the settings that SDJC's code trains T5 with: a stated learning rate, no momentum."""
+    from transformers import Adafactor
+
+    return Adafactor(
+        groups,
+        lr=rate,
+        eps=(1e-30, 1e-3),
+        clip_threshold=1.0,
+        decay_rate=-0.8,
+        beta1=None,
+        scale_parameter=False,
+        relative_step=False,
+        warmup_init=False,
+    )

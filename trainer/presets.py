@@ -51,6 +51,32 @@ _SIMCSE = {
 }
 
 
+# Layers, width, heads and inner width of a T5 that is begun here; `small` and `base` are those of T5 1.1.
+NEW_SIZES: dict[str, dict[str, int]] = {
+    "tiny": {"num_layers": 3, "d_model": 192, "num_heads": 4, "d_kv": 48, "d_ff": 512},
+    "small": {"num_layers": 8, "d_model": 512, "num_heads": 6, "d_kv": 64, "d_ff": 1024},
+    "base": {"num_layers": 12, "d_model": 768, "num_heads": 12, "d_kv": 64, "d_ff": 2048},
+}
+# SDJC: section 5.3.2 of the paper and the README of its release, which trains with CLS and a head and tests with means.
+_SDJC: dict[str, Any] = {"objective": "sdjc", "softmax_size": 512, "max_length": 32, "negatives": 1}
+_SDJC_RELEASED = {**_FIRST_TOKEN, "export_pooler": "avg", "mask_duplicates": False, "learning_rate": 1e-5}
+_SDJC_MODELS: dict[str, dict[str, Any]] = {
+    "base-clinic": {"model": "cl-tohoku/bert-base-japanese-v3", "sentence_temperature": 0.06, "learning_rate": 5e-5},
+    "large-clinic": {"model": "cl-tohoku/bert-large-japanese-v2", "sentence_temperature": 0.04, "learning_rate": 1e-5},
+    "base-edu": {"model": "cl-tohoku/bert-base-japanese-v3", "sentence_temperature": 0.02, "learning_rate": 5e-5},
+    "large-edu": {"model": "cl-tohoku/bert-large-japanese-v2", "sentence_temperature": 0.07, "learning_rate": 1e-5},
+}
+
+
+def _sdjc_presets() -> dict[str, dict[str, Any]]:
+    found = {}
+    for name, own in _SDJC_MODELS.items():
+        weight = {"hard_negative_weight": 0.1 if name.endswith("clinic") else 0.0}
+        found[f"sdjc-{name}-paper"] = {**_SDJC, **_MEAN, **own, **weight, "mask_duplicates": False}
+        found[f"sdjc-{name}-released"] = {**_SDJC, **own, **weight, **_SDJC_RELEASED}
+    return found
+
+
 def _presets() -> dict[str, dict[str, Any]]:
     found = {}
     for name, backbone in _BACKBONES.items():
@@ -59,7 +85,7 @@ def _presets() -> dict[str, dict[str, Any]]:
         plain = {key: value for key, value in backbone.items() if not key.startswith("entity_")}
         simcse = {"objective": "simcse", "mask_duplicates": False, "eval_steps": 125, **plain, **_SIMCSE[name]}
         found[f"simcse-{name}"] = simcse
-    return found
+    return {**found, **_sdjc_presets()}
 
 
 PRESETS = _presets()

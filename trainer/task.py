@@ -1,4 +1,4 @@
-"""`python -m trainer.task ease|simcse --data=... --model=... --output=...`: from pairs to a trained model.
+"""`python -m trainer.task ease|simcse|sdjc|t5 --data=... --model=... --output=...`: from a dataset to a trained model.
 
 `python -m trainer.task mboe --help` tells of the classifier of documents, which has options of its own.
 
@@ -14,11 +14,12 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 import transformers
 
-from trainer import checkpoint, distributed
+from trainer import checkpoint, distributed, t5
 from trainer.card import model_card, versions
 from trainer.checkpoint import State
 from trainer.config import OBJECTIVES, Config, add_flags, make
@@ -33,10 +34,19 @@ from trainer.losses import projection
 from trainer.mboe.task import main as mboe
 from trainer.model import Model, check_views
 from trainer.optimizers import Optimizers
+from trainer.sdjc import SdjcModel, TripletFeed, check_dropout, read_triplets
 from trainer.shards import Pairs, open_pairs, read_entities
 from trainer.storage import filesystem, reading
+from trainer.texts import Texts, open_texts
 from trainer.tokens import open_tokens
 from trainer.train import Run, train
+
+HELP = {
+    "ease": "sentences and the entities that they link to",
+    "simcse": "sentences alone, of the same rows",
+    "sdjc": "sentences of a domain and their hard negatives",
+    "t5": "to fill spans, for wikianchor negatives",
+}
 
 
 def prepare(config: Config, pairs: Pairs, device: torch.device, log: Log) -> Run:
@@ -57,6 +67,21 @@ def prepare(config: Config, pairs: Pairs, device: torch.device, log: Log) -> Run
     if config.compile:
         encoder.backbone.compile(dynamic=False)
     return Run(config, model, optimizers, feed, DevScore(config, feed), log, pairs.fingerprint, total, device)
+
+
+def prepare_sdjc(config: Config, texts: Texts, device: torch.device, log: Log) -> Run:
+    """Make all that a run on sentences and hard negatives needs."""
+    torch.manual_seed(config.seed)
+    encoder = make_encoder(config, device)
+    triplets = read_triplets(texts, encoder, config.max_length)
+    feed = TripletFeed(triplets, config, device)
+    model = SdjcModel(encoder, config)
+    check_dropout(model, feed.batch(feed.order(0)[: config.softmax_size], 0).to(device))
+    log.say(f"{len(triplets):,} rows of {len(triplets.starts) - 1:,} sentences")
+    total = config.epochs * feed.steps
+    total = min(total, config.max_steps) if config.max_steps else total
+    optimizers = Optimizers(model, config, total)
+    return Run(config, model, optimizers, feed, DevScore(config, feed), log, texts.fingerprint, total, device)
 
 
 def make_encoder(config: Config, device: torch.device) -> Encoder:
@@ -98,13 +123,16 @@ def make_model(config: Config, encoder: Encoder, pairs: Pairs, device: torch.dev
     return Model(encoder, config, table, w)
 
 
-def finish(run: Run, pairs: Pairs, state: State) -> str:
+def finish(run: Run, pairs: Pairs | Texts, state: State) -> str:
     """Write the trained model, its card and the run's record; return the model's directory."""
     config, encoder = run.config, run.model.encoder
+    assert isinstance(encoder, Encoder)
     kept = f"the last, of step {state.step}"
     if config.keep == "best" and state.best is not None:
         checkpoint.load_best(encoder, config.checkpoints)
         kept = f"the best by dev score, of step {state.best_step}"
+    if config.export_pooler:
+        encoder.pooler, encoder.head = config.export_pooler, None
     target = f"{config.output}/model"
     record = {
         "config": dataclasses.asdict(config),
@@ -140,16 +168,19 @@ def run(config: Config) -> str:
     config = dataclasses.replace(config, precision=precision)
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = True
-    pairs = open_pairs(config.data)
+    data: Any = open_pairs(config.data) if config.objective in ("ease", "simcse") else open_texts(config.data)
     distributed.start(device)
     log = Log(config.output, config.tensorboard, distributed.rank() == 0)
     try:
         if distributed.rank() == 0:
             _save_config(config)
         log.say(config.to_json())
-        ready = prepare(config, pairs, device, log)
+        make_ready, write = {"t5": (t5.prepare, t5.finish), "sdjc": (prepare_sdjc, finish)}.get(
+            config.objective, (prepare, finish)
+        )
+        ready = make_ready(config, data, device, log)
         state = train(ready)
-        target = finish(ready, pairs, state) if distributed.rank() == 0 else ""
+        target = write(ready, data, state) if distributed.rank() == 0 else ""
         distributed.barrier()
         return target
     finally:
@@ -157,12 +188,46 @@ def run(config: Config) -> str:
         distributed.stop()
 
 
+def run_stages(config: Config) -> str:
+    """Train, and where `--then` names more rows, train the result on them; return the directory of the last model."""
+    if not config.then:
+        return run(config)
+    second = second_stage(config)
+    run(dataclasses.replace(config, then=""))
+    return run(second)
+
+
+def second_stage(config: Config) -> Config:
+    """Return the config of the second stage: the first's, from its model, with the flags of `then_options`.
+
+    Raises:
+        UsageError: these flags do not go together.
+    """
+    parser = argparse.ArgumentParser(prog="--then_options", exit_on_error=False)
+    add_flags(parser, config.objective)
+    try:
+        flags = vars(parser.parse_args(config.then_options.split()))
+    except (argparse.ArgumentError, SystemExit) as error:
+        raise UsageError(f"--then_options={config.then_options}: {error}") from error
+    places = {
+        "data": config.then,
+        "model": f"{config.output}/model",
+        "output": f"{config.output}/then",
+        "checkpoints": f"{config.checkpoints}/then",
+    }
+    unset = {"then": "", "then_options": "", "pooler": "", "mlp": False}
+    base = dataclasses.asdict(config) | unset | places
+    if "softmax_size" in flags and "step_size" not in flags:
+        base["step_size"] = 0
+    return make(config.objective, {**base, **flags})
+
+
 def parse(argv: Sequence[str] | None) -> Config:
     """Return the config that a command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m trainer.task", description=__doc__)
     commands = parser.add_subparsers(dest="objective", required=True)
     for objective in OBJECTIVES:
-        add_flags(commands.add_parser(objective, help=f"train with the loss of {objective}"))
+        add_flags(commands.add_parser(objective, help=HELP[objective]), objective)
     commands.add_parser("mboe", help="classify documents with the entities in them", add_help=False)
     flags = vars(parser.parse_args(argv))
     return make(flags.pop("objective"), flags)
@@ -177,7 +242,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[:1] == ["mboe"]:
         return mboe(arguments[1:])
     try:
-        print(run(parse(arguments)))
+        print(run_stages(parse(arguments)))
     except UsageError as error:
         print(f"trainer: {error}", file=sys.stderr)
         return 2

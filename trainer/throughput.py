@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import torch
-from torch import Tensor
-
-from trainer.encoder import Encoder
+from torch import Tensor, nn
 
 SIZES = {"cuda": 8192, "cpu": 1024}
 REPEATS = 5
 
 
-def flops_per_token(encoder: Encoder, length: int) -> float:
+def flops_per_token(encoder: nn.Module, length: int) -> float:
     """Return the FLOPs of forward and backward for one token of one view: 6 for each weight of the layers, and the
     products of attention, which grow with the length."""
-    backbone = encoder.backbone
-    embeddings = sum(weight.numel() for name, weight in backbone.named_parameters() if "embeddings." in name)
+    backbone: Any = encoder.backbone
+    # BERT's "embeddings.", T5's "shared.".
+    tables = ("embeddings.", "shared.")
+    embeddings = sum(
+        weight.numel() for name, weight in backbone.named_parameters() if any(table in name for table in tables)
+    )
     weights = sum(weight.numel() for weight in backbone.parameters()) - embeddings
     layers, width = getattr(backbone.config, "num_hidden_layers", 0), backbone.config.hidden_size
     return 6.0 * weights + 12.0 * layers * width * length

@@ -8,9 +8,10 @@ written, so the last checkpoint is from before it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -18,13 +19,32 @@ from torch import Tensor
 from trainer import checkpoint, distributed
 from trainer.checkpoint import State
 from trainer.config import Config
-from trainer.dev import DevScore
 from trainer.errors import InputError
-from trainer.feed import Feed
 from trainer.log import Log, training_line
-from trainer.model import Batch, Model
+from trainer.model import Trainable
 from trainer.optimizers import Optimizers
 from trainer.throughput import flops_per_token, peak_flops
+
+
+class Batches(Protocol):
+    """The batches of a run: `steps` in an epoch, and those of steps first to last, one for each softmax, on the device.
+    A batch has `tokens`, the number of real ones."""
+
+    steps: int
+
+    def batches(self, first: int, last: int) -> Iterator[Any]: ...
+
+
+class Dev(Protocol):
+    """A score by which the best weights are chosen, higher is better."""
+
+    @property
+    def active(self) -> bool: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def score(self, model: Any) -> tuple[float, Mapping[str, float]]: ...
 
 
 @dataclass
@@ -32,10 +52,10 @@ class Run:
     """A training run that is ready to start: `data` is the dataset's fingerprint, `total` the steps of the run."""
 
     config: Config
-    model: Model
+    model: Trainable
     optimizers: Optimizers
-    feed: Feed
-    dev: DevScore
+    feed: Batches
+    dev: Dev
     log: Log
     data: str
     total: int
@@ -93,7 +113,7 @@ class Meter:
         }
 
 
-def train_step(run: Run, batches: Iterator[Batch], step: int) -> tuple[dict[str, Tensor], int]:
+def train_step(run: Run, batches: Iterator[Any], step: int) -> tuple[dict[str, Tensor], int]:
     """Do one step of the optimiser over its softmaxes; return the mean losses, detached, and the real tokens."""
     parts = run.config.micro_batches()
     # Dropout is a function of seed, step and process, so a run that goes on draws what it would have drawn.
@@ -134,10 +154,21 @@ def train(run: Run) -> State:
         if (config.eval_steps and state.step % config.eval_steps == 0) or last:
             meter.check()
             state = _evaluate(run, state)
-        if state.step % config.checkpoint_steps == 0 or last:
+        stop = _no_better(config, state)
+        if state.step % config.checkpoint_steps == 0 or last or stop:
             meter.check()
             _checkpoint(run, state)
+        if stop:
+            run.log.say(f"step {state.step}/{run.total} | no better dev score since step {state.best_step}: stopped")
+            break
     return state
+
+
+def _no_better(config: Config, state: State) -> bool:
+    """Whether the last `patience` dev scores were no better than the best."""
+    if not config.patience or state.best is None:
+        return False
+    return state.step - state.best_step >= config.patience * config.eval_steps
 
 
 def _begin(run: Run) -> State:

@@ -18,6 +18,8 @@ UNUSED = ("ner", "compound_splitter", "bunsetu_recognizer")
 BUNSETU = "_bunsetu"
 # Texts parsed together. Beyond a few the matrices are no faster, and memory grows.
 BATCH = 32
+# A word goes on after these: "TSST-1", "and/or".
+JOINS = "-/+&_"
 _INSTALL = "pip install 'wikianchor[ja]'"
 
 
@@ -57,13 +59,13 @@ def _ginza() -> Parse:
 
 
 def _sentences(doc: Any) -> Iterator[Parsed]:
-    """Yield the sentences of a document of spaCy. A tree that ends within Latin words, as in "Toxic shock | syndrome",
-    is no end of a sentence."""
+    """Yield the sentences of a document of spaCy. A tree that ends within Latin words, as in "Toxic shock | syndrome"
+    or "TSST- | 1", is no end of a sentence."""
     ends = [sentence.end for sentence in doc.sents]
     begins = [0, *ends[:-1]]
     first = 0
     for end, after in zip(ends, [*begins[1:], None], strict=True):
-        if after is not None and _latin(doc[after - 1].text[-1:]) and _latin(doc[after].text[:1]):
+        if after is not None and _latin(doc[after - 1].text[-1:], JOINS) and _latin(doc[after].text[:1]):
             continue
         sentence, begin = doc[first:end], doc[first].idx
         tokens = []
@@ -85,8 +87,8 @@ def _sentences(doc: Any) -> Iterator[Parsed]:
         first = end
 
 
-def _latin(character: str) -> bool:
-    return character.isascii() and character.isalnum()
+def _latin(character: str, others: str = "") -> bool:
+    return (character.isascii() and character.isalnum()) or character in others
 
 
 # Sudachi's first and second part of speech to that of Universal Dependencies.

@@ -1,0 +1,182 @@
+"""`wikianchor negatives`: a corpus and a T5 in, the dataset `negatives` out: each sentence with other nouns.
+
+    shards of the corpus -> read_shard (choose spans) -> RunInference (fill) -> write_shard (judge, write) -> commit
+
+Elements: `Task` -> `ShardTexts` -> `PredictionResult` -> `Made` -> the manifest. A shard's sentences go through as one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from pipelines.dataset.reader import Dataset, open_datasets
+from pipelines.errors import InputError, UsageError
+from pipelines.stage import finish, run_stage
+from pipelines.text.filler import Search, load_filler
+from pipelines.text.fills import Limits
+from pipelines.wikimedia.dumps import sha1
+from schemas import corpus, sentinels
+from schemas import negatives as schema
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the user asked for."""
+
+    corpus: str
+    model: str
+    output: str
+    spans: str = "chunks"
+    share: float = 1.0
+    fill: str = "all"
+    negatives: int = 4
+    beams: int = 20
+    first_rank: int = 1
+    near: float = 0.95
+    longest: int = 200
+    seed: int = 42
+    device: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of this command."""
+    add = parser.add_argument
+    add("--corpus", required=True, metavar="DIRS", help="one or more `corpus` datasets")
+    add("--model", required=True, metavar="DIR", help="a T5, as `python -m trainer.task t5` makes them")
+    add("--output", required=True, metavar="DIR", help="directory of the dataset")
+    add(
+        "--spans",
+        choices=corpus.SPAN_RULES,
+        default="chunks",
+        help="which spans are filled: nouns, nouns_names (runs of these), chunks (noun phrases, objects too; default), "
+        "bunsetu (head nouns), released (as the released code: no objects, first place of the words)",
+    )
+    add(
+        "--share", type=float, default=1.0, help="share of a sentence's spans that is filled, one at least (default: 1)"
+    )
+    add(
+        "--fill",
+        choices=("all", "each"),
+        default="all",
+        help="all spans in one decode (default), or each after the other in what came out, as the released code does",
+    )
+    add("--negatives", type=int, default=4, metavar="K", help="negatives of a sentence at most (default: 4)")
+    add(
+        "--beams", type=int, default=20, help="width of the beam search; all ranks are judged (default: 20; paper: 200)"
+    )
+    add("--first_rank", type=int, default=1, help="leave the likelier ranks out (default: 1)")
+    add(
+        "--near",
+        type=float,
+        default=0.95,
+        help="overlap of trigrams from which a candidate is too near (default: 0.95)",
+    )
+    add("--longest", type=int, default=200, help="sentences of more characters are left out (default: 200)")
+    add("--seed", type=int, default=42, help="of the share (default: 42)")
+    add("--device", default="", help="default: cuda where there is one, else cpu")
+
+
+def config_from(arguments: argparse.Namespace) -> Config:
+    """Read the flags.
+
+    Raises:
+        UsageError: numbers that do not go together.
+    """
+    config = Config(**{name: getattr(arguments, name) for name in Config.__dataclass_fields__})
+    if not 0 < config.share <= 1:
+        raise UsageError(f"--share={config.share}: must lie above 0 and be 1 at most")
+    if not 0 < config.near <= 1:
+        raise UsageError(f"--near={config.near}: must lie above 0 and be 1 at most")
+    for name in ("negatives", "beams", "first_rank", "longest"):
+        if getattr(config, name) < 1:
+            raise UsageError(f"--{name}={getattr(config, name)}: must be 1 or more")
+    if config.first_rank + config.negatives - 1 > config.beams:
+        raise UsageError(f"--beams={config.beams}: too few for {config.negatives} from rank {config.first_rank} on")
+    return config
+
+
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest."""
+    datasets = open_datasets(config.corpus, "corpus", corpus.VERSION, "corpus")
+    for one in datasets:
+        if config.spans not in ("nouns", "nouns_names") and one.manifest["options"]["parser"] != "ginza":
+            raise UsageError(f"--spans={config.spans} needs trees: {one.directory} was made with --parser=sudachi")
+    search = Search(config.beams, config.beams, config.fill == "each", device=config.device)
+    # A model that cannot be read is found now, not on a worker.
+    most_holes = load_filler(config.model, search).most_holes
+    inputs = [
+        {"dataset": "corpus", "sha256": [shard["sha256"] for shard in one.manifest["configs"]["corpus"]["shards"]]}
+        for one in datasets
+    ] + [{"model": os.path.basename(config.model.rstrip("/")), "sha1": model_digests(config.model)}]
+    ours = ("spans", "share", "fill", "negatives", "beams", "first_rank", "near", "longest", "seed")
+    options = {name: value for name, value in asdict(config).items() if name in ours}
+    return run_stage(
+        "negatives",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options,
+        partial(build, config=config, datasets=datasets, search=search, most_holes=most_holes),
+        beam_args,
+    )
+
+
+def model_digests(directory: str) -> dict[str, str]:
+    """Return the sha1 of the files of a model that decide over what it says."""
+    names = (name for name in sorted(os.listdir(directory)) if name.endswith((".safetensors", ".bin")))
+    return {name: sha1(os.path.join(directory, name)) for name in (*names, sentinels.MODEL_FILE)}
+
+
+def build(
+    pipeline: Any, head: Mapping[str, Any], config: Config, datasets: Sequence[Dataset], search: Search, most_holes: int
+) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+    from apache_beam.ml.inference.base import RunInference
+
+    from pipelines.transforms import negatives
+
+    options = negatives.FillOptions(
+        output=config.output,
+        rule=config.spans,
+        share=config.share,
+        most_holes=most_holes,
+        longest=config.longest,
+        limits=Limits(config.negatives, config.near),
+        first_rank=config.first_rank,
+        seed=config.seed,
+    )
+    shards = [path for one in datasets for path in one.shards("corpus")]
+    once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
+    made = (
+        pipeline
+        | "List shards" >> beam.Create([negatives.Task(order, path) for order, path in enumerate(shards)])  # Task
+        | "Choose spans" >> beam.Map(negatives.read_shard, options)  # ShardTexts
+        | "Fill" >> RunInference(negatives.FillerHandler(config.model, search))  # PredictionResult
+        | "Write shard" >> beam.ParDo(negatives.WriteShard(options))  # Made
+    )
+    _ = once | "Commit" >> beam.Map(
+        lambda _, made: commit_negatives(config.output, head, made), beam.pvalue.AsList(made)
+    )
+
+
+def commit_negatives(output: str, head: Mapping[str, Any], made: Iterable[Any]) -> None:
+    """Check the ledger and commit the dataset.
+
+    Raises:
+        InputError: the ledger does not balance, or no sentence has a negative.
+    """
+    from pipelines.transforms.negatives import balance
+
+    shards = list(made)
+    ledger = balance(shards, output)
+    parts = [part for shard in shards for part in shard.parts]
+    if not parts:
+        counts = {**ledger["sentences"], **ledger["candidates"]}
+        raise InputError(f"{output}: no sentence has a negative: {counts}")
+    finish(output, head, parts, ledger, [])

@@ -1,0 +1,111 @@
+"""A small vocabulary, a small T5 and a small corpus, made here."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipelines.dataset.manifest import commit
+from pipelines.dataset.parts import PartWriter
+from pipelines.linking.hashing import hash_string
+from pipelines.text.noun_spans import Token
+from schemas import corpus, negatives
+
+PLACES = ("外来", "病棟", "自宅", "薬局", "診療所")
+SIGNS = ("発熱", "頭痛", "腹痛", "咳嗽", "発疹", "倦怠感")
+WHO = ("患者", "男性", "女性", "小児")
+TEXTS = [f"{who}は{sign}を訴えて{place}を受診した。" for who in WHO for sign in SIGNS for place in PLACES]
+
+
+def learnt(size: int = 60, **options: Any) -> bytes:
+    """A sentencepiece model of the texts, with bytes for what has no piece."""
+    import sentencepiece
+
+    model = io.BytesIO()
+    settings: dict[str, Any] = {"byte_fallback": True, "add_dummy_prefix": False, "model_type": "unigram", **options}
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS),
+        model_writer=model,
+        vocab_size=256 + size,
+        normalization_rule_name="identity",
+        pad_id=0,
+        eos_id=1,
+        unk_id=2,
+        bos_id=-1,
+        num_threads=1,
+        minloglevel=2,
+        **settings,
+    )
+    return model.getvalue()
+
+
+def write_t5(place: Path) -> Path:
+    """A T5 that knows nothing."""
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    from schemas.sentinels import EOS, MODEL_FILE, PAD, SETTINGS_FILE, Vocabulary
+
+    vocabulary = Vocabulary(learnt())
+    torch.manual_seed(3)
+    shape = {"num_layers": 1, "d_model": 16, "num_heads": 2, "d_kv": 8, "d_ff": 32}
+    special = {"pad_token_id": PAD, "eos_token_id": EOS, "decoder_start_token_id": PAD}
+    T5ForConditionalGeneration(T5Config(vocab_size=vocabulary.size, **special, **shape)).save_pretrained(place)
+    (place / MODEL_FILE).write_bytes(vocabulary.model)
+    (place / SETTINGS_FILE).write_text(json.dumps(vocabulary.settings()))
+    return place
+
+
+def corpus_row(number: int, text: str) -> dict[str, Any]:
+    """A row of `corpus` whose spans are the words that the texts are made of."""
+    found = sorted((text.index(word), text.index(word) + len(word)) for word in (*PLACES, *SIGNS, *WHO) if word in text)
+    spans = [{"start": start, "end": end} for start, end in found]
+    token = Token(0, len(text), "X", "ROOT", 0, True)._asdict()
+    del token["heads_bunsetu"]
+    return {
+        "text": text,
+        "sentence_id": hash_string(text) >> 1,
+        "source": "texts",
+        "record": number,
+        "sentence_index": 0,
+        "tokens": [token],
+        "spans": {rule: spans if rule != "nouns" else spans[:1] for rule in corpus.SPAN_RULES},
+    }
+
+
+def write_corpus(
+    place: Path, texts: Sequence[str] = TEXTS, shards: int = 2, version: str = corpus.VERSION, parser: str = "ginza"
+) -> Path:
+    """A `corpus` dataset as the command writes it."""
+    rows = [corpus_row(number, text) for number, text in enumerate(texts, 1)]
+    head = {"dataset": "corpus", "schema_version": version, "options": {"parser": parser}, "inputs": []}
+    return _write(place, "corpus", corpus.SCHEMA, rows, shards, head)
+
+
+def write_negatives(place: Path, texts: Sequence[str] = TEXTS) -> Path:
+    """A `negatives` dataset: another sign and another place for each sentence."""
+    rows = []
+    for number, text in enumerate(texts):
+        others = [texts[(number + step) % len(texts)] for step in (1, 5, 30)]
+        row = {"text": text, "sentence_id": number, "negatives": others[: 1 + number % 3], "holes": 3}
+        rows.append({**row, "ranks": list(range(1, len(row["negatives"]) + 1))})
+    head = {"dataset": "negatives", "schema_version": negatives.VERSION, "options": {}, "inputs": []}
+    return _write(place, "negatives", negatives.SCHEMA, rows, 2, head)
+
+
+def _write(
+    place: Path, name: str, schema: pa.Schema, rows: list[dict[str, Any]], shards: int, head: dict[str, Any]
+) -> Path:
+    parts = []
+    for number in range(shards):
+        with PartWriter(str(place), name, number, schema) as file:
+            file.write(pa.Table.from_pylist(rows[number::shards], schema))
+        assert file.part is not None
+        parts.append(file.part)
+    commit(str(place), parts, {**head, "ledger": {}})
+    return place

@@ -1,0 +1,120 @@
+"""Filling holes: batches that depend on the sentences alone, the frame of a target, memory that runs out."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sentencepiece", reason="NO SENTENCEPIECE: pip install '.[t5]'")
+torch = pytest.importorskip("torch", reason="NO TORCH: pip install '.[t5]'")
+
+from pipelines.errors import InputError  # noqa: E402
+from pipelines.text.filler import Filler, Frame, Holes, Search, batches, load_filler  # noqa: E402
+from schemas.sentinels import EOS, PAD, Vocabulary  # noqa: E402
+from tests.t5 import TEXTS, learnt, write_t5  # noqa: E402
+
+TEXT = "患者は発熱を訴えた。"
+ITEM = Holes(TEXT, ((0, 2), (3, 5)))
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    return Vocabulary(learnt())
+
+
+def target(vocabulary: Vocabulary, words: Sequence[str]) -> list[int]:
+    found: list[int] = []
+    for number, word in enumerate(words):
+        found += [vocabulary.sentinel(number), *vocabulary.encode(word, inside=True)]
+    return [*found, vocabulary.sentinel(len(words)), EOS, PAD, PAD]
+
+
+def test_batches_are_of_like_length_and_depend_on_nothing_else() -> None:
+    lengths = [5, 9, 3, 9, 1, 5]
+    assert batches(lengths, 18) == [[1, 3], [0, 5, 2], [4]]
+    assert batches(lengths, 1) == [[1], [3], [0], [5], [2], [4]]
+    assert batches([], 10) == []
+
+
+def test_all_ranks_come_from_one_decode(vocabulary: Vocabulary) -> None:
+    calls = []
+
+    def generate(sources: Sequence[Sequence[int]], holes: Sequence[int]) -> list[list[list[int]]]:
+        calls.append((len(sources), list(holes)))
+        return [[target(vocabulary, ["医師", f"頭痛{rank}"]) for rank in range(3)] for _ in sources]
+
+    filler = Filler(vocabulary, generate, Search(beams=3, ranks=3))
+    assert filler.fill([ITEM, ITEM]) == [[["医師", f"頭痛{rank}"] for rank in range(3)]] * 2
+    assert calls == [(2, [2, 2])]
+
+
+def test_one_hole_after_the_other_goes_on_in_what_came_out(vocabulary: Vocabulary) -> None:
+    asked: list[str] = []
+
+    def generate(sources: Sequence[Sequence[int]], holes: Sequence[int]) -> list[list[list[int]]]:
+        assert set(holes) == {1}
+        asked.extend(
+            "".join("[]" if vocabulary.number(p) == 0 else vocabulary.decode([p]) for p in s[:-1]) for s in sources
+        )
+        return [[target(vocabulary, [word]) for word in ("薬局", "自宅")] for _ in sources]
+
+    found = Filler(vocabulary, generate, Search(beams=2, ranks=2, each=True)).fill([ITEM])
+    # The path of a rank takes that rank each time.
+    assert found == [[["薬局", "薬局"], ["自宅", "自宅"]]]
+    assert asked == ["[]は発熱を訴えた。", "薬局は[]を訴えた。", "自宅は[]を訴えた。"]
+
+
+def test_a_batch_without_memory_is_halved_and_one_sentence_is_given_up(vocabulary: Vocabulary) -> None:
+    sizes = []
+
+    def generate(sources: Sequence[Sequence[int]], holes: Sequence[int]) -> list[list[list[int]]]:
+        sizes.append(len(sources))
+        if len(sources) > 2 or any(len(source) > 60 for source in sources):
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate")
+        return [[target(vocabulary, ["医師", "頭痛"])] for _ in sources]
+
+    filler = Filler(vocabulary, generate, Search(beams=1, ranks=1, batch_tokens=10_000))
+    long = Holes("患者は発熱を" + "訴えた。" * 40, ((0, 2), (3, 5)))
+    found = filler.fill([ITEM] * 4 + [long])
+    assert found == [[["医師", "頭痛"]]] * 4 + [None]
+    assert max(sizes) == 5
+
+    def other(sources: Sequence[Sequence[int]], holes: Sequence[int]) -> list[list[list[int]]]:
+        raise RuntimeError("shapes do not match")
+
+    with pytest.raises(RuntimeError, match="shapes"):
+        Filler(vocabulary, other, Search(beams=1, ranks=1)).fill([ITEM])
+
+
+def test_any_search_in_the_frame_fills_each_hole(vocabulary: Vocabulary) -> None:
+    generator = torch.Generator().manual_seed(0)
+    holes = torch.tensor([1, 1, 3, 3])
+    frame = Frame(vocabulary, holes, 4)
+    ids = torch.full((4, 1), PAD)
+    for _ in range(2 + 3 * 5):
+        scores = torch.randn(4, vocabulary.size, generator=generator)
+        allowed = frame(ids, scores)
+        assert bool((allowed > -torch.inf).any(1).all())
+        ids = torch.cat((ids, allowed.argmax(1, keepdim=True)), 1)
+    for row, count in zip(ids[:, 1:].tolist(), holes.tolist(), strict=True):
+        end = row.index(EOS)
+        assert [vocabulary.number(p) for p in row[:end] if vocabulary.number(p) is not None] == list(range(count + 1))
+        assert set(row[end + 1 :]) <= {PAD}
+        places = [place for place, piece in enumerate(row[:end]) if vocabulary.number(piece) is not None]
+        assert all(1 <= after - before - 1 <= 4 for before, after in pairwise(places))
+
+
+def test_a_t5_that_knows_nothing_fills_every_hole(tmp_path: Path) -> None:
+    place = write_t5(tmp_path)
+    filler = load_filler(str(place), Search(beams=4, ranks=4, hole_tokens=3, device="cpu"))
+    items = [Holes(text, ((0, 2), (3, 5))) for text in TEXTS[:6]]
+    found = filler.fill(items)
+    assert all(len(ranked or []) == 4 and all(None not in fills for fills in ranked or []) for ranked in found)
+    # In a batch or alone, a sentence has the same fills.
+    assert [filler.fill([item])[0] for item in items] == found
+
+
+def test_no_model_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no T5 that can be read"):
+        load_filler(str(tmp_path), Search(1, 1))
