@@ -121,3 +121,15 @@ def best_threshold(cosines: NDArray[np.float32], right: NDArray[np.bool_], gold:
     best = int(np.argmax(np.where(cuts, scores, -1.0)))
     below = sorted_cosines[best + 1] if best + 1 < len(order) else sorted_cosines[best]
     return float((sorted_cosines[best] + below) / 2)
+
+
+def average_precision(relevance: Sequence[bool], relevant: int) -> float:
+    """Return the average precision of a ranking of which the first places are known.
+
+    Args:
+        relevance: whether each of the first k is relevant, the best first.
+        relevant: the number of all relevant ones, 1 or more. If there are more than k, k count.
+    """
+    found = np.asarray(relevance, np.float64)
+    precision = np.cumsum(found) / np.arange(1, len(found) + 1)
+    return float((precision * found).sum() / min(relevant, len(found)))

@@ -1,12 +1,13 @@
-"""All tasks. A new one is a file with a list `TASKS`, and its line here."""
+"""All tasks. A new family of them is a file with a list `TASKS`, named among `FAMILIES`."""
 
 from __future__ import annotations
 
 from trainer.errors import UsageError
-from trainer.evaluate import bucc, clustering, mldoc, sphere, sts, tatoeba
+from trainer.evaluate import bucc, clustering, lareqa, mldoc, sphere, sts, tatoeba
 from trainer.evaluate.task import Task
 
-TASKS: list[Task] = [*sts.TASKS, *clustering.TASKS, *tatoeba.TASKS, *bucc.TASKS, *mldoc.TASKS, *sphere.TASKS]
+FAMILIES = (sts, clustering, tatoeba, lareqa, bucc, mldoc, sphere)
+TASKS: list[Task] = [task for family in FAMILIES for task in family.TASKS]
 
 
 def choose(names: str) -> list[Task]:
