@@ -197,6 +197,7 @@ def build_dataset(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         options,
         partial(build, config=config, wikis=wikis, reader=reader, footers=footers),
         beam_args,
+        sum(file_size(path) for wiki in wikis for path in wiki.dumps),
     )
     for line in remarks(manifest):
         logging.getLogger("wikianchor").info("%s", line)

@@ -45,10 +45,18 @@ class Need:
 
 
 ARTICLES, PAGE_PROPS = "articlesmultistreamdump", "pagepropstable"
+PAGES, CATEGORY_LINKS, LINK_TARGETS, LANGUAGE_LINKS = (
+    "pagetable",
+    "categorylinkstable",
+    "linktargettable",
+    "langlinkstable",
+)
 NEEDS: Mapping[str, Need] = {
     "pairs": Need("wiki", (ARTICLES, PAGE_PROPS), True),
     "sentences": Need("wiki", (ARTICLES,), False),
     "entities": Need("wiki", (PAGE_PROPS,), True),
+    "mewsc16": Need("wikinews", (ARTICLES, CATEGORY_LINKS, LINK_TARGETS), False),
+    "topics": Need("wikinews", (PAGES, PAGE_PROPS, LANGUAGE_LINKS), False),
 }
 
 
