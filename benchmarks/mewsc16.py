@@ -37,14 +37,22 @@ VERDICTS = Path(__file__).with_name("mewsc16.json")
 SAMPLE = 200
 # What a plain search for the remains of pictures looks for: sizes, and options with a bar or glued to a capital.
 _OPTIONS = {
+    "ar": "تصغير|يسار|يمين|thumb|right|left",
     "ca": "thumbs?|thumbnail|esquerra|dreta|right|left",
     "cs": "náhled|vpravo|vlevo|thumb|right|left",
     "de": "miniatur|mini|rechts|links|thumb|right|left|hochkant",
+    "en": "thumb|thumbnail|right|left|center",
     "eo": "maldekstr[ae]|dekstra|eta|thumb|right|left",
+    "es": "thumb|miniatura|miniaturadeimagen|derecha|izquierda|right|left",
+    "fa": "بندانگشتی|چپ|راست|thumb|right|left",
     "fr": "vignette|thumbs?|droite|gauche|right|left",
     "ja": "thumbnail|thumb|center|right|left",
+    "ko": "섬네일|오른쪽|왼쪽|thumb|right|left",
+    "pl": "mały|lewo|prawo|thumb|right|left",
     "pt": "miniaturadaimagem|esquerda|direita|thumbs?|right|left",
+    "ru": "мини|слева|справа|thumb|right|left",
     "sv": "miniatyr|höger|vänster|thumb|right|left",
+    "tr": "küçükresim|sağ|sol|thumb|right|left",
 }
 SPEED_LANGUAGES = ("de", "en", "fr", "ja")
 
@@ -68,6 +76,12 @@ def released(language: str) -> tuple[list[str], list[str]]:
     )
 
 
+def languages() -> list[str]:
+    """Return the languages whose released files are there."""
+    folder = slices.data() / "mewsc16"
+    return [language for language in _OPTIONS if (folder / f"{language}_sentences.txt").exists()]
+
+
 def sample(language: str, number: int) -> list[int]:
     """Return the numbers of the rows of a language that are drawn to be judged."""
     return sorted(sorted(range(number), key=lambda row: _digest(f"judge|{language}|{row}"))[:SAMPLE])
@@ -82,7 +96,8 @@ def rows(arguments: Any) -> None:
     judged = json.loads(VERDICTS.read_text())["rows"]
     faults, tally = [], []
     sums: Counter[str] = Counter()
-    for language, options in _OPTIONS.items():
+    for language in languages():
+        options = _OPTIONS[language]
         found, _ = released(language)
         finder = FaultFinder(language)
         reasons = [finder.fault(sentence) for sentence in found]
@@ -107,7 +122,7 @@ def rows(arguments: Any) -> None:
         )
         drawn = sample(language, len(found))
         touched = {number for number in drawn if reasons[number]}
-        sound, unsound = (set(judged[language][verdict]) for verdict in ("sound", "unsound"))
+        sound, unsound = (set(judged.get(language, {}).get(verdict, ())) for verdict in ("sound", "unsound"))
         tally.append(
             [language, len(drawn), len(touched), len(touched & unsound), len(touched & sound),
              len(touched - sound - unsound), len(drawn) - len(touched)]
@@ -117,7 +132,7 @@ def rows(arguments: Any) -> None:
     report("released rows", table([*head, "fragments", "found faulty"], faults))
     head = ["language", "rows judged", "found faulty", "rightly", "wrongly", "not judged", "passed"]
     share = 100 * sums["wrong"] / (sums["wrong"] + sums["passed"])
-    report("released rows, judged", table(head, tally) + f"\n\nOf the sound rows {share:.2f} % are found faulty.")
+    report("released rows, judged", table(head, tally) + f"\n\nWrongly, of those and the rows passed: {share:.2f} %.")
 
 
 def articles() -> Iterator[tuple[str, str, str]]:
@@ -158,7 +173,7 @@ def sentences(arguments: Any) -> None:
 def comparison(arguments: Any) -> None:
     """Write the released rows as pages, run the command over them, and compare."""
     work: Path = fresh(arguments.work / "mewsc16")
-    for language in _OPTIONS:
+    for language in languages():
         found, labels = released(language)
         wiki = news.News(language)
         own = news.SPEECH[language]["category"]
@@ -173,7 +188,7 @@ def comparison(arguments: Any) -> None:
 def _flat_map(work: Path) -> Path:
     """Write a map in which every released label has a name."""
     found: dict[str, dict[str, list[str]]] = {}
-    for language in _OPTIONS:
+    for language in languages():
         for name, topic in news.TOPICS[language].items():
             found.setdefault(topic, {}).setdefault(language, []).append(name)
     path = work / "map.json"

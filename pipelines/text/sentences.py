@@ -157,6 +157,11 @@ def begins_sentences(word: str, language: str) -> bool:
     return re.split(r"['’]", word)[0] in _starters(language)
 
 
+def a_starter(language: str) -> str:
+    """One of the words that often begin a sentence in a language, "" where none is listed."""
+    return min(_starters(language), default="")
+
+
 @cache
 def _starters(language: str) -> frozenset[str]:
     return _rules_of(language).starters

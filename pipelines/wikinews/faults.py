@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib import resources
 
 from pipelines.text.prose import holds_no_spaces
-from pipelines.text.sentences import make_splitter
+from pipelines.text.sentences import a_starter, make_splitter
 from pipelines.text.spans import make_fragment_test, suspicious_places
 from pipelines.wikimedia.languages import language_facts
 from pipelines.wikinews.facts import CATEGORY, language_names
@@ -36,8 +36,11 @@ _IMAGE_OPTIONS = (
     "img_thumbnail", "img_manualthumb", "img_framed", "img_frameless", "img_border", "img_upright", "img_left",
     "img_right", "img_center", "img_none", "img_baseline", "img_middle",
 )  # fmt: skip
+# Options that are no words of their language, in scripts without capitals.
+_PLAIN = ("섬네일", "بندانگشتی", "بندانگشتي")
+_UPPER = "A-ZÀ-ÖØ-Þ" + "".join(filter(str.isupper, map(chr, range(0x100, 0x180)))) + "Ѐ-Я"
 _SIZE = re.compile(r"(?<!\d)(?<!\d[.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)|(?<!\w)x\d{2,4}px")
-_FILE = re.compile(r"\w\.(?i:jpe?g|png|svg|gif|tiff?|ogg|ogv|webm|pdf)(?![a-z])")
+_FILE = re.compile(r"\w\.(?i:jpe?g|png|svg|gif|tiff?)(?![a-z])")
 _MARKUP = re.compile(
     r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|'''?|==|</?\w+[^<>]*>|<!--|-->|&[a-z]{2,8};|__[A-Z]{3,}__|\||\[https?:|"
     r"\b(?:cellpadding|cellspacing|valign|colspan|rowspan|style)\s?="
@@ -51,14 +54,12 @@ _GLUED = re.compile(
 )
 # A word that follows a noun, without the noun.
 _HEADLESS = {
-    "ja": re.compile(r"[でにのはがをともやへ](?![ぁ-んー])|(?:から|まで|より|では|には|とは|での)(?![ぁ-ん])"),
+    "ja": re.compile(r"[でにのはがをともやへ](?![ぁ-んー])|(?:から|まで|には|とは|での)(?![ぁ-ん])"),
     "ko": re.compile(r"(?:은|는|가|을|를|에|에서|의|로|으로|와|과|에게|까지|부터)\s"),
 }
-_INITIAL_AT_END = re.compile(r"(?<![.\w])[^\W\d_]\.$")
-_NUMBER_AT_END = re.compile(r"\s\d{1,3}\.$")
-# A cut sentence has fewer words than this.
+# A cut sentence has no more words than this.
 _CUT_WORDS = 12
-_SHORT_WORDS = 6
+_SHORT_WORDS = 5
 
 
 class FaultFinder:
@@ -70,21 +71,28 @@ class FaultFinder:
         names |= {facts.namespaces[CATEGORY], "Category", *language_names("category_aliases", language)}
         marks = "|".join(sorted((re.escape(name) for name in names if len(name) > 1), key=len, reverse=True))
         self._category = re.compile(rf"(?:{marks})\s?:(?=\s?\S)|(?<!\w)(?i:{marks}):(?=\S)")
-        options = {
-            word.removesuffix("=$1") for option in _IMAGE_OPTIONS for word in facts.image_words.get(option, ())
-        } | set(_MISSPELLED)
+        options = {word.removesuffix("=$1") for option in _IMAGE_OPTIONS for word in facts.image_words.get(option, ())}
         words = sorted(
-            (re.escape(word) for word in options if len(word) > 3 and "$" not in word), key=len, reverse=True
+            (re.escape(word) for word in {*options, *_MISSPELLED} if len(word) > 1 and "$" not in word),
+            key=len,
+            reverse=True,
         )
+        # A short word may begin a longer one.
+        long = "|".join(word for word in words if len(word) > 3 or not word.isascii())
         either = "|".join(words)
-        # An option in front, glued to the sentence, or with a bar behind it.
         self._option = re.compile(
-            rf"(?:^|(?<=[|\s]))(?:{either})(?:\s?\||(?=[A-ZÀ-ÞĀ-ŽЀ-Я\d„“\"«]))|^(?:{either})\s(?=[A-ZÀ-ÞĀ-ŽЀ-Я\d„“\"«])"
-            rf"|(?:thumbs?|miniatur)(?=[A-ZÀ-Þ|])|^(?:thumb)+s?(?=\w|\s)|upright\s?=|(?<!\w)(?:upright|alt|link|lang|page)\s?=\s?\S*\|"
+            # With a bar behind it.
+            rf"(?:^|(?<=[|\s\]]))(?:{either})\s?\|"
+            # In front of the sentence, or glued to its first word.
+            rf"|^(?:{long})\s?(?=[{_UPPER}\d„“\"«])|(?<=[|\s])(?:{long})(?=[{_UPPER}])"
+            rf"|(?:thumbs?|miniatur)(?=[{_UPPER}|])|^(?:thumb)+s?(?=\w|\s)"
+            rf"|^(?:{'|'.join(_PLAIN)})(?=\w)"
+            r"|upright\s?=|(?<!\w)(?:alt|link|lang|page)\s?=\s?\S*\|"
         )
         self._headless = _HEADLESS.get(language)
         self._glues = not holds_no_spaces(language)
         self._split = make_splitter("rules", language)
+        self._starter = a_starter(language) or "Xaver"
         self._unfinished = make_fragment_test(language)
         self._notes = re.compile("|".join(f"(?:{pattern})" for pattern in _notes(language)) or "(?!)")
 
@@ -114,12 +122,12 @@ class FaultFinder:
     def is_cut(self, sentence: str) -> bool:
         """Whether a sentence was cut at an abbreviation, an initial or a number: a longer one would not end there."""
         words = sentence.count(" ") + 1
-        if words > _CUT_WORDS or not self._glues:
+        if words > _CUT_WORDS or not self._glues or not sentence.endswith("."):
             return False
-        if words < _SHORT_WORDS and (_INITIAL_AT_END.search(sentence) or _NUMBER_AT_END.search(sentence)):
-            return True
-        # The splitter would go on where a capital follows.
-        return sentence.endswith(".") and len(self._split(f"{sentence} Xaver")) == 1
+        # The splitter would go on where a name follows; in a longer one, unless a number ends it, where a word follows
+        # that begins sentences.
+        after = "Xaver" if words <= _SHORT_WORDS or sentence[-2:-1].isdigit() else self._starter
+        return len(self._split(f"{sentence} {after}")) == 1
 
 
 def first_of_glued(sentence: str, language: str) -> str:

@@ -21,6 +21,8 @@ from pipelines.wikinews.faults import FaultFinder, first_of_glued
 
 # Bold at the start of a line, a dash behind it.
 _BOLD_BEFORE_DASH = re.compile(r"^\s{0,9}'''([^'\[\]{}\n]{2,80})'''\s{0,9}[–—―-]", re.MULTILINE)
+# The blank that a footnote leaves before a full stop.
+_LOOSE_STOP = re.compile(r"(?<=\w) (?=\.$)")
 # A line without closing punctuation that is longer is a sentence whose full stop was forgotten, not a caption.
 _CAPTION_WORDS = 12
 _CAPTION_CHARACTERS = 25
@@ -64,7 +66,8 @@ class LeadReader:
                     continue
                 return "", "hole"
             marked = any(words.startswith(bold) for bold in _BOLD_BEFORE_DASH.findall(text))
-            words = first_of_glued(" ".join(cut_dateline(words, self._language, marked).split()), self._language)
+            words = " ".join(cut_dateline(words, self._language, marked).split())
+            words = first_of_glued(_LOOSE_STOP.sub("", words), self._language)
             if self._faults.is_note(words) or is_day(words, self._language):
                 continue
             fault = self._faults.fault(words)
