@@ -30,6 +30,9 @@ from trainer.evaluate.registry import choose
 from trainer.evaluate.report import ModelFacts, Result, markdown, model_facts, short_names, to_json, write_results
 from trainer.evaluate.task import Options, Task, Vectors
 
+# Vectors kept from task to task: 600 MB where they are 768 wide. Small sets share sentences, large ones do not.
+MOST_VECTORS = 200_000
+
 Loaded = list[tuple[Task, Sequence[Any]]]
 
 
@@ -120,6 +123,8 @@ def evaluate(encoder: Encoder, facts: ModelFacts, tasks: Loaded, options: Option
         date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         results.append(Result(facts, task.name, scores, source, seconds, date))
         print(f"{task.name}: {source.kept:,} rows, {seconds:.1f} s", file=sys.stderr, flush=True)
+        if len(vectors) > MOST_VECTORS:
+            vectors.forget()
     return results
 
 

@@ -87,8 +87,11 @@ def _join(text: str | None, score: str | None) -> Row | None:
     return None if len(columns) < 2 or score is None else (columns[0], columns[1], score)
 
 
-def read_pairs(data: Data, file: str, name: str) -> Pairs:
+def read_pairs(data: Data, file: str, name: str, part: tuple[str, str] | None = None) -> Pairs:
     """Read one file of any of the layouts above.
+
+    Args:
+        part: a column of a table with a header and what stands in it: only those rows are read.
 
     Raises:
         InputError: its columns cannot be told.
@@ -100,7 +103,17 @@ def read_pairs(data: Data, file: str, name: str) -> Pairs:
     lines = data.lines(file, source)
     if file.endswith((".json", ".jsonl")):
         return make_pairs(name, _json_rows(file, lines), source)
-    return make_pairs(name, _table_rows(file, _split(file, lines)), source)
+    rows = _split(file, lines)
+    return make_pairs(name, _table_rows(file, rows if part is None else _part(file, rows, *part)), source)
+
+
+def _part(file: str, rows: Sequence[list[str] | None], column: str, value: str) -> list[list[str] | None]:
+    """Return the header and the rows of one part."""
+    head = rows[0] if rows else None
+    if head is None or column not in head:
+        raise InputError(f"{file}: has no column {column}, which says what part a row is of")
+    place = head.index(column)
+    return [head, *(row for row in rows[1:] if row and len(row) > place and row[place].strip() == value)]
 
 
 def _number(text: str) -> float | None:

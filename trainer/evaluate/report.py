@@ -192,8 +192,9 @@ def _table(title: str, results: Sequence[Result], names: Mapping[str, str]) -> s
     columns = list(dict.fromkeys(column for row in cells.values() for column in row))
     rows = sorted(cells, key=lambda row: not next(iter(cells[row].values())).row)
     grid = [["", *columns], *([row, *(_number(cells[row].get(column)) for column in columns)] for row in rows)]
-    if sum(cell.average for cell in cells[rows[-1]].values()) > 1:
-        grid[0].append("Avg.")
+    counted = sum(cell.average for cell in cells[rows[-1]].values())
+    if counted > 1:
+        grid[0].append(f"Avg. of {counted}")
         for line, row in zip(grid[1:], rows, strict=True):
             line.append(_average(list(cells[row].values()), len(columns)))
     return _lines([list(line) for line in zip(*grid, strict=True)] if len(columns) > WIDEST else grid)

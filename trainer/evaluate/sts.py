@@ -7,6 +7,7 @@ SBERT and mteb; the mean and the mean weighted by rows, which differ by up to ei
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -26,7 +27,8 @@ TRANSLATED = "STS Benchmark, translated, Spearman"
 FILES = "STS files, Spearman"
 BENCHMARK = "STSBenchmark"
 SICK = "SICK-R"
-PARTS = {"train": "train", "dev": "trial", "test": "test_annotated"}
+# What the parts of SICK are called: in the names of files, and in the one file's last column.
+PARTS = {"train": ("train", "TRAIN"), "dev": ("trial", "TRIAL"), "test": ("test_annotated", "TEST")}
 PROTOCOL = {"similarity": "cosine", "correlation": "Spearman"}
 
 
@@ -117,9 +119,12 @@ def _columns(data: Data, name: str) -> int:
 
 
 def load_sick(data: Data, split: str) -> Pairs | None:
-    """Return a part of SICK: train, dev (trial) or test."""
-    file = data.one(rf"SICK_{PARTS[split]}\.txt", f"SICK ({split})")
-    return read_pairs(data, file, split) if file else None
+    """Return a part of SICK: train, dev (trial) or test, each a file as in SemEval 2014 or all in one as later."""
+    file = data.one(rf"SICK_{PARTS[split][0]}\.txt", f"SICK ({split})")
+    if file:
+        return read_pairs(data, file, split)
+    whole = data.one(r"SICK\.txt", "SICK")
+    return read_pairs(data, whole, split, ("SemEval_set", PARTS[split][1])) if whole else None
 
 
 def score_benchmark(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
@@ -181,25 +186,28 @@ def file_task(path: str) -> Task:
 
 def load_tracks(data: Data, options: Options) -> list[Pairs]:
     """Return the tracks of STS 2017, named by their languages: two files each, or one with the score as a third column
-    as in the extended set."""
-    if options.split != "test":
-        return []
-    names: dict[str, list[str]] = {}
-    for file, match in data.match(r"STS\.(?:input\.track\w+\.)?([a-z]{2}-[a-z]{2}(?:-[a-z]+)?)\.txt").items():
-        foreign = [code for code in match[1].split("-")[:2] if code != "en"] or ["en"]
-        if any(asked(code, options.languages) for code in foreign):
-            names.setdefault(match[1], []).append(file)
-    return [_track(data, str(data.same(files, f"STS17 {name}")), name) for name, files in sorted(names.items())]
+    as in the extended set. Where a track is there in both forms, the first counts."""
+    found: dict[str, Pairs] = {}
+    for pattern, read in ((r"STS\.input\.track\w+\.", _track), (r"STS\.", read_pairs)):
+        names: dict[str, list[str]] = {}
+        for file, match in data.match(rf"{pattern}([a-z]{{2}}-[a-z]{{2}}(?:-[a-z]+)?)\.txt").items():
+            if options.split == "test" and match[1] not in found and _asked(match[1], options.languages):
+                names.setdefault(match[1], []).append(file)
+        found |= {name: read(data, str(data.same(files, f"STS17 {name}")), name) for name, files in names.items()}
+    return [found[name] for name in sorted(found)]
+
+
+def _asked(pair: str, languages: Sequence[str]) -> bool:
+    """Return whether a pair's language beside English is asked for."""
+    foreign = [code for code in pair.split("-")[:2] if code != "en"] or ["en"]
+    return any(asked(code, languages) for code in foreign)
 
 
 def _track(data: Data, file: str, name: str) -> Pairs:
-    base = file.rpartition("/")[2]
-    gold = (
-        data.one(base.replace("STS.input.", "STS.gs.").replace(".", r"\."), f"gold of {base}")
-        if "input" in base
-        else None
-    )
-    return read_two_files(data, file, gold, name) if gold else read_pairs(data, file, name)
+    """Read a track with the scores in their own file, which may lie in another folder, or in a third column."""
+    gold = re.escape(file.rpartition("/")[2].replace("STS.input.", "STS.gs."))
+    scores = data.one(gold, f"the gold scores of {name}")
+    return read_two_files(data, file, scores, name) if scores else read_pairs(data, file, name)
 
 
 def score_tracks(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
@@ -245,7 +253,7 @@ def dev_score(encoder: Encoder, pairs: Pairs) -> float:
 
 LAYOUTS = {
     BENCHMARK: "STSBenchmark/sts-{train,dev,test}.csv of seven columns, or stsb-en-{train,dev,test}.csv",
-    SICK: "SICK_{train,trial,test_annotated}.txt",
+    SICK: "SICK_{train,trial,test_annotated}.txt, or SICK.txt",
 }
 
 TASKS = [

@@ -107,6 +107,9 @@ class Vectors:
         rows = [self._rows[text] for text in texts]
         return self._table[0][rows] if rows else np.empty((0, self.encoder.dim), np.float32)
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def forget(self) -> None:
         """Free the memory."""
         self._rows, self._table = {}, []

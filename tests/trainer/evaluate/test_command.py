@@ -19,7 +19,7 @@ def test_tables_and_files(sets: Path, tiny_model: Path, tmp_path: Path, capsys: 
     flags = [f"--model={tiny_model}", f"--data={sets}", "--tasks=STS", f"--output={out}", "--device=cpu"]
     assert main(flags) == 0
     text = capsys.readouterr().out
-    assert "|  | STS12 | STS-B | SICK-R | Avg. |" in text
+    assert "|  | STS12 | STS-B | SICK-R | Avg. of 3 |" in text
     assert "- STS13: no test part in" in text
     assert (out / "report.md").read_text() + "\n" == text
     (found,) = out.glob("results/*/*/STS12.json")

@@ -124,6 +124,21 @@ def test_sick_by_its_parts_and_whole(sets: Path, vectors: Vectors) -> None:
     assert [part.name for part in sts.load_all_sick(Data(str(sets)), Options("dev"))] == ["dev"]
 
 
+def test_sick_in_one_file(tmp_path: Path) -> None:
+    head = "pair_ID\tsentence_A\tsentence_B\tentailment_label\trelatedness_score\tSemEval_set"
+    sets = ["TRAIN"] * 5 + ["TRIAL"] * 4 + ["TEST"] * 6
+    rows = [
+        f"{n}\t{a}\t{b}\tNEUTRAL\t{g}\t{part}"
+        for n, ((a, b, g), part) in enumerate(zip(sts_rows(15), sets, strict=True))
+    ]
+    write(tmp_path / "SICK.txt", [head, *rows])
+    parts = sts.load_all_sick(Data(str(tmp_path)), Options())
+    assert [(part.name, len(part)) for part in parts] == [("train", 5), ("dev", 4), ("test", 6)]
+    write(tmp_path / "SICK.txt", [head.replace("SemEval_set", "x"), *rows])
+    with pytest.raises(InputError, match="has no column SemEval_set"):
+        sts.load_all_sick(Data(str(tmp_path)), Options())
+
+
 def test_the_english_benchmark_is_told_from_translations(sets: Path) -> None:
     """A translation has three columns under the same name; stsb-multi-mt says its language."""
     write(sets / "ja/STSBenchmark/sts-test.csv", [f"{g}\t{a}\t{b}" for a, b, g in sts_rows(9)])
@@ -143,6 +158,7 @@ def test_tracks_with_gold_apart_and_in_a_column(tmp_path: Path, vectors: Vectors
     write(tmp_path / "in/STS.input.track1.ar-ar.txt", [f"{a}\t{b}" for a, b, _ in rows])
     write(tmp_path / "gold/STS.gs.track1.ar-ar.txt", [gold for *_, gold in rows])
     write(tmp_path / "in/STS.input.track4b.es-en-wmt.txt", ["\t".join(row) for row in rows])
+    write(tmp_path / "more/STS.ar-ar.txt", ["another\tform\t3"])
     write(tmp_path / "more/STS.en-de.txt", [*("\t".join(row) for row in rows), "two\tcolumns"])
     parts = sts.load_tracks(Data(str(tmp_path)), Options())
     assert [(part.name, part.source.kept, part.source.broken) for part in parts] == [
