@@ -57,8 +57,14 @@ class Trainable(nn.Module):
     """
 
     encoder: nn.Module
-    table: EntityTable | None = None
-    w: nn.Module | None = None
+    table: EntityTable | None
+    w: nn.Module | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Not in the class: there they would hide the modules of these names.
+        self.table = None
+        self.w = None
 
     @property
     def views(self) -> int:
