@@ -40,12 +40,17 @@ setup(
         "train": ["safetensors>=0.4", "torch>=2.11", "transformers>=5.17"],
         # Its evaluations.
         "eval": ["matplotlib>=3.8", "scikit-learn>=1.4", "scipy>=1.12"],
+        # `wikianchor publish --to=hf://...`.
+        "hub": ["huggingface_hub>=1.0"],
+        # What the tests of cards and publishing need besides.
+        "hub-dev": ["datasets>=4", "duckdb>=1.1", "mlcroissant>=1.0.17", "pandas>=2.2", "polars>=1.20"],
         "dev": [
             "hypothesis>=6.100",
             "mwparserfromhell>=0.6.6",
             "mypy>=1.11",
             "pytest>=8",
             "pytest-xdist>=3.6",
+            "pyyaml>=6",
             "ruff>=0.8",
         ],
     },

@@ -35,6 +35,7 @@ COMMANDS = {
     "negatives": ("pipelines.negatives", "a corpus + a T5 -> each sentence with sentences of other nouns"),
     "extract": ("pipelines.extract", "the wikitext engine alone: pages in, what a reader sees of them out"),
     "verify": ("pipelines.verify", "is a dataset what its manifest says, and what the dumps say?"),
+    "publish": ("pipelines.publish", "a dataset with its card, onto the Hub or into a bucket"),
     "report": ("pipelines.report", "what is in a dataset, on the terminal or as a page"),
 }
 EXAMPLES = {
@@ -52,6 +53,7 @@ EXAMPLES = {
     "negatives": "wikianchor negatives --corpus=out/corpus --model=models/t5/model --output=out/negatives",
     "extract": "wikianchor extract --lang=uk < pages.ndjson",
     "verify": "wikianchor verify out/ --against=dumps/ --rows=1000",
+    "publish": "wikianchor publish out/pairs --to=hf://user/name --dry_run",
     "report": "wikianchor report out/ --html=report.html",
 }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.dataset.news_card import news_card
@@ -13,26 +14,102 @@ ATTRIBUTION = (
     "and cut into sentences."
 )
 CC0 = "Facts are from Wikidata, under CC0."
-_LICENCES = dict.fromkeys(("entities", "interlanguage"), ("cc0-1.0", CC0))
+_LICENCES = dict.fromkeys(("entities", "interlanguage"), (("cc0-1.0",), CC0))
+_TASKS = {"pairs": "sentence-similarity", "sentences": "sentence-similarity"}
+_CITATION = """\
+```bibtex
+@inproceedings{nishikawa-etal-2022-ease,
+    title = "{EASE}: Entity-Aware Contrastive Learning of Sentence Embedding",
+    author = "Nishikawa, Sosuke and Ri, Ryokan and Yamada, Ikuya and Tsuruoka, Yoshimasa and Echizen, Isao",
+    booktitle = "Proceedings of NAACL 2022: Human Language Technologies",
+    year = "2022",
+    url = "https://aclanthology.org/2022.naacl-main.284",
+}
+```"""
+_USE = """\
+```python
+import datasets
+
+for row in datasets.load_dataset("DIR", "CONFIG", split="train", streaming=True).take(3):
+    print(row)
+```
+
+```python
+import pandas
+
+table = pandas.read_parquet("FILES/PLACE")
+```
+
+```python
+import polars
+
+table = polars.scan_parquet("FILES/PLACE/*.parquet").head(10).collect()
+```
+
+```python
+import duckdb
+
+duckdb.sql("SELECT * FROM 'FILES/PLACE/*.parquet' LIMIT 10").show()
+```"""
 
 
-def card(manifest: Mapping[str, Any]) -> str:
-    """Return the card as Markdown with its YAML head (https://huggingface.co/docs/hub/datasets-manual-configuration)."""
+def licences(name: str) -> tuple[str, ...]:
+    """Return the licences of a dataset's rows, by the Hub's names."""
+    return _LICENCES.get(name, (("cc-by-sa-4.0",), ""))[0]
+
+
+def card(manifest: Mapping[str, Any], directory: str = "DIR") -> str:
+    """Return the card as Markdown with its YAML head (https://huggingface.co/docs/hub/datasets-manual-configuration).
+
+    Args:
+        manifest: of the dataset; `languages` in it maps a language to the config that has its rows.
+        directory: that the examples read, or a repository of the Hub, as user/name.
+    """
     name = manifest["dataset"]
     if name == "mewsc16":
         return news_card(manifest)
-    licence, notice = _LICENCES.get(name, ("cc-by-sa-4.0", ATTRIBUTION))
-    lines = ["---", f"license: {licence}", "configs:"]
-    for number, config in enumerate(sorted(manifest["configs"], key=lambda config: config != name)):
-        lines += [
-            f"- config_name: {config}",
-            "  data_files:",
-            "  - split: train",
-            f"    path: data/{config}/train-*.parquet",
-        ]
+    _, notice = _LICENCES.get(name, ((), ATTRIBUTION))
+    places = config_places(manifest)
+    lines = ["---", *_head(manifest), "configs:"]
+    for number, (config, place) in enumerate(places.items()):
+        lines += [f"- config_name: {config}", "  data_files:", "  - split: train", f"    path: {place}/train-*.parquet"]
         lines += ["  default: true"] if number == 0 else []
     lines += ["---", "", f"# {name}", "", notice, "", "| config | rows | shards |", "|---|---|---|"]
     for config, found in sorted(manifest["configs"].items()):
         lines.append(f"| {config} | {found['rows']:,} | {len(found['shards'])} |")
-    lines += ["", "Inputs, options, the ledger and the checksum of every shard stand in `manifest.json`.", ""]
+    shown = next((language for language in manifest.get("languages", {})), next(iter(places)))
+    files = f"hf://datasets/{directory}" if re.fullmatch(r"[\w.-]+/[\w.-]+", directory) else directory
+    use = (
+        _USE.replace("FILES", files).replace("DIR", directory).replace("CONFIG", shown).replace("PLACE", places[shown])
+    )
+    lines += ["", use, "", *_CITATION.splitlines(), ""]
+    lines += ["Inputs, options, the ledger and the checksum of every shard stand in `manifest.json`.", ""]
     return "\n".join(lines)
+
+
+def config_places(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the directory of each config, the main one first; a language is a config as well."""
+    name = manifest["dataset"]
+    configs = sorted(manifest["configs"], key=lambda config: (config != name, config))
+    languages = {language: f"data/{config}" for language, config in manifest.get("languages", {}).items()}
+    return {config: f"data/{config}" for config in configs} | languages
+
+
+def _head(manifest: Mapping[str, Any]) -> Iterator[str]:
+    name, configs = manifest["dataset"], manifest["configs"]
+    yield "license:"
+    yield from (f"- {one}" for one in licences(name))
+    if languages := manifest.get("languages", {}):
+        yield "language:"
+        yield from (f"- {one}" for one in languages)
+    yield f"pretty_name: wikianchor {name}"
+    yield f"size_categories:\n- {_size(configs.get(name, {'rows': 0})['rows'])}"
+    if name in _TASKS:
+        yield f"task_categories:\n- {_TASKS[name]}"
+    yield "tags:\n- wikipedia\n- wikidata\n- entities"
+
+
+def _size(rows: int) -> str:
+    """Return the Hub's name for a number of rows."""
+    names = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B")
+    return names[min(len(names) - 1, max(0, len(str(rows)) - 3))]

@@ -24,7 +24,9 @@ from pipelines.wikimedia.dumps import filesystem, reading
 MANIFEST = "manifest.json"
 LOCK = "_lock"
 CARD = "README.md"
-_OURS = {MANIFEST, LOCK, UNFINISHED, CARD, "data"}
+# Of releases (`pipelines.dataset.release`).
+CROISSANT, RECIPE = "croissant.json", "release.json"
+_OURS = {MANIFEST, LOCK, UNFINISHED, CARD, "data", CROISSANT, RECIPE}
 _SHARD = re.compile(r"train-\d{5,}-of-\d{5,}\.parquet")
 
 

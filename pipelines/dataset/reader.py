@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.dataset.manifest import MANIFEST, damaged_shard, read_manifest
+from pipelines.dataset.manifest import MANIFEST, RECIPE, damaged_shard, read_manifest
 from pipelines.errors import InputError
 from pipelines.wikimedia.dumps import filesystem
 
@@ -75,7 +75,12 @@ ORDER = ("sentences", "entities", "pairs")
 
 def find_datasets(directory: str) -> Iterator[Dataset]:
     """Yield the finished datasets in a directory and below it, a dataset before those after it in a build."""
-    places = [path for path, _, names in os.walk(directory) if MANIFEST in names]
+    # A release says again what a dataset says; only who asks for one by name gets it.
+    places = [
+        path
+        for path, _, names in os.walk(directory)
+        if MANIFEST in names and (path == directory or RECIPE not in names)
+    ]
     found = [Dataset(path, manifest) for path in places if (manifest := read_manifest(path)) is not None]
     names = {name: place for place, name in enumerate(ORDER)}
     yield from sorted(found, key=lambda one: (names.get(one.manifest["dataset"], len(ORDER)), one.directory))

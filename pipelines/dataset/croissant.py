@@ -1,0 +1,158 @@
+"""A dataset told in Croissant 1.1 (https://docs.mlcommons.org/croissant/): files with their sha256, columns with their
+meaning and type, licence and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from pipelines.dataset.card import ATTRIBUTION, CC0, config_places, licences
+
+_LICENCE_URLS = {
+    "cc-by-sa-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "cc0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
+}
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+
+
+def croissant(manifest: Mapping[str, Any], schemas: Mapping[str, pa.Schema], url: str, date: str) -> dict[str, Any]:
+    """Return the description as JSON-LD.
+
+    Args:
+        manifest: of the dataset.
+        schemas: of the rows of each config.
+        url: where it is published.
+        date: of publication, YYYY-MM-DD.
+    """
+    name = str(manifest["dataset"])
+    notice = CC0 if licences(name) == ("cc0-1.0",) else ATTRIBUTION
+    inputs = ", ".join(
+        str(one.get("path") or f"{one.get('dataset')} {one.get('wiki') or ''}") for one in manifest["inputs"]
+    )
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "name": f"wikianchor-{name}",
+        "conformsTo": "http://mlcommons.org/croissant/1.1",
+        "description": f"The dataset {name} of wikianchor. {notice}".replace("\n", " "),
+        "license": [_LICENCE_URLS.get(one, one) for one in licences(name)],
+        "url": url,
+        "version": f"{manifest['schema_version']}.0",
+        "datePublished": date,
+        "creator": {"@type": "sc:Organization", "name": "The authors of Wikipedia and Wikidata"},
+        "citeAs": "https://aclanthology.org/2022.naacl-main.284",
+        "isLiveDataset": False,
+        "rai:dataCollection": f"Made by wikianchor {manifest['made_with'].get('wikianchor', '')} from {inputs}.",
+        "rai:dataBiases": "Wikipedia's: what has an article, in which language, and who wrote it. Frequent entities "
+        "are far more frequent than others.",
+        "distribution": [*_files(manifest), *_sets(manifest)],
+        "recordSet": [_records(config, schema) for config, schema in schemas.items()],
+    }
+
+
+def _files(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "@type": "cr:FileObject",
+            "@id": shard["path"],
+            "name": shard["path"].rpartition("/")[2],
+            "contentUrl": shard["path"],
+            "contentSize": f"{shard['bytes']} B",
+            "encodingFormat": "application/x-parquet",
+            "sha256": shard["sha256"],
+        }
+        for config in manifest["configs"].values()
+        for shard in config["shards"]
+    ]
+
+
+def _sets(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    places = config_places(manifest)
+    return [
+        {
+            "@type": "cr:FileSet",
+            "@id": f"{config}-files",
+            "name": f"{config}-files",
+            "encodingFormat": "application/x-parquet",
+            "includes": f"{places[config]}/*.parquet",
+        }
+        for config in manifest["configs"]
+    ]
+
+
+def _records(config: str, schema: pa.Schema) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": config,
+        "name": config,
+        "field": [_field(f"{config}/{one.name}", one, [one.name], f"{config}-files") for one in schema],
+    }
+
+
+def _field(name: str, one: pa.Field, path: list[str], files: str) -> dict[str, Any]:
+    kind, repeated = one.type, False
+    while pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        kind, repeated = kind.value_type, True
+    found: dict[str, Any] = {
+        "@type": "cr:Field",
+        "@id": name,
+        "name": one.name,
+        "description": (one.metadata or {}).get(b"description", b"").decode(),
+        "source": {"fileSet": {"@id": files}, "extract": {"column": path[0]}},
+    }
+    if len(path) > 1:
+        found["source"]["transform"] = {"jsonPath": "$." + ".".join(path[1:])}
+    if pa.types.is_struct(kind):
+        found["subField"] = [_field(f"{name}/{part.name}", part, [*path, part.name], files) for part in kind]
+    else:
+        found["dataType"] = _type(kind)
+    if repeated:
+        found["repeated"] = True
+    return found
+
+
+def _type(kind: pa.DataType) -> str:
+    if pa.types.is_boolean(kind):
+        return "sc:Boolean"
+    if pa.types.is_integer(kind):
+        return f"cr:Int{kind.bit_width}"
+    if pa.types.is_floating(kind):
+        return f"cr:Float{kind.bit_width}"
+    return "sc:Text"

@@ -1,0 +1,171 @@
+"""A dataset made ready to be published: the same shards, its rows by language besides, and a card that says so.
+
+A release is a dataset directory of its own. Its shards are hard links where the disk allows it, so it costs no room but
+that of the languages of a shuffled dataset, which lie mixed in its shards and are written once more apart.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipelines.dataset.card import card
+from pipelines.dataset.croissant import croissant
+from pipelines.dataset.manifest import (
+    CARD,
+    CROISSANT,
+    MANIFEST,
+    RECIPE,
+    claim,
+    clear,
+    commit,
+    damaged_shard,
+    read_manifest,
+)
+from pipelines.dataset.parts import Part, PartWriter, writing
+from pipelines.dataset.reader import Dataset, read_batches
+from pipelines.wikimedia.languages import language_of_wiki
+
+# Rows of a shard of one language, as many as one of all.
+ROWS_PER_SHARD = 250_000
+# Datasets whose main config has a column `wiki`.
+BY_WIKI = ("pairs", "sentences", "mentions")
+
+
+def make_release(one: Dataset, output: str, by_language: bool, url: str, date: str) -> Dataset:
+    """Write a release of a dataset, unless it is there.
+
+    Args:
+        one: the dataset, on this machine.
+        output: directory of the release.
+        by_language: whether languages become configs.
+        url: where it will be published, for its description.
+        date: of publication, YYYY-MM-DD.
+
+    Raises:
+        UsageError: the directory holds something else.
+        InputError: it cannot be written.
+    """
+    recipe = {"manifest": one.manifest, "by_language": by_language, "url": url}
+    if (done := _done(output, recipe)) is not None:
+        return done
+    name = str(one.manifest["dataset"])
+    with suppress(FileNotFoundError):
+        os.unlink(f"{output}/{RECIPE}")
+        os.unlink(f"{output}/{CROISSANT}")
+    with claim(output, name):
+        clear(output)
+        parts = [
+            _linked(f"{one.directory}/{shard['path']}", output, config, order, shard)
+            for config, found in one.manifest["configs"].items()
+            for order, shard in enumerate(found["shards"])
+        ]
+        languages: dict[str, str] = {}
+        if by_language and name in BY_WIKI:
+            languages, more = _languages(one, name, output)
+            parts += more
+        head = {key: value for key, value in one.manifest.items() if key != "configs"}
+        manifest = commit(output, parts, {**head, **({"languages": languages} if languages else {})})
+    schemas = {config: _schema(output, found) for config, found in manifest["configs"].items() if found["shards"]}
+    _write(f"{output}/{CARD}", card(manifest, url.removeprefix("https://huggingface.co/datasets/")))
+    _write(
+        f"{output}/{CROISSANT}",
+        json.dumps(croissant(manifest, schemas, url, date), indent=1, ensure_ascii=False) + "\n",
+    )
+    _write(f"{output}/{RECIPE}", json.dumps(recipe, sort_keys=True))
+    return Dataset(output, manifest)
+
+
+def _done(output: str, recipe: Mapping[str, Any]) -> Dataset | None:
+    try:
+        with open(f"{output}/{RECIPE}", encoding="utf-8") as file:
+            if json.load(file) != recipe:
+                return None
+    except (OSError, ValueError):
+        return None
+    manifest = read_manifest(output)
+    return None if manifest is None or damaged_shard(output, manifest) else Dataset(output, manifest)
+
+
+def _write(path: str, text: str) -> None:
+    with writing(path), open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _schema(output: str, config: Mapping[str, Any]) -> pa.Schema:
+    return pq.read_schema(f"{output}/{config['shards'][0]['path']}")
+
+
+def _linked(source: str, output: str, config: str, order: int, shard: Mapping[str, Any]) -> Part:
+    path = f"{output}/_unfinished/{config}-{order:06d}.parquet"
+    with writing(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        try:
+            os.link(source, path)
+        except OSError:
+            shutil.copyfile(source, path)
+    return Part(config, order, path, shard["rows"], shard["bytes"], shard["sha256"])
+
+
+def _languages(one: Dataset, name: str, output: str) -> tuple[dict[str, str], list[Part]]:
+    """Return the config of each language, and the parts of those that are written apart."""
+    wikis = sorted(one.manifest["ledger"].get("links", {}) if name == "pairs" else _wikis(one))
+    if len(wikis) <= 1:
+        return {_language(wiki): name for wiki in wikis}, []
+    parts = []
+    for wiki in wikis:
+        parts += _apart(one, name, wiki, output)
+    languages = sorted({part.config for part in parts})
+    return {language: language for language in languages}, parts
+
+
+def _wikis(one: Dataset) -> list[str]:
+    options = one.manifest["options"]
+    return [options["wiki"]] if "wiki" in options else list(options.get("wikis", ()))
+
+
+def _language(wiki: str) -> str:
+    """Return the name of a language's config: that of its wiki where two wikis are of one language."""
+    return "simple" if wiki.startswith("simple") else language_of_wiki(wiki)
+
+
+def _apart(one: Dataset, name: str, wiki: str, output: str) -> list[Part]:
+    """Write the rows of a wiki, in the order in which they stand among the others."""
+    parts: list[Part] = []
+    schema = _schema(one.directory, one.manifest["configs"][name])
+    waiting: list[pa.RecordBatch] = []
+
+    def flush() -> None:
+        rows = pa.Table.from_batches(waiting, schema)
+        with PartWriter(output, _language(wiki), len(parts), schema) as file:
+            for batch in rows.combine_chunks().to_batches(20_000):
+                file.write(batch)
+        if file.part is not None:
+            parts.append(file.part)
+        waiting.clear()
+
+    for path in one.shards(name):
+        for batch in read_batches(path, schema.names):
+            waiting.append(batch.filter(pc.equal(batch["wiki"], wiki)))
+            if sum(found.num_rows for found in waiting) >= ROWS_PER_SHARD:
+                flush()
+    if waiting:
+        flush()
+    return parts
+
+
+def is_release_file(name: str) -> bool:
+    """Whether a path in a repository is one that a release may write and remove."""
+    return (
+        name in (MANIFEST, CARD, CROISSANT)
+        or re.fullmatch(r"data/[\w.-]+/train-\d{5,}-of-\d{5,}\.parquet", name) is not None
+    )

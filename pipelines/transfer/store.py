@@ -1,0 +1,195 @@
+"""Where a release goes: a repository of the Hub, a bucket, a directory. Each tells what it has, takes and removes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pyarrow import fs
+
+from pipelines.dataset.parts import writing
+from pipelines.errors import InputError, UsageError
+from pipelines.wikimedia.dumps import READ_BYTES, filesystem, reading
+
+# What was put into a store: an object's own checksum differs from store to store.
+RECORD = "_published.json"
+# Files of a commit to the Hub: what is committed is not sent again after an interruption.
+COMMIT_FILES = 16
+
+
+@dataclass(frozen=True)
+class Local:
+    """A file of a release: its name there, its path here, size and sha256."""
+
+    name: str
+    path: str
+    size: int
+    sha256: str
+
+
+class Store(Protocol):
+    """A place that takes releases."""
+
+    def there(self) -> dict[str, tuple[int, str]]:
+        """Return size and checksum of the files there: a sha256, "git:" with the id of a blob, or "" for none."""
+
+    def put(self, files: Sequence[Local], sent: Callable[[Local, int], None]) -> None:
+        """Bring files there."""
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove files."""
+
+
+def open_store(target: str, private: bool) -> Store:
+    """Return the store of an address.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if target.startswith("hf://"):
+        return Hub(target, private)
+    if "://" in target and not re.match(r"(gs|s3|hdfs|file)://.", target):
+        raise UsageError(f"--to={target}: write it like hf://user/name, gs://bucket/name, s3://bucket/name or a path")
+    return Bucket(target)
+
+
+class Bucket:
+    """A directory of a filesystem of pyarrow's."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target.rstrip("/")
+        self._files, self._inner = filesystem(self._target)
+
+    def there(self) -> dict[str, tuple[int, str]]:
+        with reading(self._target):
+            infos = self._files.get_file_info(fs.FileSelector(self._inner, allow_not_found=True, recursive=True))
+        known = self._record()
+        found = {info.path[len(self._inner) + 1 :]: info.size for info in infos if info.type == fs.FileType.File}
+        return {
+            name: (size, known[name][1] if known.get(name, [None])[0] == size else "")
+            for name, size in found.items()
+            if name != RECORD
+        }
+
+    def _record(self) -> dict[str, Any]:
+        path = f"{self._inner}/{RECORD}"
+        with reading(self._target):
+            if self._files.get_file_info(path).type != fs.FileType.File:
+                return {}
+            with self._files.open_input_stream(path) as stream:
+                text = stream.read()
+        try:
+            found = json.loads(text)
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _note(self, change: Callable[[dict[str, Any]], None]) -> None:
+        record = self._record()
+        change(record)
+        with writing(self._target), self._files.open_output_stream(f"{self._inner}/{RECORD}") as stream:
+            stream.write(json.dumps(record, sort_keys=True).encode())
+
+    def put(self, files: Sequence[Local], sent: Callable[[Local, int], None]) -> None:
+        for one in files:
+            path = f"{self._inner}/{one.name}"
+            with writing(f"{self._target}/{one.name}"):
+                self._files.create_dir(path.rpartition("/")[0], recursive=True)
+                with open(one.path, "rb") as source, self._files.open_output_stream(path) as stream:
+                    while data := source.read(READ_BYTES):
+                        stream.write(data)
+                        sent(one, len(data))
+            self._note(lambda record, one=one: record.update({one.name: [one.size, one.sha256]}))  # type: ignore[misc]
+
+    def remove(self, names: Sequence[str]) -> None:
+        for name in names:
+            with writing(f"{self._target}/{name}"):
+                self._files.delete_file(f"{self._inner}/{name}")
+            self._note(lambda record, name=name: record.pop(name, None))  # type: ignore[misc]
+
+
+class Hub:
+    """A dataset repository of the Hugging Face Hub. The token is the one that `hf auth login` keeps, or $HF_TOKEN."""
+
+    def __init__(self, target: str, private: bool) -> None:
+        found = re.fullmatch(r"hf://(?:datasets/)?([\w.-]+/[\w.-]+)/?", target)
+        if found is None:
+            raise UsageError(f"--to={target}: write it like hf://user/name")
+        try:
+            import huggingface_hub
+        except ImportError as error:
+            raise UsageError("--to=hf://... needs huggingface_hub: pip install 'wikianchor[hub]'") from error
+        self._repo, self._private, self._hub = found[1], private, huggingface_hub
+        self._api: Any = huggingface_hub.HfApi(library_name="wikianchor")
+
+    def _call(self, action: Callable[[], Any]) -> Any:
+        """Turn an error of the Hub or of the line into one line."""
+        from huggingface_hub.errors import HfHubHTTPError
+
+        # Of the HTTP library below it, which has changed more than once.
+        line = tuple(kind for kind in HfHubHTTPError.__mro__[1:] if kind not in Exception.__mro__)
+
+        try:
+            return action()
+        except HfHubHTTPError as error:
+            status = error.response.status_code if error.response is not None else 0
+            mend = (
+                "log in with `hf auth login`, or set HF_TOKEN" if status in (401, 403) else "run the same command again"
+            )
+            raise InputError(f"hf://{self._repo}: the Hub answers {status}: {mend}") from error
+        except (*line, OSError) as error:
+            raise InputError(
+                f"hf://{self._repo}: {type(error).__name__}: run the same command again to go on"
+            ) from error
+
+    def there(self) -> dict[str, tuple[int, str]]:
+        from huggingface_hub.errors import RepositoryNotFoundError
+
+        def listed() -> dict[str, tuple[int, str]]:
+            try:
+                found = list(self._api.list_repo_tree(self._repo, repo_type="dataset", recursive=True))
+            except RepositoryNotFoundError:
+                return {}
+            return {
+                one.path: (one.size, one.lfs.sha256 if one.lfs else f"git:{one.blob_id}")
+                for one in found
+                if isinstance(one, self._hub.RepoFile)
+            }
+
+        return dict(self._call(listed))
+
+    def put(self, files: Sequence[Local], sent: Callable[[Local, int], None]) -> None:
+        self._call(lambda: self._api.create_repo(self._repo, repo_type="dataset", private=self._private, exist_ok=True))
+        for begin in range(0, len(files), COMMIT_FILES):
+            some = files[begin : begin + COMMIT_FILES]
+            operations = [self._hub.CommitOperationAdd(one.name, one.path) for one in some]
+            self._commit(operations, f"{some[0].name} to {some[-1].name}" if len(some) > 1 else some[0].name)
+            for one in some:
+                sent(one, one.size)
+
+    def remove(self, names: Sequence[str]) -> None:
+        if names:
+            operations = [self._hub.CommitOperationDelete(name) for name in names]
+            self._commit(operations, "Files of an earlier release")
+
+    def _commit(self, operations: Sequence[Any], message: str) -> None:
+        self._call(lambda: self._api.create_commit(self._repo, operations, commit_message=message, repo_type="dataset"))
+
+
+def differing(files: Sequence[Local], there: Mapping[str, tuple[int, str]]) -> list[Local]:
+    """Return the files that are not there as they are here."""
+    return [one for one in files if not _is_there(one, there.get(one.name))]
+
+
+def _is_there(one: Local, found: tuple[int, str] | None) -> bool:
+    if found is None or found[0] != one.size:
+        return False
+    if not found[1].startswith("git:"):
+        return found[1] == one.sha256
+    with reading(one.path), open(one.path, "rb") as file:
+        blob = hashlib.sha1(b"blob %d\0" % one.size + file.read(), usedforsecurity=False).hexdigest()
+    return found[1] == f"git:{blob}"
