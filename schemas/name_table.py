@@ -65,8 +65,9 @@ class Sums:
         up, self._down = _powers_held.of(len(points))
         high = len(points) > 0 and int(points.max()) >= _LATIN
         mixed = _mixed(points) if high else _letters[points]
+        mixed *= up[: len(points)]
         self._sums = np.zeros(len(points) + 1, np.uint64)
-        np.cumsum(mixed * up[: len(points)], out=self._sums[1:])
+        np.cumsum(mixed, out=self._sums[1:])
 
     def of(self, first: Places, last: Places) -> Hashes:
         """Return the hashes of the stretches [first, last)."""
@@ -153,19 +154,25 @@ class NameTable:
         self._hashes, self._values, self._buckets = arrays["hashes"], arrays["values"], arrays["buckets"]
         self._shift = np.uint64(64 - (len(self._buckets).bit_length() - 1))
 
-    def values_of(self, hashes: Hashes) -> npt.NDArray[np.int32]:
-        """Return the values of prefixes, -2 for what is none."""
+    def look_up(self, hashes: Hashes) -> tuple[Places, npt.NDArray[np.int32]]:
+        """Return which of some hashes are prefixes of names, and their values."""
         at = self._buckets[hashes >> self._shift].astype(np.int64)
+        there = self._hashes[at]
         # Hashes are spread evenly, so a bucket holds one on average.
-        behind = np.flatnonzero(self._hashes[at] < hashes)
+        behind = np.flatnonzero(there < hashes)
         while len(behind):
             at[behind] += 1
-            behind = behind[self._hashes[at[behind]] < hashes[behind]]
-        return np.where(self._hashes[at] == hashes, self._values[at], np.int32(-2))
+            there[behind] = self._hashes[at[behind]]
+            behind = behind[there[behind] < hashes[behind]]
+        found = np.flatnonzero(there == hashes)
+        return found, self._values[at[found]]
 
     def numbers_of(self, hashes: Hashes) -> npt.NDArray[np.int32]:
         """Return the numbers of names, -1 for what is none."""
-        return self.values_of(hashes) >> 1
+        numbers = np.full(len(hashes), -1, np.int32)
+        found, values = self.look_up(hashes)
+        numbers[found] = values >> 1
+        return numbers
 
     def find(self, text: Text, sums: Sums) -> Found:
         """Return all names in a text, whether they overlap or not, by their length in atoms."""
@@ -173,10 +180,10 @@ class NameTable:
         end = begin
         found = [Found(begin[:0], begin[:0], np.zeros(0, np.int32))]
         while len(begin):
-            values = self.values_of(sums.of(text.first[begin], text.last[end]))
+            known, values = self.look_up(sums.of(text.first[begin], text.last[end]))
+            begin, end = begin[known], end[known]
             named = np.flatnonzero((values >= 0) & text.ends[end])
             found.append(Found(begin[named], end[named], values[named] >> 1))
-            on = np.flatnonzero(values & 1)
-            on = on[end[on] + 1 < len(text.first)]
+            on = np.flatnonzero((values & 1).astype(np.bool_) & (end + 1 < len(text.first)))
             begin, end = begin[on], end[on] + 1
         return Found(*(np.concatenate(parts) for parts in zip(*found, strict=True)))

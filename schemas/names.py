@@ -23,8 +23,8 @@ CodePoints = npt.NDArray[np.uint32]
 Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# The kinds of characters. BREAK stands between texts: no name holds it.
-UNKNOWN, SPACE, WORD, KATAKANA, SINGLE, SYLLABLE, VOWEL_BEFORE, MARK, SIGN, BREAK = range(10)
+# The kinds of characters; 0 is none. BREAK stands between texts: no name holds it.
+SPACE, WORD, KATAKANA, SINGLE, SYLLABLE, VOWEL_BEFORE, MARK, SIGN, BREAK = range(1, 10)
 SEPARATOR = "\x00"
 SPACE_POINT = np.uint32(0x20)
 
@@ -47,11 +47,12 @@ _KATAKANA = ((0x30A1, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F))
 _SYLLABLES = ((0xAC00, 0xD7A3),)
 # Thai and Lao vowels that are written before the consonant they belong to.
 _VOWELS_BEFORE = ((0x0E40, 0x0E44), (0x0EC0, 0x0EC4))
-_APOSTROPHES = "\u2018\u2019\u02bc\u02bb\u2032\u0060\u00b4"
+_APOSTROPHES = "\u0384\u2018\u2019\u02bc\u02bb\u2032\u0060\u00b4"
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
 # White space beside what Unicode calls a separator.
 _CONTROLS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85"
 _LIMIT = 0x110000
+_POINT_BITS = 21
 
 
 def _inside(point: int, blocks: Iterable[tuple[int, int]]) -> bool:
@@ -101,30 +102,32 @@ def fold_of(point: int) -> int:
     return ord(character.lower()[0])
 
 
-class _Tables:
-    """What has been asked about characters so far: Python's Unicode tables are read for those that occur."""
+class _Table:
+    """What has been asked about characters so far: Python's Unicode tables are read for those that occur.
+
+    `facts` has a number for each character: what it is folded to, and above that its kind.
+    """
 
     def __init__(self) -> None:
-        self.kinds = np.zeros(_LIMIT, np.uint8)
-        self.folds = np.zeros(_LIMIT, np.uint32)
+        self.facts = np.zeros(_LIMIT, np.uint32)
         self._know(range(1 << 10))
 
     def _know(self, points: Iterable[int]) -> None:
         for point in points:
-            self.folds[point] = fold_of(point)
+            folded = fold_of(point)
             # A key is cut as the text is where it stands, so the kind is that of what is folded.
-            self.kinds[point] = kind_of(int(self.folds[point]))
+            self.facts[point] = kind_of(folded) << _POINT_BITS | folded
 
     def of(self, points: CodePoints) -> tuple[npt.NDArray[np.uint8], CodePoints]:
         """Return the kinds and the foldings of code points."""
-        kinds = self.kinds[points]
-        if not kinds.all():
-            self._know(set(points[kinds == UNKNOWN].tolist()))
-            kinds = self.kinds[points]
-        return kinds, self.folds[points]
+        facts = self.facts[points]
+        if len(facts) and not facts.min():
+            self._know(set(points[facts == 0].tolist()))
+            facts = self.facts[points]
+        return (facts >> np.uint32(_POINT_BITS)).astype(np.uint8), facts & np.uint32((1 << _POINT_BITS) - 1)
 
 
-_tables = _Tables()
+_table = _Table()
 
 
 class Text(NamedTuple):
@@ -154,7 +157,7 @@ def code_points(text: str) -> CodePoints:
 
 def cut(points: CodePoints) -> Text:
     """Fold a text and cut it into atoms."""
-    kinds, folded = _tables.of(points)
+    kinds, folded = _table.of(points)
     space = kinds == SPACE
     places = np.arange(len(points) + 1)
     if len(points):
@@ -162,11 +165,10 @@ def cut(points: CodePoints) -> Text:
         if again.any():
             keep = np.append(True, ~again)
             kinds, folded, space, places = kinds[keep], folded[keep], space[keep], places[np.append(keep, True)]
-    begin = _begins(kinds)
-    first = np.flatnonzero(begin & ~space)
     # An atom ends where the next or a space begins.
-    bounds = np.append(np.flatnonzero(begin), len(kinds))
-    last = bounds[np.searchsorted(bounds, first) + 1] if len(first) else first
+    bounds = np.append(np.flatnonzero(_begins(kinds)), len(kinds))
+    atom = ~space[bounds[:-1]]
+    first, last = bounds[:-1][atom], bounds[1:][atom]
     head, tail = kinds[first], kinds[last - 1]
     begins = head != MARK
     syllable = head == SYLLABLE

@@ -109,48 +109,45 @@ class Portion(NamedTuple):
 
     Attributes:
         points: their code points, a separator after each.
-        pages: by sentence, its page, numbered from 0 within the portion.
-        starts: by sentence, where it begins in `points`.
-        sentence: by link, its sentence.
+        page_starts: where each page begins in `points`.
+        pages: by link, its page, numbered from 0 within the portion.
         first: by link, where it begins in `points`.
         last: by link, the place after it.
         links: the links as Arrow has them.
     """
 
     points: npt.NDArray[np.uint32]
+    page_starts: Ints
     pages: Ints
-    starts: Ints
-    sentence: Ints
     first: Ints
     last: Ints
     links: pa.StructArray
 
 
-def portions(shard: str, fields: Sequence[str]) -> Iterator[Portion]:
-    """Yield the sentences of a shard with these fields of their links, in portions that cut no page."""
+def portions(shard: str, fields: Sequence[str], linked: bool = False) -> Iterator[Portion]:
+    """Yield the sentences of a shard with these fields of their links, in portions that cut no page; with `linked`
+    those alone that have a link."""
     columns = ["page_id", "text", *(f"links.list.element.{name}" for name in ("start", "end", *fields))]
     held: list[pa.RecordBatch] = []
     for batch in read_batches(shard, columns):
+        if linked:
+            batch = batch.filter(pc.greater(pc.list_value_length(batch.column("links")), 0))
         held.append(batch)
         rows = pa.Table.from_batches(held).combine_chunks().to_batches()[0]
-        pages = rows.column("page_id").to_numpy()
         # The last page may go on in the next row group.
-        whole = int(np.searchsorted(np.append(False, pages[1:] != pages[:-1]).cumsum(), _last_page(pages)))
+        heads = np.flatnonzero(_changes(rows.column("page_id").to_numpy()))
+        whole = int(heads[-1]) if len(heads) else 0
         yield from _cut(rows.slice(0, whole))
         held = [rows.slice(whole)]
     if held:
         yield from _cut(held[0])
 
 
-def _last_page(pages: Ints) -> int:
-    return int((pages[1:] != pages[:-1]).sum())
-
-
 def _cut(rows: pa.RecordBatch) -> Iterator[Portion]:
     if not rows.num_rows:
         return
     pages = rows.column("page_id").to_numpy()
-    heads = np.flatnonzero(np.append(True, pages[1:] != pages[:-1]))
+    heads = np.flatnonzero(_changes(pages))
     lengths = pc.utf8_length(rows.column("text")).to_numpy().astype(np.int64) + 1
     ends = np.cumsum(lengths)
     # A page begins a new portion when it lies in another stretch of so many code points than the page before.
@@ -161,26 +158,34 @@ def _cut(rows: pa.RecordBatch) -> Iterator[Portion]:
 
 
 def _portion(rows: pa.RecordBatch, lengths: Ints) -> Portion:
-    pages = rows.column("page_id").to_numpy()
-    texts = rows.column("text").to_pylist()
+    heads = _changes(rows.column("page_id").to_numpy())
+    texts = pa.ListArray.from_arrays(pa.array([0, rows.num_rows], pa.int32()), rows.column("text"))
+    joined = pc.binary_join(texts, SEPARATOR)[0].as_py() + SEPARATOR
     starts = np.cumsum(lengths) - lengths
     column = rows.column("links")
     links = column.flatten()
     sentence = pc.list_parent_indices(column).to_numpy().astype(np.int64)
     return Portion(
-        code_points(SEPARATOR.join(texts) + SEPARATOR),
-        np.cumsum(np.append(False, pages[1:] != pages[:-1])),
-        starts,
-        sentence,
+        code_points(joined),
+        starts[heads],
+        (np.cumsum(heads) - 1)[sentence],
         starts[sentence] + links.field("start").to_numpy(),
         starts[sentence] + links.field("end").to_numpy(),
         links,
     )
 
 
+def _stretches(points: npt.NDArray[np.uint32], first: Ints, last: Ints) -> tuple[npt.NDArray[np.uint32], Ints]:
+    """Return stretches of a text end to end, a separator after each, and where each begins, with the end of all."""
+    lengths = last - first + 1
+    starts = np.append(0, np.cumsum(lengths))
+    found = points[np.repeat(first - starts[:-1], lengths) + np.arange(starts[-1])]
+    found[starts[1:] - 1] = 0
+    return found, starts
+
+
 class _Counted(NamedTuple):
-    """Links of a portion, counted by what is written and where it leads; `at` is the place of one of them in the
-    portion's text and `to` its end there."""
+    """Links counted by what is written and where it leads."""
 
     keys: Hashes
     surfaces: Hashes
@@ -204,26 +209,24 @@ def count_anchors(shard: str, targets: Targets, longest: int) -> tuple[pa.Table,
     names: dict[int, str] = {}
     found: list[_Counted] = []
     reasons = np.zeros(len(REASONS), np.int64)
-    for portion in portions(shard, ("target", "fragment")):
-        if not len(portion.first):
-            continue
+    for portion in portions(shard, ("target", "fragment"), linked=True):
         items, why = targets.items(portion.links.field("target"), portion.links.field("fragment"))
-        text = cut(portion.points)
-        first, last = (np.searchsorted(text.places, ends) for ends in (portion.first, portion.last))
-        fits = (last - first <= longest) & (last > first)
+        # What links are called, end to end: of the text no more is looked at.
+        raw, starts = _stretches(portion.points, portion.first, portion.last)
+        text = cut(raw)
+        first, last = (np.searchsorted(text.places, ends) for ends in (starts[:-1], starts[1:] - 1))
+        fits = last - first <= longest
         why[~fits] = REASON["too_long"]
         reasons += np.bincount(why, minlength=len(REASONS))
+        begin, end = starts[:-1][fits], starts[1:][fits] - 1
         counted, example = _count(
-            Sums(text.points).of(first[fits], last[fits]),
-            Sums(portion.points).of(portion.first[fits], portion.last[fits]),
-            items[fits],
-            portion.pages[portion.sentence[fits]],
+            Sums(text.points).of(first[fits], last[fits]), Sums(raw).of(begin, end), items[fits], portion.pages[fits]
         )
         found.append(counted)
-        begin, end = portion.first[fits][example], portion.last[fits][example]
-        for surface, start, stop in zip(counted.surfaces.tolist(), begin.tolist(), end.tolist(), strict=True):
+        spans = zip(counted.surfaces.tolist(), begin[example].tolist(), end[example].tolist(), strict=True)
+        for surface, start, stop in spans:
             if surface not in names:
-                names[surface] = portion.points[start:stop].tobytes().decode("utf-32-le")
+                names[surface] = raw[start:stop].tobytes().decode("utf-32-le")
     return _rows(_sum(found), names), dict(zip(REASONS, reasons.tolist(), strict=True))
 
 
@@ -254,7 +257,7 @@ def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> tuple[_C
 
 
 def _changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Whether each row differs from the one before."""
+    """Whether each row differs from the one before; the first does."""
     found = np.zeros(len(columns[0]), np.bool_)
     found[:1] = True
     for column in columns:
@@ -308,7 +311,7 @@ def title_names(shard: str, targets: Targets, longest: int) -> pa.Table:
     for batch in read_batches(shard, ["title", "redirect"]):
         titles = batch.column("title")
         qids, _ = targets.items(titles, None)
-        names = [name_of_title(title) for title in titles.to_pylist()]
+        names = [name_of_title(title) if title.endswith(")") else title for title in titles.to_pylist()]
         fits = np.fromiter((0 < len(name) <= longest for name in names), np.bool_, len(names)) & (qids > 0)
         surfaces += [names[place] for place in np.flatnonzero(fits).tolist()]
         items.append(qids[fits])

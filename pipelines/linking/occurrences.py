@@ -35,14 +35,14 @@ def count_occurrences(shard: str, table: NameTable) -> Occurrences:
         sums = Sums(text.points)
         names = table.find(text, sums)
         at = text.places[text.first[names.first]]
-        pages = portion.pages[np.searchsorted(portion.starts, at, side="right") - 1]
+        pages = np.searchsorted(portion.page_starts, at, side="right") - 1
         # Links inside words are not found that way.
         first, last = (np.searchsorted(text.places, ends) for ends in (portion.first, portion.last))
         inside = ~_on_atoms(text.first, text.begins, first) | ~_on_atoms(text.last, text.ends, last)
         linked = table.numbers_of(sums.of(first[inside], last[inside]))
         there = linked >= 0
         number = np.concatenate([names.names, linked[there]]).astype(np.int64)
-        page = np.concatenate([pages, portion.pages[portion.sentence[inside][there]]])
+        page = np.concatenate([pages, portion.pages[inside][there]])
         found.append(_count(number, page))
         if sum(len(part.names) for part in found[1:]) > max(len(found[0].names), SUMMED_TOGETHER):
             found = [_sum(found)]

@@ -105,4 +105,4 @@ def test_numbers_are_places_of_names() -> None:
     whole = sums.of(np.array([0]), np.array([len(names[0]) + 4]))
     assert len(names[77_777]) == len(names[0]) + 4
     assert table.numbers_of(whole).tolist() == [77_777]
-    assert table.values_of(sums.of(np.array([0]), np.array([4]))).tolist() == [-1]
+    assert table.numbers_of(sums.of(np.array([0, 1]), np.array([4, 3]))).tolist() == [-1, -1]
