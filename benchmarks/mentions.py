@@ -68,7 +68,7 @@ def main() -> None:
     flags = parser(__doc__)
     flags.add_argument("--languages", nargs="*", default=["en", "uk", "el", "de", "bn"], choices=sorted(slices.SLICES))
     flags.add_argument("--timed", nargs="*", default=["en", "uk"], help="languages that are timed (en uk)")
-    flags.add_argument("--links", type=int, default=400_000, help="links of the datasets that are timed (400000)")
+    flags.add_argument("--links", type=int, default=300_000, help="links of the datasets that are timed (300000)")
     flags.add_argument("--venvs", type=Path, default=Path("out/venvs"), help="where wikipedia2vec is installed")
     arguments = flags.parse_args()
     work: Path = arguments.work

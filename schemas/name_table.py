@@ -73,6 +73,10 @@ class Sums:
         """Return the hashes of the stretches [first, last)."""
         return (self._sums[last] - self._sums[first]) * self._down[first]
 
+    def ends_of(self, first: Places, last: Places) -> tuple[Hashes, Hashes, Hashes]:
+        """Return by atom the sum before it, the sum after it, and the power that a stretch from it on is divided by."""
+        return self._sums[first], self._sums[last], self._down[first]
+
 
 class Nodes(NamedTuple):
     """Prefixes of names.
@@ -178,9 +182,10 @@ class NameTable:
         """Return all names in a text, whether they overlap or not, by their length in atoms."""
         begin = np.flatnonzero(text.begins)
         end = begin
+        before, after, power = sums.ends_of(text.first, text.last)
         found = [Found(begin[:0], begin[:0], np.zeros(0, np.int32))]
         while len(begin):
-            known, values = self.look_up(sums.of(text.first[begin], text.last[end]))
+            known, values = self.look_up((after[end] - before[begin]) * power[begin])
             begin, end = begin[known], end[known]
             named = np.flatnonzero((values >= 0) & text.ends[end])
             found.append(Found(begin[named], end[named], values[named] >> 1))

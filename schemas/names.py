@@ -166,16 +166,19 @@ def cut(points: CodePoints) -> Text:
             keep = np.append(True, ~again)
             kinds, folded, space, places = kinds[keep], folded[keep], space[keep], places[np.append(keep, True)]
     # An atom ends where the next or a space begins.
-    bounds = np.append(np.flatnonzero(_begins(kinds)), len(kinds))
-    atom = ~space[bounds[:-1]]
-    first, last = bounds[:-1][atom], bounds[1:][atom]
-    head, tail = kinds[first], kinds[last - 1]
-    begins = head != MARK
-    syllable = head == SYLLABLE
-    if syllable.any():
+    begin = _begins(kinds)
+    ends = np.append(begin[1:], True)[: len(kinds)] & ~space
+    begin &= ~space
+    first, last = np.flatnonzero(begin), np.flatnonzero(ends) + 1
+    begins, ends = np.ones(len(first), np.bool_), np.ones(len(first), np.bool_)
+    # Few texts have what follows; uint8 wraps around, so this is SYLLABLE, VOWEL_BEFORE or MARK.
+    if (kinds - np.uint8(SYLLABLE) <= MARK - SYLLABLE).any():
+        head = kinds[first]
+        begins = head != MARK
         before = kinds[first - 1]
-        begins &= ~(syllable & (first > 0) & ((before == SYLLABLE) | (before == MARK)))
-    return Text(folded, places, first, last, begins, tail != VOWEL_BEFORE)
+        begins &= ~((head == SYLLABLE) & (first > 0) & ((before == SYLLABLE) | (before == MARK)))
+        ends = kinds[last - 1] != VOWEL_BEFORE
+    return Text(folded, places, first, last, begins, ends)
 
 
 def _begins(kinds: npt.NDArray[np.uint8]) -> Flags:

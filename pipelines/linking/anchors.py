@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.dataset.reader import read_batches
-from pipelines.linking.hashing import Hashes
+from pipelines.linking.hashing import Hashes, mix_hashes
 from pipelines.linking.tables import find
 from pipelines.linking.title_index import (
     BROKEN,
@@ -232,17 +232,12 @@ def count_anchors(shard: str, targets: Targets, longest: int) -> tuple[pa.Table,
 
 def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> tuple[_Counted, Ints]:
     """Count links by name and item, and return one of each besides."""
-    order = np.lexsort((pages, surfaces, items, keys))
+    order = np.lexsort((surfaces, items, keys))
     keys, surfaces, items, pages = keys[order], surfaces[order], items[order], pages[order]
-    row = _changes(keys, items, surfaces)
-    starts = np.flatnonzero(row)
+    starts = np.flatnonzero(_changes(keys, items, surfaces))
     # Pages are counted by key and item, and by key: what is new there is booked with the row it is found in.
-    by_item = np.lexsort((pages, items, keys))
-    new_page = np.zeros(len(keys), np.bool_)
-    new_page[by_item] = _changes(keys[by_item], items[by_item], pages[by_item])
-    by_key = np.lexsort((pages, keys))
-    new_for_name = np.zeros(len(keys), np.bool_)
-    new_for_name[by_key] = _changes(keys[by_key], pages[by_key])
+    names = mix_hashes(keys, pages)
+    new_page, new_for_name = _first_of_each(mix_hashes(names, items)), _first_of_each(names)
     return (
         _Counted(
             keys[starts],
@@ -254,6 +249,14 @@ def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> tuple[_C
         ),
         order[starts],
     )
+
+
+def _first_of_each(values: Hashes) -> npt.NDArray[np.bool_]:
+    """Whether each value is the first of its kind."""
+    found = np.zeros(len(values), np.bool_)
+    order = np.argsort(values, kind="stable")
+    found[order[_changes(values[order])]] = True
+    return found
 
 
 def _changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
