@@ -26,6 +26,9 @@ _LOOSE_STOP = re.compile(r"(?<=\w) (?=\.$)")
 # A line without closing punctuation that is longer is a sentence whose full stop was forgotten, not a caption.
 _CAPTION_WORDS = 12
 _CAPTION_CHARACTERS = 25
+# A first paragraph is looked for no further on than need be.
+_LEAD_CHARACTERS = 1200
+_PAIRS = (("{{", "}}"), ("<!--", "-->"), ("\n{|", "\n|}"), ("[[", "]]"), ("<gallery", "</gallery"))
 # What is passed over, if it is short: captions, places, days, names of agencies.
 _PASSED = frozenset(("fragment:short", "fragment:no_terminator", "fragment:no_letters"))
 
@@ -84,18 +87,20 @@ class LeadReader:
 
 
 def _lead(text: str) -> str | None:
-    """Return the wikitext before the first heading, None where it may not be whole: most first sentences stand there,
-    and the rest of the page need not be read."""
-    end = text.find("\n==")
-    if end < 0:
-        return None
-    lead = text[:end]
-    for opening, closing in (("{{", "}}"), ("<!--", "-->"), ("{|", "|}"), ("[[", "]]"), ("<ref", "</ref"), ("<", ">")):
-        opened = lead.count(opening)
-        if opening == "<ref":
-            opened -= lead.count("/>")
-            if opened > lead.count(closing):
-                return None
-        elif opened != lead.count(closing):
-            return None
-    return lead
+    """Return the first paragraphs of wikitext, None where they may not be whole: most first sentences stand there, and
+    the rest of the page need not be read."""
+    paragraph = text.find("\n\n", _LEAD_CHARACTERS)
+    heading = text.find("\n==")
+    for end in sorted({paragraph, heading} - {-1}):
+        if _is_whole(lead := text[:end]):
+            return lead
+    return None
+
+
+def _is_whole(text: str) -> bool:
+    """Whether no template, comment, table, link or tag of a text reaches beyond its end, as far as counts can tell."""
+    return (
+        all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS)
+        and text.count("<") == text.count(">")
+        and text.count("<ref") <= text.count("</ref") + text.count("/>")
+    )
