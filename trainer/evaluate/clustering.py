@@ -23,6 +23,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from trainer.errors import InputError
+from trainer.evaluate import cluster_plot
 from trainer.evaluate.files import Data, Source, aligned
 from trainer.evaluate.languages import asked, tag
 from trainer.evaluate.metrics import clustering_scores, majority_share, unit
@@ -30,6 +31,7 @@ from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
 
 SHORT_TEXTS = "Short text clustering"
 MEWSC16 = "MewsC-16"
+MEWSC16_TASK = "MewsC16.accuracy"
 # The columns of EASE's table 15 and the names of the released files.
 SETS = {
     "AG": "agnews",
@@ -53,6 +55,7 @@ class Labelled:
     texts: list[str]
     labels: list[int]
     source: Source
+    names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -75,7 +78,7 @@ def make_labelled(name: str, rows: Iterable[tuple[str | None, str | None]], sour
     numbers = {label: number for number, label in enumerate(dict.fromkeys(names))}
     if len(numbers) < 2:
         raise InputError(f"{', '.join(source.files)}: {name} has one label: there is nothing to cluster")
-    return Labelled(name, texts, [numbers[label] for label in names], source)
+    return Labelled(name, texts, [numbers[label] for label in names], source, tuple(numbers))
 
 
 # ---------------------------------------------------------------------------------------------------------- scoring
@@ -253,6 +256,18 @@ def _read_built(data: Data, files: list[str], language: str) -> Labelled:
     return make_labelled(language, rows, source)
 
 
+def score_mewsc16(parts: Sequence[Labelled], vectors: Vectors, options: Options) -> Scores:
+    """Return the scores of each language, and draw the clusters of the one that is plotted."""
+    found = score(parts, vectors, options, MEWSC16, languages=True)
+    if options.clusters:
+        (part,) = parts
+        encoded = vectors(part.texts)
+        encoded = unit(encoded) if options.normalize else encoded
+        clusters = cluster(encoded, max(part.labels) + 1, 0)
+        cluster_plot.plot(f"{MEWSC16}, {part.name}", encoded, part.labels, part.names, clusters, options.clusters)
+    return found
+
+
 TASKS = [
     Task(
         "ShortTextClustering.accuracy",
@@ -263,10 +278,10 @@ TASKS = [
         "https://github.com/rashadulrakib/short-text-clustering-enhancement",
     ),
     Task(
-        "MewsC16.accuracy",
+        MEWSC16_TASK,
         ("clustering", "multilingual", "mewsc16", "mewsc-16"),
         load_mewsc16,
-        lambda parts, vectors, options: score(parts, vectors, options, MEWSC16, languages=True),
+        score_mewsc16,
         "XX_sentences.txt with XX_categories.txt, or data/XX/*.parquet with sentence, label and language",
         "https://github.com/studio-ousia/ease, or `wikianchor mewsc16`",
     ),

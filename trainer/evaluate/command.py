@@ -23,7 +23,7 @@ from trainer.card import versions
 from trainer.distributed import choose_device
 from trainer.encoder import POOLERS, Encoder
 from trainer.errors import InputError, UsageError
-from trainer.evaluate import sphere, sts
+from trainer.evaluate import clustering, sphere, sts
 from trainer.evaluate.files import Data, Source
 from trainer.evaluate.languages import canonical
 from trainer.evaluate.registry import choose
@@ -57,6 +57,11 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--languages", default="", help="those to score, with commas (all that are there)")
     found.add_argument("--output", default="", help="directory for report.md and results/MODEL/REVISION/TASK.json")
     found.add_argument("--plot", default="", help="file for the scatter plot of alignment and uniformity: .png, .svg")
+    found.add_argument(
+        "--clusters",
+        default="",
+        help="file for a plot of MewsC-16's clusters, of one model in one language: .png, .svg",
+    )
     found.add_argument("--json", action="store_true", help="print the results as JSON, not as tables")
     return found
 
@@ -131,8 +136,10 @@ def evaluate(encoder: Encoder, facts: ModelFacts, tasks: Loaded, options: Option
 def run(flags: argparse.Namespace) -> tuple[list[Result], list[str]]:
     """Return the results of all models, and what was not there."""
     languages = tuple(code.strip() for code in flags.languages.split(",") if code.strip())
-    options = Options(flags.split, flags.seeds, flags.normalize, languages)
+    options = Options(flags.split, flags.seeds, flags.normalize, languages, flags.clusters)
     loaded, missing = load_all(flags, options)
+    if flags.clusters:
+        check_clusters(loaded, flags.model)
     results: list[Result] = []
     device = choose_device(flags.device)
     for path in flags.model:
@@ -142,6 +149,13 @@ def run(flags: argparse.Namespace) -> tuple[list[Result], list[str]]:
         facts = model_facts(path, encoder, flags.max_length, versions())
         results += evaluate(encoder, facts, loaded, options, flags.batch_size)
     return results, missing
+
+
+def check_clusters(loaded: Loaded, models: Sequence[str]) -> None:
+    """Raise UsageError unless one language of MewsC-16 and one model are to be plotted."""
+    there = [len(parts) for task, parts in loaded if task.name == clustering.MEWSC16_TASK]
+    if there != [1] or len(models) > 1:
+        raise UsageError("--clusters shows one model in one language of MewsC-16: --tasks=mewsc16 --languages=ja")
 
 
 def check_languages(loaded: Loaded, languages: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ class Options:
     seeds: int = 10
     normalize: bool = False
     languages: tuple[str, ...] = ()
+    clusters: str = ""
 
 
 class Subset(Protocol):
