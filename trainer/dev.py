@@ -16,7 +16,7 @@ from trainer.model import Trainable
 from trainer.sdjc import TripletFeed
 
 if TYPE_CHECKING:
-    from trainer.evaluate.pairs import Pairs
+    from trainer.evaluate.sts import Dev
 
 
 @dataclass
@@ -26,7 +26,7 @@ class DevScore:
 
     config: Config
     feed: Feed | TripletFeed
-    sets: Mapping[str, Pairs] = field(init=False)
+    sets: Mapping[str, Dev] = field(init=False)
 
     def __post_init__(self) -> None:
         self.sets = read_sets(self.config) if self.config.dev else {}
@@ -48,7 +48,7 @@ class DevScore:
         return held_out_score(model, self.feed)
 
 
-def read_sets(config: Config) -> dict[str, Pairs]:
+def read_sets(config: Config) -> dict[str, Dev]:
     """Return the dev parts by the names of their sets.
 
     Raises:
@@ -62,14 +62,12 @@ def read_sets(config: Config) -> dict[str, Pairs]:
     return {task: load_dev(config.dev, task) for task in config.dev_tasks.split(",")}
 
 
-def sts_score(model: Trainable, sets: Mapping[str, Pairs]) -> tuple[float, Mapping[str, float]]:
+def sts_score(model: Trainable, sets: Mapping[str, Dev]) -> tuple[float, Mapping[str, float]]:
     """Return the mean Spearman of STS sets' dev parts, in per cent, and that of each."""
-    from trainer.evaluate.sts import dev_score
-
     # The compiled backbone has a graph for each length of training; sentences of a dev set have others.
     with torch.compiler.set_stance("force_eager"):
         encoder: Any = model.encoder
-        scores = {task: dev_score(encoder, pairs) for task, pairs in sets.items()}
+        scores = {task: dev.score(encoder) for task, dev in sets.items()}
     return sum(scores.values()) / len(scores), scores
 
 

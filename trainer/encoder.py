@@ -126,16 +126,19 @@ class Encoder(nn.Module):
 
         Sentences of like length go through the model together; padding is masked, so that changes nothing else.
         """
+        return self.encode_tokens(self.tokenize(texts, max_length), batch_size)
+
+    def encode_tokens(self, tokens: Sequence[Sequence[int]], batch_size: int = 128) -> NDArray[np.float32]:
+        """Return the vectors of sentences that are tokenised already; else as `encode`."""
         was_training = self.training
         self.eval()
         try:
             with torch.inference_mode():
-                return self._encode(texts, batch_size, max_length or self.max_length)
+                return self._encode(tokens, batch_size)
         finally:
             self.train(was_training)
 
-    def _encode(self, texts: Sequence[str], batch_size: int, max_length: int) -> NDArray[np.float32]:
-        tokens = self.tokenize(texts, max_length)
+    def _encode(self, tokens: Sequence[Sequence[int]], batch_size: int) -> NDArray[np.float32]:
         found = np.empty((len(tokens), self.dim), np.float32)
         order = sorted(range(len(tokens)), key=lambda row: (-len(tokens[row]), row))
         for start in range(0, len(order), batch_size):

@@ -230,7 +230,23 @@ def score_languages(parts: Sequence[Pairs], vectors: Vectors, table: str, split:
 LOADERS: dict[str, Callable[[Data, str], Pairs | None]] = {BENCHMARK: load_benchmark, SICK: load_sick}
 
 
-def load_dev(directory: str, task: str) -> Pairs:
+class Dev:
+    """A dev part that is scored again and again while an encoder is trained: its sentences are tokenised once."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+        self.texts = list(dict.fromkeys([*pairs.first, *pairs.second]))
+        self.tokens: list[list[int]] = []
+
+    def score(self, encoder: Encoder) -> float:
+        """Return the Spearman correlation in per cent; 0 where all sentences have one vector."""
+        self.tokens = self.tokens or encoder.tokenize(self.texts)
+        vectors = dict(zip(self.texts, encoder.encode_tokens(self.tokens), strict=True))
+        found = correlations(self.pairs, lambda texts: np.array([vectors[text] for text in texts]))["spearman"]
+        return 0.0 if math.isnan(found) else 100 * found
+
+
+def load_dev(directory: str, task: str) -> Dev:
     """Return the dev part of a set, for choosing among checkpoints.
 
     Raises:
@@ -242,13 +258,7 @@ def load_dev(directory: str, task: str) -> Pairs:
     pairs = LOADERS[task](Data(directory), "dev")
     if pairs is None:
         raise InputError(f"{directory}: no dev part of {task} ({LAYOUTS[task]}): --dev names where it is")
-    return pairs
-
-
-def dev_score(encoder: Encoder, pairs: Pairs) -> float:
-    """Return the Spearman correlation of a dev part in per cent; 0 where all sentences have one vector."""
-    found = correlations(pairs, Vectors(encoder))["spearman"]
-    return 0.0 if math.isnan(found) else 100 * found
+    return Dev(pairs)
 
 
 LAYOUTS = {

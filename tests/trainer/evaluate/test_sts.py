@@ -187,21 +187,45 @@ def test_translations_by_language(tmp_path: Path, vectors: Vectors) -> None:
     assert len({row["main_score"] for row in scores.splits["test"]}) == 1
 
 
-def test_dev_score(sets: Path, tiny_model: Path) -> None:
+def test_dev_score(sets: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = Encoder.load(str(tiny_model))
-    pairs = sts.load_dev(str(sets), "STSBenchmark")
+    dev = sts.load_dev(str(sets), "STSBenchmark")
+    pairs = dev.pairs
     assert len(pairs) == 40
     expected = spearman(pair_cosines(encoder.encode(pairs.first), encoder.encode(pairs.second)), pairs.gold)
-    assert sts.dev_score(encoder, pairs) == pytest.approx(100 * expected)
+    assert dev.score(encoder) == pytest.approx(100 * expected)
+    monkeypatch.delattr(Encoder, "tokenize")
+    assert dev.score(encoder) == pytest.approx(100 * expected)
     with torch.no_grad():
         for weight in encoder.parameters():
             weight.zero_()
-    assert sts.dev_score(encoder, pairs) == 0
+    assert dev.score(encoder) == 0
+
+
+def test_dev_parts_that_are_not_there(sets: Path) -> None:
     with pytest.raises(UsageError, match="STS12: has no dev part"):
         sts.load_dev(str(sets), "STS12")
     (sets / "SICK_trial.txt").unlink()
     with pytest.raises(InputError, match="no dev part of SICK-R"):
         sts.load_dev(str(sets), "SICK-R")
+
+
+def test_a_dev_score_compiles_nothing(options: dict[str, Any], sets: Path) -> None:
+    from tests.trainer.test_train import ready
+    from trainer.dev import sts_score
+
+    run = ready(options | {"dev": str(sets)})
+    compiled = []
+
+    def backend(graph: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Any:
+        compiled.append(inputs)
+        return graph.forward
+
+    run.model.encoder.backbone.compile(backend=backend, dynamic=False)
+    sts_score(run.model, run.dev.sets)
+    assert not compiled
+    run.model.encoder.encode(["kana"])
+    assert compiled
 
 
 def test_training_chooses_by_it(options: dict[str, Any], sets: Path) -> None:
