@@ -29,6 +29,7 @@ from trainer.evaluate.languages import canonical
 from trainer.evaluate.registry import choose
 from trainer.evaluate.report import ModelFacts, Result, markdown, model_facts, short_names, to_json, write_results
 from trainer.evaluate.task import Options, Task, Vectors
+from trainer.evaluate.whitening import Whitened, sentences
 
 # Vectors kept from task to task: 600 MB where they are 768 wide. Small sets share sentences, large ones do not.
 MOST_VECTORS = 200_000
@@ -54,6 +55,9 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--device", default="", help="cuda where there is one, else cpu")
     found.add_argument("--seeds", type=_positive, default=10, help="runs of what begins at random, from seed 0 on (10)")
     found.add_argument("--normalize", action="store_true", help="cluster and classify vectors of unit length")
+    found.add_argument(
+        "--whiten", type=_positive, default=0, metavar="DIM", help="BERT-whitening of each set, DIM directions kept"
+    )
     found.add_argument("--languages", default="", help="those to score, with commas (all that are there)")
     found.add_argument("--output", default="", help="directory for report.md and results/MODEL/REVISION/TASK.json")
     found.add_argument("--plot", default="", help="file for the scatter plot of alignment and uniformity: .png, .svg")
@@ -116,13 +120,19 @@ def load_all(flags: argparse.Namespace, options: Options) -> tuple[Loaded, list[
     return loaded, missing
 
 
-def evaluate(encoder: Encoder, facts: ModelFacts, tasks: Loaded, options: Options, batch_size: int) -> list[Result]:
+def evaluate(
+    encoder: Encoder, facts: ModelFacts, tasks: Loaded, options: Options, batch_size: int, whiten: int = 0
+) -> list[Result]:
     """Score one encoder in all tasks, with a line on stderr for each."""
-    vectors = Vectors(encoder, batch_size, facts.facts["max_length"])
+    length = facts.facts["max_length"]
+    vectors = Whitened(encoder, batch_size, length, dim=whiten) if whiten else Vectors(encoder, batch_size, length)
     results = []
     for task, parts in tasks:
         start = time.perf_counter()
+        if isinstance(vectors, Whitened):
+            vectors.fit(sentences(parts))
         scores = task.score(parts, vectors, options)
+        scores.protocol.update({"whitening": whiten} if whiten else {})
         seconds = time.perf_counter() - start
         source = sum((part.source for part in parts), Source())
         date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
@@ -147,7 +157,7 @@ def run(flags: argparse.Namespace) -> tuple[list[Result], list[str]]:
         if flags.max_length and flags.max_length > encoder.max_length:
             raise UsageError(f"--max_length={flags.max_length}: {path} takes {encoder.max_length} tokens")
         facts = model_facts(path, encoder, flags.max_length, versions())
-        results += evaluate(encoder, facts, loaded, options, flags.batch_size)
+        results += evaluate(encoder, facts, loaded, options, flags.batch_size, flags.whiten)
     return results, missing
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from trainer.errors import UsageError
-from trainer.evaluate import bucc, clustering, lareqa, mldoc, sphere, sts, tatoeba, transfer
+from trainer.evaluate import bucc, clustering, japanese, lareqa, mldoc, retrieval, sphere, sts, tatoeba, transfer
 from trainer.evaluate.task import Task
 
-FAMILIES = (sts, transfer, clustering, tatoeba, lareqa, bucc, mldoc, sphere)
+FAMILIES = (sts, transfer, clustering, tatoeba, lareqa, bucc, mldoc, sphere, japanese, retrieval)
 TASKS: list[Task] = [task for family in FAMILIES for task in family.TASKS]
 
 
