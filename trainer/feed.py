@@ -24,7 +24,7 @@ from trainer.tokens import Tokens
 AHEAD = 4
 MOST_GROUPS = 4
 # Sentences of a group below which a launch costs more than padding: kernels on a GPU, Python on a CPU.
-LEAST_GROUP = {"cuda": 256, "cpu": 16}
+LEAST_GROUP = {"cuda": 256, "cpu": 64}
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Feed:
         )
 
     def _groups(self, rows: int) -> int:
-        wanted = self.config.length_groups or min(MOST_GROUPS, rows // LEAST_GROUP.get(self.device.type, 16))
+        wanted = self.config.length_groups or min(MOST_GROUPS, rows // LEAST_GROUP.get(self.device.type, 64))
         return max(1, min(wanted, rows))
 
     def _length(self, longest: int) -> int:

