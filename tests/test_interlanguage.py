@@ -28,7 +28,7 @@ def test_pages_redirects_and_what_was_not_seen(tmp_path: Path) -> None:
         (5, "enwiki", None, 99, None),
     ]
     assert manifest["ledger"]["rows"]["enwiki"] == {"pages": 2, "redirects": 1, "not_seen": 2}
-    assert "license: cc0-1.0" in (tmp_path / "out" / "README.md").read_text()
+    assert "- cc0-1.0" in (tmp_path / "out" / "README.md").read_text()
     workers = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
     again = interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "two"), str(sentences)), workers)
     assert digests(again) == digests(manifest)

@@ -77,12 +77,12 @@ def card(manifest: Mapping[str, Any], directory: str = "DIR") -> str:
     lines += ["---", "", f"# {name}", "", notice, "", "| config | rows | shards |", "|---|---|---|"]
     for config, found in sorted(manifest["configs"].items()):
         lines.append(f"| {config} | {found['rows']:,} | {len(found['shards'])} |")
-    shown = next((language for language in manifest.get("languages", {})), next(iter(places)))
-    files = f"hf://datasets/{directory}" if re.fullmatch(r"[\w.-]+/[\w.-]+", directory) else directory
-    use = (
-        _USE.replace("FILES", files).replace("DIR", directory).replace("CONFIG", shown).replace("PLACE", places[shown])
-    )
-    lines += ["", use, "", *_CITATION.splitlines(), ""]
+    if places:
+        shown = next(iter((*manifest.get("languages", {}), *places)))
+        files = f"hf://datasets/{directory}" if re.fullmatch(r"[\w.-]+/[\w.-]+", directory) else directory
+        use = _USE.replace("FILES", files).replace("DIR", directory)
+        lines += ["", use.replace("CONFIG", shown).replace("PLACE", places[shown])]
+    lines += ["", *_CITATION.splitlines(), ""]
     lines += ["Inputs, options, the ledger and the checksum of every shard stand in `manifest.json`.", ""]
     return "\n".join(lines)
 
