@@ -28,7 +28,8 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
-from pipelines.wikimedia.dumps import Range, Truncated, file_size, read_head, read_range
+from pipelines.errors import Truncated
+from pipelines.wikimedia.dumps import Range, file_size, read_head, read_range
 from pipelines.wikimedia.pages import Page, cut_pages, parse_page
 from pipelines.wikimedia.site import Site, site_from_header
 from pipelines.wikimedia.titles import parse_target

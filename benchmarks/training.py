@@ -26,9 +26,9 @@ from typing import Any
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
-import corpus
 import numpy as np
 import pyarrow.parquet as pq
+import real_pairs
 import slices
 import torch
 from datasets import Dataset
@@ -61,8 +61,8 @@ def main() -> None:
     arguments = flags.parse_args()
     # One thread, for what several do while they wait for each other counts as CPU time too.
     torch.set_num_threads(1)
-    data = corpus.pairs(arguments.work)
-    model = corpus.small_encoder(arguments.work, data, WIDTH, LAYERS)
+    data = real_pairs.pairs(arguments.work)
+    model = real_pairs.small_encoder(arguments.work, data, WIDTH, LAYERS)
     with tempfile.TemporaryDirectory() as scratch:
         for batch in BATCHES:
             epochs(data, model, batch, Path(scratch), arguments.rounds)

@@ -265,7 +265,7 @@ def parse(argv: Sequence[str] | None) -> tuple[str, dict[str, Any], argparse.Nam
     own.add_argument("--seeds", default="42,43,44", type=_numbers, help="a training for each (42,43,44)")
     own.add_argument("--variant", choices=VARIANTS, default="paper", help="whose settings, where they differ (paper)")
     own.add_argument("--backbones", default="", help="those to show, and in whose place: bert,mbert=DIR")
-    add_flags(parser)
+    add_flags(parser, "ease")
     everything = vars(parser.parse_args(argv))
     names = {option.name for option in dataclasses.fields(Config)}
     flags = {name: value for name, value in everything.items() if name in names}
