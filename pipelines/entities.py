@@ -19,7 +19,7 @@ from typing import Any
 
 from pipelines.errors import UsageError
 from pipelines.stage import finish, run_stage
-from pipelines.wikimedia.dumps import expand, file_size, sha1
+from pipelines.wikimedia.dumps import Range, expand, file_size, sha1, split_dumps
 from pipelines.wikimedia.languages import is_language_edition
 from schemas import entities as schema
 
@@ -132,13 +132,14 @@ def build(pipeline: Any, head: Mapping[str, Any], config: Config) -> None:
 
     from pipelines.transforms.items import ItemReader, ReadItems, Source
 
-    files = [(path, "") for path in config.wikidata] + [
-        (path, wiki_of(path, config.wikis)) for path in config.page_props
-    ]
+    tables = [(path, wiki_of(path, config.wikis)) for path in config.page_props]
+    parts = [(part, "") for part in split_dumps(config.wikidata)]
+    parts += [(Range(path, 0, file_size(path), True), wiki) for path, wiki in tables]
     reader = ItemReader(config.output, tuple(sorted(config.wikis)), config.labels, config.allow_truncated)
     readings = (
         pipeline
-        | "List files" >> beam.Create([Source(order, path, wiki) for order, (path, wiki) in enumerate(files)])  # Source
+        | "List ranges"
+        >> beam.Create([Source(order, part, wiki) for order, (part, wiki) in enumerate(parts)])  # Source
         | "Read items" >> beam.ParDo(ReadItems(reader))  # ItemReading
     )
     (
@@ -155,6 +156,8 @@ def commit_readings(config: Config, head: Mapping[str, Any], readings: Iterable[
     Raises:
         InputError: an input was broken, or knows nothing of a wiki asked for.
     """
+    from pipelines.transforms.items import file_problems
+
     ordered = sorted(readings, key=lambda reading: reading.order)
     counts: Counter[str] = Counter()
     sitelinks: Counter[str] = Counter()
@@ -162,6 +165,10 @@ def commit_readings(config: Config, head: Mapping[str, Any], readings: Iterable[
         counts.update(reading.counts)
         sitelinks.update(reading.sitelinks)
     problems = [problem for reading in ordered for problem in reading.problems]
+    of_files, truncated = file_problems(ordered, config.allow_truncated)
+    problems += of_files
+    if truncated:
+        counts["truncated"] += truncated
     if not problems:
         problems = [
             f"no item has a page in {wiki}: is {wiki} in the Wikidata dump given? else give its page_props.sql.gz"

@@ -7,3 +7,7 @@ class UsageError(Exception):
 
 class InputError(Exception):
     """An input is missing or broken, or an output cannot be written: exit status 1."""
+
+
+class Truncated(InputError):
+    """A file ends before its data does. What came before has been given out."""

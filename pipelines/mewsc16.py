@@ -21,9 +21,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pipelines.errors import InputError, UsageError
-from pipelines.sentences import LARGEST_RANGE, RANGES, SMALLEST_RANGE, without_end
+from pipelines.sentences import without_end
 from pipelines.stage import finish, run_stage
-from pipelines.wikimedia.dumps import expand, file_size, read_head, sha1, split_file
+from pipelines.wikimedia.dumps import (
+    LARGEST_RANGE,
+    RANGES,
+    SMALLEST_RANGE,
+    expand,
+    file_size,
+    read_head,
+    sha1,
+    split_file,
+)
 from pipelines.wikimedia.languages import PROJECTS, split_wiki
 from pipelines.wikimedia.site import Site, site_from_header
 from pipelines.wikinews.compare import compare

@@ -19,14 +19,10 @@ from typing import Any
 from pipelines.errors import InputError, UsageError
 from pipelines.stage import finish, run_stage
 from pipelines.text.lost import most_costly
-from pipelines.wikimedia.dumps import Range, expand, file_size, read_head, sha1, split_file
+from pipelines.wikimedia.dumps import Range, expand, file_size, read_head, sha1, split_dumps
 from pipelines.wikimedia.mwparser import PARSERS, make_extractor
 from pipelines.wikimedia.site import Site, site_from_header
 from schemas import sentences as schema
-
-# Ranges are small enough that one file keeps many workers busy, large enough that their shards are.
-MEGABYTE = 1 << 20
-SMALLEST_RANGE, LARGEST_RANGE, RANGES = 4 * MEGABYTE, 64 * MEGABYTE, 64
 
 
 @dataclass(frozen=True)
@@ -138,9 +134,7 @@ def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, frozenset[s
 
 def tasks(dumps: Sequence[str]) -> list[tuple[int, Range]]:
     """Cut the dumps into ranges; the cut depends on the files alone."""
-    total = sum(file_size(path) for path in dumps)
-    size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
-    return list(enumerate(part for path in dumps for part in split_file(path, size)))
+    return list(enumerate(split_dumps(dumps)))
 
 
 def build(pipeline: Any, head: Mapping[str, Any], config: Config, site: Site, footers: frozenset[str]) -> None:

@@ -17,11 +17,11 @@ import apache_beam as beam
 from pipelines.dataset.columns import SentenceColumns, TitleColumns
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
-from pipelines.errors import InputError
+from pipelines.errors import InputError, Truncated
 from pipelines.text.lost import IN_RANGE, TEMPLATE, WHILE_READING, forget_rare
 from pipelines.text.prose import page_sentences
 from pipelines.text.sentences import make_splitter
-from pipelines.wikimedia.dumps import Chunk, Range, Truncated, read_range
+from pipelines.wikimedia.dumps import Chunk, Range, read_range
 from pipelines.wikimedia.mwparser import make_extractor
 from pipelines.wikimedia.page_kinds import PageKinds
 from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page

@@ -1,5 +1,5 @@
-"""Reading Wikidata: a file in, one `ItemReading` out, which names the parts of `entities` and `sitelinks` written on
-the way."""
+"""Reading Wikidata: a range of a file in, one `ItemReading` out, which names the parts of `entities` and `sitelinks`
+written on the way. What only a whole file shows, whether it is cut off or no such dump, is told by `file_problems`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
-from pipelines.errors import InputError
-from pipelines.wikimedia.dumps import Range, Truncated, file_size, read_range
+from pipelines.errors import InputError, Truncated
+from pipelines.wikimedia.dumps import Chunk, Range, file_size, read_range
 from pipelines.wikimedia.sql import page_props_items
 from pipelines.wikimedia.wikidata import BadLine, Item, Skip, iter_lines, parse_item, wanted_filter
 from schemas import entities
@@ -27,22 +27,24 @@ BAD_LINES, BAD_SHARE = 100, 0.001
 
 
 class Source(NamedTuple):
-    """A file to read: a JSON dump of Wikidata where `wiki` is "", else the page_props table of that wiki."""
+    """What to read: a range of a JSON dump of Wikidata where `wiki` is "", else the page_props table of that wiki."""
 
     order: int
-    path: str
+    part: Range
     wiki: str
 
 
 class ItemReading(NamedTuple):
-    """What a file gave: parts written, counts by what became of each line, problems, and how many items have a page in
-    each wiki."""
+    """What a range gave: parts written, counts by what became of each line, problems, and how many items have a page in
+    each wiki; `ends` are the first and the last byte of its JSON that are not blank."""
 
     order: int
+    path: str
     parts: list[Part]
     counts: dict[str, int]
     problems: list[str]
     sitelinks: dict[str, int]
+    ends: tuple[bytes, bytes]
 
 
 @dataclass(frozen=True)
@@ -73,13 +75,14 @@ class ReadItems(beam.DoFn):
 
 
 def read_items(source: Source, reader: ItemReader) -> ItemReading:
-    """Read a file and write its entities and sitelinks.
+    """Read a range and write its entities and sitelinks.
 
     Raises:
         InputError: the output cannot be written.
     """
     counts: Counter[str] = Counter()
     problems: list[str] = []
+    ends = Ends()
     with (
         PartWriter(reader.output, "entities", source.order, entities.SCHEMA) as entity_file,
         PartWriter(reader.output, "sitelinks", source.order, entities.SITELINKS) as sitelink_file,
@@ -89,7 +92,7 @@ def read_items(source: Source, reader: ItemReader) -> ItemReading:
             if source.wiki:
                 _read_page_props(source, links, counts)
             else:
-                _read_json(source, reader, entity_file, links, counts)
+                _read_json(source, reader, entity_file, links, counts, ends)
         except Truncated as error:
             counts["truncated"] += 1
             if not reader.allow_truncated:
@@ -98,27 +101,46 @@ def read_items(source: Source, reader: ItemReader) -> ItemReading:
             problems.append(str(error))
         links.flush()
     parts = [writer.part for writer in (entity_file, sitelink_file) if writer.part is not None]
-    bad = counts["bad line"]
-    if bad > BAD_LINES and bad > BAD_SHARE * counts["lines"]:
-        problems.append(
-            f"{source.path}: {bad} of {counts['lines']} lines are no entities: is it a JSON dump of Wikidata?"
-        )
-    elif bad and bad == counts["lines"]:
-        problems.append(f"{source.path}: no line is an entity: is it a JSON dump of Wikidata?")
-    return ItemReading(source.order, parts, dict(counts), problems, dict(links.totals))
+    both = (ends.first, ends.last)
+    return ItemReading(source.order, source.part.path, parts, dict(counts), problems, dict(links.totals), both)
 
 
-def _read_json(source: Source, reader: ItemReader, file: PartWriter, links: _Sitelinks, counts: Counter[str]) -> None:
+def file_problems(readings: Iterable[ItemReading], allow_truncated: bool) -> tuple[list[str], int]:
+    """Return what is wrong with whole files, given what their ranges gave in order, and how many of them are cut off
+    without that having been met before."""
+    files: dict[str, list[ItemReading]] = {}
+    for reading in readings:
+        files.setdefault(reading.path, []).append(reading)
+    problems, truncated = [], 0
+    for path, parts in files.items():
+        lines, bad = (sum(part.counts.get(name, 0) for part in parts) for name in ("lines", "bad line"))
+        if bad > BAD_LINES and bad > BAD_SHARE * lines:
+            problems.append(f"{path}: {bad} of {lines} lines are no entities: is it a JSON dump of Wikidata?")
+        elif bad and bad == lines:
+            problems.append(f"{path}: no line is an entity: is it a JSON dump of Wikidata?")
+        known = any(part.problems or part.counts.get("truncated") for part in parts)
+        ends = Ends(parts[0].ends[0], next((part.ends[1] for part in reversed(parts) if part.ends[1]), b""))
+        if not known and ends.cut:
+            truncated += 1
+            if not allow_truncated:
+                problems.append(f"{ends.message(path)}, or take what is there with --allow_truncated")
+    return problems, truncated
+
+
+def _read_json(
+    source: Source, reader: ItemReader, file: PartWriter, links: _Sitelinks, counts: Counter[str], ends: Ends
+) -> None:
     wanted = wanted_filter(reader.wikis)
     waiting: list[Item] = []
     pulse = Pulse(reader.output, f"{source.order}")
 
     def told(done: int) -> None:
         if pulse.due():
-            pulse.beat(done, {"lines": counts["lines"], "items kept": counts["kept"]})
+            pulse.beat(max(0, done - source.part.start), {"lines": counts["lines"], "items kept": counts["kept"]})
 
     try:
-        for line in item_lines(source.path, told):
+        chunks = ends.watch(owned_lines(_told(read_range(source.part), told), source.part.start == 0))
+        for line in iter_lines(chunks, source.part.path):
             counts["lines"] += 1
             if not wanted(line):
                 counts["no wanted sitelink"] += 1
@@ -142,17 +164,16 @@ def _read_json(source: Source, reader: ItemReader, file: PartWriter, links: _Sit
         file.write(entity_batch(waiting))
 
 
-def item_lines(path: str, told: Callable[[int], None] | None = None) -> Iterator[bytes]:
+def item_lines(path: str) -> Iterator[bytes]:
     """Yield the lines of a JSON dump of Wikidata.
-
-    Args:
-        path: of the dump.
-        told: now and then told how many bytes of it are read.
 
     Raises:
         InputError: it is cut off or damaged.
     """
-    return iter_lines(_whole_json(_chunks(path, told), path), path)
+    ends = Ends()
+    yield from iter_lines(ends.watch(_chunks(path)), path)
+    if ends.cut:
+        raise Truncated(ends.message(path))
 
 
 def page_props_of(path: str) -> Iterator[tuple[int, int]]:
@@ -164,35 +185,61 @@ def page_props_of(path: str) -> Iterator[tuple[int, int]]:
     return page_props_items(_chunks(path), path)
 
 
-def _chunks(path: str, told: Callable[[int], None] | None = None) -> Iterator[bytes]:
-    for chunk in read_range(Range(path, 0, file_size(path), True)):
-        if told is not None:
-            told(chunk.offset)
-        yield chunk.data
+def _chunks(path: str) -> Iterator[bytes]:
+    return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), True)))
 
 
-def _whole_json(chunks: Iterable[bytes], path: str) -> Iterator[bytes]:
-    """Pass chunks on, and look whether they end as they should, which plain files have no other means to tell.
-
-    Raises:
-        Truncated: an array without its ], or a last line that is cut off. What came before has been passed on.
-    """
-    first = last = b""
-    size = 0
+def _told(chunks: Iterable[Chunk], told: Callable[[int], None]) -> Iterator[Chunk]:
     for chunk in chunks:
+        told(chunk.offset)
         yield chunk
-        first = first or chunk.lstrip(BLANK)[:1]
-        last = chunk.rstrip(BLANK)[-1:] or last
-        size += len(chunk)
-    # Lines that were taken out of an array keep its commas, and perhaps one of its brackets.
-    if (first == b"[" and last != b"]") or (first == b"{" and last not in b"},]"):
-        # What is left of the last line must come out before the error: it may be whole.
-        yield b"\n"
-        raise Truncated(f"{path}: cut off at byte {size} of the JSON: fetch it again")
+
+
+def owned_lines(chunks: Iterable[Chunk], at_start: bool) -> Iterator[bytes]:
+    """Yield the bytes of the lines that a range owns: those before which a line ends in its own bytes, and the file's
+    first. A line that begins where the range does is therefore that of the range before, which alone knows it."""
+    inside = at_start
+    for chunk in chunks:
+        data = chunk.data
+        if not inside:
+            end = data.find(b"\n")
+            if not chunk.owned:
+                return
+            if end < 0:
+                continue
+            inside, data = True, data[end + 1 :]
+        end = -1 if chunk.owned else data.find(b"\n")
+        yield data if end < 0 else data[: end + 1]
+        if end >= 0:
+            return
+
+
+@dataclass
+class Ends:
+    """The first and the last byte of a JSON dump that are not blank, by which a cut-off plain file is told."""
+
+    first: bytes = b""
+    last: bytes = b""
+
+    def watch(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Pass chunks on and look at them."""
+        for chunk in chunks:
+            yield chunk
+            self.first = self.first or chunk.lstrip(BLANK)[:1]
+            self.last = chunk.rstrip(BLANK)[-1:] or self.last
+
+    @property
+    def cut(self) -> bool:
+        """An array without its ], or a last line that is cut off. Lines that were taken out of an array keep its
+        commas, and perhaps one of its brackets."""
+        return (self.first == b"[" and self.last != b"]") or (self.first == b"{" and self.last not in b"},]")
+
+    def message(self, path: str) -> str:
+        return f"{path}: the JSON is cut off: fetch it again"
 
 
 def _read_page_props(source: Source, links: _Sitelinks, counts: Counter[str]) -> None:
-    for page_id, qid in page_props_of(source.path):
+    for page_id, qid in page_props_of(source.part.path):
         counts["page_props"] += 1
         links.add(source.wiki, qid, None, page_id, "page_props")
 

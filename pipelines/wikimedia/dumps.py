@@ -1,28 +1,28 @@
 """Opening dump files: paths in, byte ranges that share a file among workers, decompressed chunks out.
 
 A dump is plain, bz2, gzip or xz, told by its first bytes and not by its name. `split_file` cuts it into ranges;
-`read_range` yields
-the decompressed bytes of one range. Plain files are cut anywhere and bz2 files at stream starts (a multistream dump has
-one every hundred pages); gzip and xz files are one range. A reader goes on past its end until its last record is
-whole, and what it reads there is marked as not its own, so that every record belongs to exactly one range.
+`read_range` yields the decompressed bytes of one range. Plain files are cut anywhere, bz2 files where streams start (a
+multistream dump has one every hundred pages) or, where streams are long, at their blocks, gzip files where members
+start; an xz file is one range. A reader goes on past its end until its last record is whole, and what it reads there is
+marked as not its own, so that every record belongs to exactly one range.
 """
 
 from __future__ import annotations
 
 import bz2
 import glob
-import gzip
 import hashlib
 import lzma
 import os
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
 
 from pyarrow import fs
 
-from pipelines.errors import InputError
+from pipelines.errors import InputError, Truncated
+from pipelines.wikimedia.bzip2_blocks import read_blocks
+from pipelines.wikimedia.gzip_members import read_members
 
 READ_BYTES = 1 << 20
 CHUNK_BYTES = 4 << 20
@@ -30,15 +30,21 @@ CHUNK_BYTES = 4 << 20
 # chance.
 STREAM_STARTS = tuple(b"BZh%d1AY&SY" % level for level in range(1, 10))
 STREAM_START_BYTES = 10
+# Ranges are small enough that one file keeps many workers busy, large enough that their shards are.
+SMALLEST_RANGE, LARGEST_RANGE, RANGES = 4 << 20, 64 << 20, 64
+# A hundred pages are some hundred KB; a part of this size is worth a worker of its own.
+SHORT_STREAM = 8 << 20
 
 
 class Range(NamedTuple):
-    """The records of `path` that begin in compressed bytes [start, end); `last` where the file ends with it."""
+    """The records of `path` that begin in compressed bytes [start, end); `last` where the file ends with it, `blocks`
+    where the streams of a bz2 file are cut too."""
 
     path: str
     start: int
     end: int
     last: bool
+    blocks: bool = False
 
 
 class Chunk(NamedTuple):
@@ -49,10 +55,6 @@ class Chunk(NamedTuple):
     offset: int
     owned: bool
     exact: bool = False
-
-
-class Truncated(InputError):
-    """The file ends before its data does. What came before has been yielded."""
 
 
 def filesystem(path: str) -> tuple[fs.FileSystem, str]:
@@ -159,14 +161,28 @@ def compression(path: str) -> str:
     return "plain"
 
 
+def split_dumps(paths: Sequence[str]) -> list[Range]:
+    """Cut files that belong together into ranges of one size."""
+    total = sum(file_size(path) for path in paths)
+    size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
+    return [part for path in paths for part in split_file(path, size)]
+
+
 def split_file(path: str, range_bytes: int) -> list[Range]:
     """Cut a file into ranges of `range_bytes` compressed bytes; the cut depends on the file alone, never on the
     workers."""
-    size = file_size(path)
-    if compression(path) in ("gz", "xz"):
+    size, kind = file_size(path), compression(path)
+    if kind == "xz":
         return [Range(path, 0, size, True)]
+    blocks = kind == "bz2" and size > range_bytes and not _has_short_streams(path)
     starts = range(0, size, range_bytes)
-    return [Range(path, start, min(start + range_bytes, size), start + range_bytes >= size) for start in starts]
+    return [Range(path, start, min(start + range_bytes, size), start + range_bytes >= size, blocks) for start in starts]
+
+
+def _has_short_streams(path: str) -> bool:
+    """Whether a second bz2 stream starts soon; to read by blocks costs more, so that is for other files."""
+    with open_file(path) as file, reading(path):
+        return find_stream(file, 1, SHORT_STREAM) is not None
 
 
 def read_range(part: Range) -> Iterator[Chunk]:
@@ -180,10 +196,14 @@ def read_range(part: Range) -> Iterator[Chunk]:
     with open_file(part.path) as file, reading(part.path):
         if kind == "plain":
             yield from _read_plain(file, part)
-        elif kind == "bz2":
+        elif kind == "bz2" and not part.blocks:
             yield from _read_bz2(file, part)
+        elif kind == "xz":
+            yield from _read_xz(file, part)
         else:
-            yield from _read_whole(file, part, kind)
+            read = read_blocks if kind == "bz2" else read_members
+            for data, offset in read(file, part.path, part.start, part.end):
+                yield Chunk(data, offset, offset < part.end)
 
 
 def _read_plain(file: BinaryIO, part: Range) -> Iterator[Chunk]:
@@ -260,8 +280,8 @@ def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
             decompressor = bz2.BZ2Decompressor()
 
 
-def _read_whole(file: BinaryIO, part: Range, kind: str) -> Iterator[Chunk]:
-    unpacked = gzip.GzipFile(fileobj=file) if kind == "gz" else lzma.LZMAFile(file)  # noqa: SIM115 closed with `file`
+def _read_xz(file: BinaryIO, part: Range) -> Iterator[Chunk]:
+    unpacked = lzma.LZMAFile(file)  # noqa: SIM115 closed with `file`
     offset = 0
     try:
         # read1, not read: what is whole must come out before the end of a cut-off file is met.
@@ -269,11 +289,9 @@ def _read_whole(file: BinaryIO, part: Range, kind: str) -> Iterator[Chunk]:
             yield Chunk(data, offset, True)
             offset = file.tell()
     except EOFError as error:
-        raise Truncated(f"{part.path}: the {kind} data are cut off at byte {file.tell()}: fetch it again") from error
-    except (OSError, lzma.LZMAError, zlib.error) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's fault, not the data's
-        raise InputError(f"{part.path}: damaged {kind} data near byte {offset} ({error}): fetch it again") from error
+        raise Truncated(f"{part.path}: the xz data are cut off at byte {file.tell()}: fetch it again") from error
+    except lzma.LZMAError as error:
+        raise InputError(f"{part.path}: damaged xz data near byte {file.tell()} ({error}): fetch it again") from error
 
 
 def read_head(path: str, limit: int = 1 << 20) -> bytes:

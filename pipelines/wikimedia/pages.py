@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from pipelines.errors import InputError
-from pipelines.wikimedia.dumps import Chunk, Truncated
+from pipelines.errors import InputError, Truncated
+from pipelines.wikimedia.dumps import Chunk
 
 OPEN, CLOSE = b"<page>", b"</page>"
 # MediaWiki refuses texts above 2 MB; full histories of one page in one element can be far larger.

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
-from pipelines.wikimedia.dumps import Chunk, Truncated
+from pipelines.errors import InputError, Truncated
+from pipelines.wikimedia.dumps import Chunk
 from pipelines.wikimedia.pages import cut_pages, page_namespace, parse_page, unescape
 from tests.dumps import END, VERSIONS, export, head, page, revision
 

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
+from pipelines.errors import InputError, Truncated
 from pipelines.wikimedia import sql
-from pipelines.wikimedia.dumps import Truncated
 from pipelines.wikimedia.sql import Value, page_props_items, read_table
 
 FIRST = b"-- MySQL dump 10.13  Distrib 5.1.66, for debian-linux-gnu (x86_64)\n"

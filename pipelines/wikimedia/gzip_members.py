@@ -1,0 +1,99 @@
+"""gzip files: the members that begin in a part of the file, so that many workers share a file of many members.
+
+Wikidata's JSON dump is thousands of gzip files one after the other. A member has no mark of its own but the first
+three bytes, which also stand within others by chance: so what looks like a header is taken for one only if a good
+piece of data follows that can be inflated. https://www.rfc-editor.org/rfc/rfc1952
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from pipelines.errors import InputError, Truncated
+
+READ_BYTES = 1 << 20
+CHUNK_BYTES = 4 << 20
+MAGIC = b"\x1f\x8b\x08"
+HEADER_BYTES = 10
+# What is inflated to tell a header from bytes that look like one: random bits do not last a hundred.
+TRIAL_BYTES = 1 << 16
+_WITH_HEADER = 16 + zlib.MAX_WBITS
+
+
+def find_member(file: BinaryIO, start: int, end: int) -> int | None:
+    """Return the offset of the first member that begins in [start, end), or None."""
+    position, data = start, b""
+    while position < end:
+        file.seek(position + len(data))
+        new = file.read(READ_BYTES)
+        data += new
+        at = data.find(MAGIC)
+        while at >= 0 and position + at < end:
+            if _looks_like_header(data[at : at + HEADER_BYTES]) and _inflates(file, position + at):
+                return position + at
+            at = data.find(MAGIC, at + 1)
+        if not new:
+            return None
+        # The start of a header may be cut by the end of a read.
+        position += max(0, len(data) - HEADER_BYTES)
+        data = data[-HEADER_BYTES:]
+    return None
+
+
+def _looks_like_header(head: bytes) -> bool:
+    # Bits 5 to 7 of the flags are reserved, and the system is one of fourteen or unknown.
+    return len(head) == HEADER_BYTES and head[3] < 0x20 and head[8] in (0, 2, 4) and (head[9] < 14 or head[9] == 255)
+
+
+def _inflates(file: BinaryIO, start: int) -> bool:
+    file.seek(start)
+    try:
+        zlib.decompressobj(_WITH_HEADER).decompress(file.read(TRIAL_BYTES))
+    except zlib.error:
+        return False
+    return True
+
+
+def read_members(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tuple[bytes, int]]:
+    """Yield the text of each member that begins at byte `start` or after, to the end of the file, with the byte in
+    which its member begins. Nothing where none begins before `end`.
+
+    Raises:
+        Truncated: the last member is cut off.
+        InputError: a member is damaged, or there is something else between members.
+    """
+    member = 0 if start == 0 else find_member(file, start, end)
+    if member is None:
+        return
+    file.seek(member)
+    data, position = b"", member
+    while True:
+        inflater = zlib.decompressobj(_WITH_HEADER)
+        while not inflater.eof:
+            if not data:
+                data = file.read(READ_BYTES)
+                position += len(data)
+                if not data:
+                    raise Truncated(f"{path}: the gz data are cut off at byte {position}: fetch it again")
+            try:
+                text = inflater.decompress(data, CHUNK_BYTES)
+            except zlib.error as error:
+                near = position - len(data)
+                raise InputError(f"{path}: damaged gz data near byte {near} ({error}): fetch it again") from error
+            data = inflater.unconsumed_tail
+            if text:
+                yield text, member
+        data = inflater.unused_data
+        # Zeros may pad the end of a file.
+        while not data.strip(b"\x00"):
+            data = file.read(READ_BYTES)
+            position += len(data)
+            if not data:
+                return
+        if data[0] == 0:
+            data = data.lstrip(b"\x00")
+        member = position - len(data)
+        if not data.startswith(MAGIC[: len(data)]):
+            raise InputError(f"{path}: damaged gz data: byte {member} is the start of no member: fetch it again")

@@ -1,0 +1,225 @@
+"""One compressed file for many readers: whatever the cut, every record comes out exactly once."""
+
+import bz2
+import gzip
+import itertools
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.errors import InputError, Truncated
+from pipelines.wikimedia import bzip2_blocks, dumps, gzip_members
+from pipelines.wikimedia.bzip2_blocks import BLOCK, MARK_BITS, Mark, find_marks, unpack_block
+from pipelines.wikimedia.dumps import Range, file_size, read_range, split_file
+from pipelines.wikimedia.pages import cut_pages
+from tests.dumps import export, page
+
+
+def noise(letters: int, seed: int) -> str:
+    draw = random.Random(seed)
+    return "".join(draw.choice("abcdefghijklmnop ") for _ in range(letters))
+
+
+# Level 1 of bzip2 makes a block of each 100 KB, so a megabyte has a dozen.
+PAGES = [page(f"Page {number}", number, noise(3_000 + 37 * number, number)) for number in range(200)]
+DATA = export(PAGES)
+ONE_STREAM = bz2.compress(DATA, 1)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("split") / "dump"
+
+
+def texts(part: Range) -> Iterator[bytes]:
+    return (raw for raw, _ in cut_pages(read_range(part), part.path))
+
+
+def titles(parts: list[Range]) -> list[bytes]:
+    return [re.search(rb"<title>(.*)</title>", raw)[1] for part in parts for raw in texts(part)]  # type: ignore[index]
+
+
+def ranges(path: Path, cuts: list[int], blocks: bool) -> list[Range]:
+    size = path.stat().st_size
+    bounds = sorted({0, size, *(cut for cut in cuts if 0 < cut < size)})
+    return [Range(str(path), a, b, b == size, blocks) for a, b in itertools.pairwise(bounds)]
+
+
+TITLES = [b"Page %d" % number for number in range(200)]
+
+
+# --- bz2 by block -----------------------------------------------------------------------------------------------------
+
+
+def test_marks_are_found_at_every_bit() -> None:
+    draw = random.Random(1)
+    for shift in range(16):
+        before, after = draw.getrandbits(32 + shift), draw.getrandbits(64)
+        bits = (before << MARK_BITS | BLOCK) << 64 | after
+        size = 32 + shift + MARK_BITS + 64
+        data = (bits << (-size % 8)).to_bytes((size + 7) // 8, "big")
+        # The bits before fill 32 + shift places, whatever their own leading zeros.
+        assert Mark(32 + shift, False) in find_marks(data)
+
+
+def test_a_block_by_itself_and_nothing_else() -> None:
+    marks = list(find_marks(ONE_STREAM))
+    assert len(marks) > 8
+    assert [mark.end for mark in marks] == [False] * (len(marks) - 1) + [True]
+    found = [unpack_block(ONE_STREAM, a.bit, b.bit) for a, b in itertools.pairwise(marks)]
+    assert b"".join(filter(None, found)) == DATA
+    first, second = marks[:2]
+    for wrong in ((first.bit, second.bit - 1), (first.bit, second.bit + 1), (first.bit + 1, second.bit), (5, 60)):
+        assert unpack_block(ONE_STREAM, *wrong) is None
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    cuts=st.lists(st.integers(1, len(ONE_STREAM)), max_size=12),
+    read_bytes=st.sampled_from([7, 1_000, 60_001, 1 << 20]),
+)
+def test_every_page_of_one_stream_is_in_exactly_one_range(place: Path, cuts: list[int], read_bytes: int) -> None:
+    place.write_bytes(ONE_STREAM)
+    with mock.patch.object(bzip2_blocks, "READ_BYTES", max(read_bytes, 500)):
+        assert titles(ranges(place, cuts, True)) == TITLES
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    streams=st.lists(st.integers(0, len(DATA)), max_size=5),
+    cuts=st.lists(st.integers(0, 10_000), max_size=8),
+    padded=st.booleans(),
+)
+def test_blocks_across_streams(place: Path, streams: list[int], cuts: list[int], padded: bool) -> None:
+    bounds = sorted({0, len(DATA), *streams})
+    packed = [bz2.compress(DATA[a:b], 1) for a, b in itertools.pairwise(bounds)]
+    packed.insert(len(packed) // 2, bz2.compress(b""))
+    place.write_bytes(b"".join(packed) + bytes(2_000 * padded))
+    size = place.stat().st_size
+    assert titles(ranges(place, [cut * size // 10_000 for cut in cuts], True)) == TITLES
+
+
+def test_bits_that_only_look_like_a_block_are_passed_over(place: Path) -> None:
+    place.write_bytes(ONE_STREAM)
+    real = find_marks(ONE_STREAM)
+    false = [Mark((a.bit + b.bit) // 2 + 3, number % 3 == 2) for number, (a, b) in enumerate(itertools.pairwise(real))]
+    every = sorted(real + false)
+
+    def with_false(data: bytes, start: int = 0) -> list[Mark]:
+        at = ONE_STREAM.find(data[:200]) if len(data) > 200 else ONE_STREAM.find(data)
+        moved = [Mark(mark.bit - 8 * at, mark.end) for mark in every]
+        return [mark for mark in moved if mark.bit >= 8 * start and mark.bit + 56 <= 8 * len(data)]
+
+    cuts = [mark.bit // 8 for mark in false] + [mark.bit // 8 + 1 for mark in real]
+    with mock.patch.object(bzip2_blocks, "find_marks", with_false):
+        assert titles(ranges(place, cuts, True)) == TITLES
+
+
+def test_a_damaged_block_is_told_by_the_reader_that_owns_it_and_by_no_other(place: Path) -> None:
+    marks = find_marks(ONE_STREAM)
+    damaged = bytearray(ONE_STREAM)
+    damaged[marks[5].bit // 8 + 1_000] ^= 0xFF
+    place.write_bytes(damaged)
+    cuts = [mark.bit // 8 for mark in marks if not mark.end]
+    said = []
+    for part in ranges(place, cuts, True):
+        try:
+            list(texts(part))
+        except InputError as error:
+            said.append(str(error))
+    # The reader of the block, and the one before it, whose last page ends there.
+    byte = marks[5].bit // 8
+    assert said
+    assert set(said) == {f"{place}: damaged bz2 data in the block at byte {byte}: fetch it again"}
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.999, 0.99999])
+def test_a_stream_that_is_cut_off(place: Path, share: float) -> None:
+    size = int(len(ONE_STREAM) * share)
+    place.write_bytes(ONE_STREAM[:size])
+    found: list[bytes] = []
+    whole = (raw for part in ranges(place, [size // 3, size // 2], True) for raw in texts(part))
+    with pytest.raises(Truncated, match=f"cut off at byte {size}: fetch it again"):
+        found.extend(whole)
+    assert len(found) >= 200 * (share - 0.1) - 30
+
+
+def test_what_is_no_bz2_after_a_stream(place: Path) -> None:
+    for rest in (b"rubbish", bytes(300) + b"more", b"BZh0" + ONE_STREAM[4:], ONE_STREAM[:9]):
+        place.write_bytes(ONE_STREAM + rest)
+        with pytest.raises(InputError, match=r"is not bz2 data|cut off at byte"):
+            titles(ranges(place, [], True))
+
+
+def test_a_file_of_long_streams_is_cut_at_blocks_and_a_multistream_dump_is_not(place: Path) -> None:
+    place.write_bytes(ONE_STREAM)
+    parts = split_file(str(place), len(ONE_STREAM) // 4)
+    assert all(part.blocks for part in parts)
+    assert sum(bool(list(texts(part))) for part in parts) >= 4
+    assert titles(parts) == TITLES
+    assert not any(part.blocks for part in split_file(str(place), len(ONE_STREAM)))
+    place.write_bytes(bz2.compress(DATA[:5000], 1) + bz2.compress(DATA[5000:], 1))
+    assert not any(part.blocks for part in split_file(str(place), len(ONE_STREAM) // 4))
+
+
+# --- gzip by member ---------------------------------------------------------------------------------------------------
+
+
+def members(cuts: list[int], level: int = 6) -> bytes:
+    bounds = sorted({0, len(DATA), *cuts})
+    return b"".join(gzip.compress(DATA[a:b], level, mtime=7) for a, b in itertools.pairwise(bounds))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    inner=st.lists(st.integers(1, len(DATA)), max_size=12),
+    cuts=st.lists(st.integers(0, 10_000), max_size=12),
+    level=st.sampled_from([1, 9]),
+    read_bytes=st.sampled_from([100, 4_001, 1 << 20]),
+    padded=st.booleans(),
+)
+def test_every_page_of_gzip_members_is_in_exactly_one_range(
+    place: Path, inner: list[int], cuts: list[int], level: int, read_bytes: int, padded: bool
+) -> None:
+    place.write_bytes(members(inner, level) + bytes(1_000 * padded))
+    size = place.stat().st_size
+    parts = ranges(place, [cut * size // 10_000 for cut in cuts], False)
+    with mock.patch.object(gzip_members, "READ_BYTES", read_bytes):
+        assert titles(parts) == TITLES
+
+
+def test_a_header_within_a_member_is_none(place: Path) -> None:
+    # Level 0 stores what it is given, so the inner file's own header stands in the outer one as it is.
+    inner = gzip.compress(b"inner", mtime=7)[:10] + random.Random(3).randbytes(5_000)
+    place.write_bytes(gzip.compress(inner * 20, 0) + gzip.compress(DATA))
+    size = place.stat().st_size
+    found = b"".join(
+        chunk.data
+        for part in ranges(place, list(range(0, size, 3_000)), False)
+        for chunk in read_range(part)
+        if chunk.owned
+    )
+    assert found == inner * 20 + DATA
+
+
+def test_what_follows_the_last_member(place: Path) -> None:
+    place.write_bytes(members([50_000]) + bytes(100) + members([]))
+    whole = Range(str(place), 0, file_size(str(place)), True)
+    assert b"".join(chunk.data for chunk in read_range(whole)) == DATA + DATA
+    place.write_bytes(members([]) + b"rubbish")
+    with pytest.raises(InputError, match="is the start of no member"):
+        titles([whole])
+
+
+def test_gzip_files_are_cut_too(place: Path) -> None:
+    place.write_bytes(members(list(range(0, len(DATA), 20_000))))
+    parts = split_file(str(place), place.stat().st_size // 6)
+    assert sum(bool(list(texts(part))) for part in parts) >= 6
+    assert titles(parts) == TITLES
+    assert dumps.compression(str(place)) == "gz"
