@@ -413,6 +413,9 @@ def remarks(manifest: Mapping[str, Any]) -> Iterable[str]:
         if item.get("before_closure"):
             yield f"{item['path']}: made before Wikinews was closed: a later dump has more pages"
     for language, ledger in manifest["ledger"].items():
+        newest = ledger["dump"]["newest_revision"]
+        if newest < CLOSED and not any("date" in item for item in manifest["inputs"]):
+            yield f"{language}: the newest revision is of {newest[:10]}: the dump may be older than the wiki's closure"
         names = set(manifest["options"]["topics"][language].values())
         empty = [topic for topic, number in ledger["labels"].items() if not number and topic in names]
         if empty:

@@ -52,7 +52,8 @@ def cut_dateline(sentence: str, language: str, marked: bool = False) -> str:
     Args:
         sentence: to be cut.
         language: of it.
-        marked: whether its first words are set in bold, and a dash follows: then they are none of the sentence's.
+        marked: whether its first words are in bold, and a dash or a colon follows: then they are none of the
+            sentence's.
     """
     return _cut(_cut(sentence, language, marked), language, marked)
 
@@ -64,8 +65,12 @@ def _cut(sentence: str, language: str, marked: bool) -> str:
             return sentence[match.end() :]
     days = date_words(language)
     colon = sentence.find(":", 0, LONGEST)
-    if colon > 0 and _is_day(sentence[:colon], days) and sentence[colon + 1 : colon + 2] == " ":
-        return sentence[colon + 1 :].lstrip()
+    if colon > 0 and sentence[colon + 1 : colon + 2] == " ":
+        line, rest = sentence[:colon], sentence[colon + 1 :].lstrip()
+        if _is_day(line, days) or (
+            marked and _begins(rest, language) and _is_dateline(line, ":", rest, language, days, True)
+        ):
+            return rest
     match = _DASH.search(sentence, 2, LONGEST)
     if match is None:
         return sentence

@@ -19,8 +19,8 @@ from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS
 from pipelines.wikinews.dateline import cut_dateline, is_day
 from pipelines.wikinews.faults import FaultFinder, first_of_glued
 
-# Bold at the start of a line, a dash behind it.
-_BOLD_BEFORE_DASH = re.compile(r"^\s{0,9}'''([^'\[\]{}\n]{2,80})'''\s{0,9}[–—―-]", re.MULTILINE)
+# Bold at the start of a line, a dash or a colon behind it.
+_BOLD_BEFORE_DASH = re.compile(r"^\s{0,9}'''([^'\[\]{}\n]{2,80})'''\s{0,9}[–—―:-]", re.MULTILINE)
 # The blank that a footnote leaves before a full stop.
 _LOOSE_STOP = re.compile(r"(?<=\w) (?=\.$)")
 # A line without closing punctuation that is longer is a sentence whose full stop was forgotten, not a caption.
@@ -67,7 +67,9 @@ class LeadReader:
                 # A line that is no sentence is none with its words either.
                 if GAP in words and self._is_aside(words) and self._unfinished(words.replace(GAP, ""), False):
                     continue
-                return "", "hole"
+                words = self._behind_gaps(words)
+                if not words:
+                    return "", "hole"
             marked = any(words.startswith(bold) for bold in _BOLD_BEFORE_DASH.findall(text))
             words = " ".join(cut_dateline(words, self._language, marked).split())
             words = first_of_glued(_LOOSE_STOP.sub("", words), self._language)
@@ -78,6 +80,12 @@ class LeadReader:
                 continue
             return (words, "") if fault is None else ("", fault)
         return "", "no_sentence"
+
+    def _behind_gaps(self, words: str) -> str:
+        """Return the sentence behind a dateline that templates wrote, "" where a gap is in the sentence itself."""
+        # A gap stands for a name or a number.
+        rest = cut_dateline(words.replace(GAP, "X"), self._language, marked=True)
+        return "" if GAP in words[len(words) - len(rest) :] else rest
 
     def _is_aside(self, words: str) -> bool:
         words = words.strip(LINE_MARKS + GAP + " ")

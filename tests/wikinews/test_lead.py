@@ -34,6 +34,13 @@ LEADS = [
     ("ar", "'''بغداد، 3 مايو''' — أعلن الوزير أمس عن خطة جديدة. نعم.", "أعلن الوزير أمس عن خطة جديدة."),
     ("fa", "'''تهران''' — وزیر دیروز از برنامه تازه گفت. بله.", "وزیر دیروز از برنامه تازه گفت."),
     ("ja", "【2006年5月3日】\n{{w|東京}}で市長が雪について話した。そうだ。", "東京で市長が雪について話した。"),
+    ("fr", "'''{{lieu|Paris}}''', {{date|3 mai}}. — Le ministre a parlé hier. Oui.", "Le ministre a parlé hier."),
+    ("en", "{{dateline|Madrid}} — The king spoke on Friday. Yes.", "The king spoke on Friday."),
+    ("ja", "'''【{{日付|2007年}}】''' 東京で市長が雪について話した。", "東京で市長が雪について話した。"),
+    ("sv", "{{datum|3 maj}} '''Stockholm''': Kungen talade om snö. Ja.", "Kungen talade om snö."),
+    ("sv", "'''[[Sverige]]'''<br>Kungen talade om snö. Ja.", "Kungen talade om snö."),
+    ("en", "{{Byline|MADRID}}\nThe king spoke on Friday. Yes.", "The king spoke on Friday."),
+    ("cs", "Podle 1. místopředsedy např. vláda včera padla. Ano.", "Podle 1. místopředsedy např. vláda včera padla."),
     ("ko", "【서울】 시장은 3일 눈에 대해 말했다. 그렇다.", "시장은 3일 눈에 대해 말했다."),
 ]  # fmt: skip
 WHOLE = {
@@ -56,6 +63,7 @@ def test_the_first_sentence_is_found_behind_what_stands_before_it(number: int) -
 @pytest.mark.parametrize(
     ("language", "text", "reason"),
     [
+        ("en", "{{unknown|King}} — the old one — spoke on Friday. Yes.", "hole"),
         ("en", "The {{unknown|king}} came to town. He left.", "hole"),
         ("ja", "{{unknown|東京}}で市長が3日、雪について話した。", "hole"),
         ("en", "* one\n* two", "no_sentence"),
