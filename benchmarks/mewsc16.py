@@ -138,9 +138,16 @@ def rows(arguments: Any) -> None:
 def articles() -> Iterator[tuple[str, str, str]]:
     """Yield language, title and text of the collected articles, a paragraph a line."""
     folder = slices.data() / "wikinews"
+    titles: set[str] = set()
     with (folder / "vanatteveldt_wikinews_2019.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
+            titles.add(row["title"])
             yield "en", row["title"], row["text"]
+    for line in (folder / "derived" / "en_mewsc_alignment.jsonl").read_text("utf-8").splitlines():
+        page = json.loads(line)
+        if page["title"] not in titles:
+            titles.add(page["title"])
+            yield "en", page["title"], page["text"]
     for path in sorted(folder.glob("bougouin*/documents/*.html")):
         page = path.read_text("utf-8").replace("\xad", "")
         title = re.search(r"<title>(.*?)</title>", page, re.DOTALL)

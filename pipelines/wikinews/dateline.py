@@ -40,6 +40,12 @@ def _joining() -> frozenset[str]:
     return frozenset(_words("joining").split())
 
 
+@lru_cache(maxsize=1)
+def words_never_last() -> frozenset[str]:
+    """Return articles and prepositions, of all languages together: none ends a sentence."""
+    return frozenset(_words("never_last").split())
+
+
 def _words(key: str) -> str:
     with (resources.files("pipelines.wikinews") / "data" / "dates.json").open(encoding="utf-8") as file:
         words: dict[str, str] = json.load(file)

@@ -16,13 +16,11 @@ from pipelines.text.spans import make_fragment_test
 from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.wikitext import Extractor
 from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS
-from pipelines.wikinews.dateline import cut_dateline, is_day
+from pipelines.wikinews.dateline import cut_dateline, is_day, words_never_last
 from pipelines.wikinews.faults import FaultFinder, first_of_glued
 
 # Bold at the start of a line, a dash or a colon behind it.
 _BOLD_BEFORE_DASH = re.compile(r"^\s{0,9}'''([^'\[\]{}\n]{2,80})'''\s{0,9}[–—―:-]", re.MULTILINE)
-# The blank that a footnote leaves before a full stop.
-_LOOSE_STOP = re.compile(r"(?<=\w) (?=\.$)")
 # A line without closing punctuation that is longer is a sentence whose full stop was forgotten, not a caption.
 _CAPTION_WORDS = 12
 _CAPTION_CHARACTERS = 25
@@ -72,7 +70,9 @@ class LeadReader:
                     return "", "hole"
             marked = any(words.startswith(bold) for bold in _BOLD_BEFORE_DASH.findall(text))
             words = " ".join(cut_dateline(words, self._language, marked).split())
-            words = first_of_glued(_LOOSE_STOP.sub("", words), self._language)
+            if "<ref" in text or "{{" in text:
+                words = _stop_joined(words)
+            words = first_of_glued(words, self._language)
             if self._faults.is_note(words) or is_day(words, self._language):
                 continue
             fault = self._faults.fault(words)
@@ -92,6 +92,16 @@ class LeadReader:
         if self._spaced:
             return words.count(" ") < _CAPTION_WORDS
         return len(words) < _CAPTION_CHARACTERS
+
+
+def _stop_joined(sentence: str) -> str:
+    """Remove the blank that a footnote or an empty template leaves before the full stop; one behind an article or a
+    preposition stays, since words are missing there."""
+    if not sentence.endswith(" ."):
+        return sentence
+    rest = sentence[:-2].rstrip()
+    last = rest.rpartition(" ")[2].lower()
+    return sentence if not last[-1:].isalnum() or last in words_never_last() else f"{rest}."
 
 
 def _lead(text: str) -> str | None:

@@ -41,6 +41,7 @@ LEADS = [
     ("sv", "'''[[Sverige]]'''<br>Kungen talade om snö. Ja.", "Kungen talade om snö."),
     ("en", "{{Byline|MADRID}}\nThe king spoke on Friday. Yes.", "The king spoke on Friday."),
     ("cs", "Podle 1. místopředsedy např. vláda včera padla. Ano.", "Podle 1. místopředsedy např. vláda včera padla."),
+    ("en", "The king came on Friday <ref>The Times</ref> . He spoke.", "The king came on Friday."),
     ("ko", "【서울】 시장은 3일 눈에 대해 말했다. 그렇다.", "시장은 3일 눈에 대해 말했다."),
 ]  # fmt: skip
 WHOLE = {
@@ -64,6 +65,7 @@ def test_the_first_sentence_is_found_behind_what_stands_before_it(number: int) -
     ("language", "text", "reason"),
     [
         ("en", "{{unknown|King}} — the old one — spoke on Friday. Yes.", "hole"),
+        ("ca", "Aquest dimarts s'ha jugat la jornada de la .", "hole"),
         ("en", "The {{unknown|king}} came to town. He left.", "hole"),
         ("ja", "{{unknown|東京}}で市長が3日、雪について話した。", "hole"),
         ("en", "* one\n* two", "no_sentence"),
