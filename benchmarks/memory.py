@@ -3,10 +3,10 @@
     WIKIANCHOR_DATA=data python benchmarks/memory.py
 
 `sentences` reads real slices copied under new titles, with a page for every link target; `entities` a stand-in of
-Wikidata for the titles of that dump; `pairs` the datasets of benchmarks/pairs.py, of which the largest has three
-million links. Each stage runs as a process of its own, one worker; the peak is the resident memory that the kernel
-reports for it (ru_maxrss), mapped files included. What matters is whether it grows from 4 to 16 times: the target is
-less than 10 per cent.
+Wikidata for the titles of that dump; `pairs` and `mentions` the datasets of benchmarks/pairs.py, of which the
+largest has three million links. Each stage runs as a process of its own, one worker; the peak is the resident memory
+that the kernel reports for it (ru_maxrss), mapped files included. What matters is whether it grows from 4 to 16 times:
+the target is less than 10 per cent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from measure import fresh, parser, report, run, table, wikianchor
 
 TIMES = (1, 4, 16)
-STAGES = ("sentences", "entities", "pairs")
+STAGES = ("sentences", "entities", "pairs", "mentions")
 HERE = Path(__file__).resolve().parent
 IMPORTS = "import slices, pairs; from pathlib import Path"
 
@@ -41,8 +41,10 @@ def main() -> None:
             "sentences": [f"--dump={dump}"],
             "entities": [f"--wikidata={wikidata}", f"--wikis={wiki}"],
             "pairs": [f"--sentences={rows}", f"--entities={items}"],
+            "mentions": [f"--sentences={rows}", f"--entities={items}"],
         }
-        for stage, size in zip(STAGES, (megabytes(dump), megabytes(wikidata), f"{links:,} links"), strict=True):
+        extents = (megabytes(dump), megabytes(wikidata), *[f"{links:,} links"] * 2)
+        for stage, size in zip(STAGES, extents, strict=True):
             sizes[stage].append(size)
         for stage, flags_of_stage in commands.items():
             for _ in range(arguments.rounds):
