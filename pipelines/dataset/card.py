@@ -14,7 +14,11 @@ ATTRIBUTION = (
     "and cut into sentences."
 )
 CC0 = "Facts are from Wikidata, under CC0."
-_LICENCES = dict.fromkeys(("entities", "interlanguage"), (("cc0-1.0",), CC0))
+GIVEN = "Text is that of the files named in `manifest.json`, and under their licence. Sentences with other nouns are made up."
+_LICENCES = {
+    **dict.fromkeys(("entities", "interlanguage"), (("cc0-1.0",), CC0)),
+    **dict.fromkeys(("corpus", "negatives"), (("other",), GIVEN)),
+}
 _TASKS = {"pairs": "sentence-similarity", "sentences": "sentence-similarity"}
 _CITATION = """\
 ```bibtex
@@ -106,7 +110,8 @@ def _head(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield f"size_categories:\n- {_size(configs.get(name, {'rows': 0})['rows'])}"
     if name in _TASKS:
         yield f"task_categories:\n- {_TASKS[name]}"
-    yield "tags:\n- wikipedia\n- wikidata\n- entities"
+    if licences(name) != ("other",):
+        yield "tags:\n- wikipedia\n- wikidata\n- entities"
 
 
 def _size(rows: int) -> str:
