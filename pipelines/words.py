@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.dataset.parts import writing
 from pipelines.dataset.reader import open_datasets, read_batches
 from pipelines.errors import UsageError
 from pipelines.text.cloud import svg
@@ -53,6 +54,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
 
     Raises:
         UsageError: no word of the corpora is of these parts of speech.
+        InputError: there is no corpus, or the picture cannot be written.
     """
     counts: dict[str, int] = {}
     for one in open_datasets(config.corpus, "corpus", corpus.VERSION, "corpus"):
@@ -65,5 +67,5 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     if not counts:
         raise UsageError(f"--pos={','.join(config.pos)}: no word of the corpus is one of these")
     words = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[: config.most]
-    with open(config.output, "w", encoding="utf-8") as stream:
+    with writing(config.output), open(config.output, "w", encoding="utf-8") as stream:
         stream.write(svg(words, f"Words of {config.corpus}"))

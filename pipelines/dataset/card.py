@@ -14,7 +14,10 @@ ATTRIBUTION = (
     "and cut into sentences."
 )
 CC0 = "Facts are from Wikidata, under CC0."
-GIVEN = "Text is that of the files named in `manifest.json`, and under their licence. Sentences with other nouns are made up."
+GIVEN = (
+    "Text is that of the files named in `manifest.json`, and under their licence. Sentences with other nouns are made "
+    "up by a T5."
+)
 _LICENCES = {
     **dict.fromkeys(("entities", "interlanguage"), (("cc0-1.0",), CC0)),
     **dict.fromkeys(("corpus", "negatives"), (("other",), GIVEN)),

@@ -18,6 +18,8 @@ LARGEST, SMALLEST = 96.0, 9.0
 COLOURS = ("#1b5e8a", "#b3541e", "#2e7d4f", "#6a4c93", "#8a6d1b", "#37474f")
 _STEP = 0.35
 _TURNS = 5_000
+# Words in a row without room after which the picture is full.
+_FULL = 10
 
 
 class Placed(NamedTuple):
@@ -34,7 +36,10 @@ def layout(words: Sequence[tuple[str, int]]) -> list[Placed]:
     """Return where each word goes, the most frequent first; those for which there is no room are left out."""
     found: list[Placed] = []
     most = max((count for _, count in words), default=1)
+    without_room = 0
     for word, count in words:
+        if without_room == _FULL:
+            break
         size = max(SMALLEST, LARGEST * math.sqrt(count / most))
         width = size * sum(1.0 if unicodedata.east_asian_width(one) in "WF" else 0.6 for one in word)
         for turn in range(_TURNS):
@@ -45,7 +50,10 @@ def layout(words: Sequence[tuple[str, int]]) -> list[Placed]:
             one = Placed(word, x, y, size, width)
             if _inside(one) and not any(_overlap(one, other) for other in found):
                 found.append(one)
+                without_room = 0
                 break
+        else:
+            without_room += 1
     return found
 
 

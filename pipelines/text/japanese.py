@@ -26,8 +26,10 @@ _NARROW_OR_WIDE = re.compile("[０-９Ａ-Ｚａ-ｚ｡-ﾟ]+")
 _HYPHENS = re.compile("[˗֊‐‑‒–⁃⁻₋−]+")
 _LONG_VOWELS = re.compile("[﹣－—―─━ー]+")
 _TILDES = re.compile("[~∼∾〜〰～]+")
+_BLANKS = "\u3000\xa0\t\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f"
 _SIGNS = str.maketrans(
-    "！”＃＄％＆’（）＊＋，．／：；＜＝＞？＠［￥］＾＿｀｛｜｝\u3000\xa0\t", "!\"#$%&'()*+,./:;<=>?@[¥]^_`{|}   "
+    "！”＃＄％＆’（）＊＋，．／：；＜＝＞？＠［￥］＾＿｀｛｜｝" + _BLANKS,
+    "!\"#$%&'()*+,./:;<=>?@[¥]^_`{|}" + " " * len(_BLANKS),
 )
 _SPACES = re.compile(" {2,}")
 _WIDE = "\u3000-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"

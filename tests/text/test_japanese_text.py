@@ -20,6 +20,8 @@ from pipelines.text.japanese import is_japanese, normalise, paragraphs, pieces
         ("Toxic   shock syndrome の 症例", "Toxic shock syndromeの症例"),
         ("｢はい｣､そう｡", "「はい」、そう。"),
         ("体温37℃、①を参照", "体温37℃、①を参照"),
+        ("出血\u2009を\u3000認めた", "出血を認めた"),
+        ("71.2\u2009±\u202f3.9", "71.2 ± 3.9"),
     ],
 )
 def test_there_is_one_spelling(written: str, expected: str) -> None:
