@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types clean
+.PHONY: demo test engines lint types clean
 
 demo: $(VENV)/.data
 	$(BIN)/wikianchor build --dumps=demo/dumps --output=out/demo --min_links=2
 
 test: $(VENV)/.dev lint types
 	$(BIN)/python -m pytest -n 2
+
+# Every pipeline on the engines that take longer or are not Python: Prism, Flink, Spark.
+engines: $(VENV)/.dev
+	$(BIN)/python -m pytest -m nightly tests/test_engines.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from pipelines import entities, pairs, sentences
 from pipelines.errors import InputError, UsageError
+from pipelines.runner import workers_of
 from pipelines.sentences import read_site
-from pipelines.stage import workers_of
 from pipelines.wikimedia.dumps import read_head
 from pipelines.wikimedia.mwparser import PARSERS
 

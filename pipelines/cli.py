@@ -141,7 +141,7 @@ def _run(arguments: Sequence[str]) -> int:
     if name not in COMMANDS:
         raise UsageError(f"no command {name!r}: choose from {', '.join(COMMANDS)}")
     module = importlib.import_module(COMMANDS[name][0])
-    from pipelines.stage import FlagParser, beam_options
+    from pipelines.runner import FlagParser, beam_options
 
     parser = FlagParser(
         prog=f"wikianchor {name}",

@@ -7,24 +7,19 @@ same options.
 
 from __future__ import annotations
 
-import argparse
 import logging
-import os
 import re
-import shlex
-import sys
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, wait
-from contextlib import redirect_stderr, suppress
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from pipelines.dataset.manifest import claim, clear, commit, damaged_shard, has_leftovers, read_manifest
 from pipelines.dataset.parts import Part
 from pipelines.dataset.pulse import pulses
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import Progress
+from pipelines.runner import make_pipeline, run_apart
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -33,9 +28,6 @@ _FAILURE = re.compile(
     r"^(?:[\w.]+\.)?(?:InputError|UsageError|Truncated): (.*?)(?: \[while running .*)?$", re.MULTILINE
 )
 _FULL_DISK = re.compile(r"^OSError: .*No space left on device.*$", re.MULTILINE)
-# Prism and Docker are for those who ask for them: the direct runner here is the one that needs nothing started.
-_DIRECT = "FnApiRunner"
-LOOK_SECONDS = 0.5
 
 
 def program_version() -> str:
@@ -95,7 +87,7 @@ def run_stage(
         clear(output)
         try:
             with Watch(dataset, options.get("wiki"), output, work) as watch:
-                _run_apart(pipeline, watch.look)
+                run_apart(pipeline, watch.look)
         except Exception as error:
             raise _clear(error, output) from error
     manifest = read_manifest(output)
@@ -143,30 +135,6 @@ class Watch:
         self._progress.__exit__()
 
 
-def _run_apart(pipeline: beam.Pipeline, look: Callable[[], None]) -> None:
-    """Run a pipeline to its end in a thread of its own, and look at it now and then.
-
-    An interrupt reaches the main thread only. There it must not land in a worker's code, where Beam takes it for an
-    error of ours, nor wait for Beam to end its workers, which can take as long as their work.
-    """
-    ended: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            pipeline.run().wait_until_finish()
-        except BaseException as error:
-            ended.set_exception(error)
-        else:
-            ended.set_result(None)
-
-    # Beam prints each failure of a worker thread on its own, besides handing it on. Our log keeps the real stderr.
-    with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
-        threading.Thread(target=run, name="pipeline", daemon=True).start()
-        while not wait([ended], LOOK_SECONDS).done:
-            look()
-        ended.result()
-
-
 def _clear(error: Exception, output: str) -> Exception:
     """Find the one line for the user in what a runner made of an error; an error that is not theirs to mend stays as
     it is."""
@@ -176,82 +144,6 @@ def _clear(error: Exception, output: str) -> Exception:
     if _FULL_DISK.search(text):
         return InputError(f"{output}: the disk is full: free some space and run the same command again")
     return error
-
-
-def make_pipeline(beam_args: Sequence[str]) -> beam.Pipeline:
-    """Return an empty pipeline on the runner that the flags ask for.
-
-    Raises:
-        UsageError: a flag that neither we nor Beam know, or one that Beam refuses.
-    """
-    import apache_beam as beam
-
-    options, workers = beam_options(beam_args)
-    runner: Any = None
-    if workers:
-        # Beam's own worker processes are noisy and do not end with their launcher: see `pipelines.worker`.
-        from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-        from apache_beam.transforms.environments import SubprocessSDKEnvironment
-
-        command = f"exec {shlex.quote(sys.executable)} -m pipelines.worker"
-        runner = FnApiRunner(SubprocessSDKEnvironment.from_command_string(command))
-    try:
-        return beam.Pipeline(runner, options)
-    except (ValueError, ImportError) as error:
-        problem = " ".join(str(error).split())
-        raise UsageError(f"Beam refuses its flags: {problem}") from error
-
-
-def beam_options(args: Sequence[str]) -> tuple[Any, bool]:
-    """Return Beam's options, and whether the direct runner is to have worker processes.
-
-    Raises:
-        UsageError: a flag that neither we nor Beam know.
-    """
-    from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
-
-    parser = FlagParser(add_help=False, allow_abbrev=False)
-    for options in PipelineOptions.__subclasses__():
-        try:
-            options._add_argparse_args(parser)
-        except argparse.ArgumentError:
-            continue
-    known, unknown = parser.parse_known_args(list(args))
-    if unknown:
-        raise UsageError(f"unknown flag {unknown[0]}: --help lists ours, the rest is Beam's")
-    direct = (known.runner or _DIRECT).lower() in ("directrunner", _DIRECT.lower())
-    found = PipelineOptions([*args, f"--runner={_DIRECT}"] if direct else list(args))
-    mode = found.view_as(DirectOptions)
-    workers = direct and mode.direct_running_mode == "multi_processing"
-    if workers:
-        mode.direct_running_mode = "in_memory"
-    return found, workers
-
-
-def workers_of(args: Sequence[str]) -> int | None:
-    """Return how many workers share a stage on this machine, or None on a cluster.
-
-    Raises:
-        UsageError: a flag that neither we nor Beam know.
-    """
-    from apache_beam.options.pipeline_options import DirectOptions
-
-    options, workers = beam_options(args)
-    if not (options.get_all_options().get("runner") or _DIRECT).lower().startswith(("direct", "fnapi")):
-        return None
-    return max(1, int(options.view_as(DirectOptions).direct_num_workers)) if workers else 1
-
-
-class FlagParser(argparse.ArgumentParser):
-    """A parser that says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise what `argparse` would print under a page of usage.
-
-        Raises:
-            UsageError: always.
-        """
-        raise UsageError(f"{message}: see --help")
 
 
 def finish(

@@ -24,11 +24,6 @@ from tests.stand_in import digests, read_rows, wikidata_for
 DEMO = Path(__file__).parent.parent / "demo" / "dumps"
 FLAGS = [f"--dumps={DEMO}", "--min_links=2", "--negatives=2", "--sample=400"]
 DATASETS = ("sentences/dewiki", "sentences/enwiki", "sentences/jawiki", "entities", "pairs")
-MODES = {
-    "threads": ["--direct_num_workers=3", "--direct_running_mode=multi_threading"],
-    "processes": ["--direct_num_workers=2", "--direct_running_mode=multi_processing"],
-    "bundles repeated": ["--direct_runner_bundle_repeat=1"],
-}
 
 
 def all_digests(output: Path) -> dict[str, Any]:
@@ -45,14 +40,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("demo") / "out"
     assert main(["build", *FLAGS, f"--output={output}"]) == 0
     return output
-
-
-@pytest.mark.parametrize(
-    "mode", [pytest.param(mode, marks=pytest.mark.slow) if mode == "processes" else mode for mode in MODES]
-)
-def test_the_bytes_are_the_same_in_every_running_mode(tmp_path: Path, demo: Path, mode: str) -> None:
-    assert main(["build", *FLAGS, f"--output={tmp_path / 'out'}", *MODES[mode]]) == 0
-    assert all_digests(tmp_path / "out") == all_digests(demo)
 
 
 def test_the_bytes_do_not_depend_on_pythons_hash_seed(tmp_path: Path, demo: Path) -> None:
@@ -235,7 +222,7 @@ def test_rows_of_larger_slices_are_what_they_say_in_any_running_mode(tmp_path: P
     again = tmp_path / "again"
     names = [path.name for path in (output / "sentences").iterdir()]
     command = ["build", f"--dumps={tmp_path / 'dumps'}", f"--output={again}", "--min_links=1", *flags]
-    assert main([*command, *MODES["processes"]]) == 0
+    assert main([*command, "--direct_num_workers=2", "--direct_running_mode=multi_processing"]) == 0
     for name in ("entities", "pairs", *(f"sentences/{name}" for name in names)):
         first, second = (read_manifest(str(place / name)) for place in (output, again))
         assert first is not None

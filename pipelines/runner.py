@@ -1,0 +1,155 @@
+"""Which engine runs a graph: flags for Beam in, a pipeline on its runner out, and its run watched to the end.
+
+Without a flag that is Beam's own runner in this process, or with worker processes of ours; every other runner of Beam's
+is taken by its name, `--runner=PrismRunner`, `PortableRunner`, `FlinkRunner`, `SparkRunner`, `DataflowRunner`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import shlex
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from contextlib import redirect_stderr, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pipelines.errors import UsageError
+
+if TYPE_CHECKING:
+    import apache_beam as beam
+
+# Prism and Docker are for those who ask for them: the direct runner here is the one that needs nothing started.
+DIRECT = "FnApiRunner"
+LOOK_SECONDS = 0.5
+
+
+def make_pipeline(beam_args: Sequence[str]) -> beam.Pipeline:
+    """Return an empty pipeline on the runner that the flags ask for.
+
+    Raises:
+        UsageError: a flag that neither we nor Beam know, or one that Beam refuses.
+    """
+    import apache_beam as beam
+
+    options, workers = beam_options(beam_args)
+    runner: Any = None
+    if workers:
+        # Beam's own worker processes are noisy and do not end with their launcher: see `pipelines.worker`.
+        from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+        from apache_beam.transforms.environments import SubprocessSDKEnvironment
+
+        command = f"exec {shlex.quote(sys.executable)} -m pipelines.worker"
+        runner = FnApiRunner(SubprocessSDKEnvironment.from_command_string(command))
+    try:
+        return beam.Pipeline(runner, options)
+    except (ValueError, ImportError) as error:
+        problem = " ".join(str(error).split())
+        raise UsageError(f"Beam refuses its flags: {problem}") from error
+
+
+def run_apart(pipeline: beam.Pipeline, look: Callable[[], None]) -> None:
+    """Run a pipeline to its end, and look at it now and then.
+
+    The direct runner works in a thread of its own. An interrupt reaches the main thread only: there it must not land in
+    a worker's code, where Beam takes it for an error of ours, nor wait for Beam to end its workers, which can take as
+    long as their work. Any other engine is given the graph from the main thread, as those that start a server want
+    it, and has its job cancelled where we are interrupted.
+    """
+    if is_direct(pipeline.options.get_all_options().get("runner")):
+        # Beam prints each failure of a worker thread on its own, besides handing it on. Our log keeps the real stderr.
+        with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
+            _watched(lambda: pipeline.run().wait_until_finish(), look)
+        return
+    show_beams_log()
+    result = pipeline.run()
+    try:
+        _watched(result.wait_until_finish, look)
+    except (KeyboardInterrupt, SystemExit):
+        with suppress(Exception):
+            result.cancel()
+        raise
+
+
+def _watched(work: Callable[[], object], look: Callable[[], None]) -> None:
+    ended: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            ended.set_exception(error)
+        else:
+            ended.set_result(None)
+
+    threading.Thread(target=run, name="pipeline", daemon=True).start()
+    while not wait([ended], LOOK_SECONDS).done:
+        look()
+    ended.result()
+
+
+def show_beams_log() -> None:
+    """Show what Beam says of an engine that is not ours: where its job can be seen, and what it waits for."""
+    log = logging.getLogger("apache_beam")
+    log.handlers, log.propagate = list(logging.getLogger("wikianchor").handlers), False
+    log.setLevel(logging.INFO)
+
+
+def beam_options(args: Sequence[str]) -> tuple[Any, bool]:
+    """Return Beam's options, and whether the direct runner is to have worker processes.
+
+    Raises:
+        UsageError: a flag that neither we nor Beam know.
+    """
+    from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
+
+    parser = FlagParser(add_help=False, allow_abbrev=False)
+    for options in PipelineOptions.__subclasses__():
+        try:
+            options._add_argparse_args(parser)
+        except argparse.ArgumentError:
+            continue
+    known, unknown = parser.parse_known_args(list(args))
+    if unknown:
+        raise UsageError(f"unknown flag {unknown[0]}: --help lists ours, the rest is Beam's")
+    direct = is_direct(known.runner)
+    found = PipelineOptions([*args, f"--runner={DIRECT}"] if direct else list(args))
+    mode = found.view_as(DirectOptions)
+    workers = direct and mode.direct_running_mode == "multi_processing"
+    if workers:
+        mode.direct_running_mode = "in_memory"
+    return found, workers
+
+
+def workers_of(args: Sequence[str]) -> int | None:
+    """Return how many workers share a stage on this machine, or None on a cluster.
+
+    Raises:
+        UsageError: a flag that neither we nor Beam know.
+    """
+    from apache_beam.options.pipeline_options import DirectOptions
+
+    options, workers = beam_options(args)
+    if not is_direct(options.get_all_options().get("runner")):
+        return None
+    return max(1, int(options.view_as(DirectOptions).direct_num_workers)) if workers else 1
+
+
+def is_direct(runner: str | None) -> bool:
+    """Whether a runner is the one in this process, as it is where none is named."""
+    return (runner or DIRECT).lower() in ("directrunner", DIRECT.lower())
+
+
+class FlagParser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what `argparse` would print under a page of usage.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"{message}: see --help")

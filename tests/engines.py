@@ -1,0 +1,225 @@
+"""The engines that a graph is run on: each a context that starts what it needs, yields the flags, and ends it.
+
+What an engine needs that is not in a Python environment (a Go toolchain, jars) is fetched to $WIKIANCHOR_ENGINES or
+`out/engines`, once; where that cannot be had the test is skipped with the reason.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+JARS = "https://repo.maven.apache.org/maven2/org/apache/beam"
+PATIENCE_SECONDS = 60
+# Given a directory of its own, the context that yields Beam's flags.
+Start = Callable[[Path], AbstractContextManager[list[str]]]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way to run a graph.
+
+    Attributes:
+        start: what starts and ends it.
+        nightly: it takes longer, or needs what is fetched: `make engines`.
+        here: its workers are threads of this process, with its packages and with what a test has changed.
+    """
+
+    start: Start
+    nightly: bool = False
+    here: bool = True
+
+
+def flags(*given: str) -> Start:
+    """An engine that needs nothing started."""
+
+    @contextmanager
+    def start(place: Path) -> Iterator[list[str]]:
+        yield list(given)
+
+    return start
+
+
+@contextmanager
+def job_service(place: Path) -> Iterator[list[str]]:
+    """Beam's job service in a process of its own, with the workers in ours."""
+    module, port_file = "apache_beam.runners.portability.local_job_service_main", place / "port"
+    with process(place, sys.executable, "-m", module, "--port=0", f"--port_file={port_file}"):
+        until(lambda: port_file.exists() and port_file.read_text().strip() != "", "the job service to start")
+        endpoint = f"--job_endpoint=localhost:{port_file.read_text().strip()}"
+        yield ["--runner=PortableRunner", endpoint, "--environment_type=LOOPBACK"]
+
+
+@contextmanager
+def worker_pool(place: Path) -> Iterator[list[str]]:
+    """Workers in a fresh environment that holds the built wheel and nothing of this one: what a cluster's are like."""
+    python = clean_environment(place)
+    port = free_port()
+    # A pool starts its workers by the name `python`.
+    surroundings = {"PATH": f"{python.parent}:{os.environ['PATH']}", "HOME": str(place)}
+    module = "apache_beam.runners.worker.worker_pool_main"
+    with process(place, str(python), "-m", module, f"--service_port={port}", environment=surroundings):
+        until(lambda: answers(port), "the worker pool to start")
+        pool = f"--environment_config=localhost:{port}"
+        yield ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=EXTERNAL", pool]
+
+
+@contextmanager
+def prism(place: Path) -> Iterator[list[str]]:
+    """Beam's runner written in Go, of the same version."""
+    release = version("apache-beam")
+    binary = fetched() / f"prism-{release}" / "prism"
+    if not binary.exists():
+        go = shutil.which("go") or pytest.skip("NO GO: Prism is built by a Go toolchain")
+        build = [go, "install", f"github.com/apache/beam/sdks/v2/go/cmd/prism@v{release}"]
+        made = subprocess.run(
+            build,
+            env={**os.environ, "GOBIN": str(binary.parent), "GOFLAGS": "-mod=mod"},
+            capture_output=True,
+            text=True,
+        )
+        if made.returncode:
+            pytest.skip(f"NO PRISM: {' '.join(build)}: {made.stderr[-300:]}")
+    yield ["--runner=PrismRunner", f"--prism_location={binary}"]
+
+
+def jar_engine(
+    runner: str, artifact: str, flag: str, *more: str
+) -> Callable[[Path], AbstractContextManager[list[str]]]:
+    """An engine of Java that its job server starts inside itself, with the workers in our process."""
+
+    @contextmanager
+    def start(place: Path) -> Iterator[list[str]]:
+        if not shutil.which("java"):
+            pytest.skip("NO JAVA: the job servers of Flink and Spark need one")
+        jar = job_server(artifact)
+        yield [f"--runner={runner}", f"--{flag}={jar}", "--environment_type=LOOPBACK", *more]
+
+    return start
+
+
+ENGINES = {
+    "threads": Engine(flags("--direct_num_workers=3", "--direct_running_mode=multi_threading")),
+    "processes": Engine(flags("--direct_num_workers=2", "--direct_running_mode=multi_processing"), here=False),
+    "bundles repeated": Engine(flags("--direct_runner_bundle_repeat=1")),
+    "portable": Engine(flags("--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK")),
+    "worker pool": Engine(worker_pool, here=False),
+    "job service": Engine(job_service, nightly=True),
+    "prism": Engine(prism, nightly=True),
+    "flink": Engine(
+        jar_engine(
+            "FlinkRunner",
+            "beam-runners-flink-1.20-job-server",
+            "flink_job_server_jar",
+            "--flink_version=1.20",
+            "--parallelism=2",
+        ),
+        nightly=True,
+    ),
+    "spark": Engine(jar_engine("SparkRunner", "beam-runners-spark-3-job-server", "spark_job_server_jar"), nightly=True),
+}
+
+
+def fetched() -> Path:
+    """Where what was fetched or built for engines is kept."""
+    return Path(os.environ.get("WIKIANCHOR_ENGINES", ROOT / "out/engines"))
+
+
+def job_server(artifact: str) -> Path:
+    """Return a job server's jar of Beam's version, from Maven Central where it is not kept yet."""
+    release = version("apache-beam")
+    jar = fetched() / f"{artifact}-{release}.jar"
+    if not jar.exists():
+        url = f"{JARS}/{artifact}/{release}/{jar.name}"
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = jar.with_suffix(".part")
+        try:
+            with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer, unfinished.open("wb") as file:
+                shutil.copyfileobj(answer, file)
+        except (urllib.error.URLError, TimeoutError) as error:
+            pytest.skip(f"NO JAR: {url}: {error}")
+        unfinished.rename(jar)
+    return jar
+
+
+def clean_environment(place: Path) -> Path:
+    """Return the Python of a new environment in which the wheel of this checkout is installed."""
+    source = place / "source"
+    names = ("pipelines", "schemas", "trainer", "setup.py", "pyproject.toml", "README.md")
+    source.mkdir()
+    for name in names:
+        # Not the checkout itself: a build leaves directories behind, and an old one would end up in the wheel.
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, source / name)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", f"--wheel-dir={place}", str(source)], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place / "venv")], check=True)
+    python = place / "venv/bin/python"
+    wheel = next(place.glob("wikianchor-*.whl"))
+    # The same Beam on both sides: a job does not cross versions.
+    pinned = [f"{name}=={version(name)}" for name in ("apache-beam", "pyarrow", "numpy")]
+    install = [*pip, f"--python={python}", "install", str(wheel), *pinned]
+    done = subprocess.run(install, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"NO PACKAGES: {' '.join(install)}: {done.stderr[-300:]}")
+    return python
+
+
+@contextmanager
+def process(place: Path, *command: str, environment: dict[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """A process for the time of a block; what it says is in `log`."""
+    with (place / "log").open("wb") as log:
+        started = subprocess.Popen(command, stdout=log, stderr=log, cwd=place, env=environment)
+        try:
+            yield started
+        finally:
+            started.terminate()
+            try:
+                started.wait(10)
+            except subprocess.TimeoutExpired:
+                started.kill()
+                started.wait()
+
+
+def until(true: Callable[[], bool], what: str) -> None:
+    """Wait for something."""
+    ends = time.monotonic() + PATIENCE_SECONDS
+    while not true():
+        if time.monotonic() > ends:
+            pytest.fail(f"waited {PATIENCE_SECONDS} s for {what}")
+        time.sleep(0.1)
+
+
+def free_port() -> int:
+    """Return a port that nobody has."""
+    with socket.socket() as found:
+        found.bind(("localhost", 0))
+        return int(found.getsockname()[1])
+
+
+def answers(port: int) -> bool:
+    """Whether someone listens at a port of this machine."""
+    with socket.socket() as found:
+        return found.connect_ex(("localhost", port)) == 0
+
+
+def has(*modules: str) -> bool:
+    """Whether this environment has some packages."""
+    return all(importlib.util.find_spec(module) is not None for module in modules)
