@@ -28,6 +28,7 @@ from trainer.evaluate.files import Data, Source, aligned
 from trainer.evaluate.languages import asked, tag
 from trainer.evaluate.metrics import clustering_scores, majority_share, unit
 from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+from trainer.storage import reading
 
 SHORT_TEXTS = "Short text clustering"
 MEWSC16 = "MewsC-16"
@@ -240,11 +241,9 @@ def _built(data: Data) -> dict[str, list[str]]:
 
 
 def _parquet(data: Data, file: str, names_only: bool = False) -> Any:
-    try:
+    with reading(data.path(file)):
         shard = parquet.ParquetFile(pa.BufferReader(data.bytes(file)))
         return shard.schema_arrow.names if names_only else shard.read(columns=["sentence", "label"])
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{file}: not a Parquet file that can be read ({error})") from error
 
 
 def _read_built(data: Data, files: list[str], language: str) -> Labelled:

@@ -22,6 +22,7 @@ from pyarrow import parquet
 
 from trainer.errors import InputError
 from trainer.evaluate.files import Data, Source, aligned
+from trainer.storage import reading
 
 Row = tuple[str, str, str]
 
@@ -200,10 +201,8 @@ def _cells(item: Mapping[str, object], places: tuple[str, str, str]) -> Row | No
 
 def _parquet(data: Data, file: str, source: Source) -> pa.Table:
     source.files[file] = data.sha256(file)
-    try:
+    with reading(data.path(file)):
         return parquet.read_table(pa.BufferReader(data.bytes(file)))
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{file}: not a Parquet file that can be read ({error})") from error
 
 
 def _named(table: pa.Table, first: str, second: str, gold: str) -> list[Row | None]:

@@ -141,10 +141,14 @@ def score_parts(parts: Sequence[Pairs], vectors: Vectors, options: Options, colu
 
 
 def load_all_sick(data: Data, options: Options) -> list[Pairs]:
-    """Return all parts of SICK for its test, of which mteb's score is made, and the dev part alone for dev."""
-    splits = ("train", "dev", "test") if options.split == "test" else (options.split,)
-    found = [part for part in (load_sick(data, split) for split in splits) if part]
-    return found if any(part.name == options.split for part in found) else []
+    """Return all parts of SICK for its test, since mteb's score is of all pairs; where a part is missing, and for dev,
+    the part asked for alone."""
+    whole = [load_sick(data, split) for split in PARTS] if options.split == "test" else []
+    found = [part for part in whole if part]
+    if found and len(found) == len(PARTS):
+        return found
+    asked_for = load_sick(data, options.split)
+    return [asked_for] if asked_for else []
 
 
 # ------------------------------------------------------------------------------------- multilingual STS, other files

@@ -87,7 +87,7 @@ def test_broken_years(tmp_path: Path, files: dict[str, list[str]], said: str) ->
         ("x.tsv", ["a\tb"], "2 columns and no header"),
         ("x.tsv", ["sentence1\tsentence2", "a\tb"], "a score are needed"),
         ("x.json", ["[]", "no"], "no line that is a JSON object"),
-        ("x.parquet", ["no"], "not a Parquet file"),
+        ("x.parquet", ["no"], r"x\.parquet: .*Parquet"),
         ("x.csv", [], "0 columns"),
     ],
 )
@@ -122,6 +122,8 @@ def test_sick_by_its_parts_and_whole(sets: Path, vectors: Vectors) -> None:
     }
     assert scores.cells[0].value == scores.splits["test"][0]["main_score"]
     assert [part.name for part in sts.load_all_sick(Data(str(sets)), Options("dev"))] == ["dev"]
+    (sets / "SICK_train.txt").unlink()
+    assert [part.name for part in sts.load_all_sick(Data(str(sets)), Options())] == ["test"]
 
 
 def test_sick_in_one_file(tmp_path: Path) -> None:
