@@ -18,7 +18,7 @@ from trainer.errors import InputError
 from trainer.evaluate.files import Data, Source
 from trainer.evaluate.languages import asked, tag
 from trainer.evaluate.metrics import best_threshold, f1, unit
-from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
 
 TABLE = "BUCC 2018, F1"
 PROTOCOL = {
@@ -124,7 +124,7 @@ def mine(collection: Collection, vectors: Vectors) -> tuple[NDArray[np.float32],
 def score(parts: Sequence[Mining], vectors: Vectors, options: Options) -> Scores:
     """Return F1, precision and recall of each language on the training set."""
     rows, cells = [], []
-    for part in parts:
+    for part in progress(parts):
         threshold = best_threshold(*mine(part.sample, vectors), len(part.sample.gold))
         cosines, right = mine(part.training, vectors)
         vectors.forget()

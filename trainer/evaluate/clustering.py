@@ -27,7 +27,7 @@ from trainer.evaluate import cluster_plot
 from trainer.evaluate.files import Data, Source, aligned
 from trainer.evaluate.languages import asked, tag
 from trainer.evaluate.metrics import clustering_scores, majority_share, unit
-from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
 from trainer.storage import reading
 
 SHORT_TEXTS = "Short text clustering"
@@ -109,7 +109,7 @@ def score_one(part: Labelled, vectors: NDArray[np.float32], seeds: int) -> dict[
 def score(parts: Sequence[Labelled], vectors: Vectors, options: Options, table: str, languages: bool) -> Scores:
     """Return the scores of each set; `languages` says whether sets are named by languages."""
     rows, cells = [], []
-    for part in parts:
+    for part in progress(parts):
         encoded = vectors(part.texts)
         found = score_one(part, unit(encoded) if options.normalize else encoded, options.seeds)
         of = tag(part.name) if languages else tag("en")

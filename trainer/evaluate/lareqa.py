@@ -20,7 +20,7 @@ from trainer.errors import InputError
 from trainer.evaluate.files import Data, Source
 from trainer.evaluate.languages import asked, tag
 from trainer.evaluate.metrics import average_precision, unit
-from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
 
 TOP = 20
 PROTOCOL = {
@@ -94,7 +94,7 @@ def score(parts: Sequence[Language], vectors: Vectors, options: Options, table: 
         for question, place in part.answers.items():
             relevant.setdefault(question, set()).add(int(start) + place)
     rows, cells = [], []
-    for part in parts:
+    for part in progress(parts):
         tops = ranked(unit(vectors(list(part.questions.values()))), pool, vectors.encoder.device)
         found = [
             average_precision([place in relevant[question] for place in top], len(relevant[question]))

@@ -6,9 +6,10 @@ is missing or broken is known before a model is loaded; `score` computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +85,19 @@ class Task:
     score: Callable[[Sequence[Any], Vectors, Options], Scores]
     layout: str
     home: str
+
+
+Part = TypeVar("Part", bound=Subset)
+
+
+def progress(parts: Sequence[Part]) -> Iterator[Part]:
+    """Yield the parts; on a terminal, say which one is at work."""
+    for number, part in enumerate(parts, 1):
+        if sys.stderr.isatty():
+            print(f"\r\033[K{part.name}, {number} of {len(parts)}", end="", file=sys.stderr, flush=True)
+        yield part
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 @dataclass

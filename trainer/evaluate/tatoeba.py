@@ -13,7 +13,7 @@ from trainer.errors import InputError
 from trainer.evaluate.files import Data, Source, aligned
 from trainer.evaluate.languages import EASE, asked, short, tag
 from trainer.evaluate.metrics import matching_accuracy
-from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
 
 TRAINED = "Tatoeba, languages of EASE's training, accuracy"
 OTHER = "Tatoeba, other languages, accuracy"
@@ -60,7 +60,7 @@ def read(data: Data, file: str, code: str) -> Parallel:
 def score(parts: Sequence[Parallel], vectors: Vectors, options: Options) -> Scores:
     """Return the accuracy of each language; tables are for the languages of EASE's training and for the others."""
     rows, cells = [], []
-    for part in parts:
+    for part in progress(parts):
         forth, back = matching_accuracy(vectors(part.foreign), vectors(part.english))
         found = {"accuracy": (forth + back) / 2, "accuracy_to_english": forth, "accuracy_from_english": back}
         rows.append(

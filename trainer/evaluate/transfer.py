@@ -24,7 +24,7 @@ from trainer.errors import InputError
 from trainer.evaluate.files import Data, Source
 from trainer.evaluate.languages import tag
 from trainer.evaluate.metrics import unit
-from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
 
 TABLE = "Transfer tasks, accuracy"
 FOLDS = 10
@@ -208,7 +208,7 @@ def score_one(part: Classification, x: Features) -> dict[str, Any]:
 def score(parts: Sequence[Classification], vectors: Vectors, options: Options) -> Scores:
     """Return the accuracy of each set."""
     rows, cells = [], []
-    for part in parts:
+    for part in progress(parts):
         found = score_one(part, features(part.rows, vectors, options.normalize))
         rows.append({"hf_subset": part.name, "languages": [tag("en")], "main_score": found["accuracy"], **found})
         cells.append(Cell(TABLE, part.name, found["accuracy"]))

@@ -8,10 +8,12 @@ import pytest
 
 from tests.trainer.evaluate.conftest import write
 from trainer.encoder import Encoder
+from trainer.evaluate.clustering import Labelled
 from trainer.evaluate.command import main
+from trainer.evaluate.files import Source
 from trainer.evaluate.registry import TASKS, choose
 from trainer.evaluate.report import short_names
-from trainer.evaluate.task import Vectors
+from trainer.evaluate.task import Vectors, progress
 
 
 def test_tables_and_files(sets: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,6 +138,15 @@ def test_each_text_is_encoded_once(tiny_model: Path, monkeypatch: pytest.MonkeyP
     assert (first[0] == first[2]).all()
     assert (first[0] == second[1]).all()
     assert vectors([]).shape == (0, 32)
+
+
+def test_progress_is_for_terminals(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [Labelled(name, [], [], Source()) for name in ("de", "ja")]
+    assert list(progress(parts)) == parts
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert list(progress(parts)) == parts
+    assert "ja, 2 of 2" in capsys.readouterr().err
 
 
 def test_it_runs_as_a_module(sets: Path, tiny_model: Path) -> None:
