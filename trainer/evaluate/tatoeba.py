@@ -2,6 +2,9 @@
 
 Accuracy is the mean of both directions, each divided by the true number of pairs: 40 of the 112 sets have fewer than
 a thousand. mteb's task of that name scores one direction by F1.
+
+EASE's table 4 has the languages of its training without Persian, whose file its code looks for under another name. It
+is scored here and stands in the table; the average is of the paper's sixteen.
 """
 
 from __future__ import annotations
@@ -17,10 +20,12 @@ from trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
 
 TRAINED = "Tatoeba, languages of EASE's training, accuracy"
 OTHER = "Tatoeba, other languages, accuracy"
+NOT_IN_TABLE_4 = ("fa",)
 PROTOCOL = {
     "similarity": "cosine",
     "retrieval": "nearest of all sentences of the other language; of equally near ones the first",
     "score": "mean of the accuracies from English and to English, each over the true number of pairs",
+    "average": "of the table with the languages of EASE's training: without fa, as in the paper",
 }
 
 
@@ -73,7 +78,8 @@ def score(parts: Sequence[Parallel], vectors: Vectors, options: Options) -> Scor
             }
         )
         name = short(part.name)
-        cells.append(Cell(TRAINED if name in EASE else OTHER, name, found["accuracy"]))
+        table = TRAINED if name in EASE else OTHER
+        cells.append(Cell(table, name, found["accuracy"], average=name not in NOT_IN_TABLE_4))
     return Scores({"test": rows}, sorted(cells, key=lambda cell: (cell.table != TRAINED, cell.column)), PROTOCOL)
 
 

@@ -8,9 +8,10 @@ from tests.trainer.evaluate.conftest import sentences, write
 from trainer.encoder import Encoder
 from trainer.errors import InputError, UsageError
 from trainer.evaluate import tatoeba
-from trainer.evaluate.command import check_languages
+from trainer.evaluate.command import check_languages, evaluate, load_tasks
 from trainer.evaluate.files import Data
 from trainer.evaluate.languages import EASE, asked, canonical, short
+from trainer.evaluate.report import markdown, model_facts
 from trainer.evaluate.task import Options, Vectors
 
 
@@ -34,6 +35,19 @@ def test_both_directions_over_the_true_count(data: Path, tiny_model: Path) -> No
         (tatoeba.OTHER, "br"),
         (tatoeba.OTHER, "tzl"),
     ]
+
+
+def test_the_average_is_of_the_languages_in_the_paper(data: Path, tiny_model: Path) -> None:
+    rows = list(dict.fromkeys(sentences(30)))[:20]
+    for code in ("deu", "jpn"):
+        write(data / f"v1/tatoeba.{code}-eng.{code}", [*rows[10:], *rows[:10]])
+        write(data / f"v1/tatoeba.{code}-eng.eng", rows)
+    encoder = Encoder.load(str(tiny_model))
+    flags = Options(languages=("fa", "de", "ja"))
+    tasks, missing = load_tasks(Data(str(data)), tatoeba.TASKS, "tatoeba", flags)
+    report = markdown(evaluate(encoder, model_facts(str(tiny_model), encoder, None, {}), tasks, flags, 128), missing)
+    assert "| | de | fa | ja | Avg. of 2 |" in report.replace("|  |", "| |")
+    assert "| 0.00 | 100.00 | 0.00 | 0.00 |" in report
 
 
 @pytest.mark.parametrize("code", ["fa", "fas", "pes", "FA"])
