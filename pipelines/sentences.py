@@ -9,6 +9,7 @@ so there is nothing to shuffle, and the dataset is in the order of the dump what
 from __future__ import annotations
 
 import argparse
+import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from pipelines.dataset.reader import open_datasets
 from pipelines.errors import InputError, UsageError
-from pipelines.stage import finish, run_stage
+from pipelines.stage import finish, made_with, run_stage
 from pipelines.text.lost import most_costly
 from pipelines.wikimedia.dumps import Range, expand, file_size, read_head, sha1, split_dumps
 from pipelines.wikimedia.mwparser import PARSERS, make_extractor
@@ -35,6 +37,7 @@ class Config:
     splitter: str = "rules"
     parser: str = "wikianchor"
     allow_truncated: bool = False
+    previous: str | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what reads wikitext (default: wikianchor; mwparserfromhell is slower and less exact, to compare with)",
     )
     parser.add_argument("--allow_truncated", action="store_true", help="take a cut-off dump for what is in it")
+    parser.add_argument(
+        "--previous",
+        metavar="DIR",
+        help="sentences of an earlier dump: pages that have not changed since are taken from there, to the same result",
+    )
 
 
 def config_from(arguments: argparse.Namespace) -> Config:
@@ -75,6 +83,7 @@ def config_from(arguments: argparse.Namespace) -> Config:
         splitter=arguments.splitter,
         parser=arguments.parser,
         allow_truncated=arguments.allow_truncated,
+        previous=arguments.previous,
     )
 
 
@@ -94,16 +103,41 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         "parser": config.parser,
         "allow_truncated": config.allow_truncated,
     }
+    earlier = earlier_groups(config, options) if config.previous else None
     return run_stage(
         "sentences",
         schema.VERSION,
         config.output,
         inputs,
         options,
-        partial(build, config=config, site=site, footers=footers),
+        partial(build, config=config, site=site, footers=footers, earlier=earlier),
         beam_args,
         sum(file_size(path) for path in config.dumps),
     )
+
+
+def earlier_groups(config: Config, options: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the row groups of --previous.
+
+    Raises:
+        UsageError: it was made otherwise, so its rows are not what would come out now.
+        InputError: it is no dataset of sentences, or damaged.
+    """
+    from pipelines.dataset.earlier import groups_of
+
+    assert config.previous is not None
+    if os.path.abspath(config.previous) == os.path.abspath(config.output):
+        raise UsageError(f"--previous={config.previous} is the output itself: name another --output")
+    found = open_datasets(config.previous, "sentences", schema.VERSION, "previous")
+    if len(found) != 1:
+        raise UsageError(f"--previous={config.previous} names {len(found)} datasets: name one")
+    manifest = found[0].manifest
+    if manifest["options"] != options:
+        names = [name for name in options if manifest["options"].get(name) != options[name]]
+        raise UsageError(f"--previous={config.previous} was made with another {', '.join(names)}: leave it out")
+    if manifest["made_with"] != made_with():
+        raise UsageError(f"--previous={config.previous} was made with another version: leave it out")
+    return groups_of(found[0])
 
 
 def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, frozenset[str]]:
@@ -137,13 +171,20 @@ def tasks(dumps: Sequence[str]) -> list[tuple[int, Range]]:
     return list(enumerate(split_dumps(dumps)))
 
 
-def build(pipeline: Any, head: Mapping[str, Any], config: Config, site: Site, footers: frozenset[str]) -> None:
+def build(
+    pipeline: Any,
+    head: Mapping[str, Any],
+    config: Config,
+    site: Site,
+    footers: frozenset[str],
+    earlier: Mapping[str, Any] | None = None,
+) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
     from pipelines.transforms.dump import DumpReader, ReadDump, Task
 
-    reader = DumpReader(site, config.output, config.splitter, config.parser, config.allow_truncated)
+    reader = DumpReader(site, config.output, config.splitter, config.parser, config.allow_truncated, earlier)
     readings = (
         pipeline
         | "List ranges" >> beam.Create([Task(order, part) for order, part in tasks(config.dumps)])  # Task

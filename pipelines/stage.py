@@ -38,6 +38,11 @@ def program_version() -> str:
         return "uninstalled"
 
 
+def made_with() -> dict[str, str]:
+    """Return the versions that decide what a dataset's bytes are."""
+    return {"wikianchor": program_version(), "pyarrow": version("pyarrow")}
+
+
 def run_stage(
     dataset: str,
     schema_version: str,
@@ -69,7 +74,7 @@ def run_stage(
         "schema_version": schema_version,
         "inputs": [dict(item) for item in inputs],
         "options": dict(options),
-        "made_with": {"wikianchor": program_version(), "pyarrow": version("pyarrow")},
+        "made_with": made_with(),
     }
     if (done := _done(output, head)) is not None:
         if has_leftovers(output):

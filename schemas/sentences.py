@@ -28,3 +28,17 @@ SCHEMA = schema(
     field("text", pa.string(), "the sentence"),
     field("links", pa.list_(pa.field("element", LINK, False)), "links to articles, in order"),
 )
+
+COUNT = pa.struct(
+    [field("name", pa.string(), "kind and bucket, as links:table"), field("number", pa.int32(), "how many")]
+)
+
+LEDGER = schema(
+    "sentences.ledger",
+    VERSION,
+    field("wiki", pa.string(), "database name of the wiki"),
+    field("page_id", pa.int64(), "the article"),
+    field("rev_id", pa.int64(), "the revision that was read"),
+    field("counts", pa.list_(pa.field("element", COUNT, False)), "what became of its links and sentences"),
+)
+"""What became of each article's links and sentences: the ledger, a page at a time."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -124,3 +124,83 @@ class TitleColumns:
         batch = pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
         self._clear()
         return batch
+
+
+class LedgerColumns:
+    """What became of each article's links and sentences, waiting to be written."""
+
+    def __init__(self, wiki: str) -> None:
+        self._wiki = wiki
+        self._clear()
+
+    def _clear(self) -> None:
+        self._page_ids: list[int] = []
+        self._rev_ids: list[int] = []
+        self._ends = [0]
+        self._names: list[str] = []
+        self._numbers: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._page_ids)
+
+    def add(self, page: Page, counts: Mapping[str, int]) -> None:
+        """Add an article."""
+        self._page_ids.append(page.page_id)
+        self._rev_ids.append(page.rev_id)
+        # Reasons are met in no order that means anything.
+        names = sorted(counts)
+        self._names += names
+        self._numbers += [counts[name] for name in names]
+        self._ends.append(len(self._names))
+
+    def take(self) -> pa.RecordBatch:
+        """Return what was gathered as one batch, and begin anew."""
+        schema = sentences.LEDGER
+        kind = schema.field("counts").type
+        names, numbers = pa.array(self._names, pa.string()), pa.array(self._numbers, pa.int32())
+        struct = pa.StructArray.from_arrays([names, numbers], fields=list(kind.value_type))
+        columns = {
+            "wiki": pa.repeat(pa.scalar(self._wiki), len(self)),
+            "page_id": pa.array(self._page_ids, pa.int64()),
+            "rev_id": pa.array(self._rev_ids, pa.int64()),
+            "counts": pa.ListArray.from_arrays(pa.array(self._ends, pa.int32()), struct, type=kind),
+        }
+        batch = pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+        self._clear()
+        return batch
+
+
+class Mixed:
+    """New rows and rows of an earlier dataset, in the order in which they come.
+
+    Args:
+        columns: where new rows are gathered.
+    """
+
+    def __init__(self, columns: SentenceColumns | TitleColumns | LedgerColumns) -> None:
+        self._columns = columns
+        self._batches: list[pa.RecordBatch] = []
+        self._rows = 0
+
+    def __len__(self) -> int:
+        return self._rows + len(self._columns)
+
+    def add_earlier(self, batch: pa.RecordBatch) -> None:
+        """Add rows of an earlier dataset."""
+        if len(self._columns):
+            self._hold(self._columns.take())
+        self._hold(batch)
+
+    def _hold(self, batch: pa.RecordBatch) -> None:
+        self._batches.append(batch)
+        self._rows += batch.num_rows
+
+    def take(self) -> pa.RecordBatch:
+        """Return what was gathered as one batch, and begin anew."""
+        if not self._batches:
+            return self._columns.take()
+        if len(self._columns):
+            self._hold(self._columns.take())
+        table = pa.Table.from_batches(self._batches).combine_chunks()
+        self._batches, self._rows = [], 0
+        return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], table.schema)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import apache_beam as beam
 
-from pipelines.dataset.columns import SentenceColumns, TitleColumns
+from pipelines.dataset.columns import LedgerColumns, Mixed, SentenceColumns, TitleColumns
+from pipelines.dataset.earlier import Earlier, EarlierPage, Group, links_of
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.errors import InputError, Truncated
@@ -24,7 +25,7 @@ from pipelines.text.sentences import make_splitter
 from pipelines.wikimedia.dumps import Chunk, Range, read_range
 from pipelines.wikimedia.mwparser import make_extractor
 from pipelines.wikimedia.page_kinds import PageKinds
-from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
+from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page, unescape
 from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.titles import parse_target
 from schemas import sentences, titles
@@ -80,6 +81,8 @@ class DumpReader:
         splitter: name of the sentence splitter.
         parser: name of what reads wikitext.
         allow_truncated: take a cut-off file for what is in it.
+        earlier: row groups of a dataset of an earlier dump, made in the same way: pages that are the same in both are
+            taken from there.
     """
 
     site: Site
@@ -87,6 +90,7 @@ class DumpReader:
     splitter: str
     parser: str
     allow_truncated: bool
+    earlier: Mapping[str, Sequence[Group]] | None = None
 
 
 class ReadDump(beam.DoFn):
@@ -115,26 +119,85 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
     ids: set[int] = set()
     repeated = 0
     wiki, tail = reader.site.wiki, bytearray()
-    rows, names = SentenceColumns(wiki), TitleColumns(wiki)
+    rows, names, ledger = SentenceColumns(wiki), TitleColumns(wiki), LedgerColumns(wiki)
+    all_rows, all_names, all_ledgers = Mixed(rows), Mixed(names), Mixed(ledger)
+    unchanged = _Unchanged(pages, reader.earlier) if reader.earlier is not None else None
+    links = 0
     with (
         PartWriter(reader.output, "sentences", task.order, sentences.SCHEMA) as sentence_file,
         PartWriter(reader.output, "titles", task.order, titles.SCHEMA) as title_file,
+        PartWriter(reader.output, "ledger", task.order, sentences.LEDGER) as ledger_file,
     ):
         pulse = Pulse(reader.output, f"{task.order}")
-        for page in sound_pages(task.part, reader.allow_truncated, pages.parse, counts, problems, tail, pulse):
+        parse = pages.parse if unchanged is None else unchanged.parse
+        for page in sound_pages(task.part, reader.allow_truncated, parse, counts, problems, tail, pulse):
             repeated = page.page_id if page.page_id in ids else repeated
             ids.add(page.page_id)
-            pages.read(page, rows, names, counts)
-            if len(rows) >= ROW_GROUP:
-                sentence_file.write(rows.take())
-            if len(names) >= ROW_GROUP or names.links >= TITLE_LINKS:
-                title_file.write(names.take())
-        sentence_file.write(rows.take())
-        title_file.write(names.take())
+            if unchanged is not None and (found := unchanged.found) is not None:
+                all_names.add_earlier(found.title)
+                links += links_of(found.title)
+                if found.sentences is not None:
+                    all_rows.add_earlier(found.sentences)
+                if found.ledger is not None:
+                    all_ledgers.add_earlier(found.ledger)
+                own = found.counts or {"pages:redirects": 1}
+            else:
+                before = names.links
+                own = pages.read_page(page, rows, names)
+                links += names.links - before
+                if page.redirect is None:
+                    ledger.add(page, own)
+            add_counts(counts, own)
+            if len(all_rows) >= ROW_GROUP:
+                sentence_file.write(all_rows.take())
+            if len(all_names) >= ROW_GROUP or links >= TITLE_LINKS:
+                title_file.write(all_names.take())
+                links = 0
+            if len(all_ledgers) >= ROW_GROUP:
+                ledger_file.write(all_ledgers.take())
+        sentence_file.write(all_rows.take())
+        title_file.write(all_names.take())
+        ledger_file.write(all_ledgers.take())
     forget_rare(counts, IN_RANGE)
-    parts = [writer.part for writer in (sentence_file, title_file) if writer.part is not None]
+    parts = [writer.part for writer in (sentence_file, title_file, ledger_file) if writer.part is not None]
     bounds = (min(ids, default=0), max(ids, default=0))
     return Reading(task.order, parts, dict(counts), problems, *bounds, repeated, task.part.path, bytes(tail))
+
+
+# A page's own id, and what its newest revision is, where it has one revision only.
+_HEAD = re.compile(rb"<title>([^<]*)</title>.*?<id>(\d+)</id>", re.DOTALL)
+_REVISION = re.compile(rb"<revision>\s*<id>(\d+)</id>")
+HEAD_BYTES = 4096
+
+
+class _Unchanged:
+    """Finds the pages of a range that an earlier dataset has already, before their text is looked at.
+
+    `found` is what is known of the page that was parsed last, None for one that has to be read.
+    """
+
+    def __init__(self, pages: PageReader, groups: Mapping[str, Sequence[Group]]) -> None:
+        self._pages, self._earlier = pages, Earlier(groups)
+        self.found: EarlierPage | None = None
+
+    def parse(self, raw: bytes, where: str, counts: Counter[str], problems: list[str]) -> Page | None:
+        """Return a page as `PageReader.parse` does; one that has not changed without its text."""
+        self.found = None
+        head, revision = _HEAD.search(raw, 0, HEAD_BYTES), _REVISION.search(raw, 0, HEAD_BYTES)
+        if head is not None and revision is not None and raw.find(b"<revision>", revision.end()) < 0:
+            title = unescape(head[1].decode("utf-8", "replace"))
+            if page_namespace(raw, where) == 0:
+                self.found = self._earlier.page(int(head[2]), int(revision[1]), title)
+            if self.found is not None:
+                return Page(title, 0, int(head[2]), int(revision[1]), "", None, "wikitext", "")
+        return self._pages.parse(raw, where, counts, problems)
+
+
+def add_counts(counts: Counter[str], own: Mapping[str, int]) -> None:
+    """Add what became of a page to what became of all."""
+    counts.update(own)
+    if len(counts) > WHILE_READING:
+        forget_rare(counts, IN_RANGE)
 
 
 def sound_pages(
@@ -226,10 +289,15 @@ class PageReader:
 
     def read(self, page: Page, rows: SentenceColumns, names: TitleColumns, counts: Counter[str]) -> None:
         """Add a page's title and sentences to the columns, and count every link in it."""
+        add_counts(counts, self.read_page(page, rows, names))
+
+    def read_page(self, page: Page, rows: SentenceColumns, names: TitleColumns) -> Counter[str]:
+        """Add a page's title and sentences to the columns, and return what became of it and of every link in it."""
+        counts: Counter[str] = Counter()
         if page.redirect is not None:
             counts["pages:redirects"] += 1
             names.add_redirect(page, *self._redirected(page))
-            return
+            return counts
         counts["pages:articles"] += 1
         flags = self._kinds.flags(page.title, page.text)
         names.add_article(page, flags, self._extractor.linked_titles(page.text, page.title))
@@ -248,9 +316,8 @@ class PageReader:
                 counts[f"links:{reason}"] += number
         for reason, number in dropped.items():
             counts[reason if reason.startswith(("sentences:", TEMPLATE)) else f"links:{reason}"] += number
-        if len(counts) > WHILE_READING:
-            forget_rare(counts, IN_RANGE)
         counts["links:prose"] += len(extract.links.starts)
+        return counts
 
     def _redirected(self, page: Page) -> tuple[str, str]:
         """Return title and fragment of a redirect's target: the title as the export gives it, the fragment from the
