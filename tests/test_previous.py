@@ -73,7 +73,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ranges and row groups small enough for many of each."""
-    monkeypatch.setattr("pipelines.sentences.SMALLEST_RANGE", 4000)
+    monkeypatch.setattr("pipelines.wikimedia.dumps.SMALLEST_RANGE", 4000)
     monkeypatch.setattr(dump, "ROW_GROUP", 40)
     monkeypatch.setattr(dump, "TITLE_LINKS", 90)
 
