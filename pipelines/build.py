@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import glob
+import logging
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines import entities, pairs, sentences
+from pipelines.dataset.reader import find_datasets
 from pipelines.errors import InputError, UsageError
 from pipelines.runner import workers_of
 from pipelines.sentences import read_site
@@ -42,6 +44,7 @@ class Config:
     parser: str
     allow_truncated: bool
     dry_run: bool = False
+    previous: str | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,6 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--parser", choices=PARSERS, default=PARSERS[0], help="what reads wikitext (default: wikianchor)"
     )
     parser.add_argument("--allow_truncated", action="store_true", help="take cut-off dumps for what is in them")
+    parser.add_argument(
+        "--previous",
+        metavar="DIR",
+        help="the --output of an earlier build: pages that have not changed since are taken from its sentences, "
+        "to the same result",
+    )
     parser.add_argument("--dry_run", action="store_true", help="print the plan and do nothing")
     pairs.add_choices(parser)
 
@@ -86,6 +95,7 @@ def config_from(arguments: argparse.Namespace) -> Config:
         parser=arguments.parser,
         allow_truncated=arguments.allow_truncated,
         dry_run=arguments.dry_run,
+        previous=arguments.previous,
     )
 
 
@@ -105,7 +115,13 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         return
     for wiki, paths in found.pages.items():
         stage = sentences.Config(
-            paths, f"{config.output}/sentences/{wiki}", None, config.splitter, config.parser, config.allow_truncated
+            paths,
+            f"{config.output}/sentences/{wiki}",
+            None,
+            config.splitter,
+            config.parser,
+            config.allow_truncated,
+            earlier_sentences(config.previous, wiki),
         )
         sentences.run(stage, beam_args)
     required = (config.choices.required_wiki,) if config.choices.required_wiki else ()
@@ -120,6 +136,23 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     places = ",".join(f"{config.output}/sentences/{wiki}" for wiki in wikis)
     pairs.run(pairs.Config(places, f"{config.output}/entities", f"{config.output}/pairs", config.choices), beam_args)
     report.print_report(config.output, start)
+
+
+def earlier_sentences(previous: str | None, wiki: str) -> str | None:
+    """Return where an earlier build has the sentences of a wiki, None where it has none.
+
+    Raises:
+        UsageError: there is no earlier build at all.
+    """
+    if previous is None:
+        return None
+    found = {one.manifest["options"]["wiki"]: one for one in find_datasets(previous) if one.manifest["dataset"] == "sentences"}
+    if not found:
+        raise UsageError(f"--previous={previous} holds no sentences: give the --output of an earlier build")
+    if wiki not in found:
+        logging.getLogger("wikianchor").info("%s: not in --previous, so all of it is read", wiki)
+        return None
+    return found[wiki].directory
 
 
 def language(wiki: str) -> str:

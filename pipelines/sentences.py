@@ -99,6 +99,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     options = {
         "wiki": site.wiki,
         "language": site.language,
+        "site": site.digest(),
         "splitter": config.splitter,
         "parser": config.parser,
         "allow_truncated": config.allow_truncated,

@@ -158,3 +158,35 @@ def test_what_cannot_be_taken(tmp_path: Path, wikianchor: Run) -> None:
     assert (ended.status, "was made with another allow_truncated" in ended.said[0]) == (2, True)
     shutil.rmtree(tmp_path / "out" / "data" / "ledger")
     assert wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out").status == 1
+
+
+def test_hidden_text_is_not_taken(tmp_path: Path, wikianchor: Run) -> None:
+    """An oversighter may hide the text of a revision that was read before."""
+    old = write(tmp_path / "old", [page("A", 1, text(1)), page("B", 2, text(2))], multistream)
+    hidden = page("B", 2, revisions=[revision(None, 1002)])
+    new = write(tmp_path / "new", [page("A", 1, text(1)), hidden], multistream)
+    wikianchor("sentences", f"--dump={old}", f"--output={tmp_path}/first")
+    wikianchor("sentences", f"--dump={new}", f"--output={tmp_path}/full")
+    wikianchor("sentences", f"--dump={new}", f"--output={tmp_path}/again", f"--previous={tmp_path}/first")
+    assert files(tmp_path / "again") == files(tmp_path / "full")
+
+
+def test_another_name_of_a_namespace_is_another_site(tmp_path: Path, wikianchor: Run) -> None:
+    old = write(tmp_path / "old", pages_of(), multistream)
+    renamed = export(pages_of()).replace(b">Template</namespace>", b">Muster</namespace>")
+    new = write(tmp_path / "new", [renamed], lambda found: bz2.compress(found[0]))
+    wikianchor("sentences", f"--dump={old}", f"--output={tmp_path}/first")
+    ended = wikianchor("sentences", f"--dump={new}", f"--output={tmp_path}/x", f"--previous={tmp_path}/first")
+    assert (ended.status, "was made with another site" in ended.said[0]) == (2, True)
+
+
+def test_a_build_takes_what_an_earlier_build_has(tmp_path: Path, wikianchor: Run, read: list[str]) -> None:
+    demo = Path(__file__).parents[1] / "demo" / "dumps"
+    base = ("build", f"--dumps={demo}", "--min_links=2")
+    assert wikianchor(*base, "--wikis=jawiki", f"--output={tmp_path}/first").status == 0
+    read.clear()
+    assert wikianchor(*base, f"--output={tmp_path}/again", f"--previous={tmp_path}/first").status == 0
+    assert wikianchor(*base, f"--output={tmp_path}/full").status == 0
+    assert files(tmp_path / "again") == files(tmp_path / "full")
+    ended = wikianchor(*base, f"--output={tmp_path}/x", f"--previous={tmp_path}/first/pairs")
+    assert (ended.status, "holds no sentences" in ended.said[-1]) == (2, True)

@@ -168,6 +168,8 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
 _HEAD = re.compile(rb"<title>([^<]*)</title>.*?<id>(\d+)</id>", re.DOTALL)
 _REVISION = re.compile(rb"<revision>\s*<id>(\d+)</id>")
 HEAD_BYTES = 4096
+# The text of a revision can be hidden later. In wikitext itself a quotation mark is escaped.
+_HIDDEN = b' deleted="deleted"'
 
 
 class _Unchanged:
@@ -184,9 +186,9 @@ class _Unchanged:
         """Return a page as `PageReader.parse` does; one that has not changed without its text."""
         self.found = None
         head, revision = _HEAD.search(raw, 0, HEAD_BYTES), _REVISION.search(raw, 0, HEAD_BYTES)
-        if head is not None and revision is not None and raw.find(b"<revision>", revision.end()) < 0:
+        if head is not None and revision is not None and page_namespace(raw, where) == 0:
             title = unescape(head[1].decode("utf-8", "replace"))
-            if page_namespace(raw, where) == 0:
+            if raw.find(b"<revision>", revision.end()) < 0 and raw.find(_HIDDEN) < 0:
                 self.found = self._earlier.page(int(head[2]), int(revision[1]), title)
             if self.found is not None:
                 return Page(title, 0, int(head[2]), int(revision[1]), "", None, "wikitext", "")

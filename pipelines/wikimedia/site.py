@@ -4,6 +4,7 @@ A dump tells its wiki and the names of its namespaces (https://www.mediawiki.org
 it does not tell, aliases and link trails and interwiki prefixes, comes from the facts of the wiki's language.
 """
 
+import hashlib
 import html
 import re
 from collections.abc import Mapping
@@ -55,6 +56,21 @@ class Site:
     interwiki: frozenset[str] = field(repr=False)
     interlanguage: frozenset[str] = field(repr=False)
     local_interwiki: frozenset[str]
+
+    def digest(self) -> str:
+        """A short checksum of all this: dumps of one wiki with the same digest are read alike."""
+        told = (
+            self.language,
+            sorted(self.namespaces.items()),
+            sorted(self.namespace_names.items()),
+            sorted(self.case_sensitive),
+            self.link_trail.pattern,
+            self.link_prefix,
+            self.redirect_words,
+            self.dotted_i,
+            *(sorted(prefixes) for prefixes in (self.interwiki, self.interlanguage, self.local_interwiki)),
+        )
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
 
     @property
     def capital_links(self) -> bool:
