@@ -146,7 +146,8 @@ def earlier_sentences(previous: str | None, wiki: str) -> str | None:
     """
     if previous is None:
         return None
-    found = {one.manifest["options"]["wiki"]: one for one in find_datasets(previous) if one.manifest["dataset"] == "sentences"}
+    every = (one for one in find_datasets(previous) if one.manifest["dataset"] == "sentences")
+    found = {one.manifest["options"]["wiki"]: one for one in every}
     if not found:
         raise UsageError(f"--previous={previous} holds no sentences: give the --output of an earlier build")
     if wiki not in found:

@@ -22,7 +22,7 @@ def text(number: int) -> str:
     """A page of a few sentences with links, a table, a lost template, now and then a list of links."""
     pick = random.Random(number)
     lines = [
-        f"The [[{pick.choice(WORDS)}]] is a {pick.choice(WORDS)} of [[Page {pick.randrange(300)}|some page]] in row {n}."
+        f"The [[{pick.choice(WORDS)}]] is a {pick.choice(WORDS)} of [[Page {pick.randrange(300)}|a page]] in row {n}."
         for n in range(pick.randrange(1, 6))
     ]
     lines += ["", "It {{unknown|x}} is lost for good in this sentence of ours.", "{|", "| [[Cell]]", "|}"]

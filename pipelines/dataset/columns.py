@@ -179,28 +179,35 @@ class Mixed:
 
     def __init__(self, columns: SentenceColumns | TitleColumns | LedgerColumns) -> None:
         self._columns = columns
-        self._batches: list[pa.RecordBatch] = []
+        # A batch and the rows of it that are wanted; those of pages that follow each other are one entry.
+        self._held: list[tuple[pa.RecordBatch, int, int]] = []
         self._rows = 0
 
     def __len__(self) -> int:
         return self._rows + len(self._columns)
 
-    def add_earlier(self, batch: pa.RecordBatch) -> None:
-        """Add rows of an earlier dataset."""
+    def add_earlier(self, batch: pa.RecordBatch, begin: int, end: int) -> None:
+        """Add rows [begin, end) of an earlier dataset's batch."""
         if len(self._columns):
             self._hold(self._columns.take())
-        self._hold(batch)
+        elif self._held and self._held[-1][0] is batch and self._held[-1][2] == begin:
+            self._held[-1] = (batch, self._held[-1][1], end)
+            self._rows += end - begin
+            return
+        self._held.append((batch, begin, end))
+        self._rows += end - begin
 
     def _hold(self, batch: pa.RecordBatch) -> None:
-        self._batches.append(batch)
+        self._held.append((batch, 0, batch.num_rows))
         self._rows += batch.num_rows
 
     def take(self) -> pa.RecordBatch:
         """Return what was gathered as one batch, and begin anew."""
-        if not self._batches:
+        if not self._held:
             return self._columns.take()
         if len(self._columns):
             self._hold(self._columns.take())
-        table = pa.Table.from_batches(self._batches).combine_chunks()
-        self._batches, self._rows = [], 0
+        batches = [batch.slice(begin, end - begin) for batch, begin, end in self._held]
+        table = pa.Table.from_batches(batches).combine_chunks()
+        self._held, self._rows = [], 0
         return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], table.schema)

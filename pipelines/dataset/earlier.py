@@ -32,12 +32,22 @@ class Group(NamedTuple):
     last: int
 
 
-class EarlierPage(NamedTuple):
-    """A page as the earlier dataset has it; `counts` is empty for a redirect."""
+class Rows(NamedTuple):
+    """Rows [begin, end) of a batch."""
 
-    title: pa.RecordBatch
-    sentences: pa.RecordBatch | None
-    ledger: pa.RecordBatch | None
+    batch: pa.RecordBatch
+    begin: int
+    end: int
+
+
+class EarlierPage(NamedTuple):
+    """A page as the earlier dataset has it, with the links that its row of `titles` lists; `counts` is empty for a
+    redirect."""
+
+    title: Rows
+    links: int
+    sentences: Rows | None
+    ledger: Rows | None
     counts: dict[str, int]
 
 
@@ -79,29 +89,57 @@ class _Table:
         self._groups = groups
         self._lasts = [group.last for group in groups]
         self._place = -1
-        self._batch: pa.RecordBatch | None = None
         self._pages: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self.batch: pa.RecordBatch | None = None
 
-    def rows(self, page_id: int) -> pa.RecordBatch | None:
+    def rows(self, page_id: int) -> Rows | None:
         """Return the rows of a page, or None; asked for page after page."""
         place = bisect_left(self._lasts, page_id)
         if place == len(self._groups) or page_id < self._groups[place].first:
             return None
         if place != self._place:
             self._read(place)
-        begin, end = np.searchsorted(self._pages, (page_id, page_id + 1))
-        return None if begin == end or self._batch is None else self._batch.slice(begin, end - begin)
+        begin, end = self._pages.searchsorted((page_id, page_id + 1)).tolist()
+        return None if begin == end or self.batch is None else Rows(self.batch, begin, end)
 
     def _read(self, place: int) -> None:
         group = self._groups[place]
         files, inner = filesystem(group.path)
         with reading(group.path), pq.ParquetFile(files.open_input_file(inner), page_checksum_verification=True) as file:
             table = file.read_row_group(group.number, use_threads=False).combine_chunks()
-        self._place, self._batch = place, table.to_batches()[0]
-        self._pages = self._batch["page_id"].to_numpy()
+        self._place, self.batch = place, table.to_batches()[0]
+        self._pages = self.batch["page_id"].to_numpy()
         if (np.diff(self._pages) < 0).any():
             # Not in order: nothing is found by halving.
             self._pages = np.zeros(0, np.int64)
+        self.unpack(self.batch)
+
+    def unpack(self, batch: pa.RecordBatch) -> None:
+        """Take out of a row group what is asked page by page: one value at a time Arrow is slow."""
+
+
+class _Titles(_Table):
+    def unpack(self, batch: pa.RecordBatch) -> None:
+        self.rev_ids = batch["rev_id"].to_numpy().tolist()
+        self.titles = batch["title"].to_pylist()
+        self.redirects = batch["redirect"].is_valid().to_pylist()
+        self.links = np.diff(batch["links"].offsets.to_numpy()).tolist()
+
+
+class _Ledgers(_Table):
+    def unpack(self, batch: pa.RecordBatch) -> None:
+        counts = batch["counts"]
+        self.rev_ids = batch["rev_id"].to_numpy().tolist()
+        self._ends = counts.offsets.to_numpy().tolist()
+        names = counts.values.field("name").dictionary_encode()
+        self._numbers = counts.values.field("number").to_numpy().tolist()
+        self._words = names.dictionary.to_pylist()
+        self._codes = names.indices.to_numpy().tolist()
+
+    def counts(self, row: int) -> dict[str, int]:
+        """Return what became of a page."""
+        begin, end = self._ends[row], self._ends[row + 1]
+        return {self._words[self._codes[place]]: self._numbers[place] for place in range(begin, end)}
 
 
 class Earlier:
@@ -112,28 +150,25 @@ class Earlier:
     """
 
     def __init__(self, groups: Mapping[str, Sequence[Group]]) -> None:
-        self._tables = {name: _Table(found) for name, found in groups.items()}
+        self._titles, self._ledgers = _Titles(groups["titles"]), _Ledgers(groups["ledger"])
+        self._sentences = _Table(groups["sentences"])
 
     def page(self, page_id: int, rev_id: int, title: str) -> EarlierPage | None:
         """Return a page that was read at the same revision under the same title, or None."""
-        found = self._tables["titles"].rows(page_id)
-        if found is None or found.num_rows != 1:
+        names, ledgers = self._titles, self._ledgers
+        found = names.rows(page_id)
+        if found is None or found.end != found.begin + 1:
             return None
-        if found["rev_id"][0].as_py() != rev_id or found["title"][0].as_py() != title:
+        row = found.begin
+        if names.rev_ids[row] != rev_id or names.titles[row] != title:
             return None
-        if found["redirect"][0].is_valid:
-            return EarlierPage(found, None, None, {})
-        ledger = self._tables["ledger"].rows(page_id)
-        if ledger is None or ledger.num_rows != 1 or ledger["rev_id"][0].as_py() != rev_id:
+        if names.redirects[row]:
+            return EarlierPage(found, names.links[row], None, None, {})
+        ledger = ledgers.rows(page_id)
+        if ledger is None or ledger.end != ledger.begin + 1 or ledgers.rev_ids[ledger.begin] != rev_id:
             return None
-        counts = {entry["name"]: entry["number"] for entry in ledger["counts"][0].as_py()}
-        rows = self._tables["sentences"].rows(page_id)
-        if (0 if rows is None else rows.num_rows) != counts.get("sentences:kept", 0):
+        counts = ledgers.counts(ledger.begin)
+        kept = self._sentences.rows(page_id)
+        if (0 if kept is None else kept.end - kept.begin) != counts.get("sentences:kept", 0):
             return None
-        return EarlierPage(found, rows, ledger, counts)
-
-
-def links_of(batch: pa.RecordBatch) -> int:
-    """Return how many links rows of `titles` hold."""
-    offsets = batch["links"].offsets
-    return int(offsets[-1].as_py() - offsets[0].as_py())
+        return EarlierPage(found, names.links[row], kept, ledger, counts)

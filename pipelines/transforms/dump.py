@@ -15,7 +15,7 @@ from typing import NamedTuple
 import apache_beam as beam
 
 from pipelines.dataset.columns import LedgerColumns, Mixed, SentenceColumns, TitleColumns
-from pipelines.dataset.earlier import Earlier, EarlierPage, Group, links_of
+from pipelines.dataset.earlier import Earlier, EarlierPage, Group
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.errors import InputError, Truncated
@@ -134,12 +134,12 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
             repeated = page.page_id if page.page_id in ids else repeated
             ids.add(page.page_id)
             if unchanged is not None and (found := unchanged.found) is not None:
-                all_names.add_earlier(found.title)
-                links += links_of(found.title)
+                all_names.add_earlier(*found.title)
+                links += found.links
                 if found.sentences is not None:
-                    all_rows.add_earlier(found.sentences)
+                    all_rows.add_earlier(*found.sentences)
                 if found.ledger is not None:
-                    all_ledgers.add_earlier(found.ledger)
+                    all_ledgers.add_earlier(*found.ledger)
                 own = found.counts or {"pages:redirects": 1}
             else:
                 before = names.links
@@ -164,12 +164,10 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
     return Reading(task.order, parts, dict(counts), problems, *bounds, repeated, task.part.path, bytes(tail))
 
 
-# A page's own id, and what its newest revision is, where it has one revision only.
+# A page's own title and id, its first revision, and the tag of that one's text.
 _HEAD = re.compile(rb"<title>([^<]*)</title>.*?<id>(\d+)</id>", re.DOTALL)
-_REVISION = re.compile(rb"<revision>\s*<id>(\d+)</id>")
-HEAD_BYTES = 4096
-# The text of a revision can be hidden later. In wikitext itself a quotation mark is escaped.
-_HIDDEN = b' deleted="deleted"'
+_REVISION = re.compile(rb"<revision>\s*<id>(\d+)</id>.*?<text([^>]*)>", re.DOTALL)
+HEAD_BYTES = 8192
 
 
 class _Unchanged:
@@ -188,7 +186,9 @@ class _Unchanged:
         head, revision = _HEAD.search(raw, 0, HEAD_BYTES), _REVISION.search(raw, 0, HEAD_BYTES)
         if head is not None and revision is not None and page_namespace(raw, where) == 0:
             title = unescape(head[1].decode("utf-8", "replace"))
-            if raw.find(b"<revision>", revision.end()) < 0 and raw.find(_HIDDEN) < 0:
+            # Text has no < of its own. The text of a revision that was read before may be hidden now.
+            end_of_text = raw.find(b"<", revision.end())
+            if raw.find(b"<revision>", end_of_text) < 0 and b"deleted" not in revision[2]:
                 self.found = self._earlier.page(int(head[2]), int(revision[1]), title)
             if self.found is not None:
                 return Page(title, 0, int(head[2]), int(revision[1]), "", None, "wikitext", "")
