@@ -43,11 +43,11 @@ _SIZE = re.compile(r"(?<!\d)(?<!\d[.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)|(?<!
 _FILE = re.compile(r"\w\.(?i:jpe?g|png|svg|gif|tiff?)(?![a-z])")
 _MARKUP = re.compile(
     r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|'''?|==|</?\w+[^<>]*>|<!--|-->|&[a-z]{2,8};|__[A-Z]{3,}__|\||\[https?:|"
-    r"\b(?:cellpadding|cellspacing|valign|colspan|rowspan|style)\s?="
+    r"\b(?:cellpadding|cellspacing|valign|colspan|rowspan|style)\s?=|^=\s"
 )
 _HOLE = re.compile(
     r"\(\s*[,;:]?\s*\)|（\s*[、，]?\s*）|\[\s*\]|(?<!\.)\s,(?=\s)|^\s*[,;:)]|,\s*[,.](?!\.)|«\s*»|“\s*”|「」|『』|、、|、。|"
-    r"(?<=\w)\s{2,}(?=\w)|(?<!\.)\s\.(?=\s|$)"
+    r"(?<=\w)\s{2,}(?=\w)|(?<!\.)\s\.(?=[\s\"”»]|$)|（\u3000|(?<!\")\"\"(?!\")|(?<![\w'’])[dlDL]['’](?=\s?[,.;:])"
 )
 _GLUED = re.compile(
     r"(?<=[^\W\d_A-ZÀ-Þ]{3})[.!?](?=[A-ZÀ-ÞĀ-ŽЀ-Я](?:[^\W\d_A-ZÀ-ÞЀ-Я]|\s|['’]\w))(?!(?i:com|org|net|info)\b)"
@@ -57,6 +57,8 @@ _HEADLESS = {
     "ja": re.compile(r"[でにのはがをともやへ](?![ぁ-んー])|(?:から|まで|には|とは|での)(?![ぁ-ん])"),
     "ko": re.compile(r"(?:은|는|가|을|를|에|에서|의|로|으로|와|과|에게|까지|부터)\s"),
 }
+# What may stand before the first word of a note.
+_OPENING = "\"'“„«*: "
 # A cut sentence has no more words than this.
 _CUT_WORDS = 12
 _SHORT_WORDS = 5
@@ -84,7 +86,7 @@ class FaultFinder:
             # With a bar behind it.
             rf"(?:^|(?<=[|\s\]]))(?:{either})\s?\|"
             # In front of the sentence, or glued to its first word.
-            rf"|^(?:{long})\s?(?=[{_UPPER}\d„“\"«])|(?<=[|\s])(?:{long})(?=[{_UPPER}])"
+            rf"|^(?:{long})\s?(?=[{_UPPER}\d„“\"«])|(?<=[|\s.])(?:{long})(?=[{_UPPER}])"
             rf"|(?:thumbs?|miniatur)(?=[{_UPPER}|])|^(?:thumb)+s?(?=\w|\s)"
             rf"|^(?:{'|'.join(_PLAIN)})(?=\w)"
             r"|upright\s?=|(?<!\w)(?:alt|link|lang|page)\s?=\s?\S*\|"
@@ -98,7 +100,7 @@ class FaultFinder:
 
     def is_note(self, sentence: str) -> bool:
         """Whether a sentence is about the page, not the news."""
-        return self._notes.match(sentence) is not None
+        return self._notes.match(sentence.lstrip(_OPENING)) is not None
 
     def fault(self, sentence: str) -> str | None:
         """Return the first fault of a sentence, of `REASONS` or "fragment:<reason>", None for a sound one."""

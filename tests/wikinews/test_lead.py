@@ -115,6 +115,13 @@ FAULTY = [
     ("de", "upright=1.5 Chile schlug am Abend den Gegner.", "image_residue"),
     ("pt", "O presidente da , , viajou ontem.", "hole"),
     ("ja", "彼は11月8日（）に話した。", "hole"),
+    ("ja", "彼は12月2日（　以下同）に話した。", "hole"),
+    ("fr", 'Le livre a paru hier, selon le "".', "hole"),
+    ("ca", "Els serveis d', i més passaran a la marca nova.", "hole"),
+    ("eo", 'La aviadilo flugis el Moskvo al ."', "hole"),
+    ("sv", "= Fem fångar fria =Två av dem gick i går.", "markup"),
+    ("cs", "Skupina hrála alikvotní zpěv.vpravoDnešek byl den letního slunovratu.", "image_residue"),
+    ("eo", '"Tiu ĉi artikolo estas traduko de alia."', "note"),
     ("fr", "Il a dit oui <center>et non</center>.", "markup"),
     ("pt", "O temporal passou pela cidade.Aproximadamente dez casas caíram.", "glued"),
     ("de", "Am Samstag, dem 11.", "cut"),
@@ -132,6 +139,8 @@ SOUND = [
     ("sv", "Miniatyrer visades i går på museet i Lund."),
     ("pt", "A esquerda venceu ontem as eleições no Chile."),
     ("ja", "はやぶさは7日、地球に帰った。"),
+    ("fr", "L'homme d'affaires s'est tu, dit-on d'ici."),
+    ("en", '"We won," she said, "and so did they."'),
 ]
 
 
