@@ -2,10 +2,10 @@
 
 import bz2
 import json
+import os
 import re
 import shutil
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pipelines.cli import main
 from pipelines.dataset.manifest import read_manifest
 from pipelines.reporting.charts import short
 from pipelines.reporting.html import page, tag
+from tests.browser import Browser, chromium
 from tests.dumps import export, item, json_dump
 from tests.dumps import page as wiki_page
 
@@ -152,27 +153,86 @@ def test_short_numbers(number: int, shown: str) -> None:
     assert short(number) == shown
 
 
+# Contrast of each text with the nearest ground behind it, by WCAG 2: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio
+CONTRAST = """
+(() => {
+  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => {
+    const [r, g, b] = parts(colour).slice(0, 3).map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    for (; element; element = element.parentElement) {
+      const found = getComputedStyle(element).backgroundColor;
+      if (parts(found).length === 3) return found;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const texts = [...document.body.querySelectorAll("*")].filter((element) =>
+    element.getClientRects().length && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
+  const ratios = texts.map((element) => {
+    const style = getComputedStyle(element);
+    const ink = element instanceof SVGElement ? style.fill : style.color;
+    const [a, b] = [light(ink), light(ground(element))].sort();
+    return [(b + 0.05) / (a + 0.05), element.tagName];
+  });
+  return ratios.sort((one, other) => one[0] - other[0])[0];
+})()
+"""
+
+# Cells whose text stands out of them, or over another cell's.
+SPILLED = """
+[...document.querySelectorAll("th, td")].filter((cell) => {
+  const next = cell.nextElementSibling?.getBoundingClientRect(), own = cell.getBoundingClientRect();
+  const over = next && next.left < own.right - 1 && next.top < own.bottom - 1 && next.bottom > own.top + 1;
+  return cell.getClientRects().length && (cell.scrollWidth > cell.clientWidth + 1 || over);
+}).map((cell) => cell.textContent)
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with chromium(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
 @pytest.mark.parametrize("build", ["demo", "hostile"])
-@pytest.mark.parametrize("width", [390, 1200])
-def test_in_a_browser(build: str, width: int, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-    if browser is None:
-        pytest.skip("NO BROWSER: install chromium to look at the report in one")
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [360, 768, 1200])
+def test_in_a_browser(
+    build: str, dark: bool, width: int, request: pytest.FixtureRequest, browser: Browser, tmp_path: Path
+) -> None:
     place = request.getfixturevalue(build) / "report.html"
-    options = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--window-size={width},1200",
-        f"--user-data-dir={tmp_path}/b",
-    ]
-    ended = subprocess.run(
-        [browser, *options, "--enable-logging=stderr", f"--screenshot={tmp_path}/seen.png", place.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
+    browser.show(place.as_uri(), width, dark)
+    # Nothing is on the console, where a refused script or request would be told of, and nothing else was asked for.
+    assert browser.said() == []
+    assert browser.asked() == [place.as_uri()]
+    assert browser.value("document.scripts.length") == 0
+    # What is wider than the page scrolls by itself; the page does not.
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    assert browser.value("document.querySelectorAll('svg').length") > 3
+    flat = (
+        "[...document.querySelectorAll('svg, rect.column, .bar')].filter((e) => e.getBoundingClientRect().width === 0)"
     )
-    # A refused script or request would be told of on the console.
-    assert "CONSOLE" not in ended.stderr
+    assert browser.value(f"{flat}.length") == 0
+    light = sum(map(int, re.findall(r"\d+", browser.value("getComputedStyle(document.body).backgroundColor"))))
+    assert (light < 200) == dark
+    ratio, element = browser.value(CONTRAST)
+    assert ratio >= 4.5, element
+    assert browser.value(SPILLED) == []
+    browser.screenshot(tmp_path / "seen.png")
+    if keep := os.environ.get("WIKIANCHOR_SCREENSHOTS"):
+        shutil.copy(tmp_path / "seen.png", f"{keep}/{build}-{width}-{'dark' if dark else 'light'}.png")
     assert (tmp_path / "seen.png").stat().st_size > 20_000
+
+
+def test_what_is_measured_can_fail(browser: Browser, tmp_path: Path) -> None:
+    """A page that asks for a file, logs, is too wide and too pale is found to be so."""
+    text = "<body style='background:#fff'><p style='color:#999;width:2000px'>x</p><script>console.log(1)</script>"
+    (tmp_path / "bad.html").write_text(f"{text}<img src='none.png'>", "utf-8")
+    browser.show((tmp_path / "bad.html").as_uri(), 360)
+    assert browser.said()
+    assert len(browser.asked()) == 2
+    assert browser.value("document.documentElement.scrollWidth") > 360
+    assert browser.value(CONTRAST)[0] < 4.5
