@@ -46,6 +46,7 @@ setup(
         "hub-dev": ["datasets>=4", "duckdb>=1.1", "mlcroissant>=1.0.17", "pandas>=2.2", "polars>=1.20"],
         "dev": [
             "hypothesis>=6.100",
+            "moto[server]>=5",
             "mwparserfromhell>=0.6.6",
             "mypy>=1.11",
             "pytest>=8",

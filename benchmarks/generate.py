@@ -29,7 +29,8 @@ from typing import BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
 from pipelines.errors import Truncated
-from pipelines.wikimedia.dumps import Range, file_size, read_head, read_range
+from pipelines.storage import file_size
+from pipelines.wikimedia.dumps import Range, read_head, read_range
 from pipelines.wikimedia.pages import Page, cut_pages, parse_page
 from pipelines.wikimedia.site import Site, site_from_header
 from pipelines.wikimedia.titles import parse_target

@@ -26,8 +26,9 @@ from measure import parser, report, table
 
 from pipelines.errors import InputError
 from pipelines.extract import shown_page
+from pipelines.storage import file_size
 from pipelines.transforms.dump import DumpReader, PageReader
-from pipelines.wikimedia.dumps import Range, file_size, read_head, read_range
+from pipelines.wikimedia.dumps import Range, read_head, read_range
 from pipelines.wikimedia.languages import is_language_edition
 from pipelines.wikimedia.pages import CONTROLS, cut_pages
 from pipelines.wikimedia.site import Site, site_for, site_from_header

@@ -6,7 +6,6 @@ A stage that is done with the same inputs and options is skipped, so the same co
 from __future__ import annotations
 
 import argparse
-import glob
 import logging
 import os
 import re
@@ -18,6 +17,7 @@ from pipelines.dataset.reader import find_datasets
 from pipelines.errors import InputError, UsageError
 from pipelines.runner import workers_of
 from pipelines.sentences import read_site
+from pipelines.storage import files_in, matching
 from pipelines.wikimedia.dumps import read_head
 from pipelines.wikimedia.mwparser import PARSERS
 
@@ -237,12 +237,10 @@ def list_files(places: str) -> list[str]:
     """
     found: set[str] = set()
     for place in filter(None, (part.strip() for part in places.split(","))):
-        matches = glob.glob(place)
-        if not matches:
+        directories, files = matching(place, directories=True), matching(place, directories=False)
+        if not directories and not files:
             raise UsageError(f"--dumps={place}: no such directory or file")
-        for match in matches:
-            inside = glob.glob(f"{match}/**", recursive=True) if os.path.isdir(match) else [match]
-            found.update(path for path in inside if os.path.isfile(path))
+        found.update(files, *map(files_in, directories))
     return sorted(found)
 
 

@@ -8,8 +8,6 @@ Elements: `Task` -> `Drafted` -> `Written` -> the manifest. Rows go through file
 from __future__ import annotations
 
 import argparse
-import glob
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +17,8 @@ from typing import Any
 from pipelines.dataset.reader import Dataset, open_datasets
 from pipelines.errors import InputError, UsageError
 from pipelines.stage import finish, run_stage
+from pipelines.storage import expand, file_size, matching, sha1
 from pipelines.text.records import kind_of, split_records
-from pipelines.wikimedia.dumps import expand, file_size, sha1
 from schemas import corpus as schema
 from schemas import sentences
 
@@ -85,7 +83,7 @@ def config_from(arguments: argparse.Namespace) -> Config:
         if getattr(arguments, name) < 0:
             raise UsageError(f"--{name}={getattr(arguments, name)}: must not be negative")
     patterns = [part.strip().rstrip("/") for part in arguments.input.split(",") if part.strip()]
-    directories = [one for one in patterns if any(os.path.isdir(path) for path in [one, *glob.glob(one)])]
+    directories = [one for one in patterns if matching(one, directories=True)]
     files = tuple(expand(",".join(one for one in patterns if one not in directories), "input"))
     if bool(files) == bool(directories):
         raise UsageError(f"--input={arguments.input}: name files, or datasets of sentences, and not both or neither")

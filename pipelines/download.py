@@ -25,10 +25,10 @@ from pipelines.errors import InputError, UsageError
 from pipelines.plan import free_bytes
 from pipelines.progress import Progress, size
 from pipelines.stage import program_version
+from pipelines.storage import filesystem, reading
 from pipelines.transfer.client import Client
 from pipelines.transfer.dump_site import NEEDS, SITE, files_for, wiki_named
 from pipelines.transfer.target import PART, RemoteFile, checksum
-from pipelines.wikimedia.dumps import filesystem, reading
 
 RECORD = "download.json"
 # Wikimedia asks for no more.

@@ -19,7 +19,8 @@ from typing import Any
 
 from pipelines.errors import UsageError
 from pipelines.stage import finish, run_stage
-from pipelines.wikimedia.dumps import Range, expand, file_size, sha1, split_dumps
+from pipelines.storage import expand, file_size, sha1
+from pipelines.wikimedia.dumps import Range, split_dumps
 from pipelines.wikimedia.languages import is_language_edition
 from schemas import entities as schema
 

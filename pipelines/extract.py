@@ -22,9 +22,10 @@ from typing import Any
 import orjson
 
 from pipelines.errors import InputError, UsageError
+from pipelines.storage import expand, file_size, open_file
 from pipelines.text.prose import Sentence, judged_sentences
 from pipelines.text.sentences import make_splitter
-from pipelines.wikimedia.dumps import Range, expand, file_size, open_file, read_head, read_range
+from pipelines.wikimedia.dumps import Range, read_head, read_range
 from pipelines.wikimedia.languages import RENAMED, is_language_edition
 from pipelines.wikimedia.mwparser import PARSERS, make_extractor
 from pipelines.wikimedia.page_kinds import PageKinds

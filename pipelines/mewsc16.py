@@ -23,16 +23,8 @@ from typing import TYPE_CHECKING, Any
 from pipelines.errors import InputError, UsageError
 from pipelines.sentences import without_end
 from pipelines.stage import finish, run_stage
-from pipelines.wikimedia.dumps import (
-    LARGEST_RANGE,
-    RANGES,
-    SMALLEST_RANGE,
-    expand,
-    file_size,
-    read_head,
-    sha1,
-    split_file,
-)
+from pipelines.storage import expand, file_size, sha1
+from pipelines.wikimedia.dumps import LARGEST_RANGE, RANGES, SMALLEST_RANGE, read_head, split_file
 from pipelines.wikimedia.languages import PROJECTS, split_wiki
 from pipelines.wikimedia.site import Site, site_from_header
 from pipelines.wikinews.compare import compare

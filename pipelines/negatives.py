@@ -17,9 +17,9 @@ from typing import Any
 from pipelines.dataset.reader import Dataset, open_datasets
 from pipelines.errors import InputError, UsageError
 from pipelines.stage import finish, run_stage
+from pipelines.storage import sha1
 from pipelines.text.filler import Search, load_filler
 from pipelines.text.fills import Limits
-from pipelines.wikimedia.dumps import sha1
 from schemas import corpus, sentinels
 from schemas import negatives as schema
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pipelines.dataset.manifest import read_manifest
 from pipelines.progress import duration, size
-from pipelines.wikimedia.dumps import file_size
+from pipelines.storage import file_size
 
 # Bytes of a compressed dump that a worker reads in a second, by its ending.
 SENTENCES = {".bz2": 1.5e6, ".gz": 1.3e6, ".xz": 1.0e6, "": 6.0e6}

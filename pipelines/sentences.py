@@ -20,8 +20,9 @@ from typing import Any
 from pipelines.dataset.reader import open_datasets
 from pipelines.errors import InputError, UsageError
 from pipelines.stage import finish, made_with, run_stage
+from pipelines.storage import expand, file_size, sha1
 from pipelines.text.lost import most_costly
-from pipelines.wikimedia.dumps import Range, expand, file_size, read_head, sha1, split_dumps
+from pipelines.wikimedia.dumps import Range, read_head, split_dumps
 from pipelines.wikimedia.mwparser import PARSERS, make_extractor
 from pipelines.wikimedia.site import Site, site_from_header
 from schemas import sentences as schema

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipelines.errors import InputError, UsageError
-from pipelines.wikimedia.dumps import open_file, reading
+from pipelines.storage import open_file, reading
 
 if sys.version_info >= (3, 11):
     import tomllib

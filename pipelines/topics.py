@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pipelines.dataset.parts import writing
 from pipelines.errors import InputError, UsageError
-from pipelines.wikimedia.dumps import expand
+from pipelines.storage import expand
 from pipelines.wikinews.derive import ENGLISH, Found, by_items, by_links, english_pages, topic_items
 from pipelines.wikinews.topics import TopicMap, load_topics
 from schemas.mewsc16 import LANGUAGES, TOPICS

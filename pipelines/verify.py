@@ -12,10 +12,10 @@ from itertools import islice
 
 from pipelines.dataset.reader import Dataset, find_datasets
 from pipelines.errors import InputError, UsageError
+from pipelines.storage import sha1
 from pipelines.verification.files import check_files, check_manifest
 from pipelines.verification.ledger import check_ledger
 from pipelines.verification.rows import Tally, check_rows, check_schema, schema_of
-from pipelines.wikimedia.dumps import sha1
 
 # Of one check: nobody reads more.
 SHOWN = 20

@@ -6,7 +6,6 @@ What an engine needs that is not in a Python environment (a Go toolchain, jars) 
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import socket
@@ -218,8 +217,3 @@ def answers(port: int) -> bool:
     """Whether someone listens at a port of this machine."""
     with socket.socket() as found:
         return found.connect_ex(("localhost", port)) == 0
-
-
-def has(*modules: str) -> bool:
-    """Whether this environment has some packages."""
-    return all(importlib.util.find_spec(module) is not None for module in modules)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from pipelines.dataset.reader import Dataset
 from pipelines.errors import InputError
-from pipelines.wikimedia.dumps import filesystem, reading
+from pipelines.storage import filesystem, reading
 from schemas import sentences, titles
 
 TABLES = {"sentences": sentences.SCHEMA, "titles": titles.SCHEMA, "ledger": sentences.LEDGER}

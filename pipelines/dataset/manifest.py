@@ -19,7 +19,7 @@ from pyarrow import fs
 from pipelines.dataset.card import card
 from pipelines.dataset.parts import UNFINISHED, Part, writing
 from pipelines.errors import InputError, UsageError
-from pipelines.wikimedia.dumps import filesystem, reading
+from pipelines.storage import filesystem, reading
 
 MANIFEST = "manifest.json"
 LOCK = "_lock"

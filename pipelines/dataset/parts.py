@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.errors import InputError
-from pipelines.wikimedia.dumps import filesystem
+from pipelines.storage import filesystem
 
 UNFINISHED = "_unfinished"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +10,7 @@ import pyarrow.parquet as pq
 
 from pipelines.dataset.manifest import MANIFEST, RECIPE, damaged_shard, read_manifest
 from pipelines.errors import InputError
-from pipelines.wikimedia.dumps import filesystem
+from pipelines.storage import files_in, filesystem, matching
 
 
 class Dataset(NamedTuple):
@@ -45,7 +43,7 @@ def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dat
     """
     found: dict[str, Dataset] = {}
     for pattern in filter(None, (part.strip().rstrip("/") for part in patterns.split(","))):
-        directories = [pattern] if "://" in pattern else [path for path in glob.glob(pattern) if os.path.isdir(path)]
+        directories = matching(pattern, directories=True)
         if not directories:
             raise InputError(f"--{flag}={pattern}: no such directory")
         for directory in directories:
@@ -76,11 +74,9 @@ ORDER = ("sentences", "entities", "pairs")
 def find_datasets(directory: str) -> Iterator[Dataset]:
     """Yield the finished datasets in a directory and below it, a dataset before those after it in a build."""
     # A release says again what a dataset says; only who asks for one by name gets it.
-    places = [
-        path
-        for path, _, names in os.walk(directory)
-        if MANIFEST in names and (path == directory or RECIPE not in names)
-    ]
+    files = set(files_in(directory))
+    places = [path.removesuffix(f"/{MANIFEST}") for path in files if path.endswith(f"/{MANIFEST}")]
+    places = [path for path in places if path == directory or f"{path}/{RECIPE}" not in files]
     found = [Dataset(path, manifest) for path in places if (manifest := read_manifest(path)) is not None]
     names = {name: place for place, name in enumerate(ORDER)}
     yield from sorted(found, key=lambda one: (names.get(one.manifest["dataset"], len(ORDER)), one.directory))

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from pipelines.linking.negatives import Excluded
 from pipelines.linking.title_index import Ints, TitleIndex
-from pipelines.wikimedia.dumps import filesystem
+from pipelines.storage import filesystem
 
 # Sentences and titles are both in the order of the dump, so the next pages are in the group at hand or in the one
 # after it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from pyarrow import fs
 
 from pipelines.dataset.parts import writing
-from pipelines.wikimedia.dumps import filesystem
+from pipelines.storage import filesystem
 
 # Items looked up at a time, which bounds memory.
 FOUND_TOGETHER = 1 << 20
@@ -55,6 +56,7 @@ def _local_copy(path: str) -> str:
         fs.copy_files(inner, partial, source_filesystem=files)
         try:
             os.rename(partial, local)
+            atexit.register(shutil.rmtree, local, ignore_errors=True)
         except OSError:
             # Another process was faster.
             shutil.rmtree(partial)

@@ -6,9 +6,10 @@ from collections import Counter
 
 from pipelines.dataset.reader import Dataset
 from pipelines.errors import InputError
+from pipelines.storage import file_size
 from pipelines.text.prose import judged_sentences
 from pipelines.text.sentences import make_splitter
-from pipelines.wikimedia.dumps import Range, file_size, read_range
+from pipelines.wikimedia.dumps import Range, read_range
 from pipelines.wikimedia.mwparser import make_extractor
 from pipelines.wikimedia.pages import cut_pages, page_namespace, parse_page
 from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS

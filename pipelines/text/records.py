@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pipelines.errors import InputError
-from pipelines.wikimedia.dumps import open_file, reading
+from pipelines.storage import open_file, reading
 
 KINDS = {".txt": "text", ".text": "text", ".csv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
 READ_BYTES = 1 << 20

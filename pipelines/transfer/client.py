@@ -17,8 +17,8 @@ import requests
 import urllib3
 
 from pipelines.errors import InputError
+from pipelines.storage import READ_BYTES
 from pipelines.transfer.target import RemoteFile, Target, open_target
-from pipelines.wikimedia.dumps import READ_BYTES
 
 # Lists are a few hundred kilobytes; what goes on for longer is none.
 LIST_BYTES = 32 << 20

@@ -13,7 +13,7 @@ from pyarrow import fs
 
 from pipelines.dataset.parts import writing
 from pipelines.errors import InputError, UsageError
-from pipelines.wikimedia.dumps import READ_BYTES, filesystem, reading
+from pipelines.storage import READ_BYTES, filesystem, reading
 
 # What was put into a store: an object's own checksum differs from store to store.
 RECORD = "_published.json"

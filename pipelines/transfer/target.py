@@ -14,7 +14,7 @@ from pyarrow import fs
 
 from pipelines.dataset.parts import writing
 from pipelines.errors import UsageError
-from pipelines.wikimedia.dumps import READ_BYTES, filesystem, reading
+from pipelines.storage import READ_BYTES, filesystem, reading
 
 PART = ".part"
 _DIGESTS: dict[str, Callable[[], Any]] = {

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from pipelines.dataset.parts import UNFINISHED, Part, PartWriter, writing
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.hashing import hash_string, mix
+from pipelines.storage import filesystem
 from pipelines.text.duplicates import BANDS, KEPT, NEAR_DUPLICATE, bands, near_pairs, near_rows, repeated
 from pipelines.text.japanese import is_japanese, paragraphs, pieces
 from pipelines.text.noun_spans import Spans, Token, noun_spans
 from pipelines.text.parsing import Parse, Parsed, make_parser
 from pipelines.text.records import Record, RecordRange, read_records
-from pipelines.wikimedia.dumps import filesystem
 from schemas import corpus
 
 ROW_GROUP = 10_000

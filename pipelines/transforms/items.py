@@ -14,7 +14,8 @@ import pyarrow as pa
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.errors import InputError, Truncated
-from pipelines.wikimedia.dumps import Chunk, Range, file_size, read_range
+from pipelines.storage import file_size
+from pipelines.wikimedia.dumps import Chunk, Range, read_range
 from pipelines.wikimedia.sql import page_props_items
 from pipelines.wikimedia.wikidata import BadLine, Item, Skip, iter_lines, parse_item, wanted_filter
 from schemas import entities

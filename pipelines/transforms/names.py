@@ -21,8 +21,8 @@ from pipelines.linking.anchors import ANCHOR, REDIRECT, ROWS, TITLE, Targets, co
 from pipelines.linking.occurrences import count_occurrences
 from pipelines.linking.tables import distinct, open_tables, read_table, save_tables
 from pipelines.linking.title_index import Ints, TitleIndex
+from pipelines.storage import filesystem
 from pipelines.transforms.tables import IndexBuilt
-from pipelines.wikimedia.dumps import filesystem
 from pipelines.wikimedia.wikidata import META_CLASSES
 from schemas import mentions
 from schemas.name_table import NameTable, Nodes, merge, nodes_of, table_of

@@ -18,12 +18,12 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from pipelines.dataset.parts import UNFINISHED, Part, PartWriter, writing
+from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
 from pipelines.errors import InputError
 from pipelines.transforms.dump import ROW_GROUP, sound_pages
-from pipelines.wikimedia.dumps import Range, filesystem, read_range
+from pipelines.wikimedia.dumps import Range, read_range
 from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.titles import parse_target
@@ -193,12 +193,7 @@ class ReadTables(beam.DoFn):
         rows = wiki.tables["categorylinks"]
         names = names_of(wiki, reader, categories, table_parents(wiki, reader, categories, numbers))
         found = tables.PageBits.of_rows(tables.bits_by_page(tables.category_rows(rows, link_targets), numbers, names))
-        files, inner = filesystem(f"{reader.output}/{UNFINISHED}")
-        path = f"{reader.output}/{UNFINISHED}/pages-{wiki.language}.npy"
-        with writing(path):
-            files.create_dir(inner, recursive=True)
-            found.save(path)
-        return path
+        return found.save(f"{reader.output}/{UNFINISHED}", f"pages-{wiki.language}")
 
 
 def table_parents(

@@ -28,8 +28,8 @@ from pipelines.linking.hashing import Hashes
 from pipelines.linking.page_links import PageLinks
 from pipelines.linking.tables import distinct, open_tables, read_table, save_tables
 from pipelines.linking.title_index import Places, TitleIndex
+from pipelines.storage import file_size, filesystem
 from pipelines.transforms.tables import ROW_GROUP, IndexBuilt, SentenceShard, TableBuilt
-from pipelines.wikimedia.dumps import file_size, filesystem
 from schemas import pairs
 
 # Rows held before they are sorted and written out.

@@ -21,7 +21,7 @@ from pipelines.linking.counts import above_floor, count_links, sum_counts
 from pipelines.linking.entity_table import TableOptions, build_entity_table
 from pipelines.linking.tables import distinct, find, find_ids, open_tables, read_table, save_tables
 from pipelines.linking.title_index import Ints, TitleIndex, build_title_index
-from pipelines.wikimedia.dumps import file_size
+from pipelines.storage import file_size
 from schemas import pairs
 
 ROW_GROUP = 20_000

@@ -20,9 +20,10 @@ from pipelines.dataset.reader import Dataset
 from pipelines.errors import InputError
 from pipelines.linking.hashing import below, mix
 from pipelines.sentences import read_site
+from pipelines.storage import file_size, filesystem
 from pipelines.transforms.dump import DumpReader, PageReader
 from pipelines.transforms.items import entity_batch, item_lines, page_props_of
-from pipelines.wikimedia.dumps import Range, file_size, filesystem, read_range
+from pipelines.wikimedia.dumps import Range, read_range
 from pipelines.wikimedia.pages import cut_pages, unescape
 from pipelines.wikimedia.wikidata import BadLine, Item, Skip, parse_item, wanted_filter
 

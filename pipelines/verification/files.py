@@ -9,8 +9,8 @@ from pyarrow import fs
 
 from pipelines.dataset.reader import Dataset
 from pipelines.errors import InputError
+from pipelines.storage import filesystem, reading
 from pipelines.transfer.target import checksum
-from pipelines.wikimedia.dumps import filesystem, reading
 
 # A path of a manifest is opened: one that leads out of the dataset is not.
 _SHARD = re.compile(r"data/[\w.-]+/train-\d{5,}-of-\d{5,}\.parquet")

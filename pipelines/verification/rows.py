@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import schemas
 from pipelines.dataset.reader import Dataset, read_batches
 from pipelines.errors import InputError
-from pipelines.wikimedia.dumps import filesystem, reading
+from pipelines.storage import filesystem, reading
 from schemas import entities, pairs, sentences, titles
 
 Tally = Counter[tuple[str, ...]]

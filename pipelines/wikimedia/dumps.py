@@ -10,21 +10,15 @@ marked as not its own, so that every record belongs to exactly one range.
 from __future__ import annotations
 
 import bz2
-import glob
-import hashlib
 import lzma
-import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
 
-from pyarrow import fs
-
 from pipelines.errors import InputError, Truncated
+from pipelines.storage import READ_BYTES, file_size, open_file, reading
 from pipelines.wikimedia.bzip2_blocks import read_blocks
 from pipelines.wikimedia.gzip_members import read_members
 
-READ_BYTES = 1 << 20
 CHUNK_BYTES = 4 << 20
 # A bz2 stream begins with its block size and the magic number of its first block: ten bytes that do not occur by
 # chance.
@@ -55,91 +49,6 @@ class Chunk(NamedTuple):
     offset: int
     owned: bool
     exact: bool = False
-
-
-def filesystem(path: str) -> tuple[fs.FileSystem, str]:
-    """Return the pyarrow filesystem of a local path or a gs://, s3:// or hdfs:// URI, and the path on it.
-
-    Raises:
-        InputError: a URI of something else, or a store that does not answer.
-    """
-    if "://" not in path:
-        return fs.LocalFileSystem(), os.path.abspath(path)
-    try:
-        return fs.FileSystem.from_uri(path)
-    except (ValueError, OSError) as error:
-        raise InputError(
-            f"{path}: cannot be opened ({_first_line(error)}): give a path, or a gs:// or s3:// URI"
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__
-
-
-@contextmanager
-def reading(path: str) -> Iterator[None]:
-    """Turn an error of the file system into one line that names the file and the mend."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({error.strerror or _first_line(error)}): check the path and the disk"
-        ) from error
-
-
-def open_file(path: str) -> BinaryIO:
-    """Open a file for reading at any offset.
-
-    Raises:
-        InputError: it is missing or cannot be read.
-    """
-    with reading(path):
-        if "://" not in path:
-            return open(path, "rb")
-        files, inner = filesystem(path)
-        return files.open_input_file(inner)
-
-
-def expand(patterns: str, flag: str) -> list[str]:
-    """Return the files that a comma-separated list of paths and globs names, sorted, each once.
-
-    Raises:
-        InputError: a path or glob matches no file; the message names the flag.
-    """
-    found: dict[str, None] = {}
-    for pattern in filter(None, (part.strip() for part in patterns.split(","))):
-        # A file's own name may hold the characters of a glob.
-        literal = "://" in pattern or os.path.isfile(pattern)
-        matches = [pattern] if literal else [path for path in glob.glob(pattern) if os.path.isfile(path)]
-        if not matches:
-            raise InputError(f"--{flag}={pattern}: no such file")
-        found.update(dict.fromkeys(matches))
-    return sorted(found)
-
-
-def file_size(path: str) -> int:
-    """Return the size of a file in bytes.
-
-    Raises:
-        InputError: it is missing, or no file.
-    """
-    files, inner = filesystem(path)
-    with reading(path):
-        info = files.get_file_info(inner)
-    if info.type != fs.FileType.File:
-        raise InputError(f"{path}: no such file")
-    return int(info.size)
-
-
-def sha1(path: str) -> str:
-    """Return the sha1 of a file in hex, the checksum that Wikimedia publishes beside its dumps."""
-    digest = hashlib.sha1(usedforsecurity=False)
-    with open_file(path) as file, reading(path):
-        while data := file.read(READ_BYTES):
-            digest.update(data)
-    return digest.hexdigest()
 
 
 def compression(path: str) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pipelines.dataset.reader import open_datasets, read_batches
 from pipelines.errors import InputError
-from pipelines.wikimedia.dumps import open_file
+from pipelines.storage import open_file
 from pipelines.wikinews.topics import load_topics
 from schemas import mewsc16 as schema
 

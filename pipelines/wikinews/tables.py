@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pipelines.errors import InputError
-from pipelines.wikimedia.dumps import Range, file_size, read_range
+from pipelines.linking.tables import open_tables, save_tables
+from pipelines.storage import file_size
+from pipelines.wikimedia.dumps import Range, read_range
 from pipelines.wikimedia.sql import Value, read_table
 from pipelines.wikinews.facts import CATEGORY
 
@@ -69,17 +71,15 @@ class PageBits:
         place = int(np.searchsorted(self._ids, page))
         return int(self._bits[place]) if place < len(self._ids) and self._ids[place] == page else 0
 
-    def save(self, path: str) -> None:
-        """Write both arrays to a file."""
-        packed = np.empty((2, len(self._ids)), np.int64)
-        packed[0], packed[1] = self._ids, self._bits
-        np.save(path, packed)
+    def save(self, directory: str, name: str) -> str:
+        """Write both arrays, and return where."""
+        return save_tables(directory, name, {"bits": self._bits, "ids": self._ids})
 
     @classmethod
     def load(cls, path: str) -> PageBits:
         """Map what `save` wrote into memory."""
-        packed = np.load(path, mmap_mode="r")
-        return cls(packed[0], packed[1])
+        found = open_tables(path)
+        return cls(found["ids"], found["bits"])
 
     @classmethod
     def of_rows(cls, rows: Iterator[tuple[int, int]]) -> PageBits:

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 
 from pipelines.errors import InputError
-from pipelines.wikimedia.dumps import open_file
+from pipelines.storage import open_file
 from schemas.mewsc16 import TOPICS
 
 # The evidence for the names that the released set was made with.

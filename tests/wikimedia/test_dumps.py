@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.errors import InputError, Truncated
+from pipelines.storage import expand, file_size, sha1
 from pipelines.wikimedia import dumps
-from pipelines.wikimedia.dumps import Range, compression, expand, file_size, read_range, sha1, split_file
+from pipelines.wikimedia.dumps import Range, compression, read_range, split_file
 from pipelines.wikimedia.pages import cut_pages
 from tests.dumps import END, PACKINGS, export, head, multistream, page, streams
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from pipelines.dataset.manifest import read_manifest
 from pipelines.dataset.reader import Dataset, read_batches
 from pipelines.errors import Truncated, UsageError
-from pipelines.wikimedia.dumps import Range, file_size, read_head, read_range
+from pipelines.storage import file_size
+from pipelines.wikimedia.dumps import Range, read_head, read_range
 from pipelines.wikimedia.mwparser import MwparserExtractor, make_extractor
 from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from pipelines.wikimedia.site import site_for, site_from_header

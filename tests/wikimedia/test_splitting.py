@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.errors import InputError, Truncated
+from pipelines.storage import file_size
 from pipelines.wikimedia import bzip2_blocks, dumps, gzip_members
 from pipelines.wikimedia.bzip2_blocks import BLOCK, MARK_BITS, Mark, find_marks, unpack_block
-from pipelines.wikimedia.dumps import Range, file_size, read_range, split_file
+from pipelines.wikimedia.dumps import Range, read_range, split_file
 from pipelines.wikimedia.pages import cut_pages
 from tests.dumps import export, page
 

@@ -1,0 +1,66 @@
+"""A command for every pipeline there is, on small inputs, and what comes out of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import generate_news as news
+import pytest
+
+from pipelines.dataset.reader import find_datasets
+from tests.stand_in import digests
+from tests.t5 import TEXTS, write_corpus, write_t5
+
+DEMO = Path(__file__).parent.parent / "demo" / "dumps"
+
+
+def write_inputs(place: Path) -> Path:
+    """Write what the commands read besides the demonstration's dumps."""
+    for language in ("en", "ja"):
+        news.write(news.make_news(language, 60), place / "news", tables=True)
+    (place / "clinic.txt").write_text("\n".join(TEXTS))
+    if has("torch", "sentencepiece"):
+        write_t5(place / "t5")
+    write_corpus(place / "corpus", TEXTS[:12])
+    return place
+
+
+def commands(inputs: str, out: str, here: bool, demo: str = str(DEMO)) -> Iterator[list[str]]:
+    """Yield a command for every pipeline that workers can run; `here` where these are of this process."""
+    wikis, items = f"--sentences={out}/build/sentences/*", f"--entities={out}/build/entities"
+    build = [f"--dumps={demo}", "--min_links=2", "--negatives=2", "--sample=400", "--max_per_entity=20"]
+    yield ["build", *build, f"--output={out}/build"]
+    yield ["mentions", wikis, items, f"--output={out}/mentions"]
+    yield ["interlanguage", wikis, items, f"--output={out}/interlanguage"]
+    yield ["mewsc16", f"--dump={inputs}/news/*.xml.bz2", f"--sql={inputs}/news/*.sql.gz", f"--output={out}/mewsc16"]
+    if here and has("sudachipy"):
+        yield ["corpus", f"--input={inputs}/clinic.txt", "--parser=sudachi", "--near=1", f"--output={out}/corpus"]
+    if here and has("torch", "sentencepiece"):
+        model = ["--beams=4", "--near=1", "--device=cpu", f"--model={inputs}/t5"]
+        yield ["negatives", f"--corpus={inputs}/corpus", *model, f"--output={out}/negatives"]
+
+
+@contextmanager
+def anything_is_a_negative() -> Iterator[None]:
+    """Let pass what a T5 writes that knows nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipelines.text.fills.is_noun_like", lambda word: True)
+        patch.setattr("pipelines.text.fills._repeats", lambda *some: False)
+        patch.setattr("pipelines.text.fills.LONGER_BY", 1000)
+        yield
+
+
+def all_digests(out: str) -> dict[str, Any]:
+    """Return the checksums of all shards and the ledger of every dataset, by its place."""
+    return {
+        one.directory.removeprefix(out): (digests(one.manifest), one.manifest["ledger"]) for one in find_datasets(out)
+    }
+
+
+def has(*modules: str) -> bool:
+    """Whether this environment has some packages."""
+    return all(find_spec(module) is not None for module in modules)
