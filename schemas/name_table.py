@@ -2,7 +2,7 @@
 
 Every prefix of a name that ends with an atom is a node. Its hash is that of its code points, a polynomial over 64
 bits, which for any stretch of a text follows from two running sums. So all atoms of a text go down the trie together,
-a look-up for each in a level. A node takes 16 bytes; the arrays are saved once and mapped by whoever looks.
+a look-up for each in a level. A node takes 16 to 20 bytes; the arrays are saved once and mapped by whoever looks.
 
 A stretch of text that is no name is taken for one with a probability of nodes / 2**64: for all of English Wikipedia
 that is once in a few hundred builds, and then one occurrence is counted too many.
@@ -180,15 +180,19 @@ class NameTable:
 
     def find(self, text: Text, sums: Sums) -> Found:
         """Return all names in a text, whether they overlap or not, by their length in atoms."""
-        begin = np.flatnonzero(text.begins)
-        end = begin
         before, after, power = sums.ends_of(text.first, text.last)
+        hashes = (after - before) * power
+        begin = end = np.arange(len(hashes))
+        if not text.begins.all():
+            begin = end = np.flatnonzero(text.begins)
+            hashes = hashes[begin]
         found = [Found(begin[:0], begin[:0], np.zeros(0, np.int32))]
         while len(begin):
-            known, values = self.look_up((after[end] - before[begin]) * power[begin])
+            known, values = self.look_up(hashes)
             begin, end = begin[known], end[known]
             named = np.flatnonzero((values >= 0) & text.ends[end])
             found.append(Found(begin[named], end[named], values[named] >> 1))
             on = np.flatnonzero((values & 1).astype(np.bool_) & (end + 1 < len(text.first)))
             begin, end = begin[on], end[on] + 1
+            hashes = (after[end] - before[begin]) * power[begin]
         return Found(*(np.concatenate(parts) for parts in zip(*found, strict=True)))

@@ -61,8 +61,8 @@ _OF_CODE = {
 }
 _REASON_OF_CODE = np.array([REASON[_OF_CODE[code]] for code in range(len(_OF_CODE))])
 ANCHOR, TITLE, REDIRECT = 1, 2, 4
-# Code points of sentences looked at together: the running sums of a portion fit in a processor's cache.
-PORTION = 1 << 18
+# Code points of sentences looked at together: of 2**15 to 2**21 this takes the least time.
+PORTION = 1 << 19
 ROWS = pa.schema(
     [
         pa.field("key", pa.string(), False),
