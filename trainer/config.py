@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, get_type_hints
 
-from trainer.encoder import POOLERS
 from trainer.errors import UsageError
-from trainer.losses import PROJECTIONS
+from trainer.names import POOLERS, PROJECTIONS
 from trainer.presets import NEW_SIZES, PRESETS
 
 OBJECTIVES = ("ease", "simcse", "sdjc", "t5")

@@ -18,8 +18,8 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, 
 
 from trainer.errors import InputError, UsageError
 from trainer.modules import Layout, read_layout
+from trainer.names import POOLERS
 
-POOLERS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
 # A tokenizer that states no limit states a huge number.
 NO_LIMIT = 100_000
 # What the configs of transformers call the probabilities of dropout.

@@ -11,9 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
-# From the width of the entity vectors to that of the sentences'. The paper: linear. The released code: tanh.
-PROJECTIONS = ("none", "linear", "tanh", "relu", "tanh-linear", "relu-linear")
-
 
 def projection(kind: str, entity_dim: int, dim: int) -> nn.Module:
     """Return the map W from entity vectors, (..., entity_dim), to the sentences' space, (..., dim)."""

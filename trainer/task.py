@@ -16,19 +16,25 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+if __name__ == "__main__":
+    from trainer.flags import answer
+
+    answer(sys.argv[1:], __doc__)
+
 import torch
 import transformers
 
 from trainer import checkpoint, distributed, t5
 from trainer.card import model_card, versions
 from trainer.checkpoint import State
-from trainer.config import OBJECTIVES, Config, add_flags, make
+from trainer.config import Config, add_flags, make
 from trainer.dev import DevScore
 from trainer.encoder import Encoder, Head
 from trainer.entities import EntityTable, random_vectors, read_vectors
 from trainer.errors import InputError, UsageError
 from trainer.export import export
 from trainer.feed import Feed
+from trainer.flags import parse
 from trainer.log import Log
 from trainer.losses import projection
 from trainer.mboe.task import main as mboe
@@ -40,13 +46,6 @@ from trainer.storage import filesystem, reading
 from trainer.texts import Texts, open_texts
 from trainer.tokens import open_tokens
 from trainer.train import Run, train
-
-HELP = {
-    "ease": "sentences and the entities that they link to",
-    "simcse": "sentences alone, of the same rows",
-    "sdjc": "sentences of a domain and their hard negatives",
-    "t5": "to fill spans, for wikianchor negatives",
-}
 
 
 def prepare(config: Config, pairs: Pairs, device: torch.device, log: Log) -> Run:
@@ -220,17 +219,6 @@ def second_stage(config: Config) -> Config:
     if "softmax_size" in flags and "step_size" not in flags:
         base["step_size"] = 0
     return make(config.objective, {**base, **flags})
-
-
-def parse(argv: Sequence[str] | None) -> Config:
-    """Return the config that a command line asks for."""
-    parser = argparse.ArgumentParser(prog="python -m trainer.task", description=__doc__)
-    commands = parser.add_subparsers(dest="objective", required=True)
-    for objective in OBJECTIVES:
-        add_flags(commands.add_parser(objective, help=HELP[objective]), objective)
-    commands.add_parser("mboe", help="classify documents with the entities in them", add_help=False)
-    flags = vars(parser.parse_args(argv))
-    return make(flags.pop("objective"), flags)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

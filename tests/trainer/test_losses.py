@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainer.losses import PROJECTIONS, entity_loss, entity_to_sentence_loss, projection, same_ids, simcse_loss
+from trainer.losses import entity_loss, entity_to_sentence_loss, projection, same_ids, simcse_loss
+from trainer.names import PROJECTIONS
 
 
 def cosine(a: list[float], b: list[float]) -> float:

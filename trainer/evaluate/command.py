@@ -21,10 +21,11 @@ import transformers
 
 from trainer.card import versions
 from trainer.distributed import choose_device
-from trainer.encoder import POOLERS, Encoder
+from trainer.encoder import Encoder
 from trainer.errors import InputError, UsageError
 from trainer.evaluate import clustering, sphere, sts
 from trainer.evaluate.files import Data, Source
+from trainer.evaluate.flags import parser
 from trainer.evaluate.languages import canonical
 from trainer.evaluate.registry import choose
 from trainer.evaluate.report import ModelFacts, Result, markdown, model_facts, short_names, to_json, write_results
@@ -35,46 +36,6 @@ from trainer.evaluate.whitening import Whitened, sentences
 MOST_VECTORS = 200_000
 
 Loaded = list[tuple[Task, Sequence[Any]]]
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    found = argparse.ArgumentParser(
-        prog="python -m trainer.evaluate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    found.add_argument("--model", action="append", required=True, help="a directory or a name on the Hub; repeatable")
-    found.add_argument("--data", default="", help="directory with evaluation sets somewhere under it")
-    found.add_argument("--tasks", default="all", help="tasks or groups of them, with commas (all that are there)")
-    found.add_argument("--sts", action="append", default=[], help="one more file of scored pairs; repeatable")
-    found.add_argument(
-        "--split", default="test", choices=("test", "dev"), help="the part to score, where there are two"
-    )
-    found.add_argument("--pooler", choices=POOLERS, help="as the model says, else avg")
-    found.add_argument("--max_length", type=_positive, help="tokens kept of a text (as many as the model takes)")
-    found.add_argument("--batch_size", type=_positive, default=128, help="texts encoded at once (128)")
-    found.add_argument("--device", default="", help="cuda where there is one, else cpu")
-    found.add_argument("--seeds", type=_positive, default=10, help="runs of what begins at random, from seed 0 on (10)")
-    found.add_argument("--normalize", action="store_true", help="cluster and classify vectors of unit length")
-    found.add_argument(
-        "--whiten", type=_positive, default=0, metavar="DIM", help="BERT-whitening of each set, DIM directions kept"
-    )
-    found.add_argument("--languages", default="", help="those to score, with commas (all that are there)")
-    found.add_argument("--output", default="", help="directory for report.md and results/MODEL/REVISION/TASK.json")
-    found.add_argument("--plot", default="", help="file for the scatter plot of alignment and uniformity: .png, .svg")
-    found.add_argument(
-        "--clusters",
-        default="",
-        help="file for a plot of MewsC-16's clusters, of one model in one language: .png, .svg",
-    )
-    found.add_argument("--json", action="store_true", help="print the results as JSON, not as tables")
-    return found
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: must be 1 or more")
-    return value
 
 
 def load_tasks(data: Data, tasks: Sequence[Task], named: str, options: Options) -> tuple[Loaded, list[str]]:

@@ -9,7 +9,6 @@ OUTPUT/explanations.md what the attention chose; OUTPUT/detection_rate.md where 
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import os
@@ -28,10 +27,11 @@ from trainer.card import versions
 from trainer.distributed import choose_device
 from trainer.encoder import Encoder
 from trainer.errors import InputError, UsageError
+from trainer.flags import mboe_parser
 from trainer.log import Log
 from trainer.mboe import report
 from trainer.mboe.bags import Bags, make_bags, make_source, thinned
-from trainer.mboe.config import MboeConfig, add_flags, make, rates
+from trainer.mboe.config import MboeConfig, make, rates
 from trainer.mboe.detector import detect
 from trainer.mboe.dictionary import open_dictionary, open_mentions
 from trainer.mboe.documents import Document, DocumentSet, read_documents
@@ -267,10 +267,7 @@ def _write(path: str, text: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status: 2 for a command line that asks for the impossible, 1 for inputs that are broken."""
-    parser = argparse.ArgumentParser(
-        prog="python -m trainer.task mboe", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_flags(parser)
+    parser = mboe_parser(__doc__)
     try:
         print(run(make(vars(parser.parse_args(argv)))))
     except UsageError as error:

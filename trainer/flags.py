@@ -1,0 +1,48 @@
+"""The command lines of `python -m trainer.task`, read without torch, which takes seconds to load."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from trainer.config import OBJECTIVES, Config, add_flags, make
+from trainer.mboe import config as mboe
+
+HELP = {
+    "ease": "sentences and the entities that they link to",
+    "simcse": "sentences alone, of the same rows",
+    "sdjc": "sentences of a domain and their hard negatives",
+    "t5": "to fill spans, for wikianchor negatives",
+}
+
+
+def task_parser(about: str | None = None) -> argparse.ArgumentParser:
+    """Return the command line: an objective and its flags."""
+    parser = argparse.ArgumentParser(prog="python -m trainer.task", description=about)
+    commands = parser.add_subparsers(dest="objective", required=True)
+    for objective in OBJECTIVES:
+        add_flags(commands.add_parser(objective, help=HELP[objective]), objective)
+    commands.add_parser("mboe", help="classify documents with the entities in them", add_help=False)
+    return parser
+
+
+def mboe_parser(about: str | None = None) -> argparse.ArgumentParser:
+    """Return the command line of `mboe`."""
+    parser = argparse.ArgumentParser(
+        prog="python -m trainer.task mboe", description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    mboe.add_flags(parser)
+    return parser
+
+
+def parse(argv: Sequence[str] | None) -> Config:
+    """Return the config that a command line asks for."""
+    flags = vars(task_parser().parse_args(argv))
+    return make(flags.pop("objective"), flags)
+
+
+def answer(argv: Sequence[str], about: str | None) -> None:
+    """Print the help that a command line asks for and exit; do nothing where it asks for none."""
+    if {"-h", "--help"} & set(argv):
+        parser, rest = (mboe_parser(), argv[1:]) if argv[0] == "mboe" else (task_parser(about), argv)
+        parser.parse_args(rest)

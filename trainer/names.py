@@ -1,0 +1,7 @@
+"""Names that flags choose from, where they can be read without torch."""
+
+from __future__ import annotations
+
+POOLERS = ("cls", "cls_before_pooler", "avg", "avg_top2", "avg_first_last")
+# From the width of the entity vectors to that of the sentences'. The paper: linear. The released code: tanh.
+PROJECTIONS = ("none", "linear", "tanh", "relu", "tanh-linear", "relu-linear")
