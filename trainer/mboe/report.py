@@ -102,7 +102,8 @@ def explanation(
     excerpt = " ".join(text.split())
     excerpt = excerpt if len(excerpt) <= EXCERPT else f"{excerpt[:EXCERPT]} ..."
     said = ", ".join(f"{label} {probability:.2f}" for label, probability in predicted) or "none"
-    head = f"> {excerpt}\n\nlabel: {', '.join(gold) or 'none'}; predicted: {said}; {size} entities\n"
+    entities = "entity" if size == 1 else "entities"
+    head = f"> {excerpt}\n\nlabel: {', '.join(gold) or 'none'}; predicted: {said}; {size} {entities}\n"
     if not items:
         return head
     lines = [
