@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import slices
 import torch
 from measure import run, wikianchor
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+from transformers import BertConfig, BertModel
+
+from trainer.new_encoder import learn_word_pieces
 
 LANGUAGES = ("en", "de", "et")
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def pairs(work: Path, languages: Sequence[str] = LANGUAGES) -> Path:
@@ -53,7 +53,7 @@ def small_encoder(work: Path, data: Path, width: int, layers: int) -> Path:
     path = work / f"encoder-{width}x{layers}"
     if not path.exists():
         texts = pq.read_table(data / "data" / "pairs", columns=["text"]).column(0).to_pylist()
-        tokenizer = _word_pieces(texts)
+        tokenizer = learn_word_pieces(texts, 12_000)
         torch.manual_seed(0)
         config = BertConfig(
             vocab_size=len(tokenizer),
@@ -66,16 +66,3 @@ def small_encoder(work: Path, data: Path, width: int, layers: int) -> Path:
         BertModel(config).save_pretrained(path)
         tokenizer.save_pretrained(path)
     return path
-
-
-def _word_pieces(texts: Sequence[str]) -> PreTrainedTokenizerFast:
-    backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    backend.normalizer = normalizers.BertNormalizer()
-    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=12_000, special_tokens=list(SPECIAL), show_progress=False)
-    backend.train_from_iterator(texts, trainer)
-    backend.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    names = {f"{name[1:-1].lower()}_token": name for name in SPECIAL}
-    return PreTrainedTokenizerFast(tokenizer_object=backend, model_max_length=128, **names)

@@ -36,7 +36,7 @@ def model_card(encoder: Encoder, config: Config, pairs: Pairs | Texts, state: St
     pooler = "cls_before_pooler" if encoder.pooler == "cls" and encoder.head_only_train else encoder.pooler
     facts = {
         "objective": f"{config.objective} ({PAPERS[config.objective]})",
-        "backbone": config.model,
+        "backbone": config.model or f"none: begun with random weights, size {config.new}",
         "pooler": pooler + (", scaled to unit length" if encoder.normalize else ""),
         "weights": kept,
         "steps": f"{state.step} of {config.step_size} sentences, {config.softmax_size} in a softmax",

@@ -40,10 +40,11 @@ def _option(default: Any, meaning: str, choices: Sequence[str] = (), only: Seque
     return field(default=default, metadata={"help": meaning, "choices": tuple(choices), "objectives": tuple(only)})
 
 
-# Objectives that read pairs; that train an encoder; that know hard negatives; each with options of its own.
-_PAIRS, _ENCODER, _NEGATIVES, _SDJC, _T5 = (
+# Objectives that read pairs; that train an encoder; that know hard negatives; two with options of their own; those that
+# can begin from nothing.
+_PAIRS, _ENCODER, _NEGATIVES, _SDJC, _T5, _NEW = (
     *(("ease", "simcse"), ("ease", "simcse", "sdjc"), ("ease", "simcse", "sdjc")),
-    *(("sdjc",), ("t5",)),
+    *(("sdjc",), ("t5",), ("ease", "simcse", "t5")),
 )
 
 
@@ -57,6 +58,13 @@ class Config:
     # What goes in, and where it comes out
     data: str = _option("", "directory of a dataset, local or gs://: `pairs`; for sdjc `negatives`, for t5 `corpus`")
     model: str = _option("", "the backbone: a directory or a name on the Hub")
+    new: str = _option(
+        "",
+        "instead of `model`: begin with random weights, in this size, and a vocabulary of the texts",
+        ("", *NEW_SIZES),
+        only=_NEW,
+    )
+    vocabulary_size: int = _option(8000, "pieces of a new vocabulary", only=_NEW)
     output: str = _option("", "directory of model/, run.json and log.jsonl; AIP_MODEL_DIR")
     checkpoints: str = _option("", "directory of checkpoints, OUTPUT/checkpoints; AIP_CHECKPOINT_DIR")
     tensorboard: str = _option("", "directory of TensorBoard's files, none; AIP_TENSORBOARD_LOG_DIR")
@@ -106,8 +114,6 @@ class Config:
     # What T5 learns: to fill the spans that are gone
     corruption_rate: float = _option(0.15, "share of a text's pieces that go", only=_T5)
     span_length: float = _option(3.0, "mean length of the spans", only=_T5)
-    new: str = _option("", "begin with a new T5 of this size and a vocabulary of the texts", ("", *NEW_SIZES), only=_T5)
-    vocabulary_size: int = _option(8000, "pieces of a new vocabulary", only=_T5)
     patience: int = _option(0, "stop after so many dev scores without a better one; 0 for never", only=_T5)
 
     # The entity table
@@ -207,6 +213,8 @@ def make(objective: str, flags: Mapping[str, Any], environment: Mapping[str, str
         )
         if environment.get(variable)
     }
+    if flags.get("new") and "model" not in flags:
+        preset = {**preset, "model": ""}
     config = Config(**{**DEFAULTS.get(objective, {}), **preset, **places, **flags, "objective": objective})
     config = dataclasses.replace(
         config,
@@ -223,6 +231,8 @@ def check(config: Config) -> None:
     for name in ("data", "model", "output"):
         if not getattr(config, name) and not (name == "model" and config.new):
             raise UsageError(f"--{name} is missing")
+    if config.new and config.model:
+        raise UsageError(f"--new={config.new} and --model={config.model}: give one")
     for name in ("softmax_size", "max_length", "epochs", "log_steps", "checkpoint_steps"):
         if getattr(config, name) < 1:
             raise UsageError(f"--{name}={getattr(config, name)}: must be 1 or more")
@@ -246,8 +256,6 @@ def check(config: Config) -> None:
 
 
 def _check_t5(config: Config) -> None:
-    if config.new and config.model:
-        raise UsageError(f"--new={config.new} and --model={config.model}: give one")
     if not 0 < config.corruption_rate < 1 or config.span_length < 1:
         raise UsageError("--corruption_rate must lie between 0 and 1, and --span_length be 1 or more")
     if config.patience and not (config.eval_steps and config.held_out):

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
+import transformers
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
@@ -127,21 +128,29 @@ def make(options: argparse.Namespace) -> str:
     return f"{coverage(entities, known)}{note}"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    found = argparse.ArgumentParser(
         prog="python -m trainer.entities",
         description=f"{__doc__}\n{vector_files.__doc__}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--data", required=True, help="directory of a `pairs` dataset")
-    parser.add_argument("--output", required=True, help="the .safetensors file to write")
-    parser.add_argument("--vectors", help="a file of vectors by title")
-    parser.add_argument("--encode", metavar="MODEL", help="encode the entities' labels with this model")
-    parser.add_argument("--sitelinks", help="directory of an `entities` dataset, for titles")
-    parser.add_argument("--wiki", help="the wiki whose titles the vectors go by, such as enwiki")
-    parser.add_argument("--dtype", choices=("float16", "float32"), default="float32", help="of the file (float32)")
+    found.add_argument("--data", required=True, help="directory of a `pairs` dataset")
+    found.add_argument("--output", required=True, help="the .safetensors file to write")
+    found.add_argument("--vectors", help="a file of vectors by title")
+    found.add_argument("--encode", metavar="MODEL", help="encode the entities' labels with this model")
+    found.add_argument("--sitelinks", help="directory of an `entities` dataset, for titles")
+    found.add_argument("--wiki", help="the wiki whose titles the vectors go by, such as enwiki")
+    found.add_argument("--dtype", choices=("float16", "float32"), default="float32", help="of the file (float32)")
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit status: 2 for a command line that asks for the impossible, 1 for inputs that are broken."""
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
     try:
-        print(make(parser.parse_args(argv)))
+        print(make(parser().parse_args(argv)))
     except UsageError as error:
         print(f"trainer: {error}", file=sys.stderr)
         return 2

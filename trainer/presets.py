@@ -57,6 +57,12 @@ NEW_SIZES: dict[str, dict[str, int]] = {
     "small": {"num_layers": 8, "d_model": 512, "num_heads": 6, "d_kv": 64, "d_ff": 1024},
     "base": {"num_layers": 12, "d_model": 768, "num_heads": 12, "d_kv": 64, "d_ff": 2048},
 }
+# The same of a BERT, without its vocabulary; `base` is BERT-base.
+NEW_BERTS: dict[str, dict[str, int]] = {
+    "tiny": {"num_hidden_layers": 2, "hidden_size": 128, "num_attention_heads": 2, "intermediate_size": 512},
+    "small": {"num_hidden_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 2048},
+    "base": {"num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072},
+}
 # SDJC: section 5.3.2 of the paper and the README of its release, which trains with CLS and a head and tests with means.
 _SDJC: dict[str, Any] = {"objective": "sdjc", "softmax_size": 512, "max_length": 32, "negatives": 1}
 _SDJC_RELEASED = {**_FIRST_TOKEN, "export_pooler": "avg", "mask_duplicates": False, "learning_rate": 1e-5}

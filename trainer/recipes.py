@@ -269,7 +269,12 @@ def parse(argv: Sequence[str] | None) -> tuple[str, dict[str, Any], argparse.Nam
     everything = vars(parser.parse_args(argv))
     names = {option.name for option in dataclasses.fields(Config)}
     flags = {name: value for name, value in everything.items() if name in names}
-    for name, instead in (("seed", "--seeds"), ("preset", "--variant"), ("model", "--backbones")):
+    for name, instead in (
+        ("seed", "--seeds"),
+        ("preset", "--variant"),
+        ("model", "--backbones"),
+        ("new", "--backbones"),
+    ):
         if name in flags:
             raise UsageError(f"--{name}: a recipe has several: use {instead}")
     for name in ("data", "output"):

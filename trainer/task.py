@@ -39,6 +39,7 @@ from trainer.log import Log
 from trainer.losses import projection
 from trainer.mboe.task import main as mboe
 from trainer.model import Model, check_views
+from trainer.new_encoder import new_encoder
 from trainer.optimizers import Optimizers
 from trainer.sdjc import SdjcModel, TripletFeed, check_dropout, read_triplets
 from trainer.shards import Pairs, open_pairs, read_entities
@@ -51,7 +52,7 @@ from trainer.train import Run, train
 def prepare(config: Config, pairs: Pairs, device: torch.device, log: Log) -> Run:
     """Make all that a run needs; the same seed makes the same weights."""
     torch.manual_seed(config.seed)
-    encoder = make_encoder(config, device)
+    encoder = make_encoder(config, device, pairs)
     # The first process tokenises; the others find it done.
     for turn in (0, 1):
         if (distributed.rank() > 0) == bool(turn):
@@ -83,12 +84,16 @@ def prepare_sdjc(config: Config, texts: Texts, device: torch.device, log: Log) -
     return Run(config, model, optimizers, feed, DevScore(config, feed), log, texts.fingerprint, total, device)
 
 
-def make_encoder(config: Config, device: torch.device) -> Encoder:
-    """Return the encoder to train, with a new MLP where one is asked for."""
+def make_encoder(config: Config, device: torch.device, pairs: Pairs | None = None) -> Encoder:
+    """Return the encoder to train, with a new MLP where one is asked for; a new one learns its word pieces from the
+    pairs."""
     dropout = config.dropout if config.dropout >= 0 else None
     # cls has an MLP of its own here, so the backbone's own pooling layer is not looked for.
     pooler = "cls_before_pooler" if config.pooler == "cls" else config.pooler or None
-    encoder = Encoder.load(config.model, pooler, "cpu", dropout)
+    if config.new and pairs is not None:
+        encoder = new_encoder(pairs, config.new, config.vocabulary_size, pooler or "avg", dropout)
+    else:
+        encoder = Encoder.load(config.model, pooler, "cpu", dropout)
     if config.pooler == "cls":
         encoder.pooler = "cls"
     if config.mlp:
@@ -99,7 +104,8 @@ def make_encoder(config: Config, device: torch.device) -> Encoder:
         backbone = encoder.backbone
         getattr(backbone, "activation_checkpointing_enable", backbone.gradient_checkpointing_enable)()
     if config.max_length > encoder.max_length:
-        raise UsageError(f"--max_length={config.max_length}: {config.model} takes {encoder.max_length} tokens")
+        name = config.model or f"the new {config.new} model"
+        raise UsageError(f"--max_length={config.max_length}: {name} takes {encoder.max_length} tokens")
     return encoder.to(device)
 
 

@@ -61,6 +61,7 @@ def test_other_options_are_no_silent_reuse(flags: list[str], capsys: pytest.Capt
     [
         (["--seed=3"], "--seed: a recipe has several: use --seeds"),
         (["--model=m"], "--model: a recipe has several: use --backbones"),
+        (["--new=tiny"], "--new: a recipe has several: use --backbones"),
         (["--backbones=gpt"], "--backbones: no 'gpt' in Table 1"),
         (["--evaluation=/nowhere"], "/nowhere"),
     ],
