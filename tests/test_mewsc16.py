@@ -97,6 +97,19 @@ def test_what_is_kept_has_no_fault_no_leak_and_no_double(tmp_path: Path, wikianc
         assert {row["label"] for row in rows} <= set(TOPICS)
 
 
+def test_the_hubs_library_opens_a_language_with_its_classes(tmp_path: Path, wikianchor: Command, written: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    flags = [f"--dump={written}/ja*.xml*,{written}/sv*.xml*", f"--output={tmp_path}/out"]
+    assert wikianchor("mewsc16", *flags).status == 0
+    expected = rows_of(tmp_path / "out", "ja")
+    found = datasets.load_dataset(f"{tmp_path}/out", "ja", cache_dir=f"{tmp_path}/cache")["train"]
+    classes = found.features["label"]
+    assert tuple(classes.names) == TOPICS
+    assert [classes.int2str(label) for label in found["label"]] == [row["label"] for row in expected]
+    assert list(found["sentence"]) == [row["sentence"] for row in expected]
+    assert list(found["topics"]) == [row["topics"] for row in expected]
+
+
 def test_memberships_are_counted_by_who_knows_of_them(tmp_path: Path, wikianchor: Command) -> None:
     wiki = news.make_news("de", PAGES, news.WITH_TABLES)
     path = news.write(wiki, tmp_path, tables=True)
