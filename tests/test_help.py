@@ -41,4 +41,4 @@ def test_each_flag_is_explained(name: str) -> None:
     flags = re.findall(r"^  (-\S.*(?:\n {10,}\S.*)?)$", text, re.MULTILINE)
     assert len(flags) >= 2
     assert [flag for flag in flags if not re.search(r"\S(?:  +|\n +)\S", flag)] == []
-    assert f"example: wikianchor {name}" in text
+    assert re.search(rf"examples?:\s+wikianchor {name}", text)
