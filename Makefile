@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test engines lint types clean
+.PHONY: demo test engines lint types docs audit lock clean
 
 demo: $(VENV)/.data
 	$(BIN)/wikianchor build --dumps=demo/dumps --output=out/demo --min_links=2
@@ -31,6 +31,28 @@ $(VENV)/.data: setup.py
 
 $(VENV)/.dev: setup.py $(VENV)/.data
 	$(BIN)/python -m pip install --quiet -e '.[dev,train,eval,ja,t5,hub,hub-dev]'
+	touch $@
+
+# The site of docs/, into out/site; a link that leads nowhere is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python tools/reference.py
+	$(BIN)/mkdocs build --strict --quiet --site-dir=out/site
+
+# Known vulnerabilities of what the lock pins.
+audit: $(VENV)/.audit
+	$(BIN)/python tools/audit.py
+
+# The lock anew: every version and its hashes, for each Python that is supported.
+lock: $(VENV)/.audit
+	$(BIN)/uv pip compile setup.py --extra gcp --extra hub --universal --python-version 3.10 --generate-hashes \
+		--no-annotate --quiet --custom-compile-command="make lock" -o docker/requirements.lock
+
+$(VENV)/.docs: setup.py $(VENV)/.data
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	touch $@
+
+$(VENV)/.audit: setup.py $(VENV)/.data
+	$(BIN)/python -m pip install --quiet -e '.[audit]'
 	touch $@
 
 clean:

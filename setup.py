@@ -44,6 +44,9 @@ setup(
         "hub": ["huggingface_hub>=1.0"],
         # What the tests of cards and publishing need besides.
         "hub-dev": ["datasets>=4", "duckdb>=1.1", "mlcroissant>=1.0.17", "pandas>=2.2", "polars>=1.20"],
+        # `make docs`, `make audit` and `make lock`.
+        "docs": ["mkdocs-material>=9.5"],
+        "audit": ["pip-audit>=2.7", "uv>=0.5"],
         "dev": [
             "hypothesis>=6.100",
             "moto[server]>=5",

@@ -132,8 +132,10 @@ def _contact(given: str | None) -> str:
         raise UsageError(f"--contact={given}: neither an e-mail address nor a URL")
     with writing(str(path)):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(given + "\n", "utf-8")
+        # Private from the first moment.
+        path.touch(0o600)
         path.chmod(0o600)
+        path.write_text(given + "\n", "utf-8")
     return given
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import stat
 import tempfile
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy.typing as npt
 from pyarrow import fs
 
 from pipelines.dataset.parts import writing
+from pipelines.errors import InputError
 from pipelines.storage import filesystem
 
 # Items looked up at a time, which bounds memory.
@@ -49,10 +52,11 @@ def open_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
 
 def _local_copy(path: str) -> str:
     """Fetch a directory from remote storage, once for all processes of a machine, and return where it is."""
-    local = f"{tempfile.gettempdir()}/wikianchor-{path.rpartition('/')[2]}"
+    place = _private_directory()
+    local = f"{place}/{path.rpartition('/')[2]}"
     if not os.path.isdir(local):
         files, inner = filesystem(path)
-        partial = tempfile.mkdtemp(prefix="wikianchor-")
+        partial = tempfile.mkdtemp(dir=place)
         fs.copy_files(inner, partial, source_filesystem=files)
         try:
             os.rename(partial, local)
@@ -61,6 +65,21 @@ def _local_copy(path: str) -> str:
             # Another process was faster.
             shutil.rmtree(partial)
     return local
+
+
+def _private_directory() -> str:
+    """Return a directory for temporary files that nobody else can read or plant anything in.
+
+    Raises:
+        InputError: something else has its name.
+    """
+    path = f"{tempfile.gettempdir()}/wikianchor-{os.geteuid()}"
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise InputError(f"{path}: is no private directory of this user: remove it, or set TMPDIR to another place")
+    return path
 
 
 def read_table(path: str, name: str) -> npt.NDArray[Any]:

@@ -14,8 +14,8 @@ from pipelines.errors import InputError, Truncated
 from pipelines.wikimedia.dumps import Chunk
 
 OPEN, CLOSE = b"<page>", b"</page>"
-# MediaWiki refuses texts above 2 MB; full histories of one page in one element can be far larger.
-PAGE_LIMIT = 1 << 30
+# MediaWiki refuses texts above 2 MB; a page with its history in one element can be far larger.
+PAGE_LIMIT = 256 << 20
 # XML 1.0 cannot carry these; the wikitext engine uses them as marks of its own.
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n")
 
@@ -82,7 +82,9 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
         owned_to = max(0, owned_to - start)
         searched = max(0, len(buffer) - len(CLOSE) + 1)
         if len(buffer) > PAGE_LIMIT:
-            raise InputError(f"{source}: a page near byte {offset} has no </page> within 1 GB: the XML is malformed")
+            raise InputError(
+                f"{source}: a page near byte {offset} has no </page> within {PAGE_LIMIT >> 20} MB: the XML is malformed"
+            )
     if buffer.find(OPEN, 0, owned_to + len(OPEN) - 1) >= 0:
         title = _between(buffer, b"<title>", b"</title>", 0, len(buffer))
         named = f" {unescape(title.decode('utf-8', 'replace'))!r}" if title else ""

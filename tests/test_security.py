@@ -1,0 +1,193 @@
+"""What a hostile file or another user of the machine can do: nothing but end a command with one line."""
+
+import bz2
+import gzip
+import logging
+import os
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipelines.linking.tables import open_tables, save_tables
+from tests.dumps import head, item, json_dump, multistream, page
+from tools.audit import judge
+
+ROOT = Path(__file__).parent.parent
+ZEROS = 64 << 20
+# Beam and its libraries take 200 MB; a page may take 256 MB, twice while it grows.
+MOST_MEMORY = 1000 << 20
+SECRET = "hf_abcdefghijklmnopqrstuvwxyz"
+
+
+def peak(*arguments: object) -> tuple[int, str, int]:
+    """Run a command in a process of its own: its status, its stderr, and the most memory that it held, in bytes."""
+    with tempfile.TemporaryFile() as log:
+        command = [sys.executable, "-m", "pipelines.cli", *map(str, arguments)]
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=ROOT)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        log.seek(0)
+        return process.returncode, log.read().decode(), usage.ru_maxrss * 1024
+
+
+@pytest.fixture(scope="module")
+def zeros() -> dict[str, bytes]:
+    """Two GB of zeros, as streams one after the other: 1.5 kB of bz2, 2 MB of gzip."""
+    data = bytes(ZEROS)
+    return {"bz2": bz2.compress(data) * 32, "gz": gzip.compress(data, mtime=0) * 32}
+
+
+@pytest.mark.parametrize("inside", ["", "  <page>\n    <title>A</title>\n"], ids=["between pages", "in a page"])
+def test_a_bomb_of_pages_is_bounded(inside: str, zeros: dict[str, bytes], tmp_path: Path) -> None:
+    dump = tmp_path / "enwiki-20260101-pages-articles.xml.bz2"
+    dump.write_bytes(bz2.compress(head() + inside.encode()) + zeros["bz2"])
+    assert dump.stat().st_size < 10_000
+    status, said, memory = peak("sentences", f"--dump={dump}", f"--output={tmp_path}/out")
+    assert status == 1
+    assert str(dump) in said.splitlines()[-1]
+    assert memory < MOST_MEMORY
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_a_bomb_of_items_is_bounded(zeros: dict[str, bytes], tmp_path: Path) -> None:
+    dump = tmp_path / "wikidata-20260101-all.json.gz"
+    dump.write_bytes(gzip.compress(b"[\n") + zeros["gz"])
+    status, said, memory = peak("entities", f"--wikidata={dump}", "--wikis=enwiki", f"--output={tmp_path}/out")
+    assert status == 1
+    assert "a line is longer than" in said
+    assert memory < MOST_MEMORY
+
+
+def test_a_bomb_of_a_table_is_bounded(zeros: dict[str, bytes], tmp_path: Path) -> None:
+    dump = tmp_path / "enwiki-20260101-page_props.sql.gz"
+    dump.write_bytes(gzip.compress(b"CREATE TABLE `page_props` (\n  `pp_page` int") + zeros["gz"])
+    status, _, memory = peak("entities", f"--page_props={dump}", "--wikis=enwiki", f"--output={tmp_path}/out")
+    assert status == 1
+    assert memory < MOST_MEMORY
+
+
+NAMES = ["../../../escaped", "/etc/escaped", "a/b", "..", "nul", "C:\\escaped", "-rf", "$(touch escaped)", "x" * 255]
+PLAIN = ["One", "Two", "Three"]
+
+
+def test_titles_are_never_names_of_files(tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
+    dumps = tmp_path / "deep" / "dumps"
+    dumps.mkdir(parents=True)
+    text = "Here the [[{}]] is a thing of ours that stands in sentence {} of them."
+    titles = [*NAMES, *PLAIN]
+    pages = [page(name, place, text.format(PLAIN[place % 3], place)) for place, name in enumerate(titles, 1)]
+    (dumps / "enwiki-20260101-pages-articles-multistream.xml.bz2").write_bytes(multistream(pages))
+    items = [item(place, {"enwiki": name}, [99], {"en": f"../{name}"}) for place, name in enumerate(titles, 1)]
+    (dumps / "wikidata-20260101-all.json").write_bytes(json_dump([*items, item(99, {"enwiki": ".."}, [1])]))
+    out = tmp_path / "deep" / "out"
+    assert wikianchor("build", f"--dumps={dumps}", f"--output={out}", "--min_links=0").status == 0
+    assert wikianchor("report", out, f"--html={out}/report.html", f"--dumps={dumps}").status == 0
+    found = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert all(out in path.parents or dumps in path.parents for path in found)
+    known = {"manifest.json", "README.md", "report.html"}
+    assert {path.name for path in found if out in path.parents} <= known | {
+        path.name for path in found if path.suffix == ".parquet" and path.name.startswith("train-")
+    }
+    assert not Path("/etc/escaped").exists()
+
+
+def test_a_wiki_is_never_a_path(tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
+    dumps = tmp_path / "dumps"
+    dumps.mkdir()
+    data = bz2.decompress(multistream([page("A", 1, "[[B]] is here.")]))
+    data = data.replace(b"<dbname>enwiki</dbname>", b"<dbname>../../../tmp/evil</dbname>")
+    (dumps / "enwiki-20260101-pages-articles.xml.bz2").write_bytes(bz2.compress(data))
+    (dumps / "wikidata-20260101-all.json").write_bytes(json_dump([item(1, {"enwiki": "B"}, [99])]))
+    assert wikianchor("build", f"--dumps={dumps}", f"--output={tmp_path}/out").status in (1, 2)
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").rglob("*.parquet"))
+
+
+def test_temporary_files_are_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    place = save_tables(str(tmp_path / "shared"), "titles", {"a": np.arange(3)})
+    assert open_tables(f"file://{place}")["a"].tolist() == [0, 1, 2]
+    own = tmp_path / f"wikianchor-{os.geteuid()}"
+    assert stat.S_IMODE(own.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("planted", ["readable", "link"])
+def test_a_planted_directory_is_not_used(planted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    own = tmp_path / f"wikianchor-{os.geteuid()}"
+    if planted == "link":
+        (tmp_path / "theirs").mkdir(mode=0o700)
+        own.symlink_to(tmp_path / "theirs")
+    else:
+        own.mkdir()
+        own.chmod(0o777)
+    place = save_tables(str(tmp_path / "shared"), "titles", {"a": np.arange(3)})
+    with pytest.raises(Exception, match="no private directory"):
+        open_tables(f"file://{place}")
+
+
+def test_no_secret_is_said(
+    tmp_path: Path, wikianchor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Tokens come from the environment, and neither a failure nor the log repeats them."""
+    pytest.importorskip("huggingface_hub", reason="NO HUB: pip install '.[hub]'")
+    for name in ("HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.setenv(name, SECRET)
+    # Nothing listens there.
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "us")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    demo = ROOT / "demo" / "dumps"
+    assert wikianchor("build", f"--dumps={demo}", f"--output={tmp_path}/out", "--min_links=2").status == 0
+    caplog.set_level(logging.DEBUG)
+    ended = wikianchor("publish", tmp_path / "out" / "pairs", "--to=hf://user/name")
+    assert ended.status == 1
+    assert SECRET not in ended.output + "".join(ended.said) + "".join(ended.progress) + caplog.text
+    kept = [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+    assert kept == []
+
+
+def test_the_lock_pins_and_hashes_everything() -> None:
+    text = (ROOT / "docker" / "requirements.lock").read_text("utf-8")
+    blocks = re.split(r"\n(?=\w)", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).strip())
+    assert len(blocks) > 50
+    for block in blocks:
+        assert re.match(r"[\w.-]+(\[[\w,-]+\])?==[\w.]+ (; .+ )?\\\n", block), block.splitlines()[0]
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", block)
+    pinned = {re.match(r"[\w.-]+", block)[0].lower().replace("_", "-") for block in blocks}  # type: ignore[index]
+    needed = (ROOT / "setup.py").read_text("utf-8").partition("install_requires=[")[2].partition("]")[0]
+    names = re.findall(r'^\s+"([\w-]+)', needed, re.MULTILINE)
+    assert len(names) > 5
+    assert set(names) <= pinned
+
+
+@pytest.mark.parametrize(
+    ("packages", "status", "said"),
+    [
+        ([{"name": "a", "version": "1", "vulns": []}], 0, "1 packages looked up, 0 findings"),
+        (
+            [{"name": "a", "version": "1", "vulns": [{"id": "PYSEC-1", "fix_versions": ["2"]}]}],
+            1,
+            "a 1: PYSEC-1, mended in 2",
+        ),
+        (
+            [{"name": "a", "version": "1", "vulns": []}, {"name": "b", "skip_reason": "gone"}],
+            1,
+            "b: not looked up: gone",
+        ),
+        ([{"name": "b", "skip_reason": "gone"}], 0, "NOT AUDITED"),
+        ([], 1, "pins nothing"),
+    ],
+)
+def test_an_audit_is_judged(packages: list[dict[str, Any]], status: int, said: str) -> None:
+    lines, found = judge({"dependencies": packages})
+    assert found == status
+    assert said in "\n".join(lines)

@@ -1,0 +1,56 @@
+"""Known vulnerabilities of what docker/requirements.lock pins: `make audit`.
+
+pip-audit asks PyPI's advisory database. Status 1: a pinned version has a known vulnerability, or some could not be
+looked up. Status 0 with a line that begins "NOT AUDITED" where the database cannot be reached at all.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+LOCK = Path(__file__).parent.parent / "docker" / "requirements.lock"
+
+
+def main() -> int:
+    """Run pip-audit on the lock and judge what it says."""
+    program = Path(sys.executable).with_name("pip-audit")
+    options = ["--disable-pip", "--require-hashes", "--progress-spinner=off", "--format=json"]
+    ended = subprocess.run([program, *options, "-r", LOCK], capture_output=True, text=True)
+    try:
+        report = json.loads(ended.stdout)
+    except ValueError:
+        # Without a network there is no report, only a last line that says so.
+        lines = ended.stderr.strip().splitlines() or ["pip-audit said nothing"]
+        connection = "ConnectionError" in ended.stderr or "Could not connect" in ended.stderr
+        print(f"{'NOT AUDITED' if connection else 'pip-audit failed'}: {lines[-1]}")
+        return 0 if connection else 1
+    lines, status = judge(report)
+    print("\n".join(lines))
+    return status
+
+
+def judge(report: Mapping[str, Any]) -> tuple[list[str], int]:
+    """Return the lines to print and the exit status for pip-audit's report."""
+    packages = report["dependencies"]
+    skipped = [one for one in packages if "skip_reason" in one]
+    if packages and len(skipped) == len(packages):
+        return [f"NOT AUDITED: none of {len(packages)} packages is known to the database that is reached from here"], 0
+    lines = [
+        f"{one['name']} {one['version']}: {found['id']}, mended in {', '.join(found['fix_versions']) or 'no version'}"
+        for one in packages
+        for found in one.get("vulns", ())
+    ]
+    lines += [f"{one['name']}: not looked up: {one['skip_reason']}" for one in skipped]
+    if not packages:
+        lines.append("the lock pins nothing")
+    looked = f"{len(packages) - len(skipped)} packages looked up, {len(lines)} findings"
+    return [*lines, looked], 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
