@@ -172,6 +172,39 @@ def _mewsc16(one: Dataset) -> list[str]:
     return lines
 
 
+def _mentions(one: Dataset) -> list[str]:
+    options = one.manifest["options"]
+    thresholds = f"link probability {options['link_probability']}, commonness {options['commonness']}"
+    lines = [
+        f"\nmentions  {one.directory}",
+        f"  {one.rows('mentions'):,} pairs of a name and an item, {one.rows('candidates'):,} above {thresholds}",
+    ]
+    for wiki, found in one.manifest["ledger"]["links"].items():
+        lines.append(
+            f"  {wiki}: {found.get('kept', 0):,} of {found['seen']:,} links give a name; else: {_listed(found)}"
+        )
+    lines.append("  names of the first shard that are linked most, with what they stand for:")
+    return lines + [f"    {line}" for line in _names(one)]
+
+
+def _names(one: Dataset) -> Iterator[str]:
+    """Yield names, each with its link probability and its items by their commonness."""
+    columns = ["wiki", "surface", "key", "qid", "link_probability", "commonness", "name_links"]
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for path in one.shards("candidates")[:1]:
+        for batch in read_batches(path, columns):
+            for row in batch.to_pylist():
+                found.setdefault((row["wiki"], row["key"]), []).append(row)
+    for rows in sorted(found.values(), key=lambda rows: -rows[0]["name_links"])[:EXAMPLES]:
+        items = ", ".join(f"Q{row['qid']} {row['commonness']:.2f}" for row in rows)
+        yield f"{rows[0]['wiki']:8} {rows[0]['surface']} ({rows[0]['link_probability']:.2f}): {items}"
+
+
+def _interlanguage(one: Dataset) -> list[str]:
+    lines = [f"\ninterlanguage  {one.directory}"]
+    return lines + [f"  {wiki}: {_listed(found)}" for wiki, found in one.manifest["ledger"]["rows"].items()]
+
+
 def _negatives(one: Dataset) -> list[str]:
     ledger = one.manifest["ledger"]
     kept = ledger["candidates"].get("kept", 0)
@@ -225,4 +258,6 @@ _LINES = {
     "corpus": _corpus,
     "negatives": _negatives,
     "mewsc16": _mewsc16,
+    "mentions": _mentions,
+    "interlanguage": _interlanguage,
 }

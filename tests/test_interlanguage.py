@@ -1,12 +1,14 @@
 """`interlanguage`: both routes from item to page, redirects, pages that were not seen, and its licence."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from pipelines import interlanguage
+from tests.conftest import Ended
 from tests.stand_in import Item, Page, digests, read_rows, write_entities, write_sentences
 
 
-def test_pages_redirects_and_what_was_not_seen(tmp_path: Path) -> None:
+def test_pages_redirects_and_what_was_not_seen(tmp_path: Path, wikianchor: Callable[..., Ended]) -> None:
     pages = [Page("Apple", page_id=10), Page("Malus", redirect="Apple", page_id=11), Page("Pear", page_id=12)]
     items = [
         Item(3, [], {"enwiki": "Far away"}),
@@ -28,6 +30,9 @@ def test_pages_redirects_and_what_was_not_seen(tmp_path: Path) -> None:
         (5, "enwiki", None, 99, None),
     ]
     assert manifest["ledger"]["rows"]["enwiki"] == {"pages": 2, "redirects": 1, "not_seen": 2}
+    assert (
+        wikianchor("report", f"{tmp_path}/out").output.splitlines()[-1] == "  enwiki: not_seen 2, pages 2, redirects 1"
+    )
     assert "- cc0-1.0" in (tmp_path / "out" / "README.md").read_text()
     workers = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
     again = interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "two"), str(sentences)), workers)

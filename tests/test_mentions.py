@@ -89,6 +89,16 @@ def test_counts_are_those_of_counting_by_hand(tmp_path: Path, wiki: tuple[Path, 
     }
 
 
+def test_the_report_says_what_became_of_links_and_shows_names(
+    tmp_path: Path, wiki: tuple[Path, Path], wikianchor: Callable[..., Ended]
+) -> None:
+    run(*wiki, tmp_path / "out")
+    said = wikianchor("report", f"{tmp_path}/out").output
+    assert "7 pairs of a name and an item, 4 above link probability 0.01, commonness 0.05" in said
+    assert "enwiki: 8 of 12 links give a name; else: disambiguation 1, meta_item 1, red_link 1, section_link 1" in said
+    assert "enwiki   Apple (0.67): Q1 0.50, Q2 0.33" in said
+
+
 def test_candidates_are_rows_above_the_thresholds(tmp_path: Path, wiki: tuple[Path, Path]) -> None:
     run(*wiki, tmp_path / "out", link_probability=0.5, commonness=0.4)
     rows = read_rows(tmp_path / "out", "candidates")
