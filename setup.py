@@ -40,6 +40,8 @@ setup(
         "train": ["safetensors>=0.4", "torch>=2.11", "transformers>=5.17"],
         # Its evaluations.
         "eval": ["matplotlib>=3.8", "scikit-learn>=1.4", "scipy>=1.12"],
+        # `python -m trainer.figures polar`.
+        "figures": ["matplotlib>=3.8", "scikit-learn>=1.4", "umap-learn>=0.5.6"],
         # `wikianchor publish --to=hf://...`.
         "hub": ["huggingface_hub>=1.0"],
         # What the tests of cards and publishing need besides.

@@ -24,6 +24,8 @@ from schemas import sentences
 
 # Parsing a kilobyte takes a tenth of a second: small ranges keep many workers busy with a small corpus.
 KILOBYTE = 1 << 10
+# Rows of a dataset that are parsed for each sentence of a sample: some are short or stand there twice.
+SAMPLED_FROM = 2
 SMALLEST_RANGE, LARGEST_RANGE, RANGES = 64 * KILOBYTE, 4096 * KILOBYTE, 64
 
 
@@ -67,7 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="drop a sentence whose character trigrams overlap with those of an earlier one by this share (default: "
         "0.9; 0: equal sentences alone)",
     )
-    parser.add_argument("--sample", type=int, default=0, metavar="N", help="take N sentences (default: all)")
+    parser.add_argument(
+        "--sample",
+        type=int,
+        default=0,
+        metavar="N",
+        help="take N sentences by lot (default: all); wiki1m: 1000000 of a `sentences` dataset",
+    )
     parser.add_argument("--seed", type=int, default=42, help="of the sample (default: 42)")
 
 
@@ -128,9 +136,19 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         config.output,
         inputs,
         options,
-        partial(build, config=config, ranges=ranges),
+        partial(build, config=config, ranges=ranges, lots=lots_of(config, datasets)),
         beam_args,
     )
+
+
+def lots_of(config: Config, datasets: Sequence[Dataset]) -> int:
+    """Return the lot below which rows of datasets are parsed: all, or twice as many as the sample asks for. A sentence
+    has the same lot here and in the sample, so the lowest are among them."""
+    from pipelines.transforms.corpus import ALL_LOTS
+
+    rows = sum(one.rows("sentences") for one in datasets)
+    wanted = SAMPLED_FROM * config.sample
+    return ALL_LOTS if not config.sample or wanted >= rows else ALL_LOTS * wanted // rows
 
 
 def parser_versions(parser: str) -> dict[str, str]:
@@ -173,7 +191,7 @@ def tasks(config: Config, datasets: Sequence[Dataset]) -> list[Any]:
     return [Task(order, part) for order, part in enumerate(parts)]
 
 
-def build(pipeline: Any, head: Mapping[str, Any], config: Config, ranges: Sequence[Any]) -> None:
+def build(pipeline: Any, head: Mapping[str, Any], config: Config, ranges: Sequence[Any], lots: int) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
@@ -187,6 +205,7 @@ def build(pipeline: Any, head: Mapping[str, Any], config: Config, ranges: Sequen
         near=config.near,
         sample=config.sample,
         seed=config.seed,
+        lots=lots,
     )
     once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
     drafted = (

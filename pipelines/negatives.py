@@ -39,6 +39,7 @@ class Config:
     first_rank: int = 1
     near: float = 0.95
     longest: int = 200
+    hole_tokens: int = 15
     seed: int = 42
     device: str = ""
 
@@ -77,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="overlap of trigrams from which a candidate is too near (default: 0.95)",
     )
     add("--longest", type=int, default=200, help="sentences of more characters are left out (default: 200)")
+    add("--hole_tokens", type=int, default=15, help="pieces of a fill at most (default: 15, as in the released code)")
     add("--seed", type=int, default=42, help="of the share (default: 42)")
     add("--device", default="", help="default: cuda where there is one, else cpu")
 
@@ -92,7 +94,7 @@ def config_from(arguments: argparse.Namespace) -> Config:
         raise UsageError(f"--share={config.share}: must lie above 0 and be 1 at most")
     if not 0 < config.near <= 1:
         raise UsageError(f"--near={config.near}: must lie above 0 and be 1 at most")
-    for name in ("negatives", "beams", "first_rank", "longest"):
+    for name in ("negatives", "beams", "first_rank", "longest", "hole_tokens"):
         if getattr(config, name) < 1:
             raise UsageError(f"--{name}={getattr(config, name)}: must be 1 or more")
     if config.first_rank + config.negatives - 1 > config.beams:
@@ -106,14 +108,14 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     for one in datasets:
         if config.spans not in ("nouns", "nouns_names") and one.manifest["options"]["parser"] != "ginza":
             raise UsageError(f"--spans={config.spans} needs trees: {one.directory} was made with --parser=sudachi")
-    search = Search(config.beams, config.beams, config.fill == "each", device=config.device)
+    search = Search(config.beams, config.beams, config.fill == "each", config.hole_tokens, config.device)
     # A model that cannot be read is found now, not on a worker.
     most_holes = load_filler(config.model, search).most_holes
     inputs = [
         {"dataset": "corpus", "sha256": [shard["sha256"] for shard in one.manifest["configs"]["corpus"]["shards"]]}
         for one in datasets
     ] + [{"model": os.path.basename(config.model.rstrip("/")), "sha1": model_digests(config.model)}]
-    ours = ("spans", "share", "fill", "negatives", "beams", "first_rank", "near", "longest", "seed")
+    ours = ("spans", "share", "fill", "negatives", "beams", "first_rank", "near", "longest", "hole_tokens", "seed")
     options = {name: value for name, value in asdict(config).items() if name in ours}
     return run_stage(
         "negatives",

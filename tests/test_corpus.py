@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from pipelines.linking.hashing import mix
 from schemas import corpus
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("sudachipy") is None, reason="NO SUDACHI: pip install '.[ja]'")
@@ -159,6 +161,28 @@ def test_a_sentences_dataset_is_an_input(tmp_path: Path, wikianchor: Callable[..
     assert wikianchor("corpus", f"--input={place}", f"--output={out}", "--parser=sudachi").said == []
     assert [row["text"] for row in rows(out)] == SENTENCES
     assert {row["source"] for row in rows(out)} == {"jawiki"}
+
+
+def test_a_sample_of_a_dataset_parses_little_more_than_the_sample(
+    tmp_path: Path, wikianchor: Callable[..., Any]
+) -> None:
+    """wiki1m on a small scale: the sentences with the lowest lots, as if all had been parsed."""
+    from tests.stand_in import Page, write_sentences
+
+    texts = [f"{number}番目の記事は町の歴史を詳しく述べている。" for number in range(2000)]
+    pages = [Page(f"記事{start}", texts[start : start + 50], page_id=start + 1) for start in range(0, 2000, 50)]
+    place = write_sentences(tmp_path / "sentences", "jawiki", pages)
+    command = ["corpus", f"--input={place}", "--parser=sudachi", "--near=0"]
+    assert wikianchor(*command, f"--output={tmp_path}/out", "--sample=100").said == []
+    found = {row["text"]: row["sentence_id"] for row in rows(tmp_path / "out")}
+    seen = ledger(tmp_path / "out")
+    assert len(found) == seen["sentences"]["kept"] == 100
+    assert seen["records"]["seen"] == 2000
+    assert 150 < seen["sentences"]["seen"] == 2000 - seen["records"]["not_sampled"] < 260
+    assert wikianchor(*command, f"--output={tmp_path}/all").said == []
+    every = {row["text"]: row["sentence_id"] for row in rows(tmp_path / "all")}
+    lots = mix(42, np.array(list(every.values()), np.int64))
+    assert set(found) == {list(every)[place] for place in np.argsort(lots)[:100].tolist()}
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,9 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.text.fills.LONGER_BY", 1000)
 
 
-@pytest.mark.parametrize("more", [(), ("--fill=each",), ("--share=0.4",), ("--spans=nouns",), ("--first_rank=3",)])
+@pytest.mark.parametrize(
+    "more", [(), ("--fill=each",), ("--share=0.4",), ("--spans=nouns",), ("--first_rank=3",), ("--hole_tokens=1",)]
+)
 def test_rows_and_ledger(
     more: tuple[str, ...],
     places: tuple[Path, Path],

@@ -1,5 +1,7 @@
 """`python -m trainer.recipes table2 --data=... --dev=... --evaluation=... --output=...`: a table of EASE's paper.
 
+`python -m trainer.recipes sdjc --help` tells of the other recipe: from a domain's text to table 8 of SDJC's paper.
+
 Each row of the table is trained with its preset once for each seed, each model is evaluated, and the table shows the
 mean over the seeds and their standard deviation. What a former call has trained or scored is not done again, so
 tables that share a model share its training, and an interrupted call goes on.
@@ -174,7 +176,15 @@ def trained(recipe: Recipe, row: Row, seed: int, variant: str, model: str, flags
     if row.objective == "simcse":
         options = {name: value for name, value in options.items() if not name.startswith("entity_")}
     folder = f"{row.name.replace(' ', '_').replace('/', '')}-{seed}"
-    config = make(row.objective, {**options, "output": f"{flags['output']}/runs/{folder}"}, {})
+    return train_once(make(row.objective, {**options, "output": f"{flags['output']}/runs/{folder}"}, {}))
+
+
+def train_once(config: Config) -> str:
+    """Return the directory of a config's model, trained now unless it is there with the same options.
+
+    Raises:
+        UsageError: a model is there, and was trained with others.
+    """
     place = f"{config.output}/model"
     if (made := _config_of(place)) is None:
         return task.run(config)
@@ -200,17 +210,17 @@ def _config_of(place: str) -> dict[str, Any] | None:
 
 def _decisive() -> list[str]:
     """The options on which a trained model depends; precision is settled by the run itself."""
-    free = FREE | {"precision"}
+    free = FREE - {"data", "model"} | {"precision"}
     return [option.name for option in dataclasses.fields(Config) if option.name not in free]
 
 
 # ---------------------------------------------------------------------------------------------------------- the table
 
 
-def score(path: str, pooler: str | None, tasks: Loaded, options: Options, device: str) -> list[Result]:
-    """Return the results of one model."""
+def score(path: str, pooler: str | None, tasks: Loaded, options: Options, device: str, whiten: int = 0) -> list[Result]:
+    """Return the results of one model, its vectors whitened to `whiten` directions where that is above 0."""
     encoder = Encoder.load(path, pooler or None, choose_device(device))
-    return evaluate(encoder, model_facts(path, encoder, None, versions()), tasks, options, 128)
+    return evaluate(encoder, model_facts(path, encoder, None, versions()), tasks, options, 128, whiten)
 
 
 def over_seeds(name: str, runs: Sequence[Sequence[Result]]) -> list[Result]:
@@ -262,7 +272,7 @@ def parse(argv: Sequence[str] | None) -> tuple[str, dict[str, Any], argparse.Nam
     parser.add_argument("recipe", choices=RECIPES)
     own = parser.add_argument_group("the recipe")
     own.add_argument("--evaluation", required=True, help="directory with evaluation sets, as trainer.evaluate takes it")
-    own.add_argument("--seeds", default="42,43,44", type=_numbers, help="a training for each (42,43,44)")
+    own.add_argument("--seeds", default="42,43,44", type=seeds_of, help="a training for each (42,43,44)")
     own.add_argument("--variant", choices=VARIANTS, default="paper", help="whose settings, where they differ (paper)")
     own.add_argument("--backbones", default="", help="those to show, and in whose place: bert,mbert=DIR")
     add_flags(parser, "ease")
@@ -284,7 +294,7 @@ def parse(argv: Sequence[str] | None) -> tuple[str, dict[str, Any], argparse.Nam
     return everything["recipe"], flags, argparse.Namespace(**rest, device=flags.get("device", ""))
 
 
-def _numbers(text: str) -> list[int]:
+def seeds_of(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError as error:
@@ -296,11 +306,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    arguments = sys.argv[1:] if argv is None else list(argv)
     try:
-        name, flags, chosen = parse(argv)
-        text = run(RECIPES[name], flags, chosen)
-        path = os.path.join(str(flags["output"]), f"{name}.md")
-        with open(path, "w", encoding="utf-8") as stream:
+        if arguments[:1] == ["sdjc"]:
+            from trainer import sdjc_recipe
+
+            output, name, text = sdjc_recipe.run(arguments[1:])
+        else:
+            name, flags, chosen = parse(arguments)
+            output, text = str(flags["output"]), run(RECIPES[name], flags, chosen)
+        with open(os.path.join(output, f"{name}.md"), "w", encoding="utf-8") as stream:
             stream.write(text)
     except UsageError as error:
         print(f"recipes: {error}", file=sys.stderr)

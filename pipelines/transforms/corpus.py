@@ -36,6 +36,7 @@ ROW_GROUP = 10_000
 LONGEST = 2_000
 HEARTBEAT_SECONDS = 10.0
 NOT_SAMPLED = 3
+ALL_LOTS = 1 << 64
 VERDICTS = ("kept", "duplicate", "near_duplicate", "not_sampled")
 # What a range writes for the next step: the rows, and what repeats are told by.
 DRAFT = pa.schema([*corpus.SCHEMA, pa.field("bands", pa.list_(pa.int64()), False)])
@@ -68,6 +69,7 @@ class CorpusOptions:
         near: overlap from which a sentence repeats an earlier one; 0 compares none.
         sample: sentences to take; 0 for all.
         seed: of the sample.
+        lots: rows of a dataset whose lot is this or higher are not parsed; ALL_LOTS for none.
     """
 
     output: str
@@ -77,6 +79,7 @@ class CorpusOptions:
     near: float
     sample: int
     seed: int
+    lots: int = ALL_LOTS
 
 
 class Drafted(NamedTuple):
@@ -118,7 +121,7 @@ def draft(task: Task, options: CorpusOptions, parse: Parse) -> Drafted:
     columns = _Columns(options.parser)
     heart = time.monotonic() + HEARTBEAT_SECONDS
     with PartWriter(options.output, "draft", task.order, DRAFT) as file:
-        for source, records in _batches(task.part, options.column, problems):
+        for source, records in _batches(task.part, options, problems, counts):
             for number, index, sentence in _sentences(records, parse, options.min_tokens, counts):
                 columns.add(source, number, index, sentence)
             if len(columns.ids) >= ROW_GROUP:
@@ -135,23 +138,25 @@ RECORDS = 256
 
 
 def _batches(
-    part: RecordRange | ShardRows, column: str, problems: list[str]
+    part: RecordRange | ShardRows, options: CorpusOptions, problems: list[str], counts: Counter[str]
 ) -> Iterator[tuple[str, list[tuple[int, int, str]]]]:
     """Yield a source with some of its records: number, number of the first sentence, text."""
     if isinstance(part, ShardRows):
         for batch in read_batches(part.path, ["page_id", "sentence_index", "text"]):
-            rows = list(zip(*(batch.column(name).to_pylist() for name in batch.schema.names), strict=True))
-            by_name = {name: place for place, name in enumerate(batch.schema.names)}
-            order = [by_name[name] for name in ("page_id", "sentence_index", "text")]
+            columns = (batch.column(name).to_pylist() for name in ("page_id", "sentence_index", "text"))
+            rows = list(zip(*columns, strict=True))
+            if options.lots < ALL_LOTS:
+                ids = np.array([sentence_id(text) for _, _, text in rows], np.int64)
+                stays = mix(options.seed, ids) < np.uint64(options.lots)
+                rows = [row for row, one in zip(rows, stays.tolist(), strict=True) if one]
+                counts["records:seen"] += len(ids) - len(rows)
+                counts["records:not_sampled"] += len(ids) - len(rows)
             for start in range(0, len(rows), RECORDS):
-                yield (
-                    part.wiki,
-                    [(row[order[0]], row[order[1]], row[order[2]]) for row in rows[start : start + RECORDS]],
-                )
+                yield part.wiki, rows[start : start + RECORDS]
         return
     source = part.path.rpartition("/")[2]
     waiting: list[Record] = []
-    for record in read_records(part, column, problems):
+    for record in read_records(part, options.column, problems):
         waiting.append(record)
         if len(waiting) == RECORDS:
             yield source, [(one.number, 0, one.text) for one in waiting]

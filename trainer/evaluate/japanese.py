@@ -167,6 +167,9 @@ def year_task(year: int) -> Task:
     )
 
 
+# Those with a dev part, for choosing among checkpoints: SDJC's paper chose by the test part.
+LOADERS = {"STSBenchmark.ja": load_benchmark, "JSICK": load_jsick, "JACSTS": load_jacsts}
+
 TASKS = [
     *(year_task(year) for year in range(12, 17)),
     one_set("STSBenchmark.ja", load_benchmark, "sts-*.csv: score, sentence, sentence", _SDJC, "STS-B", [TABLE], False),

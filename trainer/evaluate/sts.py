@@ -257,11 +257,16 @@ def load_dev(directory: str, task: str) -> Dev:
         UsageError: the set has no dev part that this knows.
         InputError: it is not under the directory, or broken.
     """
-    if task not in LOADERS:
-        raise UsageError(f"--dev_tasks={task}: has no dev part: choose of {', '.join(LOADERS)}")
-    pairs = LOADERS[task](Data(directory), "dev")
+    # That module stands upon this one.
+    from trainer.evaluate import japanese
+
+    loaders = {**LOADERS, **japanese.LOADERS}
+    if task not in loaders:
+        raise UsageError(f"--dev_tasks={task}: has no dev part: choose of {', '.join(loaders)}")
+    pairs = loaders[task](Data(directory), "dev")
     if pairs is None:
-        raise InputError(f"{directory}: no dev part of {task} ({LAYOUTS[task]}): --dev names where it is")
+        layout = {**LAYOUTS, **{one.name: one.layout for one in japanese.TASKS}}[task]
+        raise InputError(f"{directory}: no dev part of {task} ({layout}): --dev names where it is")
     return Dev(pairs)
 
 

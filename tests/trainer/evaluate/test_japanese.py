@@ -9,10 +9,12 @@ import pytest
 
 from tests.trainer.evaluate.conftest import write
 from trainer.encoder import Encoder
+from trainer.errors import InputError, UsageError
 from trainer.evaluate import japanese
 from trainer.evaluate.command import main
 from trainer.evaluate.files import Data
 from trainer.evaluate.metrics import pair_cosines, spearman
+from trainer.evaluate.sts import load_dev
 from trainer.evaluate.task import Options, Vectors
 from trainer.evaluate.whitening import Whitened, whitening
 
@@ -76,6 +78,19 @@ def test_sets_are_found_by_their_layout(name: str, split: str, expected: int, pl
     parts = by_name(name).load(Data(str(place)), Options(split=split))
     assert sum(len(part) for part in parts) == expected
     assert by_name(name).load(Data(str(place)), Options(split=split, languages=("de",))) == []
+
+
+def test_dev_parts_choose_among_checkpoints(place: Path, tiny_model: Path) -> None:
+    encoder = Encoder.load(str(tiny_model))
+    for name, expected in (("JACSTS", 6), ("STSBenchmark.ja", 5)):
+        dev = load_dev(str(place), name)
+        assert len(dev.pairs) == expected
+        assert -100 <= dev.score(encoder) <= 100
+    with pytest.raises(InputError, match=r"no dev part of JSICK \(jsick/test.tsv"):
+        load_dev(str(place), "JSICK")
+    # JGLUE has no dev part beside the one that is scored.
+    with pytest.raises(UsageError, match=r"--dev_tasks=JSTS: has no dev part: choose of .*JACSTS"):
+        load_dev(str(place), "JSTS")
 
 
 def test_scores_are_those_of_ten_lines(place: Path, tiny_model: Path) -> None:
