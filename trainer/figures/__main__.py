@@ -18,13 +18,14 @@ from typing import Any
 import transformers
 
 from trainer.distributed import choose_device
-from trainer.encoder import POOLERS, Encoder
+from trainer.encoder import Encoder
 from trainer.errors import InputError, UsageError
 from trainer.evaluate import retrieval
 from trainer.evaluate.files import Data
 from trainer.evaluate.report import short_names
 from trainer.evaluate.task import Options, Vectors
 from trainer.figures import polar, relevant
+from trainer.names import POOLERS
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
