@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from pipelines.transforms.news import NewsWiki
 
 TABLES = ("categorylinks", "linktarget")
-UNREAD = ("page",)
+# Tables that a wiki has beside these, and that a glob for links may name.
+UNREAD = ("page", "page_props", "langlinks", "pagelinks", "iwlinks", "externallinks", "templatelinks", "imagelinks")
 _DATE = re.compile(r"-(\d{4})(\d\d)(\d\d)-")
 # What becomes of a page, besides the reasons of `wikinews.faults` and "fragment:...".
 KEPT = "kept"
@@ -163,7 +164,7 @@ def build_dataset(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     from pipelines.transforms.news import NewsReader
 
     topics = load_topics(config.topics, OF_RELEASED if "old_map" in config.faults else None)
-    wikis, footers = read_wikis(config, topics)
+    wikis = read_wikis(config, topics)
     paper = config.mode == "paper"
     membership = config.membership or ("direct+templates" if config.sql else "direct")
     if membership == "direct+templates" and (bare := [wiki for wiki in wikis if "categorylinks" not in wiki.tables]):
@@ -196,7 +197,7 @@ def build_dataset(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         config.output,
         inputs,
         options,
-        partial(build, config=config, wikis=wikis, reader=reader, footers=footers),
+        partial(build, config=config, wikis=wikis, reader=reader),
         beam_args,
         sum(file_size(path) for wiki in wikis for path in wiki.dumps),
     )
@@ -213,8 +214,8 @@ def _input(path: str) -> dict[str, Any]:
     return found
 
 
-def read_wikis(config: Config, topics: Mapping[str, Mapping[str, str]]) -> tuple[list[NewsWiki], frozenset[str]]:
-    """Return the wikis that the dumps are of, by language, and the files that should end with </mediawiki>.
+def read_wikis(config: Config, topics: Mapping[str, Mapping[str, str]]) -> list[NewsWiki]:
+    """Return the wikis that the dumps are of, by language, with their tables.
 
     Raises:
         InputError: a file is no export of a Wikinews in a language of the topic map, or a table is of none of them.
@@ -223,13 +224,10 @@ def read_wikis(config: Config, topics: Mapping[str, Mapping[str, str]]) -> tuple
 
     sites: dict[str, Site] = {}
     dumps: dict[str, list[str]] = {}
-    footers: set[str] = set()
     for path in config.dumps:
-        site, whole = _read_site(path, topics)
+        site = _read_site(path, topics)
         sites.setdefault(site.wiki, site)
         dumps.setdefault(site.wiki, []).append(path)
-        if whole:
-            footers.add(path)
     tables: dict[str, dict[str, str]] = {wiki: {} for wiki in sites}
     for path in config.sql:
         wiki, table = _table_of(path)
@@ -246,8 +244,7 @@ def read_wikis(config: Config, topics: Mapping[str, Mapping[str, str]]) -> tuple
     for wiki, found in tables.items():
         if "linktarget" in found and "categorylinks" not in found:
             raise InputError(f"--sql: {found['linktarget']} needs categorylinks.sql.gz of {wiki} beside it")
-    wikis = [NewsWiki(with_aliases(sites[wiki]), tuple(dumps[wiki]), tables[wiki]) for wiki in sorted(sites)]
-    return wikis, frozenset(footers)
+    return [NewsWiki(with_aliases(sites[wiki]), tuple(dumps[wiki]), tables[wiki]) for wiki in sorted(sites)]
 
 
 def _table_of(path: str) -> tuple[str, str]:
@@ -257,7 +254,7 @@ def _table_of(path: str) -> tuple[str, str]:
     return (parts[0], parts[-1]) if len(parts) > 1 else ("", name)
 
 
-def _read_site(path: str, topics: Mapping[str, Mapping[str, str]]) -> tuple[Site, bool]:
+def _read_site(path: str, topics: Mapping[str, Mapping[str, str]]) -> Site:
     raw = read_head(path)
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{path}: is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`")
@@ -273,7 +270,7 @@ def _read_site(path: str, topics: Mapping[str, Mapping[str, str]]) -> tuple[Site
             f"{path}: is of {site.wiki}, and the topic map has no categories in {code}: it has "
             f"{', '.join(sorted(topics))}; add some with --topics=FILE"
         )
-    return site, True
+    return site
 
 
 def build(
@@ -282,7 +279,6 @@ def build(
     config: Config,
     wikis: Sequence[NewsWiki],
     reader: Any,
-    footers: frozenset[str],
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
@@ -309,7 +305,7 @@ def build(
         | "Once" >> beam.Create([None], reshuffle=False)
         | "Commit"
         >> beam.Map(
-            lambda _, read, tables, decided: commit_decisions(config, head, read, tables, decided, footers),
+            lambda _, read, tables, decided: commit_decisions(config, head, read, tables, decided),
             read=beam.pvalue.AsList(readings),
             tables=beam.pvalue.AsList(packed),
             decided=beam.pvalue.AsList(decisions),
@@ -333,7 +329,6 @@ def commit_decisions(
     readings: Iterable[Any],
     packed: Iterable[Any],
     decisions: Iterable[Any],
-    footers: frozenset[str],
 ) -> None:
     """Check what the ranges and languages gave and commit the dataset.
 
@@ -349,7 +344,7 @@ def commit_decisions(
         problems = [
             f"{path}: cut off after its last whole page, </mediawiki> is missing: fetch it again, "
             "or take what is there with --allow_truncated"
-            for path in without_end(ordered, footers)
+            for path in without_end(ordered, frozenset(config.dumps))
             if path not in cut_off
         ]
     problems += [problem for decision in decided for problem in decision.problems]

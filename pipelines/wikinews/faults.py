@@ -42,7 +42,7 @@ _UPPER = "A-ZÀ-ÖØ-Þ" + "".join(filter(str.isupper, map(chr, range(0x100, 0x1
 _SIZE = re.compile(r"(?<!\d)(?<!\d[.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)|(?<!\w)x\d{2,4}px")
 _FILE = re.compile(r"\w\.(?i:jpe?g|png|svg|gif|tiff?)(?![a-z])")
 _MARKUP = re.compile(
-    r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|'''?|==|</?\w+[^<>]*>|<!--|-->|&[a-z]{2,8};|__[A-Z]{3,}__|\||\[https?:|"
+    r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|'''?|==|</?\w[^<>]*>|<!--|-->|&[a-z]{2,8};|__[A-Z]{3,}__|\||\[https?:|"
     r"\b(?:cellpadding|cellspacing|valign|colspan|rowspan|style)\s?=|^=\s"
 )
 _HOLE = re.compile(
@@ -89,7 +89,7 @@ class FaultFinder:
             rf"|^(?:{long})\s?(?=[{_UPPER}\d„“\"«])|(?<=[|\s.])(?:{long})(?=[{_UPPER}])"
             rf"|(?:thumbs?|miniatur)(?=[{_UPPER}|])|^(?:thumb)+s?(?=\w|\s)"
             rf"|^(?:{'|'.join(_PLAIN)})(?=\w)"
-            r"|upright\s?=|(?<!\w)(?:alt|link|lang|page)\s?=\s?\S*\|"
+            r"|upright\s?=|(?<!\w)(?:alt|link|lang|page)\s?=\s?\S{0,80}\|"
         )
         self._headless = _HEADLESS.get(language)
         self._glues = not holds_no_spaces(language)

@@ -20,6 +20,7 @@ from pipelines.wikinews.dateline import cut_dateline, is_day, words_never_last
 from pipelines.wikinews.faults import FaultFinder, first_of_glued
 
 # Bold at the start of a line, a dash or a colon behind it.
+_BOLD_CHARACTERS = range(2, 81)
 _BOLD_BEFORE_DASH = re.compile(r"^\s{0,9}'''([^'\[\]{}\n]{2,80})'''\s{0,9}[–—―:-]", re.MULTILINE)
 # A line without closing punctuation that is longer is a sentence whose full stop was forgotten, not a caption.
 _CAPTION_WORDS = 12
@@ -53,6 +54,7 @@ class LeadReader:
 
     def _first(self, text: str, title: str) -> tuple[str, str]:
         extract = self._extractor.extract(text, title)
+        bold = frozenset(_BOLD_BEFORE_DASH.findall(text))
         for sentence, reason in judged_sentences(extract, self._split, self._language):
             if reason == "back_matter":
                 break
@@ -68,7 +70,7 @@ class LeadReader:
                 words = self._behind_gaps(words)
                 if not words:
                     return "", "hole"
-            marked = any(words.startswith(bold) for bold in _BOLD_BEFORE_DASH.findall(text))
+            marked = any(words[:size] in bold for size in _BOLD_CHARACTERS)
             words = " ".join(cut_dateline(words, self._language, marked).split())
             if "<ref" in text or "{{" in text:
                 words = _stop_joined(words)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pipelines.wikimedia.site import site_for
+from pipelines.wikinews.categories import CategoryReader
 from pipelines.wikinews.dateline import cut_dateline, is_day
 from pipelines.wikinews.faults import FaultFinder, first_of_glued
 from pipelines.wikinews.lead import LeadReader
 
+ENGLISH = site_for("enwikinews")
 # Language, wikitext, first sentence.
 LEADS = [
     ("en", "{{date|May 3, 2006}}\n'''MADRID, Spain''' — The {{w|Juan|king}} met the U.S. president. More.", None),
@@ -159,13 +161,20 @@ def test_a_sentence_ends_where_its_author_forgot_the_blank() -> None:
     assert first_of_glued("See example.Com for more.", "en") == "See example.Com for more."
 
 
-@pytest.mark.parametrize(
-    "piece", ["[[" * 50_000, "{{" * 50_000, "'''a" * 30_000, "thumb" * 40_000, "( " * 50_000, ". " * 90_000]
-)
+HOSTILE = (
+    "[[" * 50_000, "{{" * 50_000, "'''a" * 30_000, "thumb" * 40_000, "( " * 50_000, ". " * 90_000, "alt=" * 50_000,
+    "<" + "a" * 200_000 + " went home.", "[[" + ":" * 200_000,
+    "'''Rome''' \u2014 \nSee also the others here.\n\n" * 5_000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_pages_cost_no_more_than_their_length(piece: str) -> None:
     import time
 
-    reader = LeadReader(site_for("enwikinews"))
+    reader, categories, faults = LeadReader(ENGLISH), CategoryReader(ENGLISH), FaultFinder("en")
     start = time.process_time()
     reader.first_sentence(piece, "Title")
+    categories.categories(piece)
+    faults.fault(piece)
     assert time.process_time() - start < 5
