@@ -13,7 +13,7 @@ test: $(VENV)/.dev lint types
 
 # Every pipeline on the engines that take longer or are not Python: Prism, Flink, Spark.
 engines: $(VENV)/.dev
-	$(BIN)/python -m pytest -m nightly tests/test_engines.py
+	$(BIN)/python -m pytest -m nightly tests/test_engines.py tests/test_dataflow.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -14,8 +14,10 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
+from pipelines import dataflow
 from pipelines.dataset.reader import Dataset, open_datasets
 from pipelines.errors import InputError, UsageError
+from pipelines.runner import runner_of
 from pipelines.stage import finish, run_stage
 from pipelines.storage import sha1
 from pipelines.text.filler import Search, load_filler
@@ -154,12 +156,15 @@ def build(
         seed=config.seed,
     )
     shards = [path for one in datasets for path in one.shards("corpus")]
+    fill = RunInference(negatives.FillerHandler(config.model, search))
+    if dataflow.is_dataflow(runner_of(pipeline.options)) and config.device != "cpu":
+        fill = fill.with_resource_hints(accelerator=dataflow.ACCELERATOR)
     once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
     made = (
         pipeline
         | "List shards" >> beam.Create([negatives.Task(order, path) for order, path in enumerate(shards)])  # Task
         | "Choose spans" >> beam.Map(negatives.read_shard, options)  # ShardTexts
-        | "Fill" >> RunInference(negatives.FillerHandler(config.model, search))  # PredictionResult
+        | "Fill" >> fill  # PredictionResult
         | "Write shard" >> beam.ParDo(negatives.WriteShard(options))  # Made
     )
     _ = once | "Commit" >> beam.Map(

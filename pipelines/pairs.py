@@ -331,7 +331,9 @@ def build(
         highest = (
             parts
             | "Lots under the cap"
-            >> beam.FlatMap(rows.cap_lots, decide_task, indexes, places, table)  # ((scope, id), lots)
+            >> beam.FlatMap(rows.cap_lots, decide_task, indexes, places, table).with_output_types(
+                tuple[tuple[str, int], bytes]
+            )  # ((scope, id), lots)
             | "Lowest of each entity" >> beam.CombinePerKey(rows.LowestLots(choices.max_per_entity))
         )  # ((scope, id), highest lot taken)
         caps = beam.pvalue.AsSingleton(
@@ -343,7 +345,9 @@ def build(
         samples = beam.pvalue.AsDict(
             parts
             | "Lots of the sample"
-            >> beam.FlatMap(rows.sample_lots, decide_task, indexes, places, table, caps)  # (scope, lots)
+            >> beam.FlatMap(rows.sample_lots, decide_task, indexes, places, table, caps).with_output_types(
+                tuple[str, bytes]
+            )  # (scope, lots)
             | "Lowest of all" >> beam.CombinePerKey(rows.LowestLots(choices.sample))
         )  # scope: highest lot taken
     decided = parts | "Decide links" >> beam.Map(

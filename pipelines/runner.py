@@ -17,6 +17,7 @@ from concurrent.futures import Future, wait
 from contextlib import redirect_stderr, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pipelines import dataflow
 from pipelines.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,15 +28,23 @@ DIRECT = "FnApiRunner"
 LOOK_SECONDS = 0.5
 
 
-def make_pipeline(beam_args: Sequence[str]) -> beam.Pipeline:
+def make_pipeline(beam_args: Sequence[str], dataset: str, wiki: str | None, output: str) -> beam.Pipeline:
     """Return an empty pipeline on the runner that the flags ask for.
 
+    Args:
+        beam_args: flags for Beam.
+        dataset, wiki: what it is going to make, and of which wiki.
+        output: directory of the dataset.
+
     Raises:
-        UsageError: a flag that neither we nor Beam know, or one that Beam refuses.
+        UsageError: a flag that neither we nor Beam know, or one that Beam or Dataflow refuses.
     """
     import apache_beam as beam
 
     options, workers = beam_options(beam_args)
+    if dataflow.is_dataflow(runner_of(options)):
+        options, _ = beam_options(dataflow.with_defaults(beam_args, dataset, wiki))
+        dataflow.check(options, output)
     runner: Any = None
     if workers:
         # Beam's own worker processes are noisy and do not end with their launcher: see `pipelines.worker`.
@@ -59,7 +68,7 @@ def run_apart(pipeline: beam.Pipeline, look: Callable[[], None]) -> None:
     long as their work. Any other engine is given the graph from the main thread, as those that start a server want
     it, and has its job cancelled where we are interrupted.
     """
-    if is_direct(pipeline.options.get_all_options().get("runner")):
+    if is_direct(runner_of(pipeline.options)):
         # Beam prints each failure of a worker thread on its own, besides handing it on. Our log keeps the real stderr.
         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
             _watched(lambda: pipeline.run().wait_until_finish(), look)
@@ -133,9 +142,14 @@ def workers_of(args: Sequence[str]) -> int | None:
     from apache_beam.options.pipeline_options import DirectOptions
 
     options, workers = beam_options(args)
-    if not is_direct(options.get_all_options().get("runner")):
+    if not is_direct(runner_of(options)):
         return None
     return max(1, int(options.view_as(DirectOptions).direct_num_workers)) if workers else 1
+
+
+def runner_of(options: Any) -> str | None:
+    """Return the name of the runner in Beam's options."""
+    return options.get_all_options().get("runner")
 
 
 def is_direct(runner: str | None) -> bool:

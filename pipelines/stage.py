@@ -14,12 +14,13 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from pipelines import dataflow
 from pipelines.dataset.manifest import claim, clear, commit, damaged_shard, has_leftovers, read_manifest
 from pipelines.dataset.parts import Part
 from pipelines.dataset.pulse import pulses
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import Progress
-from pipelines.runner import make_pipeline, run_apart
+from pipelines.runner import make_pipeline, run_apart, runner_of
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -83,8 +84,10 @@ def run_stage(
                 pass
         return done
     # Whatever can be wrong with the command is found before the old dataset goes.
-    pipeline = make_pipeline(beam_args)
+    pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output)
     build(pipeline, head)
+    if dataflow.is_dataflow(runner_of(pipeline.options)):
+        dataflow.check_keys(pipeline)
     with claim(output, dataset):
         # Another run may have made it while this one waited to begin.
         if (done := _done(output, head)) is not None:
@@ -96,6 +99,9 @@ def run_stage(
         except Exception as error:
             raise _clear(error, output) from error
     manifest = read_manifest(output)
+    if manifest is None and (template := pipeline.options.get_all_options().get("template_location")):
+        logging.getLogger("wikianchor").info("%s: the graph of a job that is yet to run", template)
+        return {**head, "configs": {}, "ledger": {}}
     if manifest is None:
         raise InputError(f"{output}: the pipeline ended without a dataset: run the same command again")
     return manifest

@@ -156,8 +156,9 @@ def job_server(artifact: str) -> Path:
     return jar
 
 
-def clean_environment(place: Path) -> Path:
-    """Return the Python of a new environment in which the wheel of this checkout is installed."""
+def clean_environment(place: Path, extra: str = "") -> Path:
+    """Return the Python of a new environment in which the wheel of this checkout is installed, with an extra such as
+    "[gcp]"."""
     source = place / "source"
     names = ("pipelines", "schemas", "trainer", "setup.py", "pyproject.toml", "README.md")
     source.mkdir()
@@ -174,7 +175,7 @@ def clean_environment(place: Path) -> Path:
     wheel = next(place.glob("wikianchor-*.whl"))
     # The same Beam on both sides: a job does not cross versions.
     pinned = [f"{name}=={version(name)}" for name in ("apache-beam", "pyarrow", "numpy")]
-    install = [*pip, f"--python={python}", "install", str(wheel), *pinned]
+    install = [*pip, f"--python={python}", "install", f"{wheel}{extra}", *pinned]
     done = subprocess.run(install, capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"NO PACKAGES: {' '.join(install)}: {done.stderr[-300:]}")
