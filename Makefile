@@ -13,7 +13,7 @@ test: $(VENV)/.dev lint types
 
 # Every pipeline on the engines that take longer or are not Python: Prism, Flink, Spark.
 engines: $(VENV)/.dev
-	$(BIN)/python -m pytest -m nightly tests/test_engines.py tests/test_dataflow.py
+	$(BIN)/python -m pytest -m nightly tests/test_engines.py tests/test_dataflow.py tests/test_docker.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -46,6 +46,8 @@ audit: $(VENV)/.audit
 lock: $(VENV)/.audit
 	$(BIN)/uv pip compile setup.py --extra gcp --extra hub --universal --python-version 3.10 --generate-hashes \
 		--no-annotate --quiet --custom-compile-command="make lock" -o docker/requirements.lock
+	$(BIN)/uv pip compile setup.py --extra gcp --extra ja --extra train --extra eval --extra t5 --python-platform linux \
+		--python-version 3.11 --generate-hashes --no-annotate --quiet --custom-compile-command="make lock" -o docker/gpu.lock
 
 $(VENV)/.docs: setup.py $(VENV)/.data
 	$(BIN)/python -m pip install --quiet -e '.[docs]'

