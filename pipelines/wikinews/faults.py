@@ -37,7 +37,7 @@ _IMAGE_OPTIONS = (
     "img_right", "img_center", "img_none", "img_baseline", "img_middle",
 )  # fmt: skip
 # Options that are no words of their language, in scripts without capitals.
-_PLAIN = ("섬네일", "بندانگشتی", "بندانگشتي")
+_PLAIN = ("섬네일", "تصغير", "بندانگشتی", "بندانگشتي")
 _UPPER = "A-ZÀ-ÖØ-Þ" + "".join(filter(str.isupper, map(chr, range(0x100, 0x180)))) + "Ѐ-Я"
 _SIZE = re.compile(r"(?<!\d)(?<!\d[.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)|(?<!\w)x\d{2,4}px")
 _FILE = re.compile(r"\w\.(?i:jpe?g|png|svg|gif|tiff?)(?![a-z])")

@@ -65,7 +65,10 @@ def load(path: str, device: str = "cpu") -> Loaded:
         encoder = Encoder.load(path, "cls_before_pooler")
         model = Mboe(encoder, config, len(labels), weights.get("table.weight"))
         qids = weights.pop("qids").numpy()
-        model.load_state_dict(weights, strict=False)
+        missing, strange = model.load_state_dict(weights, strict=False)
+        # The encoder's own weights are read by its library.
+        if lacking := [*strange, *(name for name in missing if not name.startswith("encoder."))]:
+            raise InputError(f"{path}: mboe.safetensors does not go with mboe.json: {', '.join(lacking)}")
     except InputError:
         raise
     except Exception as error:

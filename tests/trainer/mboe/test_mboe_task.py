@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.trainer.mboe.toy import write_toy
+from trainer.errors import InputError
 from trainer.mboe.bags import make_bags, make_source
 from trainer.mboe.config import make
 from trainer.mboe.documents import read_documents
@@ -105,6 +106,15 @@ def test_a_model_read_again_predicts_the_same(run: Run, toy: tuple[Path, Path], 
     assert float((part.gold.argmax(1) == probabilities.argmax(1)).mean()) == pytest.approx(scores["ja"])
     sums = np.array([row.sum() for row in weights])
     assert sums == pytest.approx(np.ones(len(documents)), abs=1e-5)
+
+
+def test_a_model_that_lacks_weights_is_refused(run: Run, flags: dict[str, Any]) -> None:
+    run(epochs=1)
+    place = Path(flags["output"]) / "seed-42" / "model"
+    facts = json.loads((place / "mboe.json").read_text())
+    (place / "mboe.json").write_text(json.dumps(facts | {"config": facts["config"] | {"bias": True}}))
+    with pytest.raises(InputError, match=r"does not go with mboe\.json: attention\.weight\.bias"):
+        load(str(place))
 
 
 def test_vectors_from_a_file_and_titles_in_the_report(run: Run, tmp_path: Path) -> None:
