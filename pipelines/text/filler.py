@@ -7,6 +7,7 @@ sentences alone, so the result is the same wherever they are run. A batch that d
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary
 
 # Tokens of a batch, source times beams: 16 sentences of 64 tokens with 20 beams.
 BATCH_TOKENS = 20_480
+HEARTBEAT_SECONDS = 10.0
 _NO_MEMORY = ("out of memory", "can't allocate memory")
 
 
@@ -70,12 +72,17 @@ class Filler:
     def _at_once(self, items: Sequence[Holes]) -> list[Ranked | None]:
         sources = [self.vocabulary.with_holes(item.text, item.spans) for item in items]
         found: list[Ranked | None] = [None] * len(items)
+        done, heart = 0, time.monotonic() + HEARTBEAT_SECONDS
         for rows in batches([len(source) for source in sources], self.search.batch_tokens // self.search.beams):
             targets = self._split([sources[row] for row in rows], [len(items[row].spans) for row in rows])
             for row, ranked in zip(rows, targets, strict=True):
                 if ranked is not None:
                     holes = len(items[row].spans)
                     found[row] = [self.vocabulary.fills(target, holes) for target in ranked]
+            done += len(rows)
+            if time.monotonic() > heart:
+                heart = time.monotonic() + HEARTBEAT_SECONDS
+                logging.getLogger("wikianchor").info("filled %d of %d sentences", done, len(items))
         return found
 
     def _each(self, items: Sequence[Holes]) -> list[Ranked | None]:

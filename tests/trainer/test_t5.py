@@ -1,6 +1,10 @@
 """Training a T5: it learns, stops, goes on where it was, and can be read again."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,7 @@ pytest.importorskip("sentencepiece", reason="NO SENTENCEPIECE: pip install '.[t5
 
 import torch
 
-from schemas.sentinels import Vocabulary
+from schemas.sentinels import SETTINGS_FILE, Vocabulary
 from tests.t5 import write_corpus, write_t5
 from trainer import t5
 from trainer.config import make
@@ -49,6 +53,21 @@ def test_it_learns_and_can_be_read_again(flags: dict[str, Any], small_t5: Path, 
     assert t5.read_filler(str(place)).vocabulary.size == Vocabulary.read(str(small_t5)).size
     assert {"README.md", "run.json", "spiece.model", "config.json"} <= {path.name for path in place.iterdir()}
     assert json.loads((place / "run.json").read_text())["config"]["optimizer"] == "adafactor"
+
+
+def test_it_begins_from_a_name_on_the_hub(flags: dict[str, Any], small_t5: Path, tmp_path: Path) -> None:
+    """As a published T5 lies in the cache of the Hub: without the file that only ours have."""
+    place = tmp_path / "hub/models--someone--t5"
+    shutil.copytree(small_t5, place / "snapshots/0123")
+    (place / "snapshots/0123" / SETTINGS_FILE).unlink()
+    (place / "refs").mkdir()
+    (place / "refs/main").write_text("0123")
+    options = [f"--{name}={value}" for name, value in {**flags, "model": "someone/t5", "max_steps": 1}.items()]
+    environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-m", "trainer.task", "t5", *options]
+    ended = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False)
+    assert ended.returncode == 0, ended.stderr[-500:]
+    assert t5.read_filler(ended.stdout.strip()).vocabulary.size == Vocabulary.read(str(small_t5)).size
 
 
 def test_a_new_one_has_a_vocabulary_of_the_texts(flags: dict[str, Any]) -> None:
