@@ -153,3 +153,24 @@ def test_released_files_have_the_papers_sizes(data_dir: Path) -> None:
     assert len(by_name("STSBenchmark.ja").load(data, Options())[0]) == 1304
     assert len(by_name("JSTS").load(data, Options())[0]) == 1457
     assert len(by_name("JACSTS").load(data, Options(split="dev"))[0]) == 184
+
+
+@pytest.mark.real
+def test_the_overlaps_of_the_released_splits_are_found(data_dir: Path, tmp_path: Path) -> None:
+    """As the facts have them: JSTS "test" is 5,000 rows of JGLUE's training part and equals "train"; four pairs of
+    JACSTS stand in both parts. The files of JSTS and the test part of JACSTS are made here of what is at hand."""
+    eval_dir = data_dir / "eval"
+    lines = (eval_dir / "jglue/jsts-v1.3/train-v1.3.json").read_text().splitlines()
+    found = [json.loads(line) for line in lines[:10_000:2]]
+    rows = [f"{one['label']}\t{one['sentence1']}\t{one['sentence2']}" for one in found]
+    for split in ("train", "test"):
+        write(tmp_path / f"JSTS/JSTS-{split}.csv", rows)
+    (dev,) = eval_dir.rglob("JAC-sts-dev.csv")
+    clinic = dev.read_text().splitlines()
+    write(tmp_path / "JAC/JAC-sts-dev.csv", clinic)
+    score, first, second = clinic[0].split("\t")
+    # A pair is the same whichever sentence comes first, and whatever its score.
+    write(tmp_path / "JAC/JAC-sts-test.csv", [*rows[:300], *clinic[1:4], f"{score}\t{second}\t{first}"])
+    data = Data(str(tmp_path))
+    assert japanese.overlaps(data, japanese.load_released_jsts, "test") == {"train": 5000}
+    assert japanese.overlaps(data, japanese.load_jacsts, "test") == {"dev": 4}
