@@ -182,17 +182,17 @@ class NameTable:
         """Return all names in a text, whether they overlap or not, by their length in atoms."""
         before, after, power = sums.ends_of(text.first, text.last)
         hashes = (after - before) * power
-        begin = end = np.arange(len(hashes))
-        if not text.begins.all():
-            begin = end = np.flatnonzero(text.begins)
-            hashes = hashes[begin]
-        found = [Found(begin[:0], begin[:0], np.zeros(0, np.int32))]
-        while len(begin):
-            known, values = self.look_up(hashes)
-            begin, end = begin[known], end[known]
+        allowed = None if text.begins.all() else np.flatnonzero(text.begins)
+        known, values = self.look_up(hashes if allowed is None else hashes[allowed])
+        begin = end = known if allowed is None else allowed[known]
+        found = []
+        while True:
             named = np.flatnonzero((values >= 0) & text.ends[end])
             found.append(Found(begin[named], end[named], values[named] >> 1))
             on = np.flatnonzero((values & 1).astype(np.bool_) & (end + 1 < len(text.first)))
             begin, end = begin[on], end[on] + 1
-            hashes = (after[end] - before[begin]) * power[begin]
+            if not len(begin):
+                break
+            known, values = self.look_up((after[end] - before[begin]) * power[begin])
+            begin, end = begin[known], end[known]
         return Found(*(np.concatenate(parts) for parts in zip(*found, strict=True)))

@@ -149,17 +149,40 @@ class Text(NamedTuple):
     begins: Flags
     ends: Flags
 
+    def folded_places(self, places: Places) -> Places:
+        """Return where places of the text as it was given stand in `points`."""
+        # Where nothing was taken out they are the same.
+        if self.places[-1] == len(self.points):
+            return places
+        return np.searchsorted(self.places, places)
+
+    def on_atoms(self, first: Places, last: Places) -> Flags:
+        """Whether a name may stand at [first, last) of `points`: begins with an atom and ends with one."""
+        begins, ends = (np.zeros(len(self.points) + 1, np.bool_) for _ in range(2))
+        begins[self.first[self.begins]] = True
+        ends[self.last[self.ends]] = True
+        return begins[first] & ends[last]
+
 
 def code_points(text: str) -> CodePoints:
     """Return the code points of a text; a lone surrogate is one."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
+# Places of texts from which nothing is taken out; longer texts are rare.
+_PLACES = np.arange(1 << 20)
+_PLACES.flags.writeable = False
+
+
+def _counted(number: int) -> Places:
+    return _PLACES[:number] if number <= len(_PLACES) else np.arange(number)
+
+
 def cut(points: CodePoints) -> Text:
     """Fold a text and cut it into atoms."""
     kinds, folded = _table.of(points)
     space = kinds == SPACE
-    places = np.arange(len(points) + 1)
+    places = _counted(len(points) + 1)
     if len(points):
         again = space[1:] & space[:-1]
         if again.any():

@@ -6,7 +6,6 @@ stands for a link that leads to no item.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -74,7 +73,6 @@ ROWS = pa.schema(
         pa.field("origins", pa.uint8(), False),
     ]
 )
-_BRACKET = re.compile(r"(?<=\S)[ _]*\([^()]*\)$")
 
 
 class Targets:
@@ -214,7 +212,7 @@ def count_anchors(shard: str, targets: Targets, longest: int) -> tuple[pa.Table,
         # What links are called, end to end: of the text no more is looked at.
         raw, starts = _stretches(portion.points, portion.first, portion.last)
         text = cut(raw)
-        first, last = (np.searchsorted(text.places, ends) for ends in (starts[:-1], starts[1:] - 1))
+        first, last = text.folded_places(starts[:-1]), text.folded_places(starts[1:] - 1)
         fits = last - first <= longest
         why[~fits] = REASON["too_long"]
         reasons += np.bincount(why, minlength=len(REASONS))
@@ -304,7 +302,10 @@ def _sorted_rows(surfaces: Sequence[str], *columns: npt.NDArray[Any]) -> pa.Tabl
 
 def name_of_title(title: str) -> str:
     """Return what a title says without the bracket that tells it from its namesakes."""
-    return _BRACKET.sub("", title)
+    bracket = title.rfind("(")
+    if bracket < 1 or title.find(")", bracket) != len(title) - 1:
+        return title
+    return title[:bracket].rstrip(" _") or title
 
 
 def title_names(shard: str, targets: Targets, longest: int) -> pa.Table:

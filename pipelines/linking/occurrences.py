@@ -37,8 +37,8 @@ def count_occurrences(shard: str, table: NameTable) -> Occurrences:
         at = text.places[text.first[names.first]]
         pages = np.searchsorted(portion.page_starts, at, side="right") - 1
         # Links inside words are not found that way.
-        first, last = (np.searchsorted(text.places, ends) for ends in (portion.first, portion.last))
-        inside = ~_on_atoms(text.first, text.begins, first) | ~_on_atoms(text.last, text.ends, last)
+        first, last = text.folded_places(portion.first), text.folded_places(portion.last)
+        inside = ~text.on_atoms(first, last)
         linked = table.numbers_of(sums.of(first[inside], last[inside]))
         there = linked >= 0
         number = np.concatenate([names.names, linked[there]]).astype(np.int64)
@@ -47,13 +47,6 @@ def count_occurrences(shard: str, table: NameTable) -> Occurrences:
         if sum(len(part.names) for part in found[1:]) > max(len(found[0].names), SUMMED_TOGETHER):
             found = [_sum(found)]
     return _sum(found)
-
-
-def _on_atoms(bounds: Ints, allowed: np.ndarray[tuple[int], np.dtype[np.bool_]], places: Ints) -> Ints:
-    if not len(bounds):
-        return np.zeros(len(places), np.bool_)
-    at = np.minimum(np.searchsorted(bounds, places), len(bounds) - 1)
-    return (bounds[at] == places) & allowed[at]
 
 
 def _count(numbers: Ints, pages: Ints) -> Occurrences:
