@@ -16,7 +16,8 @@ from pipelines.wikinews.derive import ENGLISH, Found, by_items, by_links, englis
 from pipelines.wikinews.topics import TopicMap, load_topics
 from schemas.mewsc16 import LANGUAGES, TOPICS
 
-_NAME = re.compile(r"(?:.*/)?([a-z_]+)wikinews-(\w+)-(langlinks|page|page_props)\.sql(?:\.gz)?")
+_NAME = re.compile(r"(?:.*/)?([a-z_]+)wikinews-(\w+)-(\w+)\.sql(?:\.gz)?")
+TABLES = ("langlinks", "page", "page_props")
 TITLE = "title"
 EVIDENCE = {
     TITLE: "the English topic category itself",
@@ -82,6 +83,9 @@ def tables_of(paths: Iterable[str]) -> dict[tuple[str, str], str]:
         match = _NAME.fullmatch(path)
         if match is None:
             raise InputError(f"--sql: {path} is not named like enwikinews-20260601-langlinks.sql.gz")
+        if match[3] not in TABLES:
+            logging.getLogger("wikianchor").info("%s: not needed, left unread", path)
+            continue
         found[match[1].replace("_", "-"), match[3]] = path
     if (ENGLISH, "page") not in found:
         raise InputError("--sql: enwikinews-...-page.sql.gz is missing: it has the ids of the English categories")
