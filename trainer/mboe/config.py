@@ -28,6 +28,7 @@ class MboeConfig:
     kind: str = _option("json", "how the documents are laid out: see trainer/mboe/documents.py", KINDS)
     language: str = _option("en", "of the training documents; all others are read in the test part alone")
     train_size: str = _option("1000", "of MLDoc's training file", ("1000", "2000", "5000", "10000"))
+    test_documents: int = _option(0, "of each of SHINRA's test languages, by lot; 0 for all, which take tens of GB")
     model: str = _option("", "the text encoder: a directory or a name on the Hub")
     output: str = _option("", "directory of the models, the tables and the reports")
     cache: str = _option("", "directory of dictionaries, ~/.cache/wikianchor")
@@ -126,6 +127,8 @@ def make(flags: Mapping[str, Any]) -> MboeConfig:
     for name in ("max_entities", "max_length", "seeds", "epochs", "patience", "batch_size", "top"):
         if getattr(config, name) < 1:
             raise UsageError(f"--{name}={getattr(config, name)}: must be 1 or more")
+    if config.test_documents < 0:
+        raise UsageError(f"--test_documents={config.test_documents}: must be 0 or more")
     if not config.learning_rate > 0:
         raise UsageError(f"--learning_rate={config.learning_rate}: must be above 0")
     for name in ("detection_rate", "link_probability", "commonness", "threshold"):

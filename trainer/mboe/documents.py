@@ -65,7 +65,9 @@ class DocumentSet:
         return tuple(sorted({one.language for one in self.documents if one.split == split}))
 
 
-def read_documents(path: str, kind: str, language: str, train_size: str = "1000") -> DocumentSet:
+def read_documents(
+    path: str, kind: str, language: str, train_size: str = "1000", test_documents: int = 0
+) -> DocumentSet:
     """Read a set.
 
     Args:
@@ -73,6 +75,7 @@ def read_documents(path: str, kind: str, language: str, train_size: str = "1000"
         kind: one of `KINDS`.
         language: that of the training documents.
         train_size: of MLDoc's training file: 1000, 2000, 5000 or 10000.
+        test_documents: of each of SHINRA's languages, by lot; 0 for all, which take tens of gigabytes.
 
     Raises:
         InputError: a file is missing or broken, or a split has no document.
@@ -81,7 +84,7 @@ def read_documents(path: str, kind: str, language: str, train_size: str = "1000"
         "json": lambda: read_json(path),
         "mldoc": lambda: read_mldoc(path, language, train_size),
         "ted": lambda: read_ted(path, language),
-        "shinra": lambda: read_shinra(path, language),
+        "shinra": lambda: read_shinra(path, language, test_documents),
     }
     found = readers[kind]()
     for split, known in (("train", (language,)), ("dev", (language,)), ("test", found.languages("test"))):
@@ -224,9 +227,9 @@ def read_ted(path: str, language: str) -> DocumentSet:
     return DocumentSet(tuple(_with_dev(documents, 10)), True)
 
 
-def read_shinra(path: str, language: str) -> DocumentSet:
+def read_shinra(path: str, language: str, test_documents: int = 0) -> DocumentSet:
     """Read SHINRA2020-ML: pages of Wikipedia with any of 220 kinds of entity. Training documents are read of one
-    language, a twentieth of them as the dev part; those of the others are test documents."""
+    language, a twentieth of them as the dev part; those of the others are test documents, all or so many of each."""
     files = [file for file in sorted(glob.glob(f"{path}/*.json")) if "cirrussearch" not in file]
     if not files:
         raise InputError(
@@ -244,6 +247,9 @@ def read_shinra(path: str, language: str) -> DocumentSet:
                 f"{path}/{code}wiki-*-cirrussearch-content.json[.gz]: not there, and {file} needs its texts"
             )
         split = "train" if code == language else "test"
+        if split == "test" and 0 < test_documents < len(labels):
+            lots = sorted(labels, key=lambda page: hashlib.sha256(f"{code}:{page}".encode()).digest())
+            labels = {page: labels[page] for page in lots[:test_documents]}
         for page, text in (found for dump in dumps for found in _cirrus_pages(dump)):
             if page in labels:
                 documents.append(Document(f"{code}:{page}", text, tuple(sorted(labels[page])), code, split))

@@ -68,7 +68,7 @@ class Prepared:
 
 def prepare(config: MboeConfig, log: Log) -> Prepared:
     """Read the documents and find their entities."""
-    found = read_documents(config.data, config.kind, config.language, config.train_size)
+    found = read_documents(config.data, config.kind, config.language, config.train_size, config.test_documents)
     keys = [("train", config.language), ("dev", config.language)]
     keys += [("test", language) for language in found.languages("test")]
     documents = {key: found.of(*key) for key in keys}

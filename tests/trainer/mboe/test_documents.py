@@ -78,6 +78,11 @@ def test_shinra(tmp_path: Path) -> None:
     assert len([one for one in found.documents if one.language == "en"]) == 100
     assert 0 < len(found.of("dev", "en")) < 20
     assert [(one.text, one.labels) for one in found.of("test", "de")] == [("Seite", ("1.1", "1.7"))]
+    write("de", {page: ["1.7"] for page in range(50)}, {page: f"Seite {page}" for page in range(50)})
+    few = read_documents(str(tmp_path), "shinra", "en", test_documents=10).of("test", "de")
+    more = read_documents(str(tmp_path), "shinra", "en", test_documents=20).of("test", "de")
+    assert (len(few), len(more), set(few) < set(more)) == (10, 20, True)
+    assert {one.name for one in few} != {f"de:{page}" for page in range(10)}
     (tmp_path / "fr_ENEW_LIST.json").write_text('{"pageid": 1, "ENEs": []}\n')
     with pytest.raises(
         InputError, match=r"frwiki-\*-cirrussearch-content\.json\[\.gz\]: not there, and .* needs its texts"
