@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test engines lint types docs audit lock clean
+.PHONY: demo test engines chaos lint types docs audit lock clean
 
 demo: $(VENV)/.data
 	$(BIN)/wikianchor build --dumps=demo/dumps --output=out/demo --min_links=2
@@ -14,6 +14,10 @@ test: $(VENV)/.dev lint types
 # Every pipeline on the engines that take longer or are not Python: Prism, Flink, Spark.
 engines: $(VENV)/.dev
 	$(BIN)/python -m pytest -m nightly tests/test_engines.py tests/test_dataflow.py tests/test_docker.py
+
+# Workers, launchers, services and clocks that fail in the middle of a run.
+chaos: $(VENV)/.dev
+	$(BIN)/python -m pytest -m nightly tests/test_chaos.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

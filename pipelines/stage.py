@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _FAILURE = re.compile(
     r"^(?:[\w.]+\.)?(?:InputError|UsageError|Truncated): (.*?)(?: \[while running .*)?$", re.MULTILINE
 )
+_DEATH = re.compile(r"Channel closed prematurely|StatusCode\.UNAVAILABLE|StatusCode\.CANCELLED")
 _FULL_DISK = re.compile(r"^OSError: .*No space left on device.*$", re.MULTILINE)
 
 
@@ -154,6 +155,8 @@ def _clear(error: Exception, output: str) -> Exception:
         return InputError(found[-1])
     if _FULL_DISK.search(text):
         return InputError(f"{output}: the disk is full: free some space and run the same command again")
+    if _DEATH.search(text):
+        return InputError(f"{output}: a worker or the job service died (killed, or out of memory?): run it again")
     return error
 
 
