@@ -14,10 +14,8 @@ measurement can be done in pieces. `--seeds` with no new ones prints the tables 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -101,16 +99,7 @@ def _shared(data: Path, place: Path) -> Path:
         rows = pq.read_table(data / "data" / "pairs")
         wikis = rows.select(["entity_id", "wiki"]).group_by("entity_id").aggregate([("wiki", "count_distinct")])
         several = wikis.filter(pc.greater(wikis["wiki_count_distinct"], 1))["entity_id"]
-        shutil.copytree(data, place, dirs_exist_ok=True, ignore=shutil.ignore_patterns("manifest.json", "pairs"))
-        manifest = json.loads((data / "manifest.json").read_text())
-        name = "data/pairs/train-00000-of-00001.parquet"
-        (place / name).parent.mkdir(parents=True)
-        kept = rows.filter(pc.is_in(rows["entity_id"], several))
-        pq.write_table(kept, place / name)
-        content = (place / name).read_bytes()
-        shard = {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        manifest["configs"]["pairs"] = {"rows": len(kept), "shards": [shard]}
-        (place / "manifest.json").write_text(json.dumps(manifest))
+        real_pairs.part(data, rows.filter(pc.is_in(rows["entity_id"], several)), place)
     return place
 
 

@@ -6,11 +6,15 @@ are those with one name in both: most people and places, few things.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import generate
+import pyarrow as pa
 import pyarrow.parquet as pq
 import slices
 import torch
@@ -38,6 +42,20 @@ def pairs(work: Path, languages: Sequence[str] = LANGUAGES) -> Path:
     flags = [f"--dumps={dumps}", f"--wikis={wikis}", f"--output={output}", "--negatives=3", "--min_links=1"]
     run(wikianchor("build", *flags))
     return output / "pairs"
+
+
+def part(data: Path, rows: pa.Table, place: Path) -> Path:
+    """Write a `pairs` dataset with some of the rows of another, and with its entities."""
+    shutil.copytree(data, place, ignore=shutil.ignore_patterns("manifest.json", "pairs"))
+    name = "data/pairs/train-00000-of-00001.parquet"
+    (place / name).parent.mkdir(parents=True)
+    pq.write_table(rows, place / name)
+    content = (place / name).read_bytes()
+    shard = {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    manifest = json.loads((data / "manifest.json").read_text())
+    manifest["configs"]["pairs"] = {"rows": len(rows), "shards": [shard]}
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    return place
 
 
 def minilm() -> str:

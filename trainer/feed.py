@@ -61,7 +61,7 @@ class Feed:
         return self._order
 
     def batches(self, first: int, last: int) -> Iterator[Batch]:
-        """Yield the batches of steps first to last, one for each softmax, on the device, made by a thread."""
+        """Yield the batches of steps first to last, one for each softmax, on the device."""
         yield from ahead(self._make(first, last), self.device)
 
     def _make(self, first: int, last: int) -> Iterator[Batch]:
@@ -81,8 +81,9 @@ class Feed:
         """Return the batch of rows, or this process's part of it."""
         own = rows[rank() * len(rows) // world() : (rank() + 1) * len(rows) // world()]
         counts = self.tokens.lengths(own)
-        by_length = np.argsort(counts, kind="stable")
-        groups = np.array_split(by_length, self._groups(len(own)))
+        parts = self._groups(len(own))
+        by_length = np.argsort(counts, kind="stable") if parts > 1 else np.arange(len(own))
+        groups = np.array_split(by_length, parts)
         padded = [self.tokens.gather(own[group], self._length(int(counts[group].max()))) for group in groups]
         restore = np.empty(len(own), np.int64)
         restore[by_length] = np.arange(len(own))
@@ -117,7 +118,11 @@ class Movable(Protocol):
 
 
 def ahead(batches: Iterator[Movable], device: torch.device) -> Iterator[Any]:
-    """Yield what `batches` yields, made by a thread that is a few batches ahead; its errors are raised here."""
+    """Yield what `batches` yields, on a device. For a GPU a thread makes them, a few batches ahead, and its errors are
+    raised here; on a CPU it would only take turns with the step."""
+    if device.type == "cpu":
+        yield from batches
+        return
     waiting: queue.Queue[Movable | BaseException | None] = queue.Queue(AHEAD)
     stopped = threading.Event()
 

@@ -7,6 +7,8 @@ more columns than there are rows: under torchrun a process has its own rows and 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
@@ -26,7 +28,8 @@ def projection(kind: str, entity_dim: int, dim: int) -> nn.Module:
 
 def cosines(rows: Tensor, columns: Tensor) -> Tensor:
     """rows: (n, dim); columns: (m, dim); returns (n, m) float32, outside any autocast."""
-    with torch.autocast(rows.device.type, enabled=False):
+    kind = rows.device.type
+    with torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext():
         return normalize(rows.float(), dim=-1) @ normalize(columns.float(), dim=-1).T
 
 

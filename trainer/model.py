@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -23,7 +24,7 @@ LEAST_DIFFERENCE = 1e-3
 class Batch:
     """The sentences of one softmax, or those of this process.
 
-    groups: token ids (n, length) int and mask (n, length) bool of parts of the batch, sorted by length.
+    groups: token ids (n, length) int and mask (n, length) bool of parts of the batch; several are sorted by length.
     restore: (n,) int64, the place of row i among the groups' rows.
     entities: (n,) int64; negatives: (n, k) int64, -1 for none; sentences: (n,) int64.
     tokens: real tokens in `groups`.
@@ -95,11 +96,12 @@ class Model(Trainable):
         """Return the views, (views, n, dim) float32. All views of a group go through the encoder as one batch, and
         dropout differs between its rows."""
         found = []
-        with torch.autocast(batch.restore.device.type, torch.bfloat16, enabled=self.autocast):
+        # Entering an autocast that does nothing takes a hundredth of a tiny model's step.
+        with torch.autocast(batch.restore.device.type, torch.bfloat16) if self.autocast else nullcontext():
             for ids, mask in batch.groups:
                 vectors = self.encoder(ids.repeat(self.views, 1), mask.repeat(self.views, 1))
                 found.append(vectors.float().view(self.views, len(ids), -1))
-        return torch.cat(found, 1)[:, batch.restore]
+        return torch.cat(found, 1)[:, batch.restore] if len(found) > 1 else found[0]
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         """Return the losses of a batch: `loss` in total, and each term before its weight."""

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-SIZES = {"cuda": 8192, "cpu": 1024}
+SIZES = {"cuda": 8192, "cpu": 512}
 REPEATS = 5
 
 
@@ -29,7 +29,7 @@ def flops_per_token(encoder: nn.Module, length: int) -> float:
 def peak_flops(device: torch.device, precision: str) -> float:
     """Return the FLOPs per second that a product of large square matrices reaches on this device: the ceiling that
     MFU is measured against. No table of data sheets, so it holds for any machine, and for a shared one."""
-    size = SIZES.get(device.type, 1024)
+    size = SIZES.get(device.type, 512)
     kind = torch.bfloat16 if precision == "bf16" else torch.float32
     one = torch.ones(size, size, device=device, dtype=kind)
     best = float("inf")

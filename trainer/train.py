@@ -113,11 +113,19 @@ class Meter:
         }
 
 
+def seed_draws(seed: int, device: torch.device) -> None:
+    """Set what dropout draws from. torch.manual_seed would, where there is no GPU, keep a record of each call for one
+    that may come: that takes time and, over many steps, memory."""
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        torch.cuda.manual_seed(seed)
+
+
 def train_step(run: Run, batches: Iterator[Any], step: int) -> tuple[dict[str, Tensor], int]:
     """Do one step of the optimiser over its softmaxes; return the mean losses, detached, and the real tokens."""
     parts = run.config.micro_batches()
     # Dropout is a function of seed, step and process, so a run that goes on draws what it would have drawn.
-    torch.manual_seed((run.config.seed * 1_000_003 + step) * 1_009 + distributed.rank())
+    seed_draws((run.config.seed * 1_000_003 + step) * 1_009 + distributed.rank(), run.device)
     means: dict[str, Tensor] = {}
     tokens = 0
     for batch in islice(batches, parts):

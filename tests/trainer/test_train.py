@@ -87,6 +87,13 @@ def test_a_finished_run_is_not_trained_again(options: dict[str, Any], monkeypatc
     task.run(config)
 
 
+def test_a_step_keeps_nothing_for_a_gpu_that_is_not_there(options: dict[str, Any]) -> None:
+    run = ready(options | {"max_steps": 4})
+    before = len(torch.cuda._queued_calls)
+    train.train(run)
+    assert len(torch.cuda._queued_calls) == before
+
+
 def test_only_rows_of_the_batch_move(options: dict[str, Any]) -> None:
     run = ready(options | {"max_steps": 1, "softmax_size": 4})
     assert run.model.table is not None
