@@ -230,9 +230,8 @@ def count_anchors(shard: str, targets: Targets, longest: int) -> tuple[pa.Table,
 
 def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> tuple[_Counted, Ints]:
     """Count links by name and item, and return one of each besides."""
-    order = np.lexsort((surfaces, items, keys))
+    order, starts = _alike(keys, surfaces, items)
     keys, surfaces, items, pages = keys[order], surfaces[order], items[order], pages[order]
-    starts = np.flatnonzero(_changes(keys, items, surfaces))
     # Pages are counted by key and item, and by key: what is new there is booked with the row it is found in.
     names = mix_hashes(keys, pages)
     new_page, new_for_name = _first_of_each(mix_hashes(names, items)), _first_of_each(names)
@@ -247,6 +246,14 @@ def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> tuple[_C
         ),
         order[starts],
     )
+
+
+def _alike(keys: Hashes, surfaces: Hashes, items: Ints) -> tuple[Ints, Ints]:
+    """Return an order in which rows that say the same follow each other, and where each kind begins in it."""
+    # One sort instead of three: what differs has another hash.
+    together = mix_hashes(mix_hashes(keys, items), surfaces)
+    order = np.argsort(together, kind="stable")
+    return order, np.flatnonzero(_changes(together[order]))
 
 
 def _first_of_each(values: Hashes) -> npt.NDArray[np.bool_]:
@@ -272,13 +279,12 @@ def _sum(found: Sequence[_Counted]) -> _Counted:
         none = np.zeros(0, np.int64)
         return _Counted(none.view(np.uint64), none.view(np.uint64), none, none, none, none)
     joined = _Counted(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
-    order = np.lexsort((joined.surfaces, joined.items, joined.keys))
-    keys, surfaces, items = joined.keys[order], joined.surfaces[order], joined.items[order]
-    starts = np.flatnonzero(_changes(keys, items, surfaces))
+    order, starts = _alike(joined.keys, joined.surfaces, joined.items)
     if not len(starts):
         return joined
+    first = order[starts]
     sums = (np.add.reduceat(column[order], starts) for column in joined[3:])
-    return _Counted(keys[starts], surfaces[starts], items[starts], *sums)
+    return _Counted(joined.keys[first], joined.surfaces[first], joined.items[first], *sums)
 
 
 def _rows(counted: _Counted, names: Mapping[int, str]) -> pa.Table:
