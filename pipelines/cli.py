@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
+from types import FrameType, ModuleType
 
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import LogHandler
@@ -128,6 +128,23 @@ def log_to_stderr() -> None:
     logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
 
 
+def command_parser(name: str) -> tuple[ModuleType, argparse.ArgumentParser]:
+    """Return the module of a command and the parser of its flags."""
+    module = importlib.import_module(COMMANDS[name][0])
+    from pipelines.runner import FlagParser
+
+    parser = FlagParser(
+        prog=f"wikianchor {name}",
+        description=COMMANDS[name][1],
+        epilog=f"example: {EXAMPLES[name]}\nother flags go to Beam: --runner, --direct_num_workers ...",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    parser.add_argument("--config", metavar="FILE", help=f"TOML file with more flags, in a table [{name}]")
+    return module, parser
+
+
 def _run(arguments: Sequence[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_overview())
@@ -140,18 +157,9 @@ def _run(arguments: Sequence[str]) -> int:
     name, rest = arguments[0], arguments[1:]
     if name not in COMMANDS:
         raise UsageError(f"no command {name!r}: choose from {', '.join(COMMANDS)}")
-    module = importlib.import_module(COMMANDS[name][0])
-    from pipelines.runner import FlagParser, beam_options
+    from pipelines.runner import beam_options
 
-    parser = FlagParser(
-        prog=f"wikianchor {name}",
-        description=COMMANDS[name][1],
-        epilog=f"example: {EXAMPLES[name]}\nother flags go to Beam: --runner, --direct_num_workers ...",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    module.add_arguments(parser)
-    parser.add_argument("--config", metavar="FILE", help=f"TOML file with more flags, in a table [{name}]")
+    module, parser = command_parser(name)
     if any(argument.split("=")[0] == "--config" for argument in rest):
         from pipelines.settings import with_settings
 

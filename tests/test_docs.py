@@ -1,0 +1,174 @@
+"""What README and docs/ say is so: their commands are run, their flags are known, their messages and pages are ours.
+
+A block of commands whose first line is `# needs: network` (or gpu, dumps, model, account, packages) is not run; its
+flags are looked up all the same. All other blocks of a page are run in order, in one folder.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.cli import COMMANDS, command_parser
+from trainer.evaluate.flags import parser as evaluate_parser
+from trainer.flags import mboe_parser, task_parser
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NEEDS = ("network", "gpu", "dumps", "model", "account", "packages")
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Flags of Beam that the pages show.
+BEAM = {"--runner", "--direct_num_workers", "--direct_running_mode"}
+SECONDS = 600
+
+
+def blocks(page: Path, *kinds: str) -> list[tuple[str, str, str]]:
+    """The blocks of a page as (kind, what it needs or "", text)."""
+    found = []
+    for kind, text in BLOCK.findall(page.read_text("utf-8")):
+        if kind in kinds:
+            need = re.match(r"(?:#|--) needs: (.*)\n", text)
+            found.append((kind, need[1] if need else "", text))
+    return found
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+WITH_BLOCKS = [page for page in PAGES if any(not need for _, need, _ in blocks(page, "bash", "python", "sql"))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WITH_BLOCKS, ids=name)
+def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
+    place = tmp_path / "wikianchor"
+    place.mkdir()
+    for entry in ("demo", "configs"):
+        shutil.copytree(ROOT / entry, place / entry)
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(tmp_path),
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(tmp_path / "hf"),
+    }
+    for kind, need, text in blocks(page, "bash", "python", "sql"):
+        if need:
+            continue
+        if kind == "bash":
+            if "wikianchor corpus" in text:
+                pytest.importorskip("ginza", reason="NO GINZA: pip install '.[ja]'")
+            if "trainer" in text:
+                pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
+            command = ["bash", "-euo", "pipefail", "-c", text]
+        elif kind == "python":
+            for library in re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE):
+                pytest.importorskip(library, reason=f"NO {library}: pip install '.[hub-dev,train]'")
+            command = [sys.executable, "-c", text]
+        else:
+            pytest.importorskip("duckdb", reason="NO duckdb: pip install '.[hub-dev]'")
+            command = [sys.executable, "-c", f"import duckdb; print(duckdb.sql({text!r}))"]
+        ended = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=SECONDS)
+        assert ended.returncode == 0, f"{text}\n{ended.stdout[-1000:]}\n{ended.stderr[-3000:]}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "bash", "python", "sql")], ids=name)
+def test_what_a_block_needs_is_one_of_a_few_things(page: Path) -> None:
+    for _, need, text in blocks(page, "bash", "python", "sql"):
+        assert not need or set(need.split(", ")) <= set(NEEDS), text
+
+
+def commands_in(text: str) -> list[list[str]]:
+    """The commands of a block, each as words."""
+    joined = text.replace("\\\n", " ")
+    return [words for line in joined.splitlines() if (words := shlex.split(line, comments=True))]
+
+
+def known_flags(words: list[str]) -> set[str] | None:
+    """The flags of the command that words are, None if it is none of ours."""
+    if words[0] == "wikianchor" and words[1] in COMMANDS:
+        return {flag for action in command_parser(words[1])[1]._actions for flag in action.option_strings} | BEAM
+    module = words[words.index("-m") + 1] if "-m" in words else ""
+    rest = words[words.index("-m") + 2 :] if "-m" in words else []
+    if module == "trainer.evaluate":
+        parser = evaluate_parser()
+    elif module == "trainer.task" and rest[:1] == ["mboe"]:
+        parser = mboe_parser()
+    elif module == "trainer.task":
+        parser = next(action for action in task_parser()._actions if action.dest == "objective").choices[rest[0]]  # type: ignore[index, call-overload]
+    else:
+        return None
+    return {flag for action in parser._actions for flag in action.option_strings}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "bash")], ids=name)
+def test_flags_are_known(page: Path) -> None:
+    for _, _, text in blocks(page, "bash"):
+        for words in commands_in(text):
+            assert words[0] != "wikianchor" or words[1] in COMMANDS or words[1].startswith("-"), words
+            if (known := known_flags(words)) is not None:
+                # torchrun has flags of its own before the module.
+                own = words[words.index("-m") :] if "-m" in words else words
+                given = {word.split("=")[0] for word in own if word.startswith("--")}
+                assert given <= known, f"{name(page)}: {words}"
+
+
+def test_every_command_is_shown() -> None:
+    shown = {
+        words[1]
+        for page in PAGES
+        for _, _, text in blocks(page, "bash")
+        for words in commands_in(text)
+        if words[0] == "wikianchor"
+    }
+    assert set(COMMANDS) <= shown
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    ended = subprocess.run([sys.executable, ROOT / "tools" / "reference.py", "--check"], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_messages_are_those_of_the_program() -> None:
+    """Each heading of the troubleshooting page is a part of a message, `...` standing for what differs."""
+    code = "".join(
+        path.read_text("utf-8") for room in ("pipelines", "trainer") for path in sorted((ROOT / room).rglob("*.py"))
+    )
+    # Messages are written over several lines, and hold names between braces.
+    flat = re.sub(r'"\s*\n\s*f?"', "", code)
+    headings = re.findall(r"^## `(.*)`$", (ROOT / "docs" / "troubleshooting.md").read_text("utf-8"), re.MULTILINE)
+    assert len(headings) > 10
+    for heading in headings:
+        for part in heading.split("..."):
+            assert part.strip() in flat, heading
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(
+        r"\]\(([^)#]+?)(?:#[^)]*)?\)", re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    ):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+            # The site holds docs/ only.
+            assert page.name == "README.md" or (ROOT / "docs") in (page.parent / target).resolve().parents, target
+
+
+def test_the_site_is_built(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="NO MKDOCS: pip install '.[docs]'")
+    pytest.importorskip("material", reason="NO MKDOCS: pip install '.[docs]'")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", f"--site-dir={tmp_path}/site"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    pages = list((tmp_path / "site").rglob("*.html"))
+    assert len(pages) > 10
+    for page in pages:
+        fetched = re.findall(r'<(?:script|img|link)\b[^>]*(?:src|href)="(https?://[^"]+)"', page.read_text("utf-8"))
+        assert not [url for url in fetched if not url.startswith("https://squidfunk.github.io")], page
