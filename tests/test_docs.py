@@ -19,7 +19,7 @@ from trainer.evaluate.flags import parser as evaluate_parser
 from trainer.flags import mboe_parser, task_parser
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NEEDS = ("network", "gpu", "dumps", "model", "account", "packages")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Flags of Beam that the pages show.
@@ -158,7 +158,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         if "://" not in target:
             assert (page.parent / target).exists(), target
             # The site holds docs/ only.
-            assert page.name == "README.md" or (ROOT / "docs") in (page.parent / target).resolve().parents, target
+            assert page.parent == ROOT or (ROOT / "docs") in (page.parent / target).resolve().parents, target
 
 
 def test_the_site_is_built(tmp_path: Path) -> None:

@@ -329,3 +329,12 @@ def test_no_dataset(tmp_path: Path, wikianchor: Run) -> None:
     assert ended.status == 1
     assert "no finished dataset here" in ended.said[0]
     assert wikianchor("verify", tmp_path, "--rows=0").status == 2
+
+
+def test_two_builds_in_one_directory(tmp_path: Path, wikianchor: Run) -> None:
+    """Each is measured by the entities that it was made of, not by those of the other."""
+    demo = Path(__file__).parents[1] / "demo" / "dumps"
+    for name, wikis in (("one", "enwiki,dewiki"), ("two", "enwiki")):
+        flags = (f"--wikis={wikis}", f"--output={tmp_path}/out/{name}", "--min_links=2")
+        assert wikianchor("build", f"--dumps={demo}", *flags).status == 0
+    assert wikianchor("verify", tmp_path / "out", f"--against={demo}", "--rows=50").status == 0
