@@ -1,0 +1,120 @@
+"""What progress and the ledger take of the CPU of `wikianchor sentences`.
+
+    WIKIANCHOR_DATA=data python benchmarks/overhead.py
+
+The functions that do nothing but tell of progress or keep the ledger are timed where they are called, in one process
+that reads a slice of a real dump. What the clock itself takes is in their share, so the share is an upper bound. The
+process that waits looks twice a second at what all workers tell, and draws a bar: that is measured by itself, for as
+many ranges as a large dump has, and its share is that of one worker's time.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import thread_time
+from typing import Any
+
+import slices
+from measure import fresh, parser, report, table
+
+from pipelines import progress, runner, stage
+from pipelines.dataset import pulse
+from pipelines.dataset.columns import LedgerColumns
+from pipelines.dataset.parts import PartWriter
+from pipelines.sentences import read_site, tasks
+from pipelines.transforms import dump
+
+RANGES = 64
+LOOKS = 40
+TARGET = 2.0
+
+
+def main() -> None:
+    """Measure and print a table."""
+    flags = parser(__doc__)
+    flags.add_argument("--language", default="uk", choices=sorted(slices.SLICES))
+    arguments = flags.parse_args()
+    path = str(slices.dump(arguments.work, arguments.language))
+    spent: Counter[str] = Counter()
+    wrap_all(spent)
+    shares: dict[str, list[float]] = {}
+    for _ in range(arguments.rounds):
+        spent.clear()
+        total = read(path, fresh(arguments.work / "overhead"))
+        for name, seconds in spent.items():
+            shares.setdefault(name, []).append(100 * seconds / total)
+    shares["progress: the process that waits"] = [100 * look(fresh(arguments.work / "overhead")) / runner.LOOK_SECONDS]
+    rows: list[list[Any]] = [[name, median(found)] for name, found in sorted(shares.items())]
+    rows.append(["all of it", sum(row[1] for row in rows)])
+    report("progress and ledger", table(["what", "% of CPU"], rows) + f"\n\nTarget: at most {TARGET:g} %.")
+
+
+def wrap_all(spent: Counter[str]) -> None:
+    """Time what does nothing else."""
+    for place, name, what in (
+        (pulse.Pulse, "due", "progress: a worker"),
+        (pulse.Pulse, "beat", "progress: a worker"),
+        (dump, "so_far", "progress: a worker"),
+        (dump, "add_counts", "ledger: adding up"),
+        (LedgerColumns, "add", "ledger: page by page"),
+        (LedgerColumns, "take", "ledger: page by page"),
+    ):
+        setattr(place, name, timed(getattr(place, name), what, spent))
+    write = PartWriter.write
+
+    def written(self: PartWriter, batch: Any) -> None:
+        start = thread_time()
+        write(self, batch)
+        spent["ledger: page by page"] += (thread_time() - start) * ("counts" in batch.schema.names)
+
+    PartWriter.write = written  # type: ignore[method-assign]
+
+
+def timed(function: Callable[..., Any], what: str, spent: Counter[str]) -> Callable[..., Any]:
+    """Return a function that counts its own CPU."""
+
+    def found(*arguments: Any) -> Any:
+        start = thread_time()
+        result = function(*arguments)
+        spent[what] += thread_time() - start  # type: ignore[assignment]
+        return result
+
+    return found
+
+
+def read(path: str, output: Path) -> float:
+    """Read a dump as a worker does and return the CPU seconds."""
+    (output / "_unfinished").mkdir(parents=True)
+    site, _ = read_site([path], None)
+    reader = dump.DumpReader(site, str(output), "rules", "wikianchor", False)
+    pages = dump.PageReader(reader)
+    start = thread_time()
+    for order, part in tasks([path]):
+        dump.read_dump(dump.Task(order, part), reader, pages)
+    return thread_time() - start
+
+
+def look(output: Path) -> float:
+    """Return the CPU seconds of looking once at what the workers of a large dump tell, a bar drawn."""
+    counts = {"pages": 123_456, "sentences": 1_234_567, "links kept": 2_345_678, "dropped": 987_654}
+    for number in range(RANGES):
+        pulse.Pulse(str(output), f"{number}").beat(1000 * number, counts)
+    stream = io.StringIO()
+    stream.isatty = lambda: True  # type: ignore[method-assign]
+    progress.sys.stderr = stream  # type: ignore[attr-defined]
+    watch = stage.Watch("sentences", "enwiki", str(output), 1 << 40)
+    with watch:
+        start = thread_time()
+        for _ in range(LOOKS):
+            watch.look()
+        taken = thread_time() - start
+    progress.sys.stderr = progress.sys.__stderr__  # type: ignore[attr-defined]
+    return taken / LOOKS
+
+
+if __name__ == "__main__":
+    main()
