@@ -40,7 +40,7 @@ $(VENV)/.dev: setup.py $(VENV)/.data
 # The site of docs/, into out/site; a link that leads nowhere is an error.
 docs: $(VENV)/.docs
 	$(BIN)/python tools/reference.py
-	$(BIN)/mkdocs build --strict --quiet --site-dir=out/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir=out/site
 
 # Known vulnerabilities of what the lock pins.
 audit: $(VENV)/.audit

