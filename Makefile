@@ -34,7 +34,7 @@ $(VENV)/.data: setup.py
 	touch $@
 
 $(VENV)/.dev: setup.py $(VENV)/.data
-	$(BIN)/python -m pip install --quiet -e '.[dev,train,eval,ja,t5,hub,hub-dev,figures]'
+	$(BIN)/python -m pip install --quiet -e '.[dev,docs,train,eval,ja,t5,hub,hub-dev,figures]'
 	touch $@
 
 # The site of docs/, into out/site; a link that leads nowhere is an error.
