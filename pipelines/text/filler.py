@@ -1,7 +1,9 @@
 """A T5 that fills holes by beam search: texts with spans in, the fills of every rank out. PyTorch, no Beam.
 
-All ranks of a beam come from one decode. Sentences go through in batches of like length, whose make-up depends on the
-sentences alone, so the result is the same wherever they are run. A batch that does not fit into memory is halved.
+All ranks of a beam come from one decode. A fill may have twice the pieces of what stood there, or two more: longer ones
+are dropped afterwards anyway, and a T5 that knows little never ends. Sentences go through in batches whose targets are
+of like length, since a batch takes as long as its longest. The make-up depends on the sentences and the kind of device
+alone, so the result is the same again. A batch that does not fit into memory is halved.
 """
 
 from __future__ import annotations
@@ -9,14 +11,15 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pipelines.errors import InputError, UsageError
 from schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary
 
-# Tokens of a batch, source times beams: 16 sentences of 64 tokens with 20 beams.
-BATCH_TOKENS = 20_480
+# Tokens of a batch, source times beams: 16 sentences of 64 tokens with 20 beams. A core of a CPU does no more rows at
+# once than one after the other, and in small batches fewer wait for the longest.
+BATCH_TOKENS = {"cuda": 20_480, "cpu": 2_560}
 HEARTBEAT_SECONDS = 10.0
 _NO_MEMORY = ("out of memory", "can't allocate memory")
 
@@ -36,9 +39,9 @@ class Search:
         beams: width of the search.
         ranks: candidates of a text, at most as many as beams.
         each: one hole after the other, each rank on its own path, instead of all at once.
-        hole_tokens: most tokens of a hole.
+        hole_tokens: most tokens of a hole, whatever stood there.
         device: "" for cuda where there is one.
-        batch_tokens: source tokens times beams of a batch.
+        batch_tokens: source tokens times beams of a batch; 0 for what suits the device.
     """
 
     beams: int
@@ -46,11 +49,11 @@ class Search:
     each: bool = False
     hole_tokens: int = 15
     device: str = ""
-    batch_tokens: int = BATCH_TOKENS
+    batch_tokens: int = 0
 
 
-# Sources and the number of their holes in; of each source the targets by rank out.
-Generate = Callable[[Sequence[Sequence[int]], Sequence[int]], list[list[list[int]]]]
+# Sources and the most pieces of each of their holes in; of each source the targets by rank out.
+Generate = Callable[[Sequence[Sequence[int]], Sequence[Sequence[int]]], list[list[list[int]]]]
 Ranked = list[list[str | None]]
 
 
@@ -71,10 +74,12 @@ class Filler:
 
     def _at_once(self, items: Sequence[Holes]) -> list[Ranked | None]:
         sources = [self.vocabulary.with_holes(item.text, item.spans) for item in items]
+        rooms = [self._rooms(item) for item in items]
+        tokens = (self.search.batch_tokens or BATCH_TOKENS["cpu"]) // self.search.beams
         found: list[Ranked | None] = [None] * len(items)
         done, heart = 0, time.monotonic() + HEARTBEAT_SECONDS
-        for rows in batches([len(source) for source in sources], self.search.batch_tokens // self.search.beams):
-            targets = self._split([sources[row] for row in rows], [len(items[row].spans) for row in rows])
+        for rows in batches([len(source) for source in sources], [sum(room) + len(room) for room in rooms], tokens):
+            targets = self._split([sources[row] for row in rows], [rooms[row] for row in rows])
             for row, ranked in zip(rows, targets, strict=True):
                 if ranked is not None:
                     holes = len(items[row].spans)
@@ -84,6 +89,11 @@ class Filler:
                 heart = time.monotonic() + HEARTBEAT_SECONDS
                 logging.getLogger("wikianchor").info("filled %d of %d sentences", done, len(items))
         return found
+
+    def _rooms(self, item: Holes) -> list[int]:
+        """Return the most pieces of each hole."""
+        were = [len(self.vocabulary.encode(item.text[start:end], inside=True)) for start, end in item.spans]
+        return [min(self.search.hole_tokens, max(2 * pieces, pieces + 2)) for pieces in were]
 
     def _each(self, items: Sequence[Holes]) -> list[Ranked | None]:
         """Fill the first hole of all texts, then the second in what came out, and so on; the path of rank r takes rank
@@ -111,9 +121,9 @@ class Filler:
             for path, item in zip(paths, items, strict=True)
         ]
 
-    def _split(self, sources: Sequence[Sequence[int]], holes: Sequence[int]) -> list[list[list[int]] | None]:
+    def _split(self, sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]] | None]:
         try:
-            return list(self._generate(sources, holes))
+            return list(self._generate(sources, rooms))
         except (RuntimeError, MemoryError) as error:
             if not isinstance(error, MemoryError) and not any(sign in str(error).lower() for sign in _NO_MEMORY):
                 raise
@@ -122,7 +132,7 @@ class Filler:
             return [None]
         logging.getLogger("wikianchor").info("out of memory: a batch of %d is halved", len(sources))
         half = len(sources) // 2
-        return self._split(sources[:half], holes[:half]) + self._split(sources[half:], holes[half:])
+        return self._split(sources[:half], rooms[:half]) + self._split(sources[half:], rooms[half:])
 
 
 def _with_filled(item: Holes, fills: Sequence[str | None]) -> Holes:
@@ -140,16 +150,19 @@ def _whole(fills: list[str | None], holes: int) -> list[str | None]:
     return fills + [None] * (holes - len(fills))
 
 
-def batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
-    """Return rows in batches of like length, the longest first, each of at most `tokens` with its padding, or one row.
-    The make-up depends on the lengths alone."""
-    order = sorted(range(len(lengths)), key=lambda row: (-lengths[row], row))
+def batches(lengths: Sequence[int], targets: Sequence[int], tokens: int) -> list[list[int]]:
+    """Return rows in batches of like targets, the longest first, each of at most `tokens` of source with its padding,
+    or one row. The make-up depends on the lengths of sources and targets alone."""
+    order = sorted(range(len(lengths)), key=lambda row: (-targets[row], -lengths[row], row))
     found: list[list[int]] = []
+    longest = 0
     for row in order:
-        if found and lengths[found[-1][0]] * (len(found[-1]) + 1) <= tokens:
+        longest = max(longest, lengths[row])
+        if found and longest * (len(found[-1]) + 1) <= tokens:
             found[-1].append(row)
         else:
             found.append([row])
+            longest = lengths[row]
     return found
 
 
@@ -189,14 +202,15 @@ def load_filler(directory: str, search: Search) -> Filler:
     if vocabulary.size > int(model.config.vocab_size):
         raise InputError(f"--model={directory}: {vocabulary.size} ids, and {model.config.vocab_size} vectors")
 
-    def generate(sources: Sequence[Sequence[int]], holes: Sequence[int]) -> list[list[list[int]]]:
-        return _generate(model, vocabulary, sources, holes, search)
+    def generate(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
+        return _generate(model, vocabulary, sources, rooms, search)
 
-    return Filler(vocabulary, generate, search)
+    tokens = search.batch_tokens or BATCH_TOKENS.get(device.type, BATCH_TOKENS["cuda"])
+    return Filler(vocabulary, generate, replace(search, batch_tokens=tokens))
 
 
 def _generate(
-    model: Any, vocabulary: Vocabulary, sources: Sequence[Sequence[int]], holes: Sequence[int], search: Search
+    model: Any, vocabulary: Vocabulary, sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]], search: Search
 ) -> list[list[list[int]]]:
     import torch
     from transformers import LogitsProcessorList
@@ -205,16 +219,16 @@ def _generate(
     for row, source in enumerate(sources):
         ids[row, : len(source)] = torch.tensor(source)
     ids = ids.to(model.device)
-    frame = Frame(
-        vocabulary, torch.tensor(holes, device=model.device).repeat_interleave(search.beams), search.hole_tokens
-    )
+    most = max(map(len, rooms))
+    table = torch.tensor([[*room, *[0] * (most - len(room))] for room in rooms], device=model.device)
+    frame = Frame(vocabulary, table.repeat_interleave(search.beams, 0))
     with torch.inference_mode():
         found = model.generate(
             input_ids=ids,
             attention_mask=ids != PAD,
             num_beams=search.beams,
             num_return_sequences=search.ranks,
-            max_new_tokens=2 + max(holes) * (1 + search.hole_tokens),
+            max_new_tokens=2 + max(sum(room) + len(room) for room in rooms),
             do_sample=False,
             early_stopping=True,
             logits_processor=LogitsProcessorList([frame]),
@@ -230,13 +244,12 @@ class Frame:
 
     Args:
         vocabulary: of the model.
-        holes: (rows,) int64, of each row of the search; rows of one source follow each other.
-        most: pieces of a hole.
+        rooms: (rows, holes) int64, most pieces of each hole, 0 past the last; rows of one source follow each other.
     """
 
-    def __init__(self, vocabulary: Vocabulary, holes: Any, most: int) -> None:
+    def __init__(self, vocabulary: Vocabulary, rooms: Any) -> None:
         self._first, self._pieces = vocabulary.size - 1, vocabulary.size - vocabulary.extra
-        self._holes, self._most = holes, most
+        self._rooms, self._holes = rooms, (rooms > 0).sum(1)
 
     def __call__(self, ids: Any, scores: Any) -> Any:
         """ids: (rows, length) int64, the decoder's start included; scores: (rows, vocabulary); returns scores with
@@ -252,7 +265,8 @@ class Frame:
         # Which sentinel is next; none is allowed in a hole that is empty.
         due = self._first - opened
         may_close = (opened == 0) | (since >= 1)
-        must_close = (opened == 0) | (since >= self._most)
+        current = (opened - 1).clamp(0, self._rooms.shape[1] - 1)
+        must_close = (opened == 0) | (since >= self._rooms.gather(1, current[:, None])[:, 0])
         own = scores.gather(1, due[:, None])[:, 0]
         masked = scores.clone()
         masked[:, self._pieces :] = -torch.inf

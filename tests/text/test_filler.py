@@ -31,29 +31,36 @@ def target(vocabulary: Vocabulary, words: Sequence[str]) -> list[int]:
 
 
 def test_batches_are_of_like_length_and_depend_on_nothing_else() -> None:
-    lengths = [5, 9, 3, 9, 1, 5]
-    assert batches(lengths, 18) == [[1, 3], [0, 5, 2], [4]]
-    assert batches(lengths, 1) == [[1], [3], [0], [5], [2], [4]]
-    assert batches([], 10) == []
+    lengths, targets = [5, 9, 3, 9, 1, 5], [6, 8, 2, 8, 1, 6]
+    assert batches(lengths, targets, 18) == [[1, 3], [0, 5, 2], [4]]
+    assert batches(lengths, targets, 1) == [[1], [3], [0], [5], [2], [4]]
+    # A long source may come after a short one: the padding counts.
+    assert batches([2, 9, 2, 2], [4, 3, 3, 2], 18) == [[0, 1], [2, 3]]
+    assert batches([], [], 10) == []
 
 
 def test_all_ranks_come_from_one_decode(vocabulary: Vocabulary) -> None:
     calls = []
 
-    def generate(sources: Sequence[Sequence[int]], holes: Sequence[int]) -> list[list[list[int]]]:
-        calls.append((len(sources), list(holes)))
+    def generate(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
+        calls.append((len(sources), [list(room) for room in rooms]))
         return [[target(vocabulary, ["医師", f"頭痛{rank}"]) for rank in range(3)] for _ in sources]
 
     filler = Filler(vocabulary, generate, Search(beams=3, ranks=3))
     assert filler.fill([ITEM, ITEM]) == [[["医師", f"頭痛{rank}"] for rank in range(3)]] * 2
-    assert calls == [(2, [2, 2])]
+    # Twice the pieces of what stood there, or two more.
+    were = [len(vocabulary.encode(word, inside=True)) for word in ("患者", "発熱")]
+    assert calls == [(2, [[max(2 * pieces, pieces + 2) for pieces in were]] * 2)]
+    short = Filler(vocabulary, generate, Search(beams=3, ranks=3, hole_tokens=2))
+    short.fill([ITEM])
+    assert calls[-1] == (1, [[2, 2]])
 
 
 def test_one_hole_after_the_other_goes_on_in_what_came_out(vocabulary: Vocabulary) -> None:
     asked: list[str] = []
 
-    def generate(sources: Sequence[Sequence[int]], holes: Sequence[int]) -> list[list[list[int]]]:
-        assert set(holes) == {1}
+    def generate(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
+        assert {len(room) for room in rooms} == {1}
         asked.extend(
             "".join("[]" if vocabulary.number(p) == 0 else vocabulary.decode([p]) for p in s[:-1]) for s in sources
         )
@@ -68,7 +75,7 @@ def test_one_hole_after_the_other_goes_on_in_what_came_out(vocabulary: Vocabular
 def test_a_batch_without_memory_is_halved_and_one_sentence_is_given_up(vocabulary: Vocabulary) -> None:
     sizes = []
 
-    def generate(sources: Sequence[Sequence[int]], holes: Sequence[int]) -> list[list[list[int]]]:
+    def generate(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
         sizes.append(len(sources))
         if len(sources) > 2 or any(len(source) > 60 for source in sources):
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate")
@@ -80,7 +87,7 @@ def test_a_batch_without_memory_is_halved_and_one_sentence_is_given_up(vocabular
     assert found == [[["医師", "頭痛"]]] * 4 + [None]
     assert max(sizes) == 5
 
-    def other(sources: Sequence[Sequence[int]], holes: Sequence[int]) -> list[list[list[int]]]:
+    def other(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
         raise RuntimeError("shapes do not match")
 
     with pytest.raises(RuntimeError, match="shapes"):
@@ -89,20 +96,22 @@ def test_a_batch_without_memory_is_halved_and_one_sentence_is_given_up(vocabular
 
 def test_any_search_in_the_frame_fills_each_hole(vocabulary: Vocabulary) -> None:
     generator = torch.Generator().manual_seed(0)
-    holes = torch.tensor([1, 1, 3, 3])
-    frame = Frame(vocabulary, holes, 4)
+    rooms = torch.tensor([[4, 0, 0], [1, 0, 0], [4, 2, 3], [1, 1, 4]])
+    frame = Frame(vocabulary, rooms)
     ids = torch.full((4, 1), PAD)
     for _ in range(2 + 3 * 5):
         scores = torch.randn(4, vocabulary.size, generator=generator)
         allowed = frame(ids, scores)
         assert bool((allowed > -torch.inf).any(1).all())
         ids = torch.cat((ids, allowed.argmax(1, keepdim=True)), 1)
-    for row, count in zip(ids[:, 1:].tolist(), holes.tolist(), strict=True):
+    for row, room in zip(ids[:, 1:].tolist(), rooms.tolist(), strict=True):
+        count = sum(most > 0 for most in room)
         end = row.index(EOS)
         assert [vocabulary.number(p) for p in row[:end] if vocabulary.number(p) is not None] == list(range(count + 1))
         assert set(row[end + 1 :]) <= {PAD}
         places = [place for place, piece in enumerate(row[:end]) if vocabulary.number(piece) is not None]
-        assert all(1 <= after - before - 1 <= 4 for before, after in pairwise(places))
+        sizes = [after - before - 1 for before, after in pairwise(places)]
+        assert all(1 <= size <= most for size, most in zip(sizes, room, strict=False))
 
 
 def test_a_t5_that_knows_nothing_fills_every_hole(tmp_path: Path) -> None:
