@@ -18,7 +18,7 @@ from typing import Any
 from measure import fresh, parser, report, run, table, wikianchor
 
 TIMES = (1, 4, 16, 64)
-ENGINES = {
+ENGINES: dict[str, list[str | Path]] = {
     "direct": [],
     "portable": ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK"],
 }

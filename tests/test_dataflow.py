@@ -140,6 +140,7 @@ def test_the_job_that_is_posted_and_the_graph_that_is_staged(tmp_path: Path, wik
     python = clean_environment(tmp_path, "[gcp]")
     dump = next(DEMO.glob("enwiki*stream.xml.bz2"))
     out = tmp_path / "out"
+    (tmp_path / "staged").mkdir()
     with server() as (url, jobs):
         cloud = ["--runner=DataflowRunner", "--no_auth", "--project=my-project", "--region=us-central1"]
         places = [
