@@ -79,19 +79,21 @@ def entity_logits(
     no_negative: Tensor | None = None,
 ) -> Tensor:
     """Return the logits of equation 2, (n, m + m k): of each row with all e, then with all negatives."""
-    logits = cosines(s, e) / temperature
-    if same is not None:
-        logits = mask_out(logits, same, labels)
     if negative is None or negative.shape[1] == 0:
-        return logits
-    m, k = negative.shape[:2]
-    hard = (cosines(s, negative.flatten(0, 1)) / temperature).view(len(s), m, k)
+        logits = cosines(s, e) / temperature
+        return logits if same is None else mask_out(logits, same, labels)
+    own = torch.arange(len(e), device=s.device) == labels[:, None]
+    # One product for all columns: the negatives of e_0, then those of e_1, stand after all of e.
+    k = negative.shape[1]
+    logits = cosines(s, torch.cat((e, negative.flatten(0, 1)))) / temperature
     if weight:
-        own = torch.arange(m, device=s.device) == labels[:, None]
-        hard = hard + weight * own[:, :, None]
-    if no_negative is not None:
-        hard = hard.masked_fill(no_negative, -torch.inf)
-    return torch.cat((logits, hard.flatten(1)), 1)
+        logits = logits + torch.cat((torch.zeros_like(own), own.repeat_interleave(k, 1)), 1) * weight
+    if same is not None or no_negative is not None:
+        none = torch.zeros_like(own)
+        left = none if same is None else same & ~own
+        right = none.repeat(1, k) if no_negative is None else no_negative.expand(len(s), -1, -1).flatten(1)
+        logits = logits.masked_fill(torch.cat((left, right), 1), -torch.inf)
+    return logits
 
 
 def sdjc_loss(

@@ -63,9 +63,19 @@ def publish(local: str, target: str) -> None:
     """
     with reading(target):
         if is_local(target):
+            _make_readable(local)
             _swap(local, target)
         else:
             _upload(local, target)
+
+
+def _make_readable(local: str) -> None:
+    """Give files the mode of others that the user makes: safetensors writes them for the owner alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    for folder, _, names in os.walk(local):
+        for name in names:
+            os.chmod(os.path.join(folder, name), 0o666 & ~mask)
 
 
 def _swap(local: str, target: str) -> None:

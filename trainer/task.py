@@ -106,9 +106,6 @@ def make_encoder(config: Config, device: torch.device, pairs: Pairs | None = Non
     if config.max_length > encoder.max_length:
         name = config.model or f"the new {config.new} model"
         raise UsageError(f"--max_length={config.max_length}: {name} takes {encoder.max_length} tokens")
-    if device.type == "cpu":
-        # What torch does in one call goes the long way on a CPU where attention has dropout.
-        encoder.backbone.set_attn_implementation("eager")
     return encoder.to(device)
 
 

@@ -78,7 +78,7 @@ class Meter:
 
     def add(self, step: int, losses: dict[str, Tensor], tokens: int, sentences: int) -> None:
         for name, value in losses.items():
-            self.sums[name] = self.sums.get(name, torch.zeros_like(value)) + value
+            self.sums[name] = self.sums[name] + value if name in self.sums else value
         bad = ~torch.isfinite(losses["loss"]) & (self.first_bad < 0)
         self.first_bad = torch.where(bad, torch.full_like(self.first_bad, step), self.first_bad)
         self.steps += 1
@@ -132,7 +132,8 @@ def train_step(run: Run, batches: Iterator[Any], step: int) -> tuple[dict[str, T
         losses = run.model(batch)
         (losses["loss"] / parts).backward()
         for name, value in losses.items():
-            means[name] = means.get(name, 0) + value.detach() / parts
+            part = value.detach() if parts == 1 else value.detach() / parts
+            means[name] = means[name] + part if name in means else part
         tokens += batch.tokens
     distributed.average_gradients(run.optimizers.all)
     run.optimizers.step(step)
