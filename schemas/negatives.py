@@ -10,7 +10,18 @@ from schemas.fields import field, integers, schema, strings
 VERSION = "1.0"
 # What becomes of a filled sentence that is not kept; see `pipelines.text.fills`.
 REASONS = (
-    *("unfilled", "sentinel", "equal", "too_long", "wrong_script", "repeats", "too_near", "duplicate", "surplus"),
+    *(
+        "unfilled",
+        "sentinel",
+        "equal",
+        "too_long",
+        "wrong_script",
+        "no_noun",
+        "repeats",
+        "too_near",
+        "duplicate",
+        "surplus",
+    ),
     "out_of_memory",
 )
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pipelines.errors import InputError, UsageError
+from pipelines.text.fills import begins_noun, continues_noun
 from schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary
 
 # Tokens of a batch, source times beams: 16 sentences of 64 tokens with 20 beams. A core of a CPU does no more rows at
@@ -203,14 +204,20 @@ def load_filler(directory: str, search: Search) -> Filler:
         raise InputError(f"--model={directory}: {vocabulary.size} ids, and {model.config.vocab_size} vectors")
 
     def generate(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
-        return _generate(model, vocabulary, sources, rooms, search)
+        return _generate(model, vocabulary, sources, rooms, search, pieces)
 
+    pieces = noun_pieces(vocabulary, device)
     tokens = search.batch_tokens or BATCH_TOKENS.get(device.type, BATCH_TOKENS["cuda"])
     return Filler(vocabulary, generate, replace(search, batch_tokens=tokens))
 
 
 def _generate(
-    model: Any, vocabulary: Vocabulary, sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]], search: Search
+    model: Any,
+    vocabulary: Vocabulary,
+    sources: Sequence[Sequence[int]],
+    rooms: Sequence[Sequence[int]],
+    search: Search,
+    pieces: NounPieces,
 ) -> list[list[list[int]]]:
     import torch
     from transformers import LogitsProcessorList
@@ -221,7 +228,7 @@ def _generate(
     ids = ids.to(model.device)
     most = max(map(len, rooms))
     table = torch.tensor([[*room, *[0] * (most - len(room))] for room in rooms], device=model.device)
-    frame = Frame(vocabulary, table.repeat_interleave(search.beams, 0))
+    frame = Frame(vocabulary, table.repeat_interleave(search.beams, 0), pieces)
     with torch.inference_mode():
         found = model.generate(
             input_ids=ids,
@@ -238,18 +245,38 @@ def _generate(
     return [listed[start : start + search.ranks] for start in range(0, len(listed), search.ranks)]
 
 
+class NounPieces(NamedTuple):
+    """Which pieces of a vocabulary, (pieces,) bool, a fill must not begin with, and must not go on with."""
+
+    not_first: Any
+    not_later: Any
+
+
+def noun_pieces(vocabulary: Vocabulary, device: Any) -> NounPieces:
+    """Return the pieces that no noun has. A vocabulary without a piece that begins a noun is not held to that."""
+    import torch
+
+    texts = [vocabulary.decode([piece]) for piece in range(vocabulary.size - vocabulary.extra)]
+    later = [not continues_noun(text) for text in texts]
+    first = [not begins_noun(text) for text in texts]
+    return NounPieces(torch.tensor(later if all(first) else first, device=device), torch.tensor(later, device=device))
+
+
 class Frame:
     """Keeps a search to targets that fill each hole once: the sentinels in their order, a piece or more after each but
-    the last, and </s> after that. A T5 that has seen little of a domain leaves holes out, or fills one for ever.
+    the last, and </s> after that. A T5 that has seen little of a domain leaves holes out, or fills one for ever. A fill
+    begins as a noun does and ends no sentence: what does not is dropped afterwards anyway, and takes a rank.
 
     Args:
         vocabulary: of the model.
         rooms: (rows, holes) int64, most pieces of each hole, 0 past the last; rows of one source follow each other.
+        pieces: what a fill is not made of.
     """
 
-    def __init__(self, vocabulary: Vocabulary, rooms: Any) -> None:
+    def __init__(self, vocabulary: Vocabulary, rooms: Any, pieces: NounPieces) -> None:
         self._first, self._pieces = vocabulary.size - 1, vocabulary.size - vocabulary.extra
         self._rooms, self._holes = rooms, (rooms > 0).sum(1)
+        self._not_first, self._not_later = pieces
 
     def __call__(self, ids: Any, scores: Any) -> Any:
         """ids: (rows, length) int64, the decoder's start included; scores: (rows, vocabulary); returns scores with
@@ -270,6 +297,8 @@ class Frame:
         own = scores.gather(1, due[:, None])[:, 0]
         masked = scores.clone()
         masked[:, self._pieces :] = -torch.inf
+        begins = (since == 0)[:, None]
+        masked[:, : self._pieces].masked_fill_(torch.where(begins, self._not_first, self._not_later), -torch.inf)
         masked[:, [PAD, EOS, UNKNOWN]] = -torch.inf
         masked[must_close | closed] = -torch.inf
         masked.scatter_(1, due[:, None], torch.where(may_close & ~closed, own, -torch.inf)[:, None])

@@ -22,6 +22,10 @@ _LEFT_OVER = re.compile(r"<\s?/?\s?(?:extra|s\b|pad|unk)|extra_id")
 # What a noun of Japanese text is written in: the first words of the characters' names.
 _SCRIPTS = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "LATIN", "GREEK", "DIGIT", "IDEOGRAPHIC"})
 _ENDS_SENTENCE = frozenset("。!?")
+# Particles and endings, alone or in a row: what a T5 that has learnt little writes for everything.
+_FUNCTION = re.compile(
+    "(?:[のをがはにでともへやかねよなたてだしされるすいらりきくけ]|から|まで|より|など|です|ます|ある)+"
+)
 # What is left of half a character, and of a piece without a name.
 _BROKEN = frozenset("\ufffd⁇")
 
@@ -99,6 +103,8 @@ def judge(text: str, spans: Spans, fills: Fills, near: float) -> tuple[str, str]
         return "too_long", candidate
     if not all(map(is_noun_like, words)):
         return "wrong_script", candidate
+    if any(_FUNCTION.fullmatch(word) for word, old in zip(words, was, strict=True) if word != old):
+        return "no_noun", candidate
     if _repeats(words, was, candidate, text):
         return "repeats", candidate
     if overlap(text, candidate) >= near:
@@ -112,6 +118,16 @@ def is_noun_like(word: str) -> bool:
         return False
     letters = [character for character in word if character.isalnum()]
     return bool(letters) and all(_script(character) in _SCRIPTS for character in letters)
+
+
+def begins_noun(piece: str) -> bool:
+    """Whether a fill may begin with a piece of a vocabulary: written as a noun is, and no particle or ending."""
+    return is_noun_like(piece) and not _FUNCTION.fullmatch(piece.strip())
+
+
+def continues_noun(piece: str) -> bool:
+    """Whether a fill may go on with a piece: it ends no sentence."""
+    return not any(character in _ENDS_SENTENCE for character in piece)
 
 
 def _script(character: str) -> str:
