@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli import COMMANDS, command_parser
+from pipelines.cli import COMMANDS, command_parser, main
 from trainer.evaluate.flags import parser as evaluate_parser
 from trainer.flags import mboe_parser, task_parser
 
@@ -79,6 +79,20 @@ def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
         assert ended.returncode == 0, f"{text}\n{ended.stdout[-1000:]}\n{ended.stderr[-3000:]}"
 
 
+def test_the_tutorial_shows_what_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Lines that depend on the machine, and those that go on beyond the page, are cut."""
+    command = ["build", f"--dumps={ROOT / 'demo' / 'dumps'}", f"--output={tmp_path}/out/demo", "--min_links=2"]
+    assert main(command) == 0
+    printed = [line.replace(f"{tmp_path}/", "") for line in capfd.readouterr().out.splitlines()]
+    shown = next(text for _, _, text in blocks(ROOT / "docs" / "tutorial.md", "text")).splitlines()
+    places = [
+        line for line in shown if line.strip() != "..." and "disk:" not in line and not line.startswith("  all of")
+    ]
+    assert len(places) > 25
+    for line in places:
+        assert any(found.startswith(line.rstrip()) for found in printed), line
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "bash", "python", "sql")], ids=name)
 def test_what_a_block_needs_is_one_of_a_few_things(page: Path) -> None:
     for _, need, text in blocks(page, "bash", "python", "sql"):
@@ -131,6 +145,19 @@ def test_flags_are_known(page: Path) -> None:
                 own = words[words.index("-m") :] if "-m" in words else words
                 given = {word.split("=")[0] for word in own if word.startswith("--")}
                 assert given <= known, f"{name(page)}: {words}"
+
+
+def test_flags_in_the_text_are_known() -> None:
+    """Flags that are named between the blocks: those of any command of ours, of Beam, of pip or of Beam's image."""
+    code = "".join(path.read_text("utf-8") for path in sorted((ROOT / "trainer").rglob("*.py")))
+    known = beam_flags() | set(re.findall(r'"(--[a-z_]+)"', code)) | {"--index-url", "--worker_pool"}
+    for command in COMMANDS:
+        known |= known_flags(["wikianchor", command]) or set()
+    for words in ("task ease", "task sdjc", "task t5", "task mboe", "evaluate"):
+        known |= known_flags(["-m", *f"trainer.{words}".split()]) or set()
+    for page in PAGES:
+        text = BLOCK.sub("", page.read_text("utf-8"))
+        assert set(re.findall(r"`(--[a-z][\w-]*)", text)) <= known, name(page)
 
 
 def test_every_command_is_shown() -> None:
