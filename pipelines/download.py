@@ -95,6 +95,9 @@ def config_from(arguments: argparse.Namespace) -> Config:
         url = getattr(arguments, flag)
         if url is not None and not re.match(r"https?://[^/]", url):
             raise UsageError(f"--{flag}={url}: not a web address: write it like {SITE}")
+        # Addresses are logged, and written down in download.json.
+        if url is not None and "@" in url.split("/")[2]:
+            raise UsageError(f"--{flag}: no name and password in the address: keep them in ~/.netrc")
     return Config(
         target=arguments.target,
         wikis=wikis,

@@ -155,6 +155,16 @@ def test_no_secret_is_said(
     assert kept == []
 
 
+def test_no_password_in_an_address(tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
+    """It would stand in the log and in download.json."""
+    for flag in ("mirror", "site"):
+        ended = wikianchor(
+            "download", "--wikis=en", f"--output={tmp_path}", f"--{flag}=https://me:{SECRET}@example.org/"
+        )
+        assert ended.status == 2
+        assert ended.said == [f"wikianchor: --{flag}: no name and password in the address: keep them in ~/.netrc"]
+
+
 def test_the_lock_pins_and_hashes_everything() -> None:
     text = (ROOT / "docker" / "requirements.lock").read_text("utf-8")
     blocks = re.split(r"\n(?=\w)", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).strip())
