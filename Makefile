@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# setuptools warns of every editable installation.
+PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 
 .PHONY: demo test engines chaos lint types docs audit lock clean
 
@@ -29,12 +31,12 @@ types: $(VENV)/.dev
 # A marker file for each set of packages, so that a second run starts at once.
 $(VENV)/.data: setup.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e .
+	$(PIP) --upgrade pip
+	$(PIP) -e .
 	touch $@
 
 $(VENV)/.dev: setup.py $(VENV)/.data
-	$(BIN)/python -m pip install --quiet -e '.[dev,docs,train,eval,ja,t5,hub,hub-dev,figures]'
+	$(PIP) -e '.[dev,docs,train,eval,ja,t5,hub,hub-dev,figures]'
 	touch $@
 
 # The site of docs/, into out/site; a link that leads nowhere is an error.
@@ -54,11 +56,11 @@ lock: $(VENV)/.audit
 		--python-version 3.11 --generate-hashes --no-annotate --quiet --custom-compile-command="make lock" -o docker/gpu.lock
 
 $(VENV)/.docs: setup.py $(VENV)/.data
-	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	$(PIP) -e '.[docs]'
 	touch $@
 
 $(VENV)/.audit: setup.py $(VENV)/.data
-	$(BIN)/python -m pip install --quiet -e '.[audit]'
+	$(PIP) -e '.[audit]'
 	touch $@
 
 clean:
