@@ -338,3 +338,15 @@ def test_two_builds_in_one_directory(tmp_path: Path, wikianchor: Run) -> None:
         flags = (f"--wikis={wikis}", f"--output={tmp_path}/out/{name}", "--min_links=2")
         assert wikianchor("build", f"--dumps={demo}", *flags).status == 0
     assert wikianchor("verify", tmp_path / "out", f"--against={demo}", "--rows=50").status == 0
+
+
+def test_a_dataset_that_is_not_derived_again_beside_some_that_are(tmp_path: Path, wikianchor: Run) -> None:
+    demo, out = Path(__file__).parents[1] / "demo" / "dumps", tmp_path / "out"
+    assert wikianchor("build", f"--dumps={demo}", f"--output={out}", "--min_links=2").status == 0
+    made = wikianchor("interlanguage", f"--entities={out}/entities", f"--output={out}/interlanguage")
+    assert made.status == 0, made.said
+    ended = wikianchor("verify", out, f"--against={demo}", "--rows=50")
+    assert ended.status == 0, ended.output
+    assert "interlanguage is not derived again" in ended.output
+    ended = wikianchor("verify", out / "interlanguage", f"--against={demo}", "--rows=50")
+    assert (ended.status, "none could be" in ended.output) == (1, True)

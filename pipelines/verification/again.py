@@ -54,6 +54,10 @@ class Outcome:
     passed_over: list[str] = field(default_factory=list)
 
 
+# The datasets whose rows are derived again.
+DERIVED = ("sentences", "entities", "pairs")
+
+
 def derive_again(one: Dataset, sources: Sources, rows: int, seed: int) -> Outcome:
     """Derive random rows of a dataset again.
 
