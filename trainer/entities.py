@@ -10,6 +10,7 @@ bytes for each number, which at a million rows takes longer than BERT-base itsel
 from __future__ import annotations
 
 import sys
+import tempfile
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from trainer.errors import InputError
+from trainer.storage import fetch_file
 
 # As in EASE's code: entities without a vector begin uniformly between these.
 SPREAD = 0.05
@@ -59,7 +61,7 @@ def read_vectors(path: str, rows: int, dim: int, qids: NDArray[np.int64], seed: 
         InputError: the file cannot be read, or has another number of rows, other entities or another width.
     """
     try:
-        with safe_open(path, "pt") as stream:
+        with tempfile.TemporaryDirectory() as scratch, safe_open(fetch_file(path, scratch), "pt") as stream:
             found = {name: stream.get_slice(name) for name in ("vectors", "known")}
             stated = stream.get_tensor("qids").numpy()
             shape = tuple(found["vectors"].get_shape())

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -28,7 +29,7 @@ from trainer import vector_files
 from trainer.encoder import Encoder
 from trainer.errors import InputError, UsageError
 from trainer.shards import open_pairs, read_entities
-from trainer.storage import filesystem, reading
+from trainer.storage import filesystem, is_local, put_file, reading
 from trainer.vector_files import Broken, Named, read_named_vectors
 
 Vectors = NDArray[np.floating]
@@ -120,10 +121,10 @@ def make(options: argparse.Namespace) -> str:
     except ValueError as error:
         raise InputError(f"{options.vectors}: vectors of different widths ({error})") from error
     qids = entities["qid"].to_numpy()
-    unfinished = f"{options.output}.unfinished"
-    with reading(options.output):
-        save_file({"vectors": vectors, "known": known, "qids": qids}, unfinished)
-        os.replace(unfinished, options.output)
+    with tempfile.TemporaryDirectory() as scratch, reading(options.output):
+        local = f"{options.output}.unfinished" if is_local(options.output) else os.path.join(scratch, "vectors")
+        save_file({"vectors": vectors, "known": known, "qids": qids}, local)
+        put_file(local, options.output)
     note = f"\n\nLines that are no vector: {broken.lines:,}" if broken.lines else ""
     return f"{coverage(entities, known)}{note}"
 

@@ -111,6 +111,28 @@ def fetch(source: str, local: str) -> str:
     return local
 
 
+def fetch_file(path: str, folder: str) -> str:
+    """Return a local file with what is at `path`: itself, or a copy in a folder."""
+    if is_local(path):
+        return path
+    files, inner = filesystem(path)
+    local = os.path.join(folder, os.path.basename(inner))
+    with reading(path):
+        fs.copy_files(inner, local, source_filesystem=files, destination_filesystem=fs.LocalFileSystem())
+    return local
+
+
+def put_file(local: str, path: str) -> None:
+    """Move a finished local file to `path`, in place of what is there; both lie on one disk where `path` is local."""
+    with reading(path):
+        if is_local(path):
+            os.replace(local, path)
+            return
+        files, inner = filesystem(path)
+        fs.copy_files(local, inner, source_filesystem=fs.LocalFileSystem(), destination_filesystem=files)
+        os.remove(local)
+
+
 def remove(path: str) -> None:
     """Remove a directory and what is in it; no error where there is none."""
     files, inner = filesystem(path)

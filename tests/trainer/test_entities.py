@@ -131,6 +131,17 @@ def test_from_labels(options: dict[str, Any], tmp_path: Path) -> None:
     assert load_file(out)["known"].all()
 
 
+def test_by_uri(options: dict[str, Any], tmp_path: Path) -> None:
+    """As a bucket would have it: written and read through pyarrow's filesystems."""
+    place = f"file://{tmp_path}/init.safetensors"
+    arguments = [f"--data={options['data']}", f"--encode={options['model']}", f"--output={place}"]
+    assert main(arguments) == 0
+    qids = load_file(tmp_path / "init.safetensors")["qids"]
+    assert read_vectors(place, 24, 0, qids, 1)[1] == 24
+    with pytest.raises(InputError, match="nothing"):
+        read_vectors(f"file://{tmp_path}/nothing", 24, 0, qids, 1)
+
+
 def test_vectors_that_do_not_fit(tmp_path: Path) -> None:
     path = str(tmp_path / "v.safetensors")
     qids = np.array([1, 2, 3])
