@@ -26,6 +26,8 @@ _ENDS_SENTENCE = frozenset("。!?")
 _FUNCTION = re.compile(
     "(?:[のをがはにでともへやかねよなたてだしされるすいらりきくけ]|から|まで|より|など|です|ます|ある)+"
 )
+# What a noun does not end in: a particle before the one that follows, or a sign that goes on.
+_OPEN_END = re.compile("[のをがはへ、,・:;(\\[「『/~-]$")
 # What is left of half a character, and of a piece without a name.
 _BROKEN = frozenset("\ufffd⁇")
 
@@ -103,7 +105,7 @@ def judge(text: str, spans: Spans, fills: Fills, near: float) -> tuple[str, str]
         return "too_long", candidate
     if not all(map(is_noun_like, words)):
         return "wrong_script", candidate
-    if any(_FUNCTION.fullmatch(word) for word, old in zip(words, was, strict=True) if word != old):
+    if any(_FUNCTION.fullmatch(word) or _OPEN_END.search(word) for word in words if word not in was):
         return "no_noun", candidate
     if _repeats(words, was, candidate, text):
         return "repeats", candidate
