@@ -97,7 +97,7 @@ def parse(argv: Sequence[str]) -> tuple[dict[str, Any], argparse.Namespace]:
     own.add_argument("--nli", default="", help="a file of sent0, sent1, hard_neg: JSNLI")
     own.add_argument("--rows", default="", help="those to show, by their names with semicolons (all that can be)")
     own.add_argument("--seeds", default="42", type=seeds_of, help="a training for each, with commas (42)")
-    own.add_argument("--tasks", default="sts-ja,retrieval", help="what is scored (sts-ja,retrieval)")
+    own.add_argument("--tasks", default="sts-ja,beir", help="what is scored (sts-ja,beir)")
     own.add_argument("--corpus_flags", default="", help="more flags of wikianchor corpus, in one string")
     own.add_argument("--t5_flags", default="", help="of trainer.task t5: --new=small --epochs=10")
     own.add_argument("--negatives_flags", default="", help="of wikianchor negatives: --beams=50 --spans=nouns")
