@@ -138,8 +138,10 @@ def polar_figure(flags: argparse.Namespace) -> str:
     figure = new_figure((5.5 * len(panels), 5))
     polar.draw(figure, panels, scene)
     save(figure, flags.output)
-    lines = ["| model | mean cosine of a pair | mean angle of a pair in the picture |", "| --- | ---: | ---: |"]
-    return "\n".join([*lines, *(f"| {one.title} | {one.cosine:.4f} | {one.angle:.3f} |" for one in panels)])
+    lines = ["| model | mean cosine of a pair | mean angle of a pair in the picture | of any two |"]
+    lines.append("| --- | ---: | ---: | ---: |")
+    rows = (f"| {one.title} | {one.cosine:.4f} | {one.angle:.3f} | {one.spread:.3f} |" for one in panels)
+    return "\n".join([*lines, *rows])
 
 
 def new_figure(size: tuple[float, float]) -> Any:

@@ -32,13 +32,15 @@ class Scene(NamedTuple):
 class Panel(NamedTuple):
     """A model's picture of a scene: (texts, 2) lengths and angles, and how near the joined are.
 
-    cosine: mean of the cosines of the joined texts, before UMAP; angle: mean of the angles between them, after it.
+    cosine: mean of the cosines of the joined texts, before UMAP; angle: mean of the angles between them, after it;
+    spread: the same of any two texts. UMAP's origin is anywhere, so angles of two models compare by their share of it.
     """
 
     title: str
     places: NDArray[np.float64]
     cosine: float
     angle: float
+    spread: float
 
 
 def pair_scene(pairs: Sequence[tuple[str, str]], most: int, seed: int) -> Scene:
@@ -108,7 +110,9 @@ def panel(title: str, scene: Scene, vectors: NDArray[np.float32], reduce: Reduce
     places = polar(reduce(vectors))
     ends = np.array(scene.lines)
     cosine = float(pair_cosines(vectors[ends[:, 0]], vectors[ends[:, 1]]).mean())
-    return Panel(title, places, cosine, float(angles_between(places, scene.lines).mean()))
+    every = [(first, second) for first in range(len(places)) for second in range(first)]
+    angle, spread = (float(angles_between(places, lines).mean()) for lines in (scene.lines, every))
+    return Panel(title, places, cosine, angle, spread)
 
 
 def colours(count: int) -> list[tuple[float, float, float]]:
@@ -129,5 +133,7 @@ def draw(figure: Any, panels: Sequence[Panel], scene: Scene) -> None:
             axes.plot(ends[:, 0], ends[:, 1], color=own[first], marker="o", markersize=3, linewidth=1)
         crosses = one.places[scene.crosses :]
         axes.scatter(crosses[:, 0], crosses[:, 1], 14, color="0.6", marker="x", linewidths=0.8)
-        under = f"mean angle of a pair {one.angle:.2f}, mean cosine {one.cosine:.3f}"
+        under = (
+            f"mean angle of a pair {one.angle:.3f}, of any two {one.spread:.3f}; mean cosine of a pair {one.cosine:.3f}"
+        )
         axes.set(title=f"{one.title}\n{under}", xlabel="length", ylabel="angle")

@@ -63,7 +63,7 @@ def test_a_panel_says_how_near_pairs_are() -> None:
     scene = pair_scene(PAIRS, 20, 1)
     found = panel("m", scene, vectors(scene), lambda given: given[:, :2].astype(np.float64))
     assert found.cosine > 0.99
-    assert found.angle < 0.3
+    assert found.angle < 0.3 < found.spread
     figure = Figure()
     draw(figure, [found, found], scene)
     assert len(figure.axes) == 2
