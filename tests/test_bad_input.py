@@ -375,7 +375,7 @@ WRONG = {
         "Beam refuses its flags: Unexpected pipeline runner: Fast.*",
     ),
     "beam's needs": (
-        ["sentences", "--dump=dump.xml", "--output=out", "--runner=DataflowRunner"], 2, "Beam refuses its flags: .*",
+        ["sentences", "--dump=dump.xml", "--output=out", "--runner=DataflowRunner"], 2, "--region is missing: .*",
     ),
     "wiki": (["sentences", "--dump=dump.xml", "--output=out", "--wiki=Klingon"], 2, "--wiki=Klingon is not the .*"),
     "wikis": (["entities", "--wikidata=wikidata.json", "--wikis=en", "--output=out"], 2, "--wikis: en is not .*"),
