@@ -176,7 +176,9 @@ def clean_environment(place: Path, extra: str = "") -> Path:
     # The same Beam on both sides: a job does not cross versions.
     pinned = [f"{name}=={version(name)}" for name in ("apache-beam", "pyarrow", "numpy")]
     install = [*pip, f"--python={python}", "install", f"{wheel}{extra}", *pinned]
-    done = subprocess.run(install, capture_output=True, text=True)
+    # With this checkout on its path pip would find the package there, and install none.
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(install, capture_output=True, text=True, env=surroundings)
     if done.returncode:
         pytest.skip(f"NO PACKAGES: {' '.join(install)}: {done.stderr[-300:]}")
     return python

@@ -117,7 +117,7 @@ def test_bits_that_only_look_like_a_block_are_passed_over(place: Path) -> None:
         moved = [Mark(mark.bit - 8 * at, mark.end) for mark in every]
         return [mark for mark in moved if mark.bit >= 8 * start and mark.bit + 56 <= 8 * len(data)]
 
-    cuts = [mark.bit // 8 for mark in false] + [mark.bit // 8 + 1 for mark in real]
+    cuts = ([mark.bit // 8 for mark in false] + [mark.bit // 8 + 1 for mark in real])[::20]
     with mock.patch.object(bzip2_blocks, "find_marks", with_false):
         assert titles(ranges(place, cuts, True)) == TITLES
 
