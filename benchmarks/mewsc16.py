@@ -87,9 +87,10 @@ def main() -> None:
 def released(language: str) -> tuple[list[str], list[str]]:
     """Return sentences and labels of a language as they were released."""
     folder = slices.data() / "mewsc16"
-    return tuple(  # type: ignore[return-value]
+    sentences, labels = (
         (folder / f"{language}_{kind}.txt").read_text("utf-8").split("\n") for kind in ("sentences", "categories")
     )
+    return sentences, labels
 
 
 def languages() -> list[str]:

@@ -11,17 +11,19 @@ many ranges as a large dump has, and its share is that of one worker's time.
 from __future__ import annotations
 
 import io
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from pathlib import Path
 from statistics import median
 from time import thread_time
 from typing import Any
+from unittest import mock
 
 import slices
 from measure import fresh, parser, report, table
 
-from pipelines import progress, runner, stage
+from pipelines import runner, stage
 from pipelines.dataset import pulse
 from pipelines.dataset.columns import LedgerColumns
 from pipelines.dataset.parts import PartWriter
@@ -39,7 +41,7 @@ def main() -> None:
     flags.add_argument("--language", default="uk", choices=sorted(slices.SLICES))
     arguments = flags.parse_args()
     path = str(slices.dump(arguments.work, arguments.language))
-    spent: Counter[str] = Counter()
+    spent: dict[str, float] = defaultdict(float)
     wrap_all(spent)
     shares: dict[str, list[float]] = {}
     for _ in range(arguments.rounds):
@@ -53,7 +55,7 @@ def main() -> None:
     report("progress and ledger", table(["what", "% of CPU"], rows) + f"\n\nTarget: at most {TARGET:g} %.")
 
 
-def wrap_all(spent: Counter[str]) -> None:
+def wrap_all(spent: dict[str, float]) -> None:
     """Time what does nothing else."""
     for place, name, what in (
         (pulse.Pulse, "due", "progress: a worker"),
@@ -71,16 +73,16 @@ def wrap_all(spent: Counter[str]) -> None:
         write(self, batch)
         spent["ledger: page by page"] += (thread_time() - start) * ("counts" in batch.schema.names)
 
-    PartWriter.write = written  # type: ignore[method-assign]
+    mock.patch.object(PartWriter, "write", written).start()
 
 
-def timed(function: Callable[..., Any], what: str, spent: Counter[str]) -> Callable[..., Any]:
+def timed(function: Callable[..., Any], what: str, spent: dict[str, float]) -> Callable[..., Any]:
     """Return a function that counts its own CPU."""
 
     def found(*arguments: Any) -> Any:
         start = thread_time()
         result = function(*arguments)
-        spent[what] += thread_time() - start  # type: ignore[assignment]
+        spent[what] += thread_time() - start
         return result
 
     return found
@@ -98,21 +100,23 @@ def read(path: str, output: Path) -> float:
     return thread_time() - start
 
 
+class Terminal(io.StringIO):
+    """What a bar is drawn on."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def look(output: Path) -> float:
     """Return the CPU seconds of looking once at what the workers of a large dump tell, a bar drawn."""
     counts = {"pages": 123_456, "sentences": 1_234_567, "links kept": 2_345_678, "dropped": 987_654}
     for number in range(RANGES):
         pulse.Pulse(str(output), f"{number}").beat(1000 * number, counts)
-    stream = io.StringIO()
-    stream.isatty = lambda: True  # type: ignore[method-assign]
-    progress.sys.stderr = stream  # type: ignore[attr-defined]
-    watch = stage.Watch("sentences", "enwiki", str(output), 1 << 40)
-    with watch:
+    with redirect_stderr(Terminal()), stage.Watch("sentences", "enwiki", str(output), 1 << 40) as watch:
         start = thread_time()
         for _ in range(LOOKS):
             watch.look()
         taken = thread_time() - start
-    progress.sys.stderr = progress.sys.__stderr__  # type: ignore[attr-defined]
     return taken / LOOKS
 
 

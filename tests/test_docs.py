@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import COMMANDS, command_parser, main
+from trainer.config import add_flags
 from trainer.evaluate.flags import parser as evaluate_parser
-from trainer.flags import mboe_parser, task_parser
+from trainer.flags import mboe_parser
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -129,7 +130,8 @@ def known_flags(words: list[str]) -> set[str] | None:
     elif module == "trainer.task" and rest[:1] == ["mboe"]:
         parser = mboe_parser()
     elif module == "trainer.task":
-        parser = next(action for action in task_parser()._actions if action.dest == "objective").choices[rest[0]]  # type: ignore[index, call-overload]
+        parser = argparse.ArgumentParser()
+        add_flags(parser, rest[0])
     else:
         return None
     return {flag for action in parser._actions for flag in action.option_strings}

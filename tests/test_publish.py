@@ -120,9 +120,9 @@ def test_an_interrupted_publication_goes_on(
     sent = []
     put = store.Bucket._note
 
-    def broken(self: store.Bucket, change: Any) -> None:
-        put(self, change)
-        sent.append(change)
+    def broken(self: store.Bucket, name: str, stored: list[Any] | None) -> None:
+        put(self, name, stored)
+        sent.append(name)
         if len(sent) == 3:
             raise OSError(28, "No space left on device")
 

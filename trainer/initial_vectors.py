@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -21,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
-import transformers
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from trainer import vector_files
+from trainer.command import run_command
 from trainer.encoder import Encoder
 from trainer.errors import InputError, UsageError
 from trainer.shards import open_pairs, read_entities
@@ -147,15 +146,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit status: 2 for a command line that asks for the impossible, 1 for inputs that are broken."""
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    try:
-        print(make(parser().parse_args(argv)))
-    except UsageError as error:
-        print(f"trainer: {error}", file=sys.stderr)
-        return 2
-    except InputError as error:
-        print(f"trainer: {error}", file=sys.stderr)
-        return 1
-    return 0
+    """Return the exit status."""
+    return run_command("trainer", lambda: make(parser().parse_args(argv)))

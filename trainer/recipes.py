@@ -24,11 +24,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import transformers
 
 from trainer import task
 from trainer.card import versions
 from trainer.checkpoint import FREE
+from trainer.command import run_command
 from trainer.config import Config, add_flags, make
 from trainer.distributed import choose_device
 from trainer.encoder import Encoder
@@ -302,11 +302,17 @@ def seeds_of(text: str) -> list[int]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit status: 2 for a command line that asks for the impossible, 1 for inputs that are broken."""
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    """Return the exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    return run_command("recipes", lambda: written(arguments))
+
+
+def written(arguments: Sequence[str]) -> str:
+    """Run a recipe, write its table beside its models, and return it.
+
+    Raises:
+        InputError: something cannot be read or written.
+    """
     try:
         if arguments[:1] == ["sdjc"]:
             from trainer import sdjc_recipe
@@ -317,14 +323,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             output, text = str(flags["output"]), run(RECIPES[name], flags, chosen)
         with open(os.path.join(output, f"{name}.md"), "w", encoding="utf-8") as stream:
             stream.write(text)
-    except UsageError as error:
-        print(f"recipes: {error}", file=sys.stderr)
-        return 2
-    except (InputError, OSError) as error:
-        print(f"recipes: {error}", file=sys.stderr)
-        return 1
-    print(text)
-    return 0
+    except OSError as error:
+        raise InputError(str(error)) from error
+    return text
 
 
 if __name__ == "__main__":

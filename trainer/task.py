@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -22,16 +21,16 @@ if __name__ == "__main__":
     answer(sys.argv[1:], __doc__)
 
 import torch
-import transformers
 
 from trainer import checkpoint, distributed, t5
 from trainer.card import model_card, versions
 from trainer.checkpoint import State
+from trainer.command import run_command
 from trainer.config import Config, add_flags, make
 from trainer.dev import DevScore
 from trainer.encoder import Encoder, Head
 from trainer.entities import EntityTable, random_vectors, read_vectors
-from trainer.errors import InputError, UsageError
+from trainer.errors import UsageError
 from trainer.export import export
 from trainer.feed import Feed
 from trainer.flags import parse
@@ -228,22 +227,11 @@ def second_stage(config: Config) -> Config:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit status: 2 for a command line that asks for the impossible, 1 for inputs that are broken."""
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    """Return the exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] == ["mboe"]:
         return mboe(arguments[1:])
-    try:
-        print(run_stages(parse(arguments)))
-    except UsageError as error:
-        print(f"trainer: {error}", file=sys.stderr)
-        return 2
-    except InputError as error:
-        print(f"trainer: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return run_command("trainer", lambda: run_stages(parse(arguments)))
 
 
 if __name__ == "__main__":

@@ -88,9 +88,11 @@ class Bucket:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _note(self, change: Callable[[dict[str, Any]], None]) -> None:
-        record = self._record()
-        change(record)
+    def _note(self, name: str, stored: list[Any] | None) -> None:
+        """Write down what is stored under a name, or that nothing is."""
+        record = {**self._record(), name: stored}
+        if stored is None:
+            del record[name]
         with writing(self._target), self._files.open_output_stream(f"{self._inner}/{RECORD}") as stream:
             stream.write(json.dumps(record, sort_keys=True).encode())
 
@@ -103,13 +105,13 @@ class Bucket:
                     while data := source.read(READ_BYTES):
                         stream.write(data)
                         sent(one, len(data))
-            self._note(lambda record, one=one: record.update({one.name: [one.size, one.sha256]}))  # type: ignore[misc]
+            self._note(one.name, [one.size, one.sha256])
 
     def remove(self, names: Sequence[str]) -> None:
         for name in names:
             with writing(f"{self._target}/{name}"):
                 self._files.delete_file(f"{self._inner}/{name}")
-            self._note(lambda record, name=name: record.pop(name, None))  # type: ignore[misc]
+            self._note(name, None)
 
 
 class Hub:

@@ -190,13 +190,13 @@ def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
 
 
 def _read_xz(file: BinaryIO, part: Range) -> Iterator[Chunk]:
-    unpacked = lzma.LZMAFile(file)  # noqa: SIM115 closed with `file`
     offset = 0
     try:
-        # read1, not read: what is whole must come out before the end of a cut-off file is met.
-        while data := unpacked.read1(CHUNK_BYTES):
-            yield Chunk(data, offset, True)
-            offset = file.tell()
+        with lzma.LZMAFile(file) as unpacked:
+            # read1, not read: what is whole must come out before the end of a cut-off file is met.
+            while data := unpacked.read1(CHUNK_BYTES):
+                yield Chunk(data, offset, True)
+                offset = file.tell()
     except EOFError as error:
         raise Truncated(f"{part.path}: the xz data are cut off at byte {file.tell()}: fetch it again") from error
     except lzma.LZMAError as error:

@@ -1,11 +1,13 @@
 """Sentinels and holes: what a T5 reads and writes, with a vocabulary that was learnt here."""
 
+from importlib.util import find_spec
+
 import pytest
 
-sentencepiece = pytest.importorskip("sentencepiece", reason="NO SENTENCEPIECE: pip install '.[t5]'")
+from schemas.sentinels import EOS, Vocabulary
+from tests.t5 import TEXTS, learnt
 
-from schemas.sentinels import EOS, Vocabulary  # noqa: E402
-from tests.t5 import TEXTS, learnt  # noqa: E402
+pytestmark = pytest.mark.skipif(find_spec("sentencepiece") is None, reason="NO SENTENCEPIECE: pip install '.[t5]'")
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-import transformers
-
+from trainer.command import run_command
 from trainer.construction import filtering
 from trainer.errors import InputError, UsageError
 
@@ -130,20 +129,9 @@ def compare(flags: argparse.Namespace) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit status: 2 for a command line that asks for the impossible, 1 for inputs that are broken."""
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    """Return the exit status."""
     flags = parse(argv)
-    try:
-        print(filter_pairs(flags) if flags.command == "filter" else compare(flags))
-    except UsageError as error:
-        print(f"construction: {error}", file=sys.stderr)
-        return 2
-    except InputError as error:
-        print(f"construction: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return run_command("construction", lambda: filter_pairs(flags) if flags.command == "filter" else compare(flags))
 
 
 if __name__ == "__main__":

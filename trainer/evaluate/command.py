@@ -11,15 +11,13 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
 import sys
 import time
 from collections.abc import Sequence
 from typing import Any
 
-import transformers
-
 from trainer.card import versions
+from trainer.command import run_command
 from trainer.distributed import choose_device
 from trainer.encoder import Encoder
 from trainer.errors import InputError, UsageError
@@ -147,23 +145,17 @@ def draw(results: Sequence[Result], path: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit status: 2 for a command line that asks for the impossible, 1 for inputs that are broken."""
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    """Return the exit status."""
     flags = parser().parse_args(argv)
-    try:
-        results, missing = run(flags)
-        text = markdown(results, missing)
-        if flags.output:
-            write_results(results, text, flags.output)
-        if flags.plot:
-            draw(results, flags.plot)
-    except UsageError as error:
-        print(f"evaluate: {error}", file=sys.stderr)
-        return 2
-    except InputError as error:
-        print(f"evaluate: {error}", file=sys.stderr)
-        return 1
-    print(json.dumps([to_json(result) for result in results], indent=2, ensure_ascii=False) if flags.json else text)
-    return 0
+    return run_command("evaluate", lambda: report(flags))
+
+
+def report(flags: argparse.Namespace) -> str:
+    """Score, write what was asked for, and return what is to be printed."""
+    results, missing = run(flags)
+    text = markdown(results, missing)
+    if flags.output:
+        write_results(results, text, flags.output)
+    if flags.plot:
+        draw(results, flags.plot)
+    return json.dumps([to_json(result) for result in results], indent=2, ensure_ascii=False) if flags.json else text

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import transformers
-
+from trainer.command import run_command
 from trainer.distributed import choose_device
 from trainer.encoder import Encoder
 from trainer.errors import InputError, UsageError
@@ -171,20 +169,9 @@ def save(figure: Any, path: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit status: 2 for a command line that asks for the impossible, 1 for inputs that are broken."""
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    """Return the exit status."""
     flags = parse(argv)
-    try:
-        print(words(flags) if flags.command == "words" else polar_figure(flags))
-    except UsageError as error:
-        print(f"figures: {error}", file=sys.stderr)
-        return 2
-    except InputError as error:
-        print(f"figures: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return run_command("figures", lambda: words(flags) if flags.command == "words" else polar_figure(flags))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,9 +23,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trainer.card import versions
+from trainer.command import run_command
 from trainer.distributed import choose_device
 from trainer.encoder import Encoder
-from trainer.errors import InputError, UsageError
+from trainer.errors import InputError
 from trainer.flags import mboe_parser
 from trainer.log import Log
 from trainer.mboe import report
@@ -266,14 +266,5 @@ def _write(path: str, text: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit status: 2 for a command line that asks for the impossible, 1 for inputs that are broken."""
-    parser = mboe_parser(__doc__)
-    try:
-        print(run(make(vars(parser.parse_args(argv)))))
-    except UsageError as error:
-        print(f"trainer: {error}", file=sys.stderr)
-        return 2
-    except InputError as error:
-        print(f"trainer: {error}", file=sys.stderr)
-        return 1
-    return 0
+    """Return the exit status."""
+    return run_command("trainer", lambda: run(make(vars(mboe_parser(__doc__).parse_args(argv)))))
