@@ -45,6 +45,7 @@ def main() -> None:
             {str(workers): job(stage, path, arguments, workers, cores) for workers in (1, 2)},
         )
         split = rounds_of(arguments.rounds, {"whole": whole(path), "ranges": ranges(path)})
+        packed = name != "plain"
         rows.append(
             [
                 name,
@@ -53,8 +54,8 @@ def main() -> None:
                 median(walls["1"]),
                 median(walls["2"]),
                 ratio(walls["1"], walls["2"]),
-                median(split["whole"]),
-                ratio(split["ranges"], split["whole"]),
+                median(split["whole"]) if packed else "",
+                ratio(split["ranges"], split["whole"]) if packed else "",
             ]
         )
         print(rows[-1], file=sys.stderr)

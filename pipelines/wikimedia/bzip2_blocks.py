@@ -12,6 +12,8 @@ import bz2
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
+import numpy as np
+
 from pipelines.errors import InputError, Truncated
 
 READ_BYTES = 1 << 20
@@ -29,10 +31,12 @@ class Mark(NamedTuple):
 
 
 class _Pattern(NamedTuple):
-    """A mark at one of the eight places in a byte: whole bytes to search for, and the bits on both sides of them."""
+    """A mark at one of the eight places in a byte: whole bytes to search for, the first four of them as a
+    little-endian number, and the bits on both sides."""
 
     shift: int
     inner: bytes
+    word: int
     before: int
     after: int
     end: bool
@@ -43,25 +47,32 @@ def _patterns() -> Iterator[_Pattern]:
         for shift in range(8):
             # 48 bits after `shift` others, filled up to 7 bytes.
             filled = (mark << (8 - shift)).to_bytes(7, "big")
-            yield _Pattern(shift, filled[1:6], filled[0], filled[6], end)
+            yield _Pattern(shift, filled[1:6], int.from_bytes(filled[1:5], "little"), filled[0], filled[6], end)
 
 
 _PATTERNS = tuple(_patterns())
 
 
 def find_marks(data: bytes, start: int = 0) -> list[Mark]:
-    """Return the marks that lie in `data` whole, from bit 8 * start on, in order. A few may be no marks at all."""
+    """Return the marks that lie in `data` whole, from bit 8 * start on, in order. A few may be no marks at all.
+
+    Four bytes of a mark are compared at once, at each of the four ways that words can lie over the data: less
+    than half of what sixteen searches cost, which were an eighth of unpacking.
+    """
     found = []
-    for shift, inner, before, after, end in _PATTERNS:
-        at = data.find(inner, start + 1)
-        while at >= 0:
-            ends_in = at + len(inner)
-            # The last byte counts only where the mark reaches into it.
-            tail = data[ends_in] >> (8 - shift) << (8 - shift) if shift and ends_in < len(data) else 0
-            whole = ends_in < len(data) or not shift
-            if whole and data[at - 1] & (0xFF >> shift) == before and tail == after:
-                found.append(Mark(8 * (at - 1) + shift, end))
-            at = data.find(inner, at + 1)
+    for first in range(start + 1, start + 5):
+        words = np.frombuffer(data, "<u4", max(0, (len(data) - first) // 4), min(first, len(data)))
+        for shift, inner, word, before, after, end in _PATTERNS:
+            for hit in np.flatnonzero(words == word).tolist():
+                at = first + 4 * hit
+                ends_in = at + len(inner)
+                if data[at:ends_in] != inner:
+                    continue
+                # The last byte counts only where the mark reaches into it.
+                tail = data[ends_in] >> (8 - shift) << (8 - shift) if shift and ends_in < len(data) else 0
+                whole = ends_in < len(data) or not shift
+                if whole and data[at - 1] & (0xFF >> shift) == before and tail == after:
+                    found.append(Mark(8 * (at - 1) + shift, end))
     return sorted(found)
 
 
