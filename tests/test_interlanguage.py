@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from pipelines import interlanguage
 from tests.conftest import Ended
 from tests.stand_in import Item, Page, digests, read_rows, write_entities, write_sentences
@@ -47,3 +49,21 @@ def test_without_titles(tmp_path: Path) -> None:
         ("dewiki", "B", None),
         ("enwiki", "A", None),
     ]
+
+
+@pytest.mark.parametrize("items_at_once", [1, 2, 3])
+def test_the_rows_do_not_depend_on_how_many_items_memory_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, items_at_once: int
+) -> None:
+    pages = [Page(f"P{number}", page_id=number) for number in range(1, 9)]
+    pages += [Page(f"R{number}", redirect=f"P{number}", page_id=number + 10) for number in range(1, 9)]
+    items = [Item(100 - number, [], {"enwiki": f"P{number}"}) for number in range(1, 7)]
+    # An item twice, by two routes that do not agree, and one with a page that no title tells of.
+    entities = write_entities(tmp_path / "items", ["enwiki"], items, {"enwiki": {7: 95, 12: 97, 50: 96}})
+    sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages)
+    at_once = interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "one"), str(sentences)), [])
+    monkeypatch.setattr("pipelines.transforms.interlanguage.ITEMS_AT_ONCE", items_at_once)
+    parted = interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "two"), str(sentences)), [])
+    assert read_rows(tmp_path / "two", "interlanguage") == read_rows(tmp_path / "one", "interlanguage")
+    assert parted["ledger"] == at_once["ledger"]
+    assert at_once["configs"]["interlanguage"]["rows"] == 9

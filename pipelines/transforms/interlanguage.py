@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from pipelines.linking.title_index import Ints
 from schemas.mentions import INTERLANGUAGE
 
 ROW_GROUP = 50_000
+# Sitelinks that memory holds, with the pages and redirects that they lead to.
+ITEMS_AT_ONCE = 500_000
 COLUMNS = ("qid", "title", "page_id")
 
 
@@ -40,9 +43,46 @@ def join_wiki(task: JoinTask, output: str) -> Joined:
     """Write the rows of a wiki, sorted by item, each item and page once.
 
     An item that both routes name, Wikidata's sitelinks and the wiki's page_props, is one row where they agree. What the
-    titles given do not know, as in a part of a dump, stays without page id and redirect flag.
+    titles given do not know, as in a part of a dump, stays without page id and redirect flag. Memory holds a range of
+    items at a time; the titles of the wiki are read once for each.
     """
-    links = _sitelinks(task)
+    pages = redirects = not_seen = 0
+    with PartWriter(output, "interlanguage", task.order, INTERLANGUAGE) as writer:
+        for first, last in _ranges(task):
+            table = _join(task, first, last)
+            for start in range(0, table.num_rows, ROW_GROUP):
+                group = table.slice(start, ROW_GROUP)
+                group = group.add_column(1, "wiki", pa.repeat(pa.scalar(task.wiki), group.num_rows))
+                writer.write(group.select(INTERLANGUAGE.names).cast(INTERLANGUAGE))
+            redirect = table["redirect"]
+            found = pc.sum(redirect).as_py() or 0
+            redirects += found
+            not_seen += redirect.null_count
+            pages += len(redirect) - redirect.null_count - found
+    counts = {"pages": pages, "redirects": redirects, "not_seen": not_seen}
+    return Joined(task.wiki, (writer.part,) if writer.part else (), counts)
+
+
+def _ranges(task: JoinTask) -> Iterator[tuple[int, int]]:
+    """Yield ranges of items, [first, last), with ITEMS_AT_ONCE sitelinks each, or a few more of one item."""
+    column = [batch.column("qid").to_numpy() for batch in _sitelinks(task, ["qid"])]
+    if not column:
+        return
+    qids = np.sort(np.concatenate(column))
+    firsts = np.unique(qids[::ITEMS_AT_ONCE]).tolist()
+    yield from zip(firsts, [*firsts[1:], int(qids[-1]) + 1], strict=True)
+
+
+def _join(task: JoinTask, first: int, last: int) -> pa.Table:
+    """Return the rows of the items in [first, last)."""
+    kinds = {"qid": pa.int64(), "title": pa.string(), "page_id": pa.int64()}
+    empty = pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
+    parts = [empty]
+    for batch in _sitelinks(task, list(kinds)):
+        qids = batch.column("qid").to_numpy()
+        batch = batch.filter(pa.array((first <= qids) & (qids < last)))
+        parts.append(pa.Table.from_batches([batch]).cast(empty.schema))
+    links = pa.concat_tables(parts).combine_chunks()
     titles, pages = links["title"].combine_chunks(), links["page_id"].combine_chunks()
     by_title = _sorted(hash_strings(titles.drop_null()), _valid(titles))
     by_page = _sorted(pages.drop_null().to_numpy(), _valid(pages))
@@ -64,26 +104,13 @@ def join_wiki(task: JoinTask, output: str) -> Joined:
             found.append(pa.table(columns))
     rest = links.filter(pa.array(~known)).select(COLUMNS)
     found.append(rest.append_column("redirect", pa.nulls(rest.num_rows, pa.bool_())))
-    table = _once(pa.concat_tables(found))
-    with PartWriter(output, "interlanguage", task.order, INTERLANGUAGE) as writer:
-        for first in range(0, table.num_rows, ROW_GROUP):
-            group = table.slice(first, ROW_GROUP)
-            group = group.add_column(1, "wiki", pa.repeat(pa.scalar(task.wiki), group.num_rows))
-            writer.write(group.select(INTERLANGUAGE.names).cast(INTERLANGUAGE))
-    redirect = table["redirect"]
-    redirects = pc.sum(redirect).as_py() or 0
-    counts = {"pages": len(redirect) - redirect.null_count - redirects, "redirects": redirects}
-    return Joined(task.wiki, (writer.part,) if writer.part else (), {**counts, "not_seen": redirect.null_count})
+    return _once(pa.concat_tables(found))
 
 
-def _sitelinks(task: JoinTask) -> pa.Table:
-    kinds = {"qid": pa.int64(), "title": pa.string(), "page_id": pa.int64()}
-    found = [pa.table({name: pa.array([], kind) for name, kind in kinds.items()})]
+def _sitelinks(task: JoinTask, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     for shard in task.sitelinks:
-        for batch in read_batches(shard, ["wiki", *kinds], only=("wiki", task.wiki)):
-            batch = batch.filter(pc.equal(batch.column("wiki"), task.wiki)).select(list(kinds))
-            found.append(pa.Table.from_batches([batch]).cast(found[0].schema))
-    return pa.concat_tables(found).combine_chunks()
+        for batch in read_batches(shard, ["wiki", *columns], only=("wiki", task.wiki)):
+            yield batch.filter(pc.equal(batch.column("wiki"), task.wiki)).select(columns)
 
 
 def _valid(column: pa.Array) -> Ints:
