@@ -44,7 +44,7 @@ def main() -> None:
     flags.add_argument("--megabytes", type=float, default=12, help="XML of the smallest dump (12)")
     flags.add_argument("--line_bytes", type=int, default=2_000, help="bytes of a line of Wikidata, about (2000)")
     flags.add_argument("--links", type=int, default=187_500, help="links of the smallest dataset (187500)")
-    flags.add_argument("--pages", type=int, default=500, help="pages of the smallest Wikinews (500)")
+    flags.add_argument("--pages", type=int, default=2000, help="pages of the smallest Wikinews (2000)")
     flags.add_argument("--lines", type=int, default=100, help="lines of the smallest text (100)")
     flags.add_argument("--stages", nargs="+", default=list(INPUTS), choices=list(INPUTS), help="what is measured (all)")
     flags.add_argument("--engine", default="direct", choices=ENGINES, help="what runs the graphs (direct)")

@@ -17,6 +17,7 @@ import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 import xxhash
+from numpy.typing import NDArray
 
 from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.pulse import Pulse
@@ -386,6 +387,35 @@ class Decide(beam.DoFn):
 # What makes two sentences the same: their letters and numbers.
 _SAME = re.compile(r"[\W_]+")
 KEPT = "kept"
+# What becomes of a candidate; a number stands for each while a language is judged.
+FATES = (KEPT, "unpublished", "several_labels", "duplicate", "small_class")
+_KEPT, _UNPUBLISHED, _SEVERAL_LABELS, _DUPLICATE, _SMALL_CLASS = range(len(FATES))
+
+
+class Candidates(NamedTuple):
+    """What is judged of the candidates of a language, an array each: a page takes 18 bytes."""
+
+    ids: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    labels: NDArray[np.int8]
+    unknown: NDArray[np.bool_]
+
+    @staticmethod
+    def read(paths: Sequence[str]) -> Candidates:
+        """Read them in the order of the parts."""
+        ids, keys, labels = np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int8)
+        found = [Candidates(ids, keys, labels, np.zeros(0, np.bool_))]
+        for path in paths:
+            for batch in read_batches(path, ["page_id", "sentence", "label", "status"]):
+                same = [
+                    xxhash.xxh3_64_intdigest(_SAME.sub(" ", sentence.casefold()).strip().encode())
+                    for sentence in batch.column("sentence").to_pylist()
+                ]
+                codes = [TOPICS.index(label) for label in batch.column("label").to_pylist()]
+                unknown = [status == "unknown" for status in batch.column("status").to_pylist()]
+                ids = batch.column("page_id").to_numpy().astype(np.int64)
+                found.append(Candidates(ids, np.array(same, np.uint64), np.array(codes, np.int8), np.array(unknown)))
+        return Candidates(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def decide(language: str, order: int, paths: Sequence[str], reader: NewsReader) -> Decision:
@@ -394,43 +424,29 @@ def decide(language: str, order: int, paths: Sequence[str], reader: NewsReader) 
     Of sentences that say the same, whatever their signs and capitals, the first is kept; all go where their labels
     differ, as those of a template's text do.
     """
-    ids: list[int] = []
-    keys: list[int] = []
-    labels: list[str] = []
-    unknown: list[bool] = []
-    for path in paths:
-        for batch in read_batches(path, ["page_id", "sentence", "label", "status"]):
-            ids += batch.column("page_id").to_pylist()
-            keys += [
-                xxhash.xxh3_64_intdigest(_SAME.sub(" ", sentence.casefold()).strip().encode())
-                for sentence in batch.column("sentence").to_pylist()
-            ]
-            labels += batch.column("label").to_pylist()
-            unknown += [status == "unknown" for status in batch.column("status").to_pylist()]
+    candidates = Candidates.read(paths)
     problems = []
-    if len(set(ids)) < len(ids):
-        twice = Counter(ids).most_common(1)[0][0]
+    pages, times = np.unique(candidates.ids, return_counts=True)
+    if len(pages) < len(candidates.ids):
+        twice = pages[times.argmax()]
         problems.append(f"{language}: page {twice} was given twice: give each page once, a dump or its parts")
-    clean = reader.faults is None
-    fates = [KEPT] * len(ids)
-    if clean:
-        if not all(unknown):
+    fates = np.full(len(candidates.ids), _KEPT, np.int8)
+    if reader.faults is None:
+        if not candidates.unknown.all():
             # Some pages say that they are published: those that do not are not.
-            fates = ["unpublished" if missing else fate for fate, missing in zip(fates, unknown, strict=True)]
-        _drop_duplicates(fates, keys, labels)
-    sizes = Counter(label for label, fate in zip(labels, fates, strict=True) if fate == KEPT)
-    fates = [
-        "small_class" if fate == KEPT and sizes[label] < reader.min_pages else fate
-        for fate, label in zip(fates, labels, strict=True)
-    ]
-    counts: Counter[str] = Counter(f"pages:{fate}" for fate in fates)
-    mask = np.array([fate == KEPT for fate in fates], bool)
+            fates[candidates.unknown] = _UNPUBLISHED
+        _drop_duplicates(fates, candidates)
+    sizes = np.bincount(candidates.labels[fates == _KEPT], minlength=len(TOPICS))
+    fates[(fates == _KEPT) & (sizes[candidates.labels] < reader.min_pages)] = _SMALL_CLASS
+    numbers = np.bincount(fates, minlength=len(FATES)).tolist()
+    counts = Counter({f"pages:{fate}": number for fate, number in zip(FATES, numbers, strict=True) if number})
     begin = 0
     with PartWriter(reader.output, language, order, SCHEMA) as file:
         for path in paths:
             for batch in read_batches(path, SCHEMA.names):
-                kept = pa.Table.from_batches([batch], SCHEMA).filter(pa.array(mask[begin : begin + batch.num_rows]))
+                stays = fates[begin : begin + batch.num_rows] == _KEPT
                 begin += batch.num_rows
+                kept = pa.Table.from_batches([batch], SCHEMA).filter(pa.array(stays))
                 file.write(kept.combine_chunks())
                 for column, kind in (("label", "labels"), ("licence", "licences"), ("status", "status")):
                     counts.update(f"{kind}:{value}" for value in kept.column(column).to_pylist())
@@ -443,18 +459,16 @@ def _strength(route: str) -> int:
     return {TEMPLATE: 1, SUBCATEGORY: 2}.get(route, 0)
 
 
-def _drop_duplicates(fates: list[str], keys: Sequence[int], labels: Sequence[str]) -> None:
-    first: dict[int, int] = {}
-    several: set[int] = set()
-    for number, (fate, key) in enumerate(zip(fates, keys, strict=True)):
-        if fate == KEPT:
-            if key not in first:
-                first[key] = number
-            elif labels[first[key]] != labels[number]:
-                several.add(key)
-    for number, (fate, key) in enumerate(zip(fates, keys, strict=True)):
-        if fate == KEPT:
-            if key in several:
-                fates[number] = "several_labels"
-            elif first[key] != number:
-                fates[number] = "duplicate"
+def _drop_duplicates(fates: NDArray[np.int8], candidates: Candidates) -> None:
+    """Set the fates of kept candidates whose sentence another one has."""
+    rows = np.flatnonzero(fates == _KEPT)
+    rows = rows[np.argsort(candidates.keys[rows], kind="stable")]
+    if not len(rows):
+        return
+    keys, labels = candidates.keys[rows], candidates.labels[rows]
+    first = np.append(True, keys[1:] != keys[:-1])
+    starts = np.flatnonzero(first)
+    group = np.cumsum(first) - 1
+    several = np.logical_or.reduceat(labels != labels[starts][group], starts)[group]
+    fates[rows[several]] = _SEVERAL_LABELS
+    fates[rows[~several & ~first]] = _DUPLICATE
