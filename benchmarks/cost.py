@@ -21,10 +21,11 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import generate
+import pairs
 import slices
 from measure import fresh, parser, report, run, table, wikianchor
 
-from pipelines.wikimedia.dumps import LARGEST_RANGE, RANGES
+from pipelines.wikimedia.dumps import LARGEST_RANGE, RANGES, SMALLEST_RANGE
 
 # GB of pages-articles as bz2.
 WIKIS = {
@@ -34,6 +35,8 @@ WIKIS = {
 EASE_18 = ("en", "de", "fr", "ru", "es", "ja", "it", "zh", "pl", "pt", "nl", "ar", "cs", "fa", "ko", "tr", "uk", "sv")
 WIKIDATA_GB = 156
 MEASURED = ("en", "de", "ja", "uk")
+# Links of the dataset that `pairs` is measured on, about.
+LINKS = 1_500_000
 # Bytes of what a range tells about itself when it is done, pickled.
 READING_BYTES = 2_000
 # Launching machines and starting Python on them.
@@ -106,6 +109,13 @@ def measured(arguments: Any) -> dict[str, float]:
     for _ in range(arguments.rounds):
         fresh(work / "cost/items")
         users.append(run(command).user)
+    rows = pairs.multiplied(work, "en", LINKS)
+    given = [f"--sentences={rows}", f"--entities={pairs.entities(work, rows, 0.0)}"]
+    joins = [
+        run(wikianchor("pairs", *given, f"--output={fresh(work / 'cost/pairs')}")).user for _ in range(arguments.rounds)
+    ]
+    manifest = json.loads((work / "cost/pairs/manifest.json").read_text())
+    links = next(iter(manifest["ledger"]["links"].values()))["seen"]
     # These items shrink more than real ones do, so the rate is by what they are unpacked, told by the real ratio.
     unpacked = sum(len(data) for data in iter_gzip(items))
     seconds = (median(users) - nothing) / (unpacked / 1e9)
@@ -114,7 +124,7 @@ def measured(arguments: Any) -> dict[str, float]:
         "links per GB": median(found["links"]),
         "bytes of sentences per GB": median(found["bytes"]),
         "seconds per GB of unpacked Wikidata": seconds,
-        "links per second of pairs": 229_000,
+        "links per second of pairs": links / (median(joins) - nothing),
     }
 
 
@@ -161,7 +171,7 @@ def jobs(languages: Sequence[str], rates: dict[str, float]) -> list[Job]:
 
 def count(gigabytes: float) -> int:
     """Return into how many ranges a dump is cut."""
-    size = min(max(gigabytes * 1e9 / RANGES, 1), LARGEST_RANGE)
+    size = min(max(gigabytes * 1e9 / RANGES, SMALLEST_RANGE), LARGEST_RANGE)
     return max(1, round(gigabytes * 1e9 / size))
 
 

@@ -90,10 +90,20 @@ def read_source(paths: Sequence[str], wiki: str | None = None) -> Source:
 
 
 class Copier:
-    """Makes pages under new titles and ids out of real ones. A link is cut out of its page once, not for each copy."""
+    """Makes pages under new titles and ids out of real ones. A link is cut out of its page once, not for each copy.
 
-    def __init__(self, source: Source, stubs: bool, seed: str = "") -> None:
+    Args:
+        source: the real pages.
+        stubs: a page for every link target that has none.
+        seed: of what links lead to.
+        closed: every link leads to one of the pages instead, those with one target to the same, so that no link is red
+            and some pages have many, as in a whole wiki.
+    """
+
+    def __init__(self, source: Source, stubs: bool = False, seed: str = "", closed: bool = False) -> None:
         self._source, self._stubs = source, stubs
+        self._ends = [page.title for page in source.pages if not page.namespace and page.redirect is None]
+        self._closed = closed
         last = max(page.page_id for page in source.pages)
         self._span = 10 ** len(str(2 * last + len(source.pages) * 1000))
         self._article = lru_cache(maxsize=None)(self._article_of)
@@ -105,15 +115,20 @@ class Copier:
         found = parse_target(target, self._source.site)
         return found.title if found and found.title and not found.namespace and not found.interwiki else None
 
-    def _pieces(self, page: Page) -> tuple[list[str], list[tuple[str, int, bool]]]:
-        """Return the text between link targets, and for each the target, a hash, and whether the link has no label."""
+    def _pieces(self, page: Page) -> tuple[list[str], list[tuple[str, int, str]]]:
+        """Return the text between link targets, and for each the target, a hash, and what the link has to show where it
+        has no label, else ""."""
         pieces, links, position = [], [], 0
         for match in _TARGET.finditer(page.text):
             title = self._article(match[1])
             if title is None:
                 continue
             pieces.append(escape(page.text[position : match.start()]))
-            links.append((match[1].strip(), key_of(self._seed, page.page_id, title), match[2] == "]]"))
+            target = match[1].strip()
+            shown = target if match[2] == "]]" else ""
+            if self._closed:
+                target = self._ends[key_of(self._seed, title) % len(self._ends)]
+            links.append((target, key_of(self._seed, page.page_id, title), shown))
             position = match.end()
         pieces.append(escape(page.text[position:]))
         return pieces, links
@@ -124,12 +139,10 @@ class Copier:
         linked: dict[str, None] = {}
         for page, (pieces, links) in zip(self._source.pages, self._cut, strict=True):
             parts = [pieces[0]]
-            for (target, key, bare), piece in zip(links, pieces[1:], strict=True):
+            for (target, key, shown), piece in zip(links, pieces[1:], strict=True):
                 own = number and ((key ^ number) * _MIX & 0xFFFFFFFFFFFFFFFF) < _QUARTER
-                if own:
-                    parts.append(escape(f"{target}{suffix}|{target}" if bare else target + suffix))
-                else:
-                    parts.append(escape(target))
+                end = target + suffix if own else target
+                parts.append(escape(f"{end}|{shown}" if shown not in ("", end) else end))
                 if self._stubs and (own or not number):
                     linked[self._article(target) or ""] = None
                 parts.append(piece)
@@ -163,7 +176,13 @@ class Copier:
 
 
 def write_dump(
-    source: Source, output: Path, times: int = 1, pages: int = 0, megabytes: float = 0, stubs: bool = False
+    source: Source,
+    output: Path,
+    times: int = 1,
+    pages: int = 0,
+    megabytes: float = 0,
+    stubs: bool = False,
+    closed: bool = False,
 ) -> int:
     """Write pages and copies of them as a dump.
 
@@ -173,11 +192,12 @@ def write_dump(
         times: copies, the originals among them.
         pages, megabytes: where given, as many copies as it takes for so many pages or MB of XML.
         stubs: add a page of a sentence for every link target that has none, so that no link is red.
+        closed: lead every link to one of the pages.
 
     Returns:
         The number of pages.
     """
-    copier = Copier(source, stubs)
+    copier = Copier(source, stubs, closed=closed)
     written, size = 0, 0
     output.parent.mkdir(parents=True, exist_ok=True)
     with closing(_Pages(output)) as file:

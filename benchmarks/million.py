@@ -3,8 +3,9 @@
     WIKIANCHOR_DATA=data python benchmarks/million.py --work=/a/disk/with/30/GB
 
 The pages are real ones of a slice under new titles and ids, the long ones left out so that the mean is that of
-Wikipedia, about ten KB; each has an item with a type. Memory is that of all processes of a run together, the pages
-that they share counted once (proportional set size), looked at each second. Both runs must give the same manifests.
+Wikipedia, about ten KB; each has an item with a type, and every link leads to one of them. Memory is that of all
+processes of a run together, the pages that they share counted once (proportional set size), looked at each second.
+Both runs must give the same manifests.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def write(dumps: Path, language: str, pages: int) -> None:
     chosen = short_enough(source.pages)
     source = generate.Source(source.head, source.site, chosen)
     dump = dumps / f"{language}wiki-20260101-pages-articles.xml"
-    generate.write_dump(source, dump, pages=pages)
+    generate.write_dump(source, dump, pages=pages, closed=True)
     unfinished = dumps / "unfinished-wikidata.json.gz"
     generate.write_items(generate.items_of(generate.articles([str(dump)])), unfinished, line_bytes=500)
     unfinished.rename(dumps / "wikidata-20260101-all.json.gz")

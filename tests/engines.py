@@ -125,7 +125,6 @@ ENGINES = {
             "FlinkRunner",
             "beam-runners-flink-1.20-job-server",
             "flink_job_server_jar",
-            "--flink_version=1.20",
             "--parallelism=2",
         ),
         nightly=True,
@@ -140,19 +139,23 @@ def fetched() -> Path:
 
 
 def job_server(artifact: str) -> Path:
-    """Return a job server's jar of Beam's version, from Maven Central where it is not kept yet."""
+    """Return a job server's jar: one of the runner, of whatever version, that lies where fetched things are kept, else
+    that of Beam's version from Maven Central."""
     release = version("apache-beam")
+    runner = "-".join(artifact.split("-")[:3])
+    kept = sorted(fetched().glob(f"{runner}-*job-server-*.jar"))
+    if kept:
+        return kept[-1]
     jar = fetched() / f"{artifact}-{release}.jar"
-    if not jar.exists():
-        url = f"{JARS}/{artifact}/{release}/{jar.name}"
-        jar.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = jar.with_suffix(".part")
-        try:
-            with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer, unfinished.open("wb") as file:
-                shutil.copyfileobj(answer, file)
-        except (urllib.error.URLError, TimeoutError) as error:
-            pytest.skip(f"NO JAR: {url}: {error}")
-        unfinished.rename(jar)
+    url = f"{JARS}/{artifact}/{release}/{jar.name}"
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = jar.with_suffix(".part")
+    try:
+        with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer, unfinished.open("wb") as file:
+            shutil.copyfileobj(answer, file)
+    except (urllib.error.URLError, TimeoutError) as error:
+        pytest.skip(f"NO JAR: {url}: {error}; or put one into {jar.parent}")
+    unfinished.rename(jar)
     return jar
 
 
