@@ -6,8 +6,8 @@
 Slices of real dumps are packed as multistream bz2, small ones copied under new titles until there is enough to
 measure. Decompression is bz2.decompress of the file in this process. The job is a process of its own; starting Python,
 Beam and its runner takes over a second, nothing for a dump and half of all for a slice, so it is measured each round on
-a dump of one short article, and the table gives the ratio with and without it. The target is 4, the mean over
-languages. `--steps` prints where the time goes instead, in units of decompression.
+a dump of one short article, and the table gives the ratio with and without it. The mean over languages, less the
+start, shall be at most 4, and 2.2 is aimed at. `--steps` prints where the time goes instead, in units of decompression.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import slices
 from measure import fresh, parser, ratio, report, rounds_of, run, seconds, table, wikianchor
 from sampling import OTHER, sample
 
+TARGETS = "Targets for the mean less the start: 4 for the stage, 2.2 for the engine and all around it."
 # Where the functions of a step are.
 STEPS = {
     "decompress": ("wikimedia/dumps.py",),
@@ -67,7 +68,7 @@ def whole(dumps: dict[str, Path], work: Path, rounds: int) -> None:
     head = ["language", "MB of XML", "bz2, CPU s", "job, CPU s", "MB / CPU s", "job / bz2", "job less start / bz2"]
     report(
         "sentences against bz2 decompression",
-        table(head, rows) + f"\n\nStart: {median(found['start']):.2f} CPU s. Target: at most 4.",
+        table(head, rows) + f"\n\nStart: {median(found['start']):.2f} CPU s. {TARGETS}",
     )
 
 

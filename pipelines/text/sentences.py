@@ -100,6 +100,7 @@ _ACRONYM: Final = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}\Z")
 _ROMAN_OR_DIGIT: Final = re.compile(r"[\W_]{0,2}(?:\d|[IVXLCDM]+\b)")
 _WORD_PARTS: Final = re.compile(r"/|['’](?=\w\w)")
 _LAST_DASH: Final = re.compile(r"[-–—](?=[^-–—]*\Z)")
+_BEYOND_LATIN: Final = "\u0370"
 _WINDOW: Final = 24
 
 
@@ -308,7 +309,10 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
             word = _WORD_PARTS.split(word.lstrip(_BEFORE_FIRST_LETTER))[-1]
             kind = rules.kinds.get(word)
             if kind is None:
-                word = _LAST_DASH.split(word)[-1]
+                head, *last = _LAST_DASH.split(word)
+                word = last[0] if last else head
+                if len(word) == 1 and last and head[-1:].isupper():
+                    return True  # "DEAP-I", "Type-C" is no initial, "J.-P." is
                 if not word or (word.islower() and len(word) < len(words[-1]) and "." not in word):
                     return True
     if len(word) <= 2 and not word.isdigit() and "." in text[max(start, dot - len(word) - 2) : dot]:
@@ -329,6 +333,8 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
             return True
         if _INITIAL.match(text, after):
             return False  # "44 a. C.", "J. R. R."
+        if word in "IVX" and text[max(start, dot - 3) : dot - 1] > _BEYOND_LATIN and text[dot - 2] == " ":
+            return not rules.roman or _next_is_starter(text, after, rules)  # "Карл I."
         if word.islower() and _NUMBER_BEFORE.search(text, max(start, dot - 8), dot - 1):
             return True  # "600 m."
         return not heads and _next_is_starter(text, after, rules)
@@ -388,7 +394,9 @@ def _bracket_ends(text: str, start: int, opening: int, closed: int, after: int, 
     if sign not in WEAK_TERMINATORS and sign not in STRONG_TERMINATORS:
         return False
     if text[opening] in _ROUND and opening - start > 1:
-        return False  # "(sic!)", "(b. 1950 in St. Louis.)": the sentence around it goes on
+        # "(sic!)", "(b. 1950 in St. Louis.)": the sentence around it goes on, but not after "(and many of the others.)"
+        words = text[opening + 1 : inner].split() if sign == "." else []
+        return len(words) > 4 and len(words[-1]) > 4 and words[-1].islower() and text[after].isupper()
     if _goes_on(text, after):
         return False
     if sign in STRONG_TERMINATORS:

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 from pipelines.wikimedia.languages import language_facts
 from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.wikitext.brackets import mend_brackets
-from pipelines.wikimedia.wikitext.characters import decode_entities, fold_spaces, strip_switches
+from pipelines.wikimedia.wikitext.characters import (
+    close_up,
+    decode_entities,
+    drop_note_numbers,
+    fold_spaces,
+    strip_switches,
+)
 from pipelines.wikimedia.wikitext.external import strip_external_links
 from pipelines.wikimedia.wikitext.files import FileStripper
 from pipelines.wikimedia.wikitext.gaps import take_names
@@ -87,11 +93,12 @@ class Extractor:
         text = self._variants.choose(text)
         text = self._files.strip(text, counts)
         text = strip_switches(text, self._switches)
-        text = read_lines(text)
+        text = read_lines(text, self._literal)
         text = strip_html_tags(text)
         text = decode_entities(text)
-        text = text if self._literal else mend_brackets(text)
+        text = text if self._literal else mend_brackets(drop_note_numbers(text))
         text = fold_spaces(text)
+        text = text if self._literal else close_up(text)
         text, links, other_links = self._links.split_links(text, title, counts)
         text, gaps = take_names(text, tuple(missing), (links, other_links))
         return Extract(restore(text), links, other_links, gaps, counts)

@@ -18,7 +18,7 @@ _WIDE = re.compile(rf"（{_WITHIN}）")
 _SEPARATOR = re.compile(r"([,;、，；])")
 # What stands at the edge of a bracket that may have lost something.
 _OPEN_EDGE = " ,;、，；)）"
-_CLOSED_EDGE = ",;、，；"
+_CLOSED_EDGE = " ,;、，；"
 _EMPTY = f" \t{GAP}{NAMED}"
 _VANISHED = "\x06"
 _BEFORE_VANISHED = re.compile(rf" ?{_VANISHED}+")
@@ -56,7 +56,7 @@ def _mended(match: re.Match[str]) -> str:
     places, separators = parts[::2], [*parts[1::2], ""]
     kept = [(place, separator) for place, separator in zip(places, separators, strict=True) if place.strip(_EMPTY)]
     if len(kept) == len(places):
-        return whole
+        return whole[0] + inside.strip(" ") + whole[-1]
     if not kept:
         return _VANISHED
     shown = "".join(place + separator for place, separator in kept[:-1]) + kept[-1][0]

@@ -18,6 +18,11 @@ def decode_entities(text: str) -> str:
     return text.replace("\xa0", " ") if "\xa0" in text else text
 
 
+_NOTE_NUMBER = re.compile(r"\[\d{1,3}\](?=[\s.,;:!?)।۔。\[]|\Z)")
+_BEFORE_NOTE = frozenset('.!?…,;:»”")।۔。')
+_LOOSE_SIGN = re.compile(r" ([.,])((?: \.)*)(?=[ \n]|\Z)")
+
+
 @lru_cache(maxsize=4096)
 def _entity(reference: str) -> str:
     char = html.unescape(reference)
@@ -34,6 +39,33 @@ def fold_spaces(text: str) -> str:
         text = text.replace("\t", " ")
     first, *parts = text.split("  ")
     return first + "".join([" " + rest for part in parts if (rest := part.lstrip(" "))]) if parts else text
+
+
+def drop_note_numbers(text: str) -> str:
+    """Remove the numbers of footnotes that were copied as text from a page that had them: "so it was. [84] Then"."""
+    return _NOTE_NUMBER.sub(_note_number, text) if "[" in text else text
+
+
+def _note_number(match: re.Match[str]) -> str:
+    # Behind a sign, or a blank away from a word: "a[5]" and "[[5]]" are none.
+    text, start = match.string, match.start()
+    before = text[start - 2 : start] if start > 1 else text[:start]
+    if before[-1:] in _BEFORE_NOTE or (before[-1:] == " " and (before[:1].isalnum() or before[:1] in _BEFORE_NOTE)):
+        return ""
+    return match[0]
+
+
+def close_up(text: str) -> str:
+    """Remove the blank before a full stop or comma, which a footnote left there; ". ." is one full stop, ". . ." is an
+    ellipsis."""
+    return _LOOSE_SIGN.sub(_close_up, text) if " ." in text or " ," in text else text
+
+
+def _close_up(match: re.Match[str]) -> str:
+    if match[2]:
+        return "..."
+    before = match.string[match.start() - 1 : match.start()]
+    return "" if match[1] == "." and before and before in ".!?…" else match[1]
 
 
 def strip_switches(text: str, switches: re.Pattern[str]) -> str:

@@ -1,5 +1,8 @@
 """What a line is: a heading, a list item, preformatted, or plain. The first character of a line says it from then on.
 
+Lines of the source that are one paragraph to a reader stay apart, as editors who put each sentence on a line of its own
+would have it; only a line that goes on in the middle of a sentence is joined to the one before.
+
 https://www.mediawiki.org/wiki/Help:Formatting
 """
 
@@ -7,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, NAMED, PREFORMATTED
+from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM
 from pipelines.wikimedia.wikitext.pieces import stretches
 from pipelines.wikimedia.wikitext.quotes import strip_quotes
 
@@ -16,20 +19,59 @@ _HEADING = re.compile(r"(={1,6})(.+?)\1[ \t]*")
 _TOKEN = re.compile(r"\[\[[^\[\]]*\]\]|''+|<(/?)[a-zA-Z][^<>]*>|:(//)?")
 
 
-def read_lines(text: str) -> str:
+# Begins a line that goes on the one before; gone when lines are read.
+_JOINED = "\x06"
+_CLOSING = frozenset(",.;:)]»”。，、；：）」』")
+# What a line ends with that goes on with a small letter, besides letters and digits.
+_OPEN_ENDS = frozenset(",])\"'»”’–—")
+
+
+def read_lines(text: str, literal: bool = False) -> str:
     """Mark headings, list items and preformatted lines by their first characters, and remove the marks of italics and
-    bold, which end with the line. A heading has its mark once for each level."""
-    return "\n".join(map(_read_stretch, stretches(text)))
+    bold, which end with the line. A heading has its mark once for each level.
+
+    Args:
+        text: of the page.
+        literal: take hand-made bullets for text, as MediaWiki does, and every line for one of its own.
+    """
+    return "\n".join([_read_stretch(stretch, literal) for stretch in stretches(text)])
 
 
-def _read_stretch(text: str) -> str:
+def _read_stretch(text: str, literal: bool) -> str:
+    readers = _READERS if literal else _ALL_READERS
     lines = text.split("\n")
+    # The line before, as it was written, if it is plain.
+    before, joined = "", False
     for number, line in enumerate(lines):
-        if line[:1] in _READERS:
-            line = lines[number] = _READERS[line[0]](line)
+        if line[:1] in readers:
+            line = lines[number] = readers[line[0]](line)
+            before = ""
+        elif literal:
+            pass
+        else:
+            if before and line and _goes_on(before, line):
+                joined, seamless = True, line[0] in _CLOSING or line[0] == SEAM
+                line = lines[number] = _JOINED + ("" if seamless else " ") + line
+            before = line
         if "''" in line:
             lines[number] = strip_quotes(line)
-    return "\n".join(lines)
+    text = "\n".join(lines)
+    return text.replace("\n" + _JOINED, "") if joined else text
+
+
+def _goes_on(before: str, line: str) -> bool:
+    """Return whether a plain line is the middle of a sentence that began on the plain line before."""
+    end = before.rstrip(" ")[-1:]
+    first = line.lstrip(SEAM)[:1]
+    if not end.isalnum() and end not in _OPEN_ENDS:
+        return False
+    if first in _CLOSING:
+        return bool(first) and not line.lstrip(SEAM)[1:2].isalnum()
+    # Georgian's only letters are small ones to Unicode.
+    if first.islower() and not "\u10d0" <= first <= "\u10ff":
+        return True
+    # Who breaks lines by hand leaves a blank where the next word would have come.
+    return before[-1] == " " and (end.isalnum() or end == ",") and (first.isalnum() or first in "['\"")
 
 
 def _heading(line: str) -> str:
@@ -75,4 +117,15 @@ def _gap(line: str) -> str:
     return line if line.strip(GAP + NAMED + " ") else ""
 
 
+def _bullet(line: str) -> str:
+    # "• one" and "- one" were typed instead of a list.
+    return LIST + line[1:].lstrip(" \t") if line[1:2] in _BLANKS else line
+
+
+def _dash(line: str) -> str:
+    return _bullet(line) if line[1:2] == " " else _rule(line)
+
+
+_BLANKS = (" ", "\t", "\xa0")
 _READERS = {GAP: _gap, "=": _heading, " ": _preformatted, "-": _rule, **dict.fromkeys("*#:;", _item)}
+_ALL_READERS = _READERS | {"-": _dash, **dict.fromkeys("•·●▪–", _bullet)}

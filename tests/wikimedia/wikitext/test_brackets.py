@@ -18,7 +18,7 @@ from pipelines.wikimedia.wikitext.marks import GAP
         (f"([[Mercury (planet)|Mercury]]; {GAP})", "([[Mercury (planet)|Mercury]])"),
         ("It calls f() twice", "It calls f() twice"),
         ("Nothing (a; b) to do (c)", "Nothing (a; b) to do (c)"),
-        ("( [[Bar]] )", "( [[Bar]] )"),
+        ("A bar ( [[Bar]] ) is", "A bar ([[Bar]]) is"),
         ("Open ( and never closed", "Open ( and never closed"),
     ],
 )
