@@ -9,8 +9,8 @@ and what comes out, is told below the table; no two do the same. The targets are
 
 Without it, our engine is compared with `--parser=mwparserfromhell`. Both are run as `wikianchor sentences` runs them,
 in turns: wikitext in, text and links with offsets out. Agreement is the share of links, by what they show and where
-they lead, that both find among those that either does. Where the two differ a page is put into a class by what there is to
-see: "table" where table markup is left in the text that mwparserfromhell gives, "bracket" where a label ends in one
+they lead, that both find among those that either does. Where the two differ a page is put into a class by what there is
+to see: "table" where table markup is left in the text that mwparserfromhell gives, "bracket" where a label ends in one
 ("]]]"), "other" else. This needs the extra `mwparserfromhell`.
 """
 

@@ -13,20 +13,22 @@ from typing import NamedTuple
 
 from pipelines.text.lost import TEMPLATE
 from pipelines.text.sentences import Splitter
-from pipelines.text.spans import make_fragment_test, suspicious_places, whole_sentences
+from pipelines.text.spans import has_capitals, make_fragment_test, suspicious_places, whole_sentences
 from pipelines.wikimedia.wikitext import Extract
 from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
 from schemas.sentences import REGIONS
 
 # A gap that opens a line right before a capital was a box or a hatnote; one that closes it was a footnote.
 _EDGE_GAP = re.compile(rf"^{GAP}+(?=[^\W\d_]|[\"'«„“”「『(])|(?<=[.!?。！？।։…])[{GAP} ]+$")
-# What a vanished word leaves behind: brackets and commas with nothing between them, by their first character.
+# What a vanished word leaves behind: brackets and signs with nothing between them, by their first characters.
 _HOLES = tuple(
     (first, re.compile(pattern))
     for first, pattern in (
         ("(", r"\(\s*[,;:)]"),
         (",", r",(?:\s*[,.)]|(?<=\s,)\s)"),
         ("[", r"\[\s*\]"),
+        # Behind a short word: an article or a preposition. Behind another it is only a blank too many.
+        (" .", r" \.(?=\s|\Z)(?:(?<=\s[^\W\d_] \.)|(?<=\s[^\W\d_]{2} \.)|(?<=\s[^\W\d_]{3} \.))"),
         ("«", r"«\s*»"),
         ('"', r'""'),
         ("（", r"（\s*[、，,;；：）]"),
@@ -39,6 +41,8 @@ _HOLES = tuple(
 _LIST_ITEM_SPACES = 4
 _UNSPACED = frozenset({"bo", "dz", "gan", "hak", "ja", "km", "lo", "lzh", "my", "nan", "shn", "th", "wuu", "yue", "zh"})
 _MARKED = {PREFORMATTED: "preformatted", LIST: "list"}
+# What may open a sentence before its first letter.
+_OPENERS = "\"'«„“”‘(["
 _LOWER_START = re.compile(rf"^{GAP}+[a-zа-яα-ω]")
 
 
@@ -107,6 +111,7 @@ def _judged(
     holes, signs = [beyond, *_holes(text)[::-1]], [beyond, *suspicious_places(text)[::-1]]
     has_gaps, cites = GAP in text, "ISBN" in text or "ISSN" in text
     fragment_reason, few_spaces = make_fragment_test(language), 0 if holds_no_spaces(language) else _LIST_ITEM_SPACES
+    cased = has_capitals(language)
     outline, region, line_end = _Outline(back_matter(language)), "", 0
     number = at = 0
     for start, sentence in whole_sentences(text, split(text.replace(GAP, " ")), starts, extract.links.ends):
@@ -139,6 +144,13 @@ def _judged(
                 reason = "gap"
             elif region == "list" and sentence.count(" ") < few_spaces:
                 reason = "fragment:short"
+            elif (
+                cased
+                and region != "list"
+                and (sentence[0].islower() or sentence[0] in _OPENERS)
+                and _continues(sentence)
+            ):
+                reason = "fragment:continued"
             elif cites and ("ISBN" in sentence or "ISSN" in sentence):
                 reason = "fragment:citation"
             elif fragment := fragment_reason(sentence, signs[-1] < end):
@@ -175,6 +187,15 @@ class _Outline:
         if self._level_of_end:
             return "back_matter"
         return _MARKED.get(line[0], self._main)
+
+
+def _continues(sentence: str) -> bool:
+    """Return whether a sentence is the rest of one that a formula, a list or a table broke off: it begins with a small
+    letter. "x is", "von Neumann" and "iPhone" may begin one."""
+    first, _, rest = sentence.lstrip(_OPENERS).partition(" ")
+    first = first.rstrip(",;")
+    following = rest.lstrip(_OPENERS)[:1]
+    return len(first) > 1 and first.isalpha() and first.islower() and bool(following) and not following.isupper()
 
 
 def _trim_gaps(sentence: str) -> tuple[str, int]:

@@ -396,7 +396,7 @@ def _bracket_ends(text: str, start: int, opening: int, closed: int, after: int, 
     if text[opening] in _ROUND and opening - start > 1:
         # "(sic!)", "(b. 1950 in St. Louis.)": the sentence around it goes on, but not after "(and many of the others.)"
         words = text[opening + 1 : inner].split() if sign == "." else []
-        return len(words) > 4 and len(words[-1]) > 4 and words[-1].islower() and text[after].isupper()
+        return len(words) > 4 and len(words[-1]) > 4 and words[-1].isalpha() and text[after].isupper()
     if _goes_on(text, after):
         return False
     if sign in STRONG_TERMINATORS:

@@ -150,6 +150,7 @@ _LANGUAGES_OF: Final = {
     "Adlam": "ff",
 }
 
+_CASED: Final = ("Latin", "Greek", "Cyrillic", "Armenian")
 # These write sentences without closing punctuation.
 _UNPUNCTUATED: Final = frozenset({"th", "lo", "km", "shn", "nod"})
 _IDEOGRAPHIC: Final = frozenset({"Han", "Kana", "Hangul"})
@@ -176,6 +177,12 @@ _CLOSERS: Final = "\"'”’“»«›‹)\\]）」』】》〉｣］〕\u00b9\u
 _LONGEST_CLOSE: Final = 12
 
 FragmentTest = Callable[[str, bool], str | None]
+
+
+@cache
+def has_capitals(language: str) -> bool:
+    """Return whether a language's sentences begin with a capital, False where that is not known."""
+    return any(language in _LANGUAGES_OF[script].split() for script in _CASED)
 
 
 def suspicious_places(text: str) -> list[int]:

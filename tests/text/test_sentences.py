@@ -91,6 +91,14 @@ EXAMPLES = [
     ("ja", "「もう遅い。」彼は去った。".replace("」彼", "」|彼")),
     ("zh", "他說：「來了。走吧！」|然後走了。|「為什麼？」|他問。|圓周率是3.14。"),
     ("zh", "这是“第一句。第二句。”的例子。|真的吗？！|是的……不对。"),
+    ("en", "Detectors are WArP and DEAP-I. |Experiments follow. |J.-P. Sartre and Jean-P. Melville met."),
+    (
+        "en",
+        "It was small (even the heating had to be paid for separately.) |In winter nobody came (sic.) Then it closed.",
+    ),
+    ("uk", "Королем був Карл I. |Король Данії помер. |Він знав І. Франка."),
+    ("el", "Ο Γλ. Κληρίδης μίλησε. |Ύστερα έφυγε."),
+    ("sk", "Je dielom akad. soch. Martina Novák. |Stojí tam."),
     # A language nobody described.
     ("xx", "Dr. Foo lives. |The 3. Bar is here, etc. |Done."),
 ]

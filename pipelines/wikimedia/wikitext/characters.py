@@ -20,6 +20,8 @@ def decode_entities(text: str) -> str:
 
 _NOTE_NUMBER = re.compile(r"\[\d{1,3}\](?=[\s.,;:!?)।۔。\[]|\Z)")
 _BEFORE_NOTE = frozenset('.!?…,;:»”")।۔。')
+_SHORT_WORD = 3
+_ENDS = frozenset(".!?…")
 _LOOSE_SIGN = re.compile(r" ([.,])((?: \.)*)(?=[ \n]|\Z)")
 
 
@@ -57,15 +59,18 @@ def _note_number(match: re.Match[str]) -> str:
 
 def close_up(text: str) -> str:
     """Remove the blank before a full stop or comma, which a footnote left there; ". ." is one full stop, ". . ." is an
-    ellipsis."""
+    ellipsis. Behind a short word in small letters it stays: "an area of ." misses something."""
     return _LOOSE_SIGN.sub(_close_up, text) if " ." in text or " ," in text else text
 
 
 def _close_up(match: re.Match[str]) -> str:
     if match[2]:
         return "..."
-    before = match.string[match.start() - 1 : match.start()]
-    return "" if match[1] == "." and before and before in ".!?…" else match[1]
+    before = match.string[max(0, match.start() - _SHORT_WORD - 1) : match.start()]
+    word = before.rpartition(" ")[2].rpartition("\n")[2]
+    if len(word) <= _SHORT_WORD and word.isalpha() and word.islower():
+        return match[0]
+    return "" if match[1] == "." and before[-1:] in _ENDS else match[1]
 
 
 def strip_switches(text: str, switches: re.Pattern[str]) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.wikimedia.site import site_for
 from pipelines.wikimedia.wikitext import Extract, Extractor
-from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS
+from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS, LIST
 
 
 @lru_cache(maxsize=16)
@@ -123,3 +123,61 @@ def test_a_page_does_not_depend_on_the_pages_read_before_it() -> None:
 def test_linked_titles_are_found_anywhere() -> None:
     text = "[[b]] {{box|[[a#s]]}} <ref>[[c|d]]</ref> [[:Category:X]] [[fr:Y]] [[the page]] [[b]]"
     assert engine("enwiki").linked_titles(text, "The page") == ["A", "B", "C"]
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "shown"),
+    [
+        # A line that was broken by hand in the middle of a sentence.
+        (
+            "The bus is driven by the\nbest of the drivers. It is red.",
+            ["The bus is driven by the best of the drivers. It is red."],
+        ),
+        ("It stopped at the \n[[station|Station]] of the town.", ["It stopped at the Station of the town."]),
+        ("The bus is red\n<ref>x</ref>, and the car is blue.", ["The bus is red, and the car is blue."]),
+        # Lines of their own.
+        ("The bus is red.\nand the car is blue.", ["The bus is red.", "and the car is blue."]),
+        ("The bus is red\nThe car is blue.", ["The bus is red", "The car is blue."]),
+        ("Roses are red,<br>\nviolets are blue.", ["Roses are red,", "violets are blue."]),
+        ("== Bus ==\nand the car", ["Bus", "and the car"]),
+        ("* a bus\nand a car", ["a bus", "and a car"]),
+        ("the bus\n\nand the car", ["the bus", "and the car"]),
+        ("a car ქალაქი\nქალაქი is a town", ["a car ქალაქი", "ქალაქი is a town"]),
+        # Footnotes: what they leave, and their numbers where a page was copied with them.
+        ("The bus is green <ref>x</ref>. It is older <ref>y</ref> , too.", ["The bus is green. It is older, too."]),
+        ("The bus is red. <ref>x</ref>.", ["The bus is red."]),
+        ("The bus stopped . . . and went on", ["The bus stopped... and went on"]),
+        ("It has an area of {{fact}}. .NET is no town .", ["It has an area of . .NET is no town."]),
+        (
+            "The bus is red. [84] It is older [12], too.[3] Look at a[5] and x[[6]].",
+            ["The bus is red. It is older, too. Look at a[5] and x6."],
+        ),
+        # Bullets that were typed.
+        ("• The bus is red.\n- the car is blue.", ["The bus is red.", "the car is blue."]),
+        ("-5 degrees and — so he said — rain", ["-5 degrees and — so he said — rain"]),
+    ],
+)
+def test_what_editors_wrote_by_hand_reads_well(wikitext: str, shown: list[str]) -> None:
+    assert lines(read(wikitext)) == shown
+
+
+def test_bullets_that_were_typed_make_a_list() -> None:
+    assert read("• The [[bus]] is red.").text.strip("\n")[0] == LIST
+
+
+def test_literally_lines_signs_and_bullets_stay() -> None:
+    wikitext = "• The bus is red\nand old <ref>x</ref>. [84]\n"
+    extract = Extractor(site_for("enwiki"), literal=True).extract(wikitext, "The page")
+    assert lines(extract) == ["• The bus is red", "and old . [84]"]
+
+
+def test_links_are_found_where_lines_were_joined() -> None:
+    extract = read("It stopped at the\nbig [[station]] of [[Paris]] <ref>x</ref>. [12]")
+    assert links(extract) == [("station", "Station"), ("Paris", "Paris")]
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "shown"), [("Charles {{Ier}} vient", "Charles Ier vient"), ("le 1{{er}} mai", "le 1er mai")]
+)
+def test_french_ordinals(wikitext: str, shown: str) -> None:
+    assert lines(read(wikitext, "frwiki")) == [shown]
