@@ -2,8 +2,8 @@
 
 All ranks of a beam come from one decode. A fill may have twice the pieces of what stood there, or two more: longer ones
 are dropped afterwards anyway, and a T5 that knows little never ends. Sentences go through in batches whose targets are
-of like length, since a batch takes as long as its longest. The make-up depends on the sentences and the kind of device
-alone, so the result is the same again. A batch that does not fit into memory is halved.
+of like length. The make-up depends on the sentences alone, so the result is the same again. A batch that does not fit
+into memory is halved.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pipelines.errors import InputError, UsageError
 from pipelines.text.fills import begins_noun, continues_noun
 from schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary
 
-# Tokens of a batch, source times beams: 16 sentences of 64 tokens with 20 beams. A core of a CPU does no more rows at
-# once than one after the other, and in small batches fewer wait for the longest.
-BATCH_TOKENS = {"cuda": 20_480, "cpu": 2_560}
+# 16 sentences of 64 tokens with 20 beams.
+BATCH_TOKENS = 20_480
 HEARTBEAT_SECONDS = 10.0
 _NO_MEMORY = ("out of memory", "can't allocate memory")
 
@@ -42,7 +41,7 @@ class Search:
         each: one hole after the other, each rank on its own path, instead of all at once.
         hole_tokens: most tokens of a hole, whatever stood there.
         device: "" for cuda where there is one.
-        batch_tokens: source tokens times beams of a batch; 0 for what suits the device.
+        batch_tokens: source tokens of a batch times beams.
     """
 
     beams: int
@@ -50,7 +49,7 @@ class Search:
     each: bool = False
     hole_tokens: int = 15
     device: str = ""
-    batch_tokens: int = 0
+    batch_tokens: int = BATCH_TOKENS
 
 
 # Sources and the most pieces of each of their holes in; of each source the targets by rank out.
@@ -76,7 +75,7 @@ class Filler:
     def _at_once(self, items: Sequence[Holes]) -> list[Ranked | None]:
         sources = [self.vocabulary.with_holes(item.text, item.spans) for item in items]
         rooms = [self._rooms(item) for item in items]
-        tokens = (self.search.batch_tokens or BATCH_TOKENS["cpu"]) // self.search.beams
+        tokens = self.search.batch_tokens // self.search.beams
         found: list[Ranked | None] = [None] * len(items)
         done, heart = 0, time.monotonic() + HEARTBEAT_SECONDS
         for rows in batches([len(source) for source in sources], [sum(room) + len(room) for room in rooms], tokens):
@@ -185,6 +184,9 @@ def load_filler(directory: str, search: Search) -> Filler:
         import torch
         from transformers import T5ForConditionalGeneration
         from transformers import logging as transformers_logging
+
+        from pipelines.text.beam_search import Alphabet, Decoder
+        from pipelines.text.beam_search import search as beam_search
     except ImportError as error:
         raise UsageError(f"--model needs its packages ({error}): pip install 'wikianchor[t5]'") from error
     transformers_logging.set_verbosity_error()
@@ -203,107 +205,25 @@ def load_filler(directory: str, search: Search) -> Filler:
     if vocabulary.size > int(model.config.vocab_size):
         raise InputError(f"--model={directory}: {vocabulary.size} ids, and {model.config.vocab_size} vectors")
 
+    decoder = Decoder(model)
+    alphabet = Alphabet(vocabulary.sentinel(0), banned_pieces(vocabulary).to(device))
+
     def generate(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
-        return _generate(model, vocabulary, sources, rooms, search, pieces)
+        with torch.inference_mode():
+            return [found[: search.ranks] for found in beam_search(decoder, alphabet, sources, rooms, search.beams)]
 
-    pieces = noun_pieces(vocabulary, device)
-    tokens = search.batch_tokens or BATCH_TOKENS.get(device.type, BATCH_TOKENS["cuda"])
-    return Filler(vocabulary, generate, replace(search, batch_tokens=tokens))
-
-
-def _generate(
-    model: Any,
-    vocabulary: Vocabulary,
-    sources: Sequence[Sequence[int]],
-    rooms: Sequence[Sequence[int]],
-    search: Search,
-    pieces: NounPieces,
-) -> list[list[list[int]]]:
-    import torch
-    from transformers import LogitsProcessorList
-
-    ids = torch.full((len(sources), max(map(len, sources))), PAD, dtype=torch.int64)
-    for row, source in enumerate(sources):
-        ids[row, : len(source)] = torch.tensor(source)
-    ids = ids.to(model.device)
-    most = max(map(len, rooms))
-    table = torch.tensor([[*room, *[0] * (most - len(room))] for room in rooms], device=model.device)
-    frame = Frame(vocabulary, table.repeat_interleave(search.beams, 0), pieces)
-    with torch.inference_mode():
-        found = model.generate(
-            input_ids=ids,
-            attention_mask=ids != PAD,
-            num_beams=search.beams,
-            num_return_sequences=search.ranks,
-            max_new_tokens=2 + max(sum(room) + len(room) for room in rooms),
-            do_sample=False,
-            early_stopping=True,
-            logits_processor=LogitsProcessorList([frame]),
-        )
-    # The first token is the decoder's start.
-    listed = found[:, 1:].tolist()
-    return [listed[start : start + search.ranks] for start in range(0, len(listed), search.ranks)]
+    return Filler(vocabulary, generate, search)
 
 
-class NounPieces(NamedTuple):
-    """Which pieces of a vocabulary, (pieces,) bool, a fill must not begin with, and must not go on with."""
-
-    not_first: Any
-    not_later: Any
-
-
-def noun_pieces(vocabulary: Vocabulary, device: Any) -> NounPieces:
-    """Return the pieces that no noun has. A vocabulary without a piece that begins a noun is not held to that."""
+def banned_pieces(vocabulary: Vocabulary) -> Any:
+    """Return the pieces that no noun has, (2, pieces) float32: -inf for what a fill must not go on with, and for what
+    it must not begin with, since that is dropped afterwards anyway. A vocabulary without a piece that begins a noun is
+    not held to the second."""
     import torch
 
     texts = [vocabulary.decode([piece]) for piece in range(vocabulary.size - vocabulary.extra)]
     later = [not continues_noun(text) for text in texts]
     first = [not begins_noun(text) for text in texts]
-    return NounPieces(torch.tensor(later if all(first) else first, device=device), torch.tensor(later, device=device))
-
-
-class Frame:
-    """Keeps a search to targets that fill each hole once: the sentinels in their order, a piece or more after each but
-    the last, and </s> after that. A T5 that has seen little of a domain leaves holes out, or fills one for ever. A fill
-    begins as a noun does and ends no sentence: what does not is dropped afterwards anyway, and takes a rank.
-
-    Args:
-        vocabulary: of the model.
-        rooms: (rows, holes) int64, most pieces of each hole, 0 past the last; rows of one source follow each other.
-        pieces: what a fill is not made of.
-    """
-
-    def __init__(self, vocabulary: Vocabulary, rooms: Any, pieces: NounPieces) -> None:
-        self._first, self._pieces = vocabulary.size - 1, vocabulary.size - vocabulary.extra
-        self._rooms, self._holes = rooms, (rooms > 0).sum(1)
-        self._not_first, self._not_later = pieces
-
-    def __call__(self, ids: Any, scores: Any) -> Any:
-        """ids: (rows, length) int64, the decoder's start included; scores: (rows, vocabulary); returns scores with
-        -inf for what must not come next."""
-        import torch
-
-        sentinel = ids >= self._pieces
-        opened = sentinel.sum(1)
-        places = torch.arange(ids.shape[1], device=ids.device)
-        last = torch.where(sentinel, places, -1).amax(1)
-        since = ids.shape[1] - 1 - last
-        closed = opened > self._holes
-        # Which sentinel is next; none is allowed in a hole that is empty.
-        due = self._first - opened
-        may_close = (opened == 0) | (since >= 1)
-        current = (opened - 1).clamp(0, self._rooms.shape[1] - 1)
-        must_close = (opened == 0) | (since >= self._rooms.gather(1, current[:, None])[:, 0])
-        own = scores.gather(1, due[:, None])[:, 0]
-        masked = scores.clone()
-        masked[:, self._pieces :] = -torch.inf
-        begins = (since == 0)[:, None]
-        masked[:, : self._pieces].masked_fill_(torch.where(begins, self._not_first, self._not_later), -torch.inf)
-        masked[:, [PAD, EOS, UNKNOWN]] = -torch.inf
-        masked[must_close | closed] = -torch.inf
-        masked.scatter_(1, due[:, None], torch.where(may_close & ~closed, own, -torch.inf)[:, None])
-        # A beam that has ended is padded.
-        ended = closed & (since >= 1)
-        masked[:, EOS] = torch.where(closed & ~ended, scores[:, EOS], -torch.inf)
-        masked[:, PAD] = torch.where(ended, torch.zeros_like(own), -torch.inf)
-        return masked
+    banned = torch.tensor([later, later if all(first) else first])
+    banned[:, [PAD, EOS, UNKNOWN]] = True
+    return torch.zeros(banned.shape).masked_fill(banned, -torch.inf)

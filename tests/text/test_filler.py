@@ -1,7 +1,6 @@
-"""Filling holes: batches that depend on the sentences alone, the frame of a target, memory that runs out."""
+"""Filling holes: batches that depend on the sentences alone, memory that runs out."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,8 @@ pytest.importorskip("sentencepiece", reason="NO SENTENCEPIECE: pip install '.[t5
 torch = pytest.importorskip("torch", reason="NO TORCH: pip install '.[t5]'")
 
 from pipelines.errors import InputError  # noqa: E402
-from pipelines.text.filler import Filler, Frame, Holes, Search, batches, load_filler, noun_pieces  # noqa: E402
-from schemas.sentinels import EOS, PAD, Vocabulary  # noqa: E402
+from pipelines.text.filler import Filler, Holes, Search, banned_pieces, batches, load_filler  # noqa: E402
+from schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary  # noqa: E402
 from tests.t5 import TEXTS, learnt, write_t5  # noqa: E402
 
 TEXT = "患者は発熱を訴えた。"
@@ -94,35 +93,14 @@ def test_a_batch_without_memory_is_halved_and_one_sentence_is_given_up(vocabular
         Filler(vocabulary, other, Search(beams=1, ranks=1)).fill([ITEM])
 
 
-def test_any_search_in_the_frame_fills_each_hole(vocabulary: Vocabulary) -> None:
-    generator = torch.Generator().manual_seed(0)
-    rooms = torch.tensor([[4, 0, 0], [1, 0, 0], [4, 2, 3], [1, 1, 4]])
-    pieces = noun_pieces(vocabulary, "cpu")
-    frame = Frame(vocabulary, rooms, pieces)
-    ids = torch.full((4, 1), PAD)
-    for _ in range(2 + 3 * 5):
-        scores = torch.randn(4, vocabulary.size, generator=generator)
-        allowed = frame(ids, scores)
-        assert bool((allowed > -torch.inf).any(1).all())
-        ids = torch.cat((ids, allowed.argmax(1, keepdim=True)), 1)
-    for row, room in zip(ids[:, 1:].tolist(), rooms.tolist(), strict=True):
-        count = sum(most > 0 for most in room)
-        end = row.index(EOS)
-        assert [vocabulary.number(p) for p in row[:end] if vocabulary.number(p) is not None] == list(range(count + 1))
-        assert set(row[end + 1 :]) <= {PAD}
-        places = [place for place, piece in enumerate(row[:end]) if vocabulary.number(piece) is not None]
-        assert not any(pieces.not_first[row[place + 1]] for place in places[:-1])
-        sizes = [after - before - 1 for before, after in pairwise(places)]
-        assert all(1 <= size <= most for size, most in zip(sizes, room, strict=False))
-
-
 def test_pieces_that_a_fill_is_not_made_of(vocabulary: Vocabulary) -> None:
-    pieces = noun_pieces(vocabulary, "cpu")
+    banned = banned_pieces(vocabulary) == -torch.inf
     texts = [vocabulary.decode([piece]) for piece in range(vocabulary.size - vocabulary.extra)]
-    known = {text: (not first, not later) for text, first, later in zip(texts, *pieces, strict=True)}
+    known = {text: (not first, not later) for text, later, first in zip(texts, *banned.tolist(), strict=True)}
     assert known["を"] == (False, True)
     assert known["。"] == (False, False)
     assert any(first and later for first, later in known.values())
+    assert bool(banned[:, [PAD, EOS, UNKNOWN]].all())
 
 
 def test_a_t5_that_knows_nothing_fills_every_hole(tmp_path: Path) -> None:

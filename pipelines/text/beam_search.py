@@ -1,0 +1,281 @@
+"""Beam search for a T5 with holes, hole by hole in one decode: sources in, the targets of all ranks out. PyTorch.
+
+    target    <0> pieces <1> pieces ... <n>       a piece or more to a hole; the last sentinel ends it
+
+All hypotheses of a sentence are in the same hole. One runs until the next sentinel closes its hole; the likeliest that
+are closed, as many as there are beams, go on to the next. A score is the sum of log-probabilities, so it only falls:
+what runs below the last of those cannot get in any more and is given up. For one hole this is what transformers does
+with early_stopping="never" and length_penalty=0, but what closes a hole need not be among the likeliest of its step.
+For several, transformers compares hypotheses of equal length, whatever hole they are in.
+
+Rows are the hypotheses that run, of all sentences, and no more. Keys and values of the source are there once for each
+sentence. Those of the target lie in places of its sentence, and a hypothesis is a list of places: one that goes on from
+another copies numbers. Places that no hypothesis has any more are taken again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch.nn import functional
+
+from schemas.sentinels import PAD
+
+NEVER = -torch.inf
+_PIECE, _NODE = 0, 1
+
+
+class Alphabet(NamedTuple):
+    """Ids of a vocabulary.
+
+    Attributes:
+        first: the first sentinel; the next ones are below it.
+        banned: (2, pieces) float32: -inf for what a fill must not go on with, and for what it must not begin with.
+    """
+
+    first: int
+    banned: Any
+
+
+class Beams(NamedTuple):
+    """Hypotheses of sentences.
+
+    Attributes:
+        score: (sentences, beams) float32, -inf where there is none.
+        lines: (sentences, beams, 2, longest) int64: the pieces, and where their keys and values lie.
+        length: (sentences, beams) int64, pieces of it.
+    """
+
+    score: Any
+    lines: Any
+    length: Any
+
+    def nodes(self) -> Any:
+        """Return where keys and values lie: (sentences, beams, longest) int64; 0, the start, where there is no more."""
+        return self.lines[:, :, _NODE].where((self.score > NEVER)[:, :, None], 0)
+
+    def take(self, rows: Any) -> Beams:
+        """Return those of some sentences."""
+        return Beams(*(part[rows] for part in self))
+
+    def pick(self, places: Any, score: Any) -> Beams:
+        """Return of each sentence the hypotheses at `places`, (sentences, beams) int64, with other scores."""
+        index = places[:, :, None, None].expand(-1, -1, *self.lines.shape[2:])
+        return Beams(score, self.lines.gather(1, index), self.length.gather(1, places))
+
+    def append(self, piece: Any) -> Beams:
+        """Return them with a piece more, (sentences, beams) int64."""
+        # Where there is no hypothesis the length means nothing.
+        place = self.length.clamp(max=self.lines.shape[3] - 1)
+        lines = self.lines.clone()
+        lines[:, :, _PIECE].scatter_(2, place[:, :, None], piece[:, :, None])
+        return Beams(self.score, lines, place + 1)
+
+
+class Decoder:
+    """The decoder of a T5, one piece of each row at a time.
+
+    Args:
+        model: a T5ForConditionalGeneration of transformers.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._blocks = [tuple(block.layer) for block in model.decoder.block]
+        self._inner = (model.config.num_heads, model.config.d_kv)
+        self._own = [torch.cat([part.weight for part in _qkv(own.SelfAttention)]) for own, _, _ in self._blocks]
+        scaled = getattr(model.config, "scale_decoder_outputs", model.config.tie_word_embeddings)
+        self._scale = model.config.d_model**-0.5 if scaled else 1.0
+
+    def begin(self, sources: Sequence[Sequence[int]], beams: int, longest: int) -> None:
+        """Take sources; their targets have up to `longest` pieces."""
+        model, device = self._model, self._model.device
+        ids = torch.full((len(sources), max(map(len, sources))), PAD, dtype=torch.int64)
+        for row, source in enumerate(sources):
+            ids[row, : len(source)] = torch.tensor(source)
+        ids = ids.to(device)
+        read = model.encoder(input_ids=ids, attention_mask=(ids != PAD).long()).last_hidden_state
+        self._beams = beams
+        self._masked = torch.zeros_like(ids, dtype=read.dtype).masked_fill(ids == PAD, NEVER)[:, None, None]
+        # Of each layer (sentences, heads, tokens, width).
+        self._sources = [
+            tuple(part(read).unflatten(2, self._inner).transpose(1, 2) for part in _qkv(cross.EncDecAttention)[1:])
+            for _, cross, _ in self._blocks
+        ]
+        # (heads, distance): what a piece sees of those before it.
+        self._bias = self._blocks[0][0].SelfAttention.compute_bias(longest, longest)[0, :, -1].flip(1)
+        # Keys and values of the target, and at which position the piece in a place is.
+        heads, width = self._inner
+        self._pool = read.new_zeros(len(self._blocks), len(sources), 2, heads, 2 * beams, width)
+        self._at = torch.zeros(len(sources), 2 * beams, dtype=torch.int64, device=device)
+
+    def leave(self, stay: Any) -> None:
+        """Go on with the sentences that stay, (sentences,) int64."""
+        self._masked, self._at, self._pool = self._masked[stay], self._at[stay], self._pool[:, stay]
+        self._sources = [tuple(part[stay] for part in layer) for layer in self._sources]
+
+    def places(self, *lines: Any) -> Any:
+        """Return a place for the next piece of each beam, (sentences, beams) int64, that no line has: the lines that
+        live are (sentences, beams, length) int64."""
+        free = torch.ones_like(self._at, dtype=torch.bool)
+        for line in lines:
+            free.scatter_(1, line.flatten(1), False)
+        if int(free.sum(1).min()) < self._beams:
+            self._pool = functional.pad(self._pool, (0, 0, 0, self._beams))
+            self._at, free = (functional.pad(part, (0, self._beams)) for part in (self._at, free))
+            free[:, -self._beams :] = True
+        return free.byte().argsort(dim=1, descending=True, stable=True)[:, : self._beams]
+
+    def step(self, slots: Any, pieces: Any, lines: Any, own: Any, positions: Any) -> Any:
+        """Read a piece of each row.
+
+        Args:
+            slots: (rows,) int64, sentence * beams + beam.
+            pieces: (rows,) int64.
+            lines: (sentences, beams, length) int64, places of the pieces, the new one's included.
+            own: (sentences, beams) int64, the place of the new one.
+            positions: (sentences, beams) int64, the position of the new one.
+
+        Returns:
+            (rows, vocabulary) float32: log-probabilities of the next.
+        """
+        shape, nodes = own.shape, self._at.shape[1]
+        owner, place = slots // self._beams, own.flatten()[slots]
+        self._at[owner, place] = positions.flatten()[slots]
+        seen = torch.zeros(*shape, nodes, dtype=torch.bool, device=own.device).scatter_(2, lines, True)
+        distance = (positions[:, :, None] - self._at[:, None]).clamp(min=0)
+        bias = self._bias[:, distance].transpose(0, 1).masked_fill(~seen[:, None], NEVER)
+        grid = shape[0] * shape[1]
+
+        def attend(query: Any, keys: Any, values: Any, mask: Any) -> Any:
+            """(rows, width) in and out; keys and values are (sentences, heads, places, width)."""
+            spread = query.new_zeros(grid, query.shape[1]).index_copy_(0, slots, query)
+            spread = spread.view(*shape, *self._inner).transpose(1, 2)
+            found = functional.scaled_dot_product_attention(spread, keys, values, mask, scale=1.0)
+            return found.transpose(1, 2).reshape(grid, -1)[slots]
+
+        found = self._model.decoder.embed_tokens(pieces)
+        for layer, (itself, cross, forward) in enumerate(self._blocks):
+            new = functional.linear(itself.layer_norm(found), self._own[layer]).view(len(slots), 3, *self._inner)
+            pool = self._pool[layer]
+            pool[owner, :, :, place] = new[:, 1:]
+            found = found + itself.SelfAttention.o(attend(new[:, 0].flatten(1), pool[:, 0], pool[:, 1], bias))
+            query = cross.EncDecAttention.q(cross.layer_norm(found))
+            keys, values = self._sources[layer]
+            found = found + cross.EncDecAttention.o(attend(query, keys, values, self._masked))
+            found = forward(found)
+        found = self._model.decoder.final_layer_norm(found) * self._scale
+        return self._model.lm_head(found).float().log_softmax(1)
+
+
+def _qkv(attention: Any) -> tuple[Any, Any, Any]:
+    return attention.q, attention.k, attention.v
+
+
+def search(
+    decoder: Decoder, alphabet: Alphabet, sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]], beams: int
+) -> list[list[list[int]]]:
+    """Return of each source its targets, the likeliest first, at most as many as beams: fewer where there are no more.
+
+    Args:
+        rooms: most pieces of each hole; one hole at least.
+    """
+    device = alphabet.banned.device
+    longest = max(sum(room) + len(room) for room in rooms) + 2
+    most = max(map(len, rooms))
+    room = torch.tensor([[*row, *[0] * (most - len(row))] for row in rooms], device=device)
+    holes = torch.tensor([len(row) for row in rooms], device=device)
+    ids = torch.arange(len(sources), device=device)
+    hole, depth = torch.full_like(ids, -1), torch.zeros_like(ids)
+    # Every sentence begins with one hypothesis: the start, and the first sentinel next.
+    score = torch.full((len(sources), beams), NEVER, device=device)
+    score[:, 0] = 0.0
+    lines = torch.full((*score.shape, 2, longest), PAD, device=device)
+    closed = Beams(score, lines, torch.ones_like(score).long())
+    decoder.begin(sources, beams, longest)
+    decoder.step(ids * beams, torch.full_like(ids, PAD), lines[:, :, _NODE], *[lines[:, :, _NODE, 0]] * 2)
+    running = closed._replace(score=torch.full_like(score, NEVER))
+    found: list[list[list[int]]] = [[] for _ in sources]
+    while True:
+        # A hole is done when nothing runs in it: what is closed opens the next.
+        over = (running.score == NEVER).all(1)
+        hole, depth = hole + over, torch.where(over, 0, depth + 1)
+        opened = closed.append((alphabet.first - hole)[:, None].expand_as(closed.length))
+        running = Beams(*(torch.where(_like(over, new), new, old) for new, old in zip(opened, running, strict=True)))
+        closed = closed._replace(score=closed.score.masked_fill(over[:, None], NEVER))
+        # Where a vocabulary has too few words for a hole, nothing is closed either.
+        done = (hole == holes) | (running.score == NEVER).all(1)
+        if bool(done.any()):
+            _write(found, ids[done].tolist(), running.take(done))
+            stay = (~done).nonzero()[:, 0]
+            if not len(stay):
+                return found
+            running, closed = running.take(stay), closed.take(stay)
+            ids, hole, depth, room, holes = ids[stay], hole[stay], depth[stay], room[stay], holes[stay]
+            decoder.leave(stay)
+        shut = depth >= room.gather(1, hole[:, None])[:, 0]
+        running, closed = _step(decoder, alphabet, running, closed, alphabet.first - 1 - hole, depth == 0, shut)
+
+
+def _like(condition: Any, part: Any) -> Any:
+    """Return a condition of sentences, (sentences,), as wide as another tensor."""
+    return condition.view(-1, *[1] * (part.dim() - 1))
+
+
+def _step(
+    decoder: Decoder, alphabet: Alphabet, running: Beams, closed: Beams, sentinel: Any, opening: Any, shut: Any
+) -> tuple[Beams, Beams]:
+    """Return what runs and what is closed when that which runs has a piece more.
+
+    Args:
+        sentinel: (sentences,) int64, what closes the hole.
+        opening, shut: (sentences,) bool: the hole has no piece yet; it has as many as it may have.
+    """
+    sentences, beams = running.score.shape
+    slots, before, scores = _read(decoder, running, closed)
+    owner, score = slots // beams, running.score.flatten()[slots, None]
+    opening, pieces = opening[owner, None], alphabet.banned.shape[1]
+
+    def grid(rows: Any) -> Any:
+        """(rows, n) -> (sentences, beams * n), with 0 or -inf for what does not run."""
+        empty = rows.new_full((sentences * beams, rows.shape[1]), NEVER if rows.is_floating_point() else 0)
+        return empty.index_copy_(0, slots, rows).view(sentences, -1)
+
+    closing = (scores.gather(1, sentinel[owner, None]) + score).masked_fill(opening, NEVER)
+    both = Beams(*(torch.cat(pair, 1) for pair in zip(closed, running, strict=True)))
+    best, places = torch.cat((closed.score, grid(closing)), 1).topk(beams)
+    closed = both.pick(places, best)
+
+    scores = scores[:, :pieces] + alphabet.banned[opening[:, 0].long()]
+    # No two fills of a target begin alike: one word in several holes is dropped afterwards anyway.
+    begun = (before[:, :-1] >= pieces) & opening
+    scores.scatter_(1, torch.where(begun, before[:, 1:], PAD), NEVER)
+    best, ids = scores.topk(min(beams, pieces))
+    each = best.shape[1]
+    best, places = grid((best + score).masked_fill(shut[owner, None], NEVER)).topk(beams)
+    best = best.masked_fill(best <= closed.score[:, -1:], NEVER)
+    return running.pick(places // each, best).append(grid(ids).gather(1, places)), closed
+
+
+def _read(decoder: Decoder, running: Beams, closed: Beams) -> tuple[Any, Any, Any]:
+    """Let the decoder read the last piece of what runs. Return its slots, (rows,), its pieces, (rows, length), and
+    log-probabilities of the next, (rows, vocabulary)."""
+    slots = (running.score > NEVER).flatten().nonzero()[:, 0]
+    last = running.length - 1
+    own = decoder.places(running.nodes(), closed.nodes())
+    lines = running.lines
+    lines[:, :, _NODE].scatter_(2, last[:, :, None], own[:, :, None])
+    before = lines[:, :, _PIECE].flatten(0, 1)[slots]
+    pieces = before.gather(1, last.flatten()[slots, None])[:, 0]
+    scores = decoder.step(slots, pieces, lines[:, :, _NODE], own, last)
+    return slots, before, scores
+
+
+def _write(found: list[list[list[int]]], ids: Sequence[int], beams: Beams) -> None:
+    """Put the targets of sentences that are done where they belong."""
+    counts, lengths = (beams.score > NEVER).sum(1).tolist(), beams.length.tolist()
+    for row, lines in enumerate(beams.lines[:, :, _PIECE].tolist()):
+        # The first piece is the decoder's start.
+        found[ids[row]] = [lines[rank][1 : lengths[row][rank]] for rank in range(counts[row])]
