@@ -8,7 +8,7 @@ is shared by all workers of a machine. A title is looked up once: from then on i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.dataset.reader import read_batches
-from pipelines.linking.hashing import Hashes, hash_strings
-from pipelines.linking.tables import distinct, find
+from pipelines.linking.hashing import hash_strings
+from pipelines.linking.tables import FOUND_TOGETHER, distinct, find
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int8]
@@ -43,31 +43,35 @@ def build_title_index(
         titles of the dump and titles that Wikidata alone knows, those with an item by each route, and those in
         conflict, where the two routes name different items (then the wiki's own page_props counts).
     """
-    pages = _read_titles(titles, wiki)
     by_title, by_page = _read_sitelinks(sitelinks, wiki)
-    # Both look-ups walk through sorted keys, which is ten times as fast as jumping about: page ids ascend in a dump,
-    # and titles are put in the order of the index before they are looked up.
-    paged = _look_up(*by_page, pages.page_ids)
+    columns = _read_titles(titles, wiki, by_page)
+    del by_page
+    rows = len(columns["keys"])
+    order = np.argsort(columns["keys"], kind="stable")
+    keys = columns.pop("keys")[order]
     # A part of a dump does not hold every page that it links to, but Wikidata links to pages that exist only.
     elsewhere = distinct(by_title[0])
-    elsewhere = elsewhere[find(np.sort(pages.keys), elsewhere) < 0]
-    keys = np.concatenate([pages.keys, elsewhere])
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    paged, targets, flags, sections = (
-        _lengthened(column, len(elsewhere))[order] for column in (paged, pages.targets, pages.flags, pages.sections)
-    )
-    titled = _look_up(*by_title, keys)
-    items = np.where(paged > 0, paged, titled)
-    codes = np.where(flags != FINE, flags, np.where(items > 0, FINE, NO_ITEM)).astype(np.int8)
-    counts = {
-        "titles": len(pages.keys),
-        "elsewhere": len(elsewhere),
-        "redirects": int((targets != 0).sum()),
-        "by_sitelink": int((titled > 0).sum()),
-        "by_page_props": int((paged > 0).sum()),
-        "conflicts": int(((titled > 0) & (paged > 0) & (titled != paged)).sum()),
-    }
+    elsewhere = elsewhere[find(keys, elsewhere) < 0]
+    # Where each row of the table comes from: those of pages elsewhere, and the last, from the row of zeros.
+    places = np.searchsorted(keys, elsewhere)
+    source = np.append(np.insert(order, places, rows), rows)
+    keys = np.insert(keys, places, elsewhere)
+    del order, places
+    # Column by column, so that memory holds one of them twice.
+    items, targets, flags, sections = (columns.pop(name)[source] for name in ("paged", "targets", "flags", "sections"))
+    del source
+    codes = np.full(len(items), NO_ITEM, np.int8)
+    counts = {"titles": rows, "elsewhere": len(elsewhere), "redirects": int((targets != 0).sum())}
+    counts |= dict.fromkeys(("by_sitelink", "by_page_props", "conflicts"), 0)
+    for first in range(0, len(keys), FOUND_TOGETHER):
+        here = slice(first, min(first + FOUND_TOGETHER, len(keys)))
+        paged, titled = items[here], _look_up(*by_title, keys[here])
+        counts["by_sitelink"] += int((titled > 0).sum())
+        counts["by_page_props"] += int((paged > 0).sum())
+        counts["conflicts"] += int(((titled > 0) & (paged > 0) & (titled != paged)).sum())
+        items[here] = np.where(paged > 0, paged, titled)
+        codes[here] = np.where(flags[here] != FINE, flags[here], np.where(items[here] > 0, FINE, NO_ITEM))
+    codes[-1] = RED
     # A redirect with an item of its own stands for that item; every other leads on.
     leads_on = (targets != 0) & (items == 0)
     codes[leads_on] = BROKEN
@@ -85,49 +89,39 @@ def build_title_index(
         start, position = start[further], position[further]
         through_section = through_section[further] | sections[position]
     codes[start] = LOOP
-    return {"keys": keys, "items": np.append(items, 0), "codes": np.append(codes, np.int8(RED))}, counts
+    return {"keys": keys, "items": items, "codes": codes}, counts
 
 
-class _Titles(NamedTuple):
-    """The titles of a wiki as columns: hash, page id, hash of the redirect target or 0, code of the flags, and whether
-    the redirect leads to a section."""
-
-    keys: Hashes
-    page_ids: Ints
-    targets: Hashes
-    flags: Codes
-    sections: npt.NDArray[np.bool_]
-
-
-def _read_titles(shards: Sequence[str], wiki: str) -> _Titles:
-    columns = ["wiki", "title", "page_id", "redirect", "redirect_fragment", "flags"]
-    found = [
-        _Titles(
-            np.zeros(0, np.uint64),
-            np.zeros(0, np.int64),
-            np.zeros(0, np.uint64),
-            np.zeros(0, np.int8),
-            np.zeros(0, np.bool_),
-        )
-    ]
+def _read_titles(shards: Sequence[str], wiki: str, by_page: tuple[Ints, Ints]) -> dict[str, npt.NDArray[Any]]:
+    """Return the titles of a wiki as columns: `keys`, the hash; and, with a last row of zeros, `paged`, the item by the
+    page id or 0; `targets`, the hash of what a redirect leads to or 0; `flags`, their code; `sections`, whether a
+    redirect leads to one."""
+    found: dict[str, list[npt.NDArray[Any]]] = {
+        "keys": [np.zeros(0, np.uint64)],
+        "paged": [np.zeros(0, np.int64)],
+        "targets": [np.zeros(0, np.uint64)],
+        "flags": [np.zeros(0, np.int8)],
+        "sections": [np.zeros(0, np.bool_)],
+    }
     for shard in shards:
-        for batch in read_batches(shard, columns):
+        for batch in read_batches(shard, ["wiki", "title", "page_id", "redirect", "redirect_fragment", "flags"]):
             batch = batch.filter(pc.equal(batch.column("wiki"), wiki))
             redirects = batch.column("redirect")
             has = redirects.is_valid().to_numpy(zero_copy_only=False)
             targets = np.zeros(batch.num_rows, np.uint64)
             targets[has] = hash_strings(redirects.drop_null())
             fragment = pc.fill_null(batch.column("redirect_fragment"), "")
-            found.append(
-                _Titles(
-                    hash_strings(batch.column("title")),
-                    batch.column("page_id").to_numpy(),
-                    targets,
-                    _flag_codes(batch.column("flags")),
-                    pc.not_equal(fragment, "").to_numpy(zero_copy_only=False),
-                )
-            )
-    return _Titles(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+            found["keys"].append(hash_strings(batch.column("title")))
+            # Page ids ascend in a dump: to walk through sorted keys is ten times as fast as to jump about in them.
+            found["paged"].append(_look_up(*by_page, batch.column("page_id").to_numpy()))
+            found["targets"].append(targets)
+            found["flags"].append(_flag_codes(batch.column("flags")))
+            found["sections"].append(pc.not_equal(fragment, "").to_numpy(zero_copy_only=False))
+    columns = {}
+    for name in list(found):
+        parts = found.pop(name)
+        columns[name] = np.concatenate(parts if name == "keys" else [*parts, np.zeros(1, parts[0].dtype)])
+    return columns
 
 
 def _flag_codes(flags: pa.ListArray) -> Codes:
@@ -137,10 +131,6 @@ def _flag_codes(flags: pa.ListArray) -> Codes:
     for name, code in (("list", LIST), ("disambiguation", DISAMBIGUATION)):
         codes[rows[pc.equal(names, name).to_numpy(zero_copy_only=False)]] = code
     return codes
-
-
-def _lengthened(column: npt.NDArray[Any], more: int) -> npt.NDArray[Any]:
-    return np.concatenate([column, np.zeros(more, column.dtype)])
 
 
 def _read_sitelinks(shards: Sequence[str], wiki: str) -> tuple[tuple[Any, Ints], tuple[Any, Ints]]:
