@@ -6,6 +6,7 @@ What an engine needs that is not in a Python environment (a Go toolchain, jars) 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -67,6 +68,13 @@ def job_service(place: Path) -> Iterator[list[str]]:
 @contextmanager
 def worker_pool(place: Path) -> Iterator[list[str]]:
     """Workers in a fresh environment that holds the built wheel and nothing of this one: what a cluster's are like."""
+    with pool_of_workers(place) as flags:
+        yield ["--runner=PortableRunner", "--job_endpoint=embed", *flags]
+
+
+@contextmanager
+def pool_of_workers(place: Path) -> Iterator[list[str]]:
+    """A worker pool, and the flags that send work to it."""
     python = clean_environment(place)
     port = free_port()
     # A pool starts its workers by the name `python`.
@@ -74,8 +82,7 @@ def worker_pool(place: Path) -> Iterator[list[str]]:
     module = "apache_beam.runners.worker.worker_pool_main"
     with process(place, str(python), "-m", module, f"--service_port={port}", environment=surroundings):
         until(lambda: answers(port), "the worker pool to start")
-        pool = f"--environment_config=localhost:{port}"
-        yield ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=EXTERNAL", pool]
+        yield ["--environment_type=EXTERNAL", f"--environment_config=localhost:{port}"]
 
 
 @contextmanager
@@ -112,6 +119,65 @@ def jar_engine(
     return start
 
 
+FLINK_JAR, SPARK_JAR = "beam-runners-flink-1.20-job-server", "beam-runners-spark-3-job-server"
+# Started without Flink's own scripts, a TaskManager is told each share of its memory.
+FLINK_MEMORY = {
+    "framework.heap": "128m",
+    "framework.off-heap": "128m",
+    "task.heap": "256m",
+    "task.off-heap": "0",
+    "managed": "64m",
+    "jvm-metaspace": "256m",
+}
+
+
+@contextmanager
+def flink_cluster(place: Path) -> Iterator[list[str]]:
+    """A JobManager and a TaskManager of Flink on this machine, out of the job server's jar, and a worker pool beside
+    it. One TaskManager: two would ask the pool for a worker of the same name."""
+    if not shutil.which("java"):
+        pytest.skip("NO JAVA: Flink needs one")
+    jar, rpc, rest = job_server(FLINK_JAR), free_port(), free_port()
+    sizes = {f"taskmanager.memory.{name}.size": size for name, size in FLINK_MEMORY.items()}
+    for name, size in (("network", "256m"), ("jvm-overhead", "128m")):
+        sizes |= {f"taskmanager.memory.{name}.{end}": size for end in ("min", "max")}
+    settings = {
+        "jobmanager.rpc.address": "localhost",
+        "jobmanager.rpc.port": rpc,
+        "rest.address": "localhost",
+        "rest.port": rest,
+        "taskmanager.host": "localhost",
+        "taskmanager.numberOfTaskSlots": 2,
+        "taskmanager.cpu.cores": 2.0,
+        "taskmanager.resource-id": "only",
+        # The classes of the jar are there already; a second set of them would not fit the first.
+        "classloader.resolve-order": "parent-first",
+        "io.tmp.dirs": place,
+        **sizes,
+    }
+    for name in ("flink-conf.yaml", "config.yaml"):
+        (place / name).write_text("".join(f"{key}: {value}\n" for key, value in settings.items()))
+    java, entry = ["java", "-Xmx1g", "-cp", str(jar)], "org.apache.flink.runtime"
+    job_manager = [*java, f"{entry}.entrypoint.StandaloneSessionClusterEntrypoint", "--configDir", str(place)]
+    task_manager = [*java, f"{entry}.taskexecutor.TaskManagerRunner", "--configDir", str(place)]
+    homes = [place / name for name in ("manager", "tasks", "workers")]
+    for home in homes:
+        home.mkdir()
+    with process(homes[0], *job_manager), process(homes[1], *task_manager), pool_of_workers(homes[2]) as flags:
+        until(lambda: slots(rest) == 2, "Flink to have its slots")
+        own = ["--runner=FlinkRunner", f"--flink_job_server_jar={jar}", f"--flink_master=localhost:{rest}"]
+        yield [*own, "--parallelism=2", *flags]
+
+
+def slots(port: int) -> int:
+    """Return how many slots a Flink has, 0 where none answers."""
+    try:
+        with urllib.request.urlopen(f"http://localhost:{port}/overview", timeout=5) as answer:
+            return int(json.load(answer)["slots-total"])
+    except (OSError, ValueError):
+        return 0
+
+
 ENGINES = {
     "threads": Engine(flags("--direct_num_workers=3", "--direct_running_mode=multi_threading")),
     "processes": Engine(flags("--direct_num_workers=2", "--direct_running_mode=multi_processing"), here=False),
@@ -120,16 +186,9 @@ ENGINES = {
     "worker pool": Engine(worker_pool, here=False),
     "job service": Engine(job_service, nightly=True),
     "prism": Engine(prism, nightly=True),
-    "flink": Engine(
-        jar_engine(
-            "FlinkRunner",
-            "beam-runners-flink-1.20-job-server",
-            "flink_job_server_jar",
-            "--parallelism=2",
-        ),
-        nightly=True,
-    ),
-    "spark": Engine(jar_engine("SparkRunner", "beam-runners-spark-3-job-server", "spark_job_server_jar"), nightly=True),
+    "flink": Engine(jar_engine("FlinkRunner", FLINK_JAR, "flink_job_server_jar", "--parallelism=2"), nightly=True),
+    "flink cluster": Engine(flink_cluster, nightly=True, here=False),
+    "spark": Engine(jar_engine("SparkRunner", SPARK_JAR, "spark_job_server_jar"), nightly=True),
 }
 
 
@@ -154,7 +213,7 @@ def job_server(artifact: str) -> Path:
         with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer, unfinished.open("wb") as file:
             shutil.copyfileobj(answer, file)
     except (urllib.error.URLError, TimeoutError) as error:
-        pytest.skip(f"NO JAR: {url}: {error}; or put one into {jar.parent}")
+        pytest.skip(f"NO JAR: {url}: {error}; or python tools/job_server.py")
     unfinished.rename(jar)
     return jar
 
