@@ -152,6 +152,8 @@ def flink_cluster(place: Path) -> Iterator[list[str]]:
         "taskmanager.resource-id": "only",
         # The classes of the jar are there already; a second set of them would not fit the first.
         "classloader.resolve-order": "parent-first",
+        # Each shuffle of a batch job asks for 512 buffers else, and `pairs` has some dozens.
+        "taskmanager.network.sort-shuffle.min-buffers": 16,
         "io.tmp.dirs": place,
         **sizes,
     }

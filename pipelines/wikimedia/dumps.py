@@ -20,6 +20,8 @@ from pipelines.wikimedia.bzip2_blocks import read_blocks
 from pipelines.wikimedia.gzip_members import read_members
 
 CHUNK_BYTES = 4 << 20
+# Past its end a range needs the rest of one page, most often nothing.
+BEYOND_BYTES = 64 << 10
 # A bz2 stream begins with its block size and the magic number of its first block: ten bytes that do not occur by
 # chance.
 STREAM_STARTS = tuple(b"BZh%d1AY&SY" % level for level in range(1, 10))
@@ -165,7 +167,7 @@ def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
         drained = False
         while not drained:
             try:
-                out = decompressor.decompress(data, CHUNK_BYTES)
+                out = decompressor.decompress(data, CHUNK_BYTES if stream < part.end else BEYOND_BYTES)
             except OSError as error:
                 damaged = f"{part.path}: damaged bz2 data in the stream at byte {stream}: fetch it again"
                 raise InputError(damaged) from error
