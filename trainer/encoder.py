@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
+from trainer.cpu import replace_dropout, training_attention
 from trainer.errors import InputError, UsageError
 from trainer.modules import Layout, read_layout
 from trainer.names import POOLERS
@@ -65,6 +66,7 @@ class Encoder(nn.Module):
         super().__init__()
         if pooler not in POOLERS:
             raise UsageError(f"no pooler {pooler!r}: choose one of {', '.join(POOLERS)}")
+        replace_dropout(backbone)
         self.backbone = backbone
         self._attention = backbone.config._attn_implementation
         self.tokenizer = tokenizer
@@ -111,9 +113,9 @@ class Encoder(nn.Module):
         return next(self.backbone.parameters()).device
 
     def train(self, mode: bool = True) -> Encoder:
-        """Attention with dropout has no kernel of its own on a CPU: there its steps are quicker one by one."""
+        """On a CPU, the attention that is quicker with dropout is not the one that is quicker without."""
         if self.device.type == "cpu":
-            self.backbone.set_attn_implementation("eager" if mode else self._attention)
+            self.backbone.set_attn_implementation(training_attention(self.backbone) if mode else self._attention)
         super().train(mode)
         return self
 
@@ -161,15 +163,18 @@ class Encoder(nn.Module):
     def tokenize(self, texts: Sequence[str], max_length: int | None = None) -> list[list[int]]:
         """Return the token ids of each sentence, special tokens included, cut at `max_length`."""
         clean = [text.strip().lower() if self.lower else text.strip() for text in texts]
+        length = max_length or self.max_length
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
         found: list[list[int]] = []
         for start in range(0, len(clean), CHUNK):
-            found += self.tokenizer(
-                clean[start : start + CHUNK],
-                truncation=True,
-                max_length=max_length or self.max_length,
-                return_attention_mask=False,
-                return_token_type_ids=False,
-            )["input_ids"]
+            part = clean[start : start + CHUNK]
+            if backend is None:
+                found += self.tokenizer(part, truncation=True, max_length=length)["input_ids"]
+                continue
+            # Ids alone: transformers asks for each token's place in the text too, which takes a fifth of the time.
+            backend.enable_truncation(length, direction=self.tokenizer.truncation_side)
+            backend.no_padding()
+            found += [encoding.ids for encoding in backend.encode_batch_fast(part)]
         return found
 
 

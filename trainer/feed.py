@@ -82,11 +82,13 @@ class Feed:
         own = rows[rank() * len(rows) // world() : (rank() + 1) * len(rows) // world()]
         counts = self.tokens.lengths(own)
         parts = self._groups(len(own))
-        by_length = np.argsort(counts, kind="stable") if parts > 1 else np.arange(len(own))
-        groups = np.array_split(by_length, parts)
+        restore = np.arange(len(own))
+        groups = [restore]
+        if parts > 1:
+            by_length = np.argsort(counts, kind="stable")
+            groups = np.array_split(by_length, parts)
+            restore = np.argsort(by_length)
         padded = [self.tokens.gather(own[group], self._length(int(counts[group].max()))) for group in groups]
-        restore = np.empty(len(own), np.int64)
-        restore[by_length] = np.arange(len(own))
         config = self.config
         k = config.negatives if config.objective == "ease" else 0
         negatives = pick_negatives(self.tokens.negatives[own], k, epoch if config.resample_negatives else 0)

@@ -1,7 +1,8 @@
-"""How weights move: AdamW for the encoder, SparseAdam or AdamW for the entity table, one learning rate that falls."""
+"""How weights move: AdamW for the encoder, RowAdam or AdamW for the entity table, one learning rate that falls."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import nn
 
 from trainer.config import Config
 from trainer.model import Trainable
+from trainer.row_adam import RowAdam
 
 
 class Optimizers:
@@ -31,7 +33,7 @@ class Optimizers:
         self.table_rate = config.entity_learning_rate or config.learning_rate
         self.parts: dict[str, torch.optim.Optimizer] = {}
         if table and config.entity_optimizer == "sparse":
-            self.parts["entities"] = torch.optim.SparseAdam(table, lr=self.table_rate)
+            self.parts["entities"] = RowAdam(table, self.table_rate)
         elif table:
             groups.append({"params": table, "weight_decay": 0.0, "table": True})
             self.clipped = self.all
@@ -54,14 +56,15 @@ class Optimizers:
     def step(self, step: int) -> None:
         """Move the weights by their gradients and clear these."""
         if self.config.clip_norm:
-            nn.utils.clip_grad_norm_(self.clipped, self.config.clip_norm)
+            clip(self.clipped, self.config.clip_norm)
         factor = self.factor(step)
         for name, part in self.parts.items():
             for group in part.param_groups:
                 rate = self.table_rate if name == "entities" or group.get("table") else self.config.learning_rate
                 group["lr"] = rate * factor
             part.step()
-            part.zero_grad(set_to_none=True)
+        for weight in self.all:
+            weight.grad = None
 
     def state_dict(self) -> dict[str, Any]:
         return {name: part.state_dict() for name, part in self.parts.items()}
@@ -71,6 +74,16 @@ class Optimizers:
             raise ValueError(f"states of {', '.join(state)}, not of {', '.join(self.parts)}")
         for name, part in self.parts.items():
             part.load_state_dict(state[name])
+
+
+def clip(weights: Sequence[nn.Parameter], most: float) -> None:
+    """Scale the gradients down where their norm, taken over all of them, is above `most`."""
+    gradients = [weight.grad for weight in weights if weight.grad is not None]
+    norm = nn.utils.get_total_norm(gradients)
+    # A CPU can look at once, and leaves most gradients as they are; a GPU would have to be waited for.
+    if norm.device.type == "cpu" and norm <= most:
+        return
+    nn.utils.clip_grads_with_norm_(weights, most, norm)
 
 
 def _adafactor(groups: list[dict[str, Any]], rate: float) -> torch.optim.Optimizer:

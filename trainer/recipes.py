@@ -243,6 +243,8 @@ def run(recipe: Recipe, flags: Mapping[str, Any], chosen: argparse.Namespace) ->
     """Train and score all rows; return the report as Markdown."""
     options = Options(recipe.split, recipe.seeds)
     tasks, missing = load_tasks(Data(chosen.evaluation), choose(recipe.tasks), recipe.tasks, options)
+    if not tasks:
+        raise InputError(missing[0])
     backbones = parse_backbones(chosen.backbones, recipe)
     output = str(flags["output"])
     results: list[Result] = []

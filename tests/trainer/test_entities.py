@@ -12,25 +12,32 @@ from tests.trainer.test_train import ready
 from trainer.entities import EntityTable, random_vectors, read_vectors
 from trainer.errors import InputError
 from trainer.initial_vectors import main
+from trainer.row_adam import RowAdam
 from trainer.vector_files import Broken, read_named_vectors
 
 VECTOR = np.arange(4, dtype=np.float32)
 
 
-def test_sparse_adam_is_adam_where_every_row_is_touched() -> None:
-    target = torch.randn(10, 4, generator=torch.Generator().manual_seed(0))
-    found = []
-    for sparse in (True, False):
-        table = EntityTable(random_vectors(10, 4, 1), sparse)
-        kind = torch.optim.SparseAdam if sparse else torch.optim.Adam
-        optimizer = kind(table.parameters(), lr=0.01)
-        for _ in range(20):
-            loss = ((table(torch.arange(10)) - target) ** 2).sum()
-            loss.backward()
+@pytest.mark.parametrize("sparse", [True, False])
+def test_row_adam_is_torch_s(sparse: bool) -> None:
+    """SparseAdam's on batches of a few rows, some of them twice; Adam's where every row is in each batch."""
+    draw = torch.Generator().manual_seed(0)
+    target = torch.randn(30, 4, generator=draw)
+    tables = [EntityTable(random_vectors(30, 4, 1)), EntityTable(random_vectors(30, 4, 1), sparse)]
+    theirs = torch.optim.SparseAdam if sparse else torch.optim.Adam
+    optimizers = [RowAdam([tables[0].weight], 0.01), theirs([tables[1].weight], lr=0.01)]
+    for _ in range(50):
+        rows = torch.randint(30, (7,), generator=draw) if sparse else torch.arange(30)
+        for table, optimizer in zip(tables, optimizers, strict=True):
+            ((table(rows) - target[rows]) ** 2).sum().backward()
             optimizer.step()
             optimizer.zero_grad()
-        found.append(table.weight.detach())
-    assert torch.allclose(*found, atol=1e-6)
+    assert torch.allclose(tables[0].weight, tables[1].weight, atol=1e-6)
+    ours, others = (optimizer.state[table.weight] for optimizer, table in zip(optimizers, tables, strict=True))
+    assert ours.keys() == others.keys()
+    assert all(torch.allclose(ours[name], others[name], atol=1e-6) for name in ("exp_avg", "exp_avg_sq"))
+    # A run that SparseAdam began goes on.
+    optimizers[0].load_state_dict({**optimizers[0].state_dict(), "state": optimizers[1].state_dict()["state"]})
 
 
 def test_repeated_ids_add_up() -> None:

@@ -19,6 +19,7 @@ from trainer.mboe.config import MboeConfig
 from trainer.mboe.documents import Document
 from trainer.mboe.model import DocumentBatch, Mboe, loss_of
 from trainer.mboe.scores import accuracy, macro_f1
+from trainer.row_adam import RowAdam
 
 # Batches are padded to a multiple of this.
 STEP_OF_LENGTH = 8
@@ -76,7 +77,7 @@ def batches(part: Part, order: Sequence[int], size: int, padding: int, multi_lab
 
 
 class Optimizer:
-    """AdamW for encoder, attention and classifier; for the entity vectors SparseAdam, which moves what a batch has."""
+    """AdamW for encoder, attention and classifier; for the entity vectors RowAdam, which moves what a batch has."""
 
     def __init__(self, model: Mboe, config: MboeConfig) -> None:
         self.config, self.done = config, 0
@@ -89,7 +90,7 @@ class Optimizer:
         ]
         if tables:
             rate = config.entity_learning_rate or config.learning_rate
-            self.parts.append(torch.optim.SparseAdam(tables, lr=rate))
+            self.parts.append(RowAdam(tables, rate))
         self.rates = [group["lr"] for part in self.parts for group in part.param_groups]
 
     def step(self) -> None:

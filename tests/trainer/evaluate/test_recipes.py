@@ -1,13 +1,20 @@
 """Recipes: rows trained by seed, scored, and shown as one table; nothing is trained twice."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.trainer.evaluate.conftest import sentences, sts_rows, write
+from tests.trainer.evaluate.test_bucc import collection
+from tests.trainer.evaluate.test_mldoc import documents
+from tests.trainer.pairs import pair_rows, write_pairs
 from trainer.config import make
+from trainer.evaluate import mldoc
 from trainer.evaluate.registry import choose
-from trainer.recipes import LABSE, RECIPES, main, preset_of
+from trainer.recipes import LABSE, LOW_RESOURCE, RECIPES, main, preset_of
 
 SMALL = ["--device=cpu", "--max_steps=3", "--softmax_size=8", "--max_length=24", "--eval_steps=0"]
 
@@ -69,3 +76,90 @@ def test_other_options_are_no_silent_reuse(flags: list[str], capsys: pytest.Capt
 def test_bad_command_lines(flags: list[str], extra: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table1", *flags, *extra]) in (1, 2)
     assert line in capsys.readouterr().err
+
+
+def write_sts17(root: Path) -> None:
+    for number, track in enumerate(("en-en", "es-es", "ar-en")):
+        write(root / f"STS.{track}.txt", ["\t".join(row) for row in sts_rows(20, number)])
+
+
+def write_tatoeba(root: Path) -> None:
+    for code in ("kab", "pam", "deu"):
+        for side in (code, "eng"):
+            write(root / f"tatoeba.{code}-eng.{side}", sentences(20))
+
+
+def write_mewsc16(root: Path) -> None:
+    for code in ("de", "ja"):
+        write(root / f"{code}_sentences.txt", sentences(20))
+        write(root / f"{code}_categories.txt", ["A", "B"] * 10)
+
+
+def write_mldoc(root: Path) -> None:
+    for number, (name, rows) in enumerate({"english.train.1000": 40, "english.dev": 20, "german.test": 20}.items()):
+        write(root / name, documents(rows, number))
+
+
+def write_bucc(root: Path) -> None:
+    rows = list(dict.fromkeys(sentences(90)))
+    collection(root, "sample", rows[:30], 10)
+    collection(root, "training", rows[30:80], 12)
+
+
+# The sets that a recipe needs beside those of `sets`, the columns it shows, its rows that are no training.
+TABLES: dict[str, tuple[Callable[[Path], None] | None, str, int]] = {
+    "table1": (None, "|  | STS12 | STS-B | SICK-R | Avg. of 3 |", 2),
+    "table2": (write_sts17, "|  | AR-EN | EN-EN | ES-ES | Avg. of 3 |", 2),
+    "table3": (write_mewsc16, "|  | de | ja | Avg. of 2 |", 2),
+    "table4": (write_tatoeba, "|  | kab | pam | Avg. of 2 |", 2),
+    "table6": (write_mldoc, "|  | en (dev) | de |", 2),
+    "table7": (None, "|  | STS12 | STS-B | SICK-R | Avg. of 3 |", 2),
+    "table7-multilingual": (write_sts17, "|  | AR-EN | EN-EN | ES-ES | Avg. of 3 |", 2),
+    "table10": (None, "|  | STS-B | SICK-R | Avg. of 2 |", 0),
+    "table11": (write_bucc, "|  | en-de |", 2),
+    "figure2": (write_tatoeba, "|  | kab | pam | Avg. of 2 |", 1),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_ends_in_its_table(
+    name: str,
+    sets: Path,
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_set, head, untrained = TABLES[name]
+    if write_set is not None:
+        write_set(sets / "more")
+    monkeypatch.setattr(mldoc, "BATCH_SIZES", (32,))
+    monkeypatch.setattr(mldoc, "LEARNING_RATES", (1e-3,))
+    wikis = ["enwiki", *(f"{code}wiki" for code in LOW_RESOURCE)]
+    rows = [row | {"wiki": wikis[number % len(wikis)]} for number, row in enumerate(pair_rows(140))]
+    recipe = RECIPES[name]
+    models = ",".join(f"{backbone}={tiny_model}" for backbone in dict.fromkeys(row.backbone for row in recipe.rows))
+    places = {"data": write_pairs(tmp_path / "pairs", rows), "evaluation": sets, "dev": sets, "output": tmp_path / "o"}
+    flags = [*SMALL, "--max_steps=1", "--seeds=1", f"--backbones={models}", f"--cache={tmp_path / 'c'}"]
+    assert main([name, *flags, *(f"--{flag}={place}" for flag, place in places.items())]) == 0
+    shown = capsys.readouterr()
+    lines = shown.out.splitlines()
+    assert lines[0] == f"## {recipe.title}"
+    assert any(line.startswith(head) for line in lines), shown.out
+    for row in recipe.rows:
+        assert any(line.startswith(f"| {row.name} | ") for line in lines), row.name
+    trained = sum(bool(row.objective) for row in recipe.rows)
+    assert shown.err.count("step 1/1 | loss") == trained == len(recipe.rows) - untrained
+
+
+def test_without_its_set_a_recipe_trains_nothing(
+    flags: list[str], sets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["table11", *flags, "--backbones=mbert"]) == 1
+    assert "BUCC.threshold: no test part in" in capsys.readouterr().err
+    shutil.rmtree(sets)
+    sets.mkdir()
+    assert main(["table7", *flags]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("recipes: ")
+    assert "get it from" in line
