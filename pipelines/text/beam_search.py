@@ -83,6 +83,8 @@ class Decoder:
 
     def __init__(self, model: Any) -> None:
         self._model = model
+        self._sources: list[Any] = []
+        self._pool: Any = None
         self._blocks = [tuple(block.layer) for block in model.decoder.block]
         self._inner = (model.config.num_heads, model.config.d_kv)
         self._own = [torch.cat([part.weight for part in _qkv(own.SelfAttention)]) for own, _, _ in self._blocks]
@@ -92,6 +94,8 @@ class Decoder:
     def begin(self, sources: Sequence[Sequence[int]], beams: int, longest: int) -> None:
         """Take sources; their targets have up to `longest` pieces."""
         model, device = self._model, self._model.device
+        # What an earlier batch left, one without memory too, goes before anything is made.
+        self._sources, self._pool = [], None
         ids = torch.full((len(sources), max(map(len, sources))), PAD, dtype=torch.int64)
         for row, source in enumerate(sources):
             ids[row, : len(source)] = torch.tensor(source)
@@ -101,7 +105,7 @@ class Decoder:
         self._masked = torch.zeros_like(ids, dtype=read.dtype).masked_fill(ids == PAD, NEVER)[:, None, None]
         # Of each layer (sentences, heads, tokens, width).
         self._sources = [
-            tuple(part(read).unflatten(2, self._inner).transpose(1, 2) for part in _qkv(cross.EncDecAttention)[1:])
+            [part(read).unflatten(2, self._inner).transpose(1, 2) for part in _qkv(cross.EncDecAttention)[1:]]
             for _, cross, _ in self._blocks
         ]
         # (heads, distance): what a piece sees of those before it.
@@ -114,7 +118,7 @@ class Decoder:
     def leave(self, stay: Any) -> None:
         """Go on with the sentences that stay, (sentences,) int64."""
         self._masked, self._at, self._pool = self._masked[stay], self._at[stay], self._pool[:, stay]
-        self._sources = [tuple(part[stay] for part in layer) for layer in self._sources]
+        self._sources = [[part[stay] for part in layer] for layer in self._sources]
 
     def places(self, *lines: Any) -> Any:
         """Return a place for the next piece of each beam, (sentences, beams) int64, that no line has: the lines that
