@@ -108,7 +108,7 @@ def read(title, text):
     return extractor.clean_text(text, expand_templates=False, html_safe=False)
 """,
         5,
-        "`clean_text` with `keepLinks`, no templates: text without lists and tables, links in it as HTML, no offsets",
+        "`clean_text` with `keepLinks`, no templates: text without list items and tables, links as HTML, no offsets",
     ),
 }
 
@@ -117,12 +117,13 @@ def main() -> None:
     """Measure and print a table."""
     flags = parser(__doc__)
     flags.add_argument("--languages", nargs="+", default=sorted(slices.SLICES), choices=sorted(slices.SLICES))
+    flags.add_argument("--pages", type=int, default=PAGES, help=f"random articles of each language at most ({PAGES})")
     flags.add_argument("--venvs", type=Path, help="compare with other extractors, which are installed there")
     arguments = flags.parse_args()
     if arguments.venvs:
         against_others(arguments)
         return
-    rows = [row(language, arguments.rounds) for language in arguments.languages]
+    rows = [row(language, arguments.rounds, arguments.pages) for language in arguments.languages]
     head = ["language", "pages", "links", *(f"{name}, MB / CPU s" for name in PARSERS), "times", "agreement"]
     report(
         "parsers: our engine and mwparserfromhell",
@@ -137,7 +138,7 @@ def against_others(arguments: Any) -> None:
     tools = {name: tool for name, tool in TOOLS.items() if (tool.package or OURS) in pythons}
     rows: list[list[Any]] = []
     for language in arguments.languages:
-        texts = articles(generate.read_source(slices.paths(language)))
+        texts = articles(generate.read_source(slices.paths(language)), arguments.pages)
         pages = Path(arguments.work) / f"parsers-{language}.ndjson"
         pages.parent.mkdir(parents=True, exist_ok=True)
         pages.write_text("".join(json.dumps({"title": title, "text": text}) + "\n" for text, title in texts), "utf-8")
@@ -170,17 +171,17 @@ def timed(python: Path, tool: Tool, pages: Path, language: str) -> float:
     return float(ended.stdout.splitlines()[-1])
 
 
-def articles(source: generate.Source) -> list[tuple[str, str]]:
+def articles(source: generate.Source, pages: int) -> list[tuple[str, str]]:
     """Return wikitext and title of random articles of a slice."""
     found = [page for page in source.pages if not page.namespace and page.redirect is None and page.text]
-    found = random.Random(SEED).sample(found, min(PAGES, len(found)))
+    found = random.Random(SEED).sample(found, min(pages, len(found)))
     return [(page.text.translate(dict.fromkeys({*range(32)} - {9, 10})), page.title) for page in found]
 
 
-def row(language: str, rounds: int) -> list[object]:
+def row(language: str, rounds: int, pages: int) -> list[object]:
     """Return the row of a language."""
     source = generate.read_source(slices.paths(language))
-    texts = articles(source)
+    texts = articles(source, pages)
     found: dict[str, list[Extract]] = {}
     times = []
     for _ in range(rounds):
