@@ -12,7 +12,10 @@ from pipelines.cli import COMMANDS
 WIKIANCHOR = [[sys.executable, "-m", "pipelines.cli", *name] for name in [[], *([name] for name in COMMANDS)]]
 TRAINER = [
     [sys.executable, "-m", *words.split()]
-    for words in ("trainer.task", "trainer.task ease", "trainer.task mboe", "trainer.evaluate")
+    for words in (
+        *("trainer.task", "trainer.task ease", "trainer.task mboe", "trainer.evaluate", "trainer.entities"),
+        *("trainer.recipes", "trainer.recipes sdjc", "trainer.figures", "trainer.construction", "trainer.detect"),
+    )
 ]
 # User CPU, so that neighbours do not count; the best of three.
 SECONDS = 0.4

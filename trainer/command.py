@@ -5,9 +5,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 
 from trainer.errors import InputError, UsageError
+
+TRAIN = ("torch", "transformers", "safetensors")
+EVAL = (*TRAIN, "sklearn", "scipy")
+HELP = {"-h", "--help"}
+
+
+def need(packages: Sequence[str]) -> None:
+    """End the process, in one line, where packages are not installed; to be called before they are imported."""
+    if missing := [name for name in packages if find_spec(name) is None]:
+        extras = "train,eval" if "sklearn" in packages else "train"
+        raise SystemExit(f"trainer: needs {', '.join(missing)}: pip install 'wikianchor[{extras}]'")
 
 
 def run_command(name: str, work: Callable[[], str]) -> int:

@@ -13,11 +13,13 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trainer.errors import InputError
-from trainer.mboe.detector import Candidates, detect
-from trainer.mboe.dictionary import Dictionary, open_dictionary, open_mentions
+
+if TYPE_CHECKING:
+    from trainer.mboe.detector import Candidates
+    from trainer.mboe.dictionary import Dictionary
 
 CACHE = "~/.cache/wikianchor"
 
@@ -38,6 +40,10 @@ def run(options: argparse.Namespace, lines: Iterable[bytes]) -> Iterator[str]:
     Raises:
         InputError: a line is no document, or its language has no dictionary.
     """
+    # Here, so that the help is there at once.
+    from trainer.mboe.detector import detect
+    from trainer.mboe.dictionary import open_dictionary, open_mentions
+
     mentions = open_mentions(options.mentions)
     held: dict[str, Dictionary] = {}
     for number, line in enumerate(lines, 1):

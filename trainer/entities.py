@@ -12,6 +12,14 @@ from __future__ import annotations
 import sys
 import tempfile
 
+if __name__ == "__main__":
+    from trainer.command import HELP, TRAIN, need
+    from trainer.vector_flags import parser
+
+    if HELP & set(sys.argv):
+        parser().parse_args()
+    need(TRAIN)
+
 import numpy as np
 import torch
 from numpy.typing import NDArray

@@ -1,13 +1,4 @@
-"""`python -m trainer.entities`: initial vectors of the entities of a dataset, in the order of their ids.
-
-    python -m trainer.entities --data=out/pairs --vectors=enwiki.txt.bz2 --sitelinks=out/entities --wiki=enwiki \\
-        --output=entity_init.safetensors
-    python -m trainer.entities --data=out/pairs --encode=MODEL --output=entity_init.safetensors
-
-Vectors go by the title of a page, so `--sitelinks`, the dataset `entities` of `wikianchor entities`, says which item a
-title is; without it the label of the item is taken for its title. `--encode` makes vectors out of labels, with a model.
-What is written is `vectors` (entities, dim), `known` and `qids`; training draws what is not known at random.
-"""
+"""Where the entity vectors begin: what `python -m trainer.entities` does; `vector_flags.py` says it."""
 
 from __future__ import annotations
 
@@ -23,13 +14,13 @@ import pyarrow.dataset
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from trainer import vector_files
 from trainer.command import run_command
 from trainer.encoder import Encoder
 from trainer.errors import InputError, UsageError
 from trainer.shards import open_pairs, read_entities
 from trainer.storage import filesystem, is_local, put_file, reading
 from trainer.vector_files import Broken, Named, read_named_vectors
+from trainer.vector_flags import parser
 
 Vectors = NDArray[np.floating]
 
@@ -126,23 +117,6 @@ def make(options: argparse.Namespace) -> str:
         put_file(local, options.output)
     note = f"\n\nLines that are no vector: {broken.lines:,}" if broken.lines else ""
     return f"{coverage(entities, known)}{note}"
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    found = argparse.ArgumentParser(
-        prog="python -m trainer.entities",
-        description=f"{__doc__}\n{vector_files.__doc__}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    found.add_argument("--data", required=True, help="directory of a `pairs` dataset")
-    found.add_argument("--output", required=True, help="the .safetensors file to write")
-    found.add_argument("--vectors", help="a file of vectors by title")
-    found.add_argument("--encode", metavar="MODEL", help="encode the entities' labels with this model")
-    found.add_argument("--sitelinks", help="directory of an `entities` dataset, for titles")
-    found.add_argument("--wiki", help="the wiki whose titles the vectors go by, such as enwiki")
-    found.add_argument("--dtype", choices=("float16", "float32"), default="float32", help="of the file (float32)")
-    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -16,9 +16,11 @@ from collections.abc import Sequence
 from typing import Any
 
 if __name__ == "__main__":
+    from trainer.command import TRAIN, need
     from trainer.flags import answer
 
     answer(sys.argv[1:], __doc__)
+    need(TRAIN)
 
 import torch
 

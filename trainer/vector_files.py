@@ -25,7 +25,6 @@ from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import safe_open
 
 from trainer.errors import InputError
 
@@ -143,6 +142,9 @@ def _titles(stem: str, path: str) -> list[str]:
 
 
 def _safetensors(path: str, stem: str) -> Iterator[Named]:
+    # Who asks for help alone need not have it.
+    from safetensors import safe_open
+
     try:
         with safe_open(path, "np") as stream:
             vectors = stream.get_tensor("vectors")

@@ -14,7 +14,8 @@ from tests.trainer.pairs import pair_rows, write_pairs
 from trainer.config import make
 from trainer.evaluate import mldoc
 from trainer.evaluate.registry import choose
-from trainer.recipes import LABSE, LOW_RESOURCE, RECIPES, main, preset_of
+from trainer.recipes import main
+from trainer.tables import LABSE, LOW_RESOURCE, RECIPES, preset_of
 
 SMALL = ["--device=cpu", "--max_steps=3", "--softmax_size=8", "--max_length=24", "--eval_steps=0"]
 

@@ -1,0 +1,33 @@
+"""`python -m trainer.entities`: initial vectors of the entities of a dataset, in the order of their ids.
+
+    python -m trainer.entities --data=out/pairs --vectors=enwiki.txt.bz2 --sitelinks=out/entities --wiki=enwiki \\
+        --output=entity_init.safetensors
+    python -m trainer.entities --data=out/pairs --encode=MODEL --output=entity_init.safetensors
+
+Vectors go by the title of a page, so `--sitelinks`, the dataset `entities` of `wikianchor entities`, says which item a
+title is; without it the label of the item is taken for its title. `--encode` makes vectors out of labels, with a model.
+What is written is `vectors` (entities, dim), `known` and `qids`; training draws what is not known at random.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from trainer import vector_files
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    found = argparse.ArgumentParser(
+        prog="python -m trainer.entities",
+        description=f"{__doc__}\n{vector_files.__doc__}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument("--data", required=True, help="directory of a `pairs` dataset")
+    found.add_argument("--output", required=True, help="the .safetensors file to write")
+    found.add_argument("--vectors", help="a file of vectors by title")
+    found.add_argument("--encode", metavar="MODEL", help="encode the entities' labels with this model")
+    found.add_argument("--sitelinks", help="directory of an `entities` dataset, for titles")
+    found.add_argument("--wiki", help="the wiki whose titles the vectors go by, such as enwiki")
+    found.add_argument("--dtype", choices=("float16", "float32"), default="float32", help="of the file (float32)")
+    return found
