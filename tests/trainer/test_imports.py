@@ -10,8 +10,9 @@ ROOT = Path(__file__).parents[2]
 TRAINING = {"torch", "transformers", "safetensors", "sklearn", "scipy", "matplotlib"}
 
 
-# The T5 of `wikianchor negatives`; it imports what it needs when it is made.
+# The T5 of `wikianchor negatives`; it imports what it needs when it is made, its search among that.
 WITH_A_MODEL = ROOT / "pipelines/text/filler.py"
+SEARCH = ROOT / "pipelines/text/beam_search.py"
 
 
 def imported(room: str) -> dict[str, set[str]]:
@@ -41,4 +42,11 @@ def test_rooms_keep_apart(room: str, forbidden: set[str]) -> None:
     files = imported(room)
     assert files
     for path, names in files.items():
-        assert not names & forbidden, path
+        assert not names & forbidden - ({"torch"} if path == str(SEARCH) else set()), path
+
+
+def test_the_search_is_imported_where_a_model_is_made_alone() -> None:
+    for path in sorted((ROOT / "pipelines").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body if path == WITH_A_MODEL else ast.walk(tree):
+            assert not (isinstance(node, ast.ImportFrom) and node.module == "pipelines.text.beam_search"), path
