@@ -88,9 +88,11 @@ def test_it_learns_and_opens_in_sentence_transformers_form(
     flags: dict[str, Any], more: dict[str, Any], tmp_path: Path
 ) -> None:
     more = {name: value for name, value in more.items() if name != "no"}
-    place = run(make("sdjc", {**flags, "epochs": 4, **more}, {}))
+    place = run(make("sdjc", {**flags, "epochs": 8, **more}, {}))
     found = losses(tmp_path / "out")
-    assert found[-1] < found[0]
+    # A step's loss is that of a few sentences and of their dropout: a quarter of all says more.
+    quarter = len(found) // 4
+    assert sum(found[-quarter:]) < sum(found[:quarter])
     encoder = Encoder.load(place)
     assert encoder.pooler == "avg"
     assert encoder.encode(["kana losi"]).shape == (1, 32)
