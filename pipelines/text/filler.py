@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -209,8 +210,10 @@ def load_filler(directory: str, search: Search) -> Filler:
     alphabet = Alphabet(vocabulary.sentinel(0), banned_pieces(vocabulary).to(device))
 
     def generate(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
+        # Threads of a worker share the model, and a decoder holds what it has read: each batch has its own.
+        own = copy(decoder)
         with torch.inference_mode():
-            return [found[: search.ranks] for found in beam_search(decoder, alphabet, sources, rooms, search.beams)]
+            return [found[: search.ranks] for found in beam_search(own, alphabet, sources, rooms, search.beams)]
 
     return Filler(vocabulary, generate, search)
 

@@ -1,6 +1,7 @@
 """Filling holes: batches that depend on the sentences alone, memory that runs out."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,14 @@ def test_a_t5_that_knows_nothing_fills_every_hole(tmp_path: Path) -> None:
     assert all(len(ranked or []) == 4 and all(None not in fills for fills in ranked or []) for ranked in found)
     # In a batch or alone, a sentence has the same fills.
     assert [filler.fill([item])[0] for item in items] == found
+
+
+def test_threads_that_share_a_model_do_not_disturb_each_other(tmp_path: Path) -> None:
+    filler = load_filler(str(write_t5(tmp_path / "t5")), Search(beams=4, ranks=4, hole_tokens=3, device="cpu"))
+    lots = [[Holes(text, ((0, 1), (3, 5))) for text in TEXTS[first : first + 4]] for first in range(0, 24, 4)]
+    alone = [filler.fill(lot) for lot in lots]
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(filler.fill, lots)) == alone
 
 
 def test_no_model_is_one_line(tmp_path: Path) -> None:
