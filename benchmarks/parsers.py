@@ -23,6 +23,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from statistics import mean, median
 from typing import Any, NamedTuple
@@ -146,7 +147,7 @@ def against_others(arguments: Any) -> None:
         found = rounds_of(
             arguments.rounds,
             {
-                f"{language}: {name}": lambda name=name, tool=tool: timed(pythons[name], tool, pages, language)  # noqa: B023
+                f"{language}: {name}": partial(timed, pythons[name], tool, pages, language)
                 for name, tool in tools.items()
             },
         )

@@ -3,7 +3,7 @@
 The table has three columns: the hash of a title, the item of the page that a link to it opens, and a code that says
 why such a link is no link to that item. It takes 17 bytes a title, 290 MB for the 17 million of English Wikipedia, and
 is shared by all workers of a machine. A title is looked up once: from then on its place in the table stands for it.
-To build it takes three times that for a moment, on one worker.
+To build it takes several times that for a moment, on one worker.
 """
 
 from __future__ import annotations

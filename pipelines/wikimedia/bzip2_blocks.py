@@ -56,8 +56,8 @@ _PATTERNS = tuple(_patterns())
 def find_marks(data: bytes, start: int = 0) -> list[Mark]:
     """Return the marks that lie in `data` whole, from bit 8 * start on, in order. A few may be no marks at all.
 
-    Four bytes of a mark are compared at once, at each of the four ways that words can lie over the data: less
-    than half of what sixteen searches cost, which were an eighth of unpacking.
+    Four bytes of a mark are compared at once, at each of the four ways that words can lie over the data: that costs
+    less than a search for each of the sixteen marks.
     """
     found = []
     for first in range(start + 1, start + 5):

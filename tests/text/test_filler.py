@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.errors import InputError
+from pipelines.text.filler import Filler, Holes, Search, banned_pieces, batches, load_filler
+from schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary
+from tests.t5 import TEXTS, learnt, write_t5
+
 pytest.importorskip("sentencepiece", reason="NO SENTENCEPIECE: pip install '.[t5]'")
 torch = pytest.importorskip("torch", reason="NO TORCH: pip install '.[t5]'")
-
-from pipelines.errors import InputError  # noqa: E402
-from pipelines.text.filler import Filler, Holes, Search, banned_pieces, batches, load_filler  # noqa: E402
-from schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary  # noqa: E402
-from tests.t5 import TEXTS, learnt, write_t5  # noqa: E402
 
 TEXT = "患者は発熱を訴えた。"
 ITEM = Holes(TEXT, ((0, 2), (3, 5)))

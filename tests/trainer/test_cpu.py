@@ -38,7 +38,8 @@ def test_draws_follow_the_seed_and_gradients_the_draws() -> None:
     assert torch.equal(drop(x, 0.5), one)
     assert not torch.equal(one, other)
     one.sum().backward()
-    assert torch.equal(x.grad, one.detach())  # type: ignore[arg-type]
+    assert x.grad is not None
+    assert torch.equal(x.grad, one.detach())
 
 
 def test_a_model_has_it_everywhere_and_only_in_training(tiny_model: Path) -> None:
