@@ -35,7 +35,14 @@ setup(
         # `corpus`: Japanese sentences, tokens and trees.
         "ja": ["ginza>=5.2", "ja-ginza>=5.2", "spacy>=3.7", "sudachidict-core", "sudachipy>=0.6.8"],
         # `negatives` and the T5 it needs, beside the extra `train`.
-        "t5": ["safetensors>=0.4", "sentencepiece>=0.2", "torch>=2.11", "transformers>=5.17"],
+        "t5": [
+            "safetensors>=0.4",
+            "sentencepiece>=0.2",
+            "sudachidict-core",
+            "sudachipy>=0.6.8",
+            "torch>=2.11",
+            "transformers>=5.17",
+        ],
         # The trainer; wide, so that the torch a GPU machine has is the one used.
         "train": ["safetensors>=0.4", "torch>=2.11", "transformers>=5.17"],
         # Its evaluations.

@@ -22,6 +22,7 @@ from pipelines.stage import finish, run_stage
 from pipelines.storage import sha1
 from pipelines.text.filler import Search, load_filler
 from pipelines.text.fills import Limits
+from pipelines.text.noun_phrases import make_reader
 from schemas import corpus, sentinels
 from schemas import negatives as schema
 
@@ -111,7 +112,8 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         if config.spans not in ("nouns", "nouns_names") and one.manifest["options"]["parser"] != "ginza":
             raise UsageError(f"--spans={config.spans} needs trees: {one.directory} was made with --parser=sudachi")
     search = Search(config.beams, config.beams, config.fill == "each", config.hole_tokens, config.device)
-    # A model that cannot be read is found now, not on a worker.
+    # A model that cannot be read, a package that is not there, are found now, not on a worker.
+    make_reader()
     most_holes = load_filler(config.model, search).most_holes
     inputs = [
         {"dataset": "corpus", "sha256": [shard["sha256"] for shard in one.manifest["configs"]["corpus"]["shards"]]}

@@ -16,7 +16,7 @@ REASONS = (
         "equal",
         "too_long",
         "wrong_script",
-        "no_noun",
+        "no_noun_span",
         "repeats",
         "too_near",
         "duplicate",

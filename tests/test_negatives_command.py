@@ -33,6 +33,7 @@ def read(out: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 def judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take anything that differs: a T5 that knows nothing writes no nouns."""
     monkeypatch.setattr("pipelines.text.fills.is_noun_like", lambda word: True)
+    monkeypatch.setattr("pipelines.transforms.negatives.are_noun_spans", lambda *some: True)
     monkeypatch.setattr("pipelines.text.fills._repeats", lambda *some: False)
     monkeypatch.setattr("pipelines.text.fills.LONGER_BY", 1000)
 

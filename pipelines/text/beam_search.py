@@ -32,7 +32,7 @@ class Alphabet(NamedTuple):
 
     Attributes:
         first: the first sentinel; the next ones are below it.
-        banned: (2, pieces) float32: -inf for what a fill must not go on with, and for what it must not begin with.
+        banned: (3, pieces) float32: -inf for what a fill must not go on with, begin with and end with.
     """
 
     first: int
@@ -219,8 +219,8 @@ def search(
             running, closed = running.take(stay), closed.take(stay)
             ids, hole, depth, room, holes = ids[stay], hole[stay], depth[stay], room[stay], holes[stay]
             decoder.leave(stay)
-        shut = depth >= room.gather(1, hole[:, None])[:, 0]
-        running, closed = _step(decoder, alphabet, running, closed, alphabet.first - 1 - hole, depth == 0, shut)
+        left = room.gather(1, hole[:, None])[:, 0] - depth
+        running, closed = _step(decoder, alphabet, running, closed, alphabet.first - 1 - hole, depth == 0, left)
 
 
 def _like(condition: Any, part: Any) -> Any:
@@ -229,36 +229,41 @@ def _like(condition: Any, part: Any) -> Any:
 
 
 def _step(
-    decoder: Decoder, alphabet: Alphabet, running: Beams, closed: Beams, sentinel: Any, opening: Any, shut: Any
+    decoder: Decoder, alphabet: Alphabet, running: Beams, closed: Beams, sentinel: Any, opening: Any, left: Any
 ) -> tuple[Beams, Beams]:
     """Return what runs and what is closed when that which runs has a piece more.
 
     Args:
         sentinel: (sentences,) int64, what closes the hole.
-        opening, shut: (sentences,) bool: the hole has no piece yet; it has as many as it may have.
+        opening: (sentences,) bool: the hole has no piece yet.
+        left: (sentences,) int64, how many more it may have.
     """
     sentences, beams = running.score.shape
     slots, before, scores = _read(decoder, running, closed)
     owner, score = slots // beams, running.score.flatten()[slots, None]
-    opening, pieces = opening[owner, None], alphabet.banned.shape[1]
+    opening, left, pieces = opening[owner, None], left[owner, None], alphabet.banned.shape[1]
+    onward, begin, end = alphabet.banned
 
     def grid(rows: Any) -> Any:
         """(rows, n) -> (sentences, beams * n), with 0 or -inf for what does not run."""
         empty = rows.new_full((sentences * beams, rows.shape[1]), NEVER if rows.is_floating_point() else 0)
         return empty.index_copy_(0, slots, rows).view(sentences, -1)
 
-    closing = (scores.gather(1, sentinel[owner, None]) + score).masked_fill(opening, NEVER)
+    # The last piece of what opens is a sentinel, which has no ban.
+    ends = end[before.gather(1, running.length.flatten()[slots, None] - 1).clamp(max=pieces - 1)]
+    closing = (scores.gather(1, sentinel[owner, None]) + score + ends).masked_fill(opening, NEVER)
     both = Beams(*(torch.cat(pair, 1) for pair in zip(closed, running, strict=True)))
     best, places = torch.cat((closed.score, grid(closing)), 1).topk(beams)
     closed = both.pick(places, best)
 
-    scores = scores[:, :pieces] + alphabet.banned[opening[:, 0].long()]
+    # The last piece that there is room for ends the fill.
+    scores = scores[:, :pieces] + torch.where(opening, begin, onward) + torch.where(left == 1, end, 0.0)
     # No two fills of a target begin alike: one word in several holes is dropped afterwards anyway.
     begun = (before[:, :-1] >= pieces) & opening
     scores.scatter_(1, torch.where(begun, before[:, 1:], PAD), NEVER)
     best, ids = scores.topk(min(beams, pieces))
     each = best.shape[1]
-    best, places = grid((best + score).masked_fill(shut[owner, None], NEVER)).topk(beams)
+    best, places = grid((best + score).masked_fill(left == 0, NEVER)).topk(beams)
     best = best.masked_fill(best <= closed.score[:, -1:], NEVER)
     return running.pick(places // each, best).append(grid(ids).gather(1, places)), closed
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pipelines.errors import InputError, UsageError
-from pipelines.text.fills import begins_noun, continues_noun
+from pipelines.text.fills import continues_noun, is_noun_like
+from pipelines.text.noun_phrases import make_reader, may_begin, may_end
 from schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary
 
 # 16 sentences of 64 tokens with 20 beams.
@@ -219,14 +220,20 @@ def load_filler(directory: str, search: Search) -> Filler:
 
 
 def banned_pieces(vocabulary: Vocabulary) -> Any:
-    """Return the pieces that no noun has, (2, pieces) float32: -inf for what a fill must not go on with, and for what
-    it must not begin with, since that is dropped afterwards anyway. A vocabulary without a piece that begins a noun is
-    not held to the second."""
+    """Return the pieces that no noun has, (3, pieces) float32: -inf for what a fill must not go on with, must not begin
+    with and must not end with, since that is dropped afterwards anyway. A vocabulary without a piece that begins or
+    ends a noun is not held to that."""
     import torch
 
-    texts = [vocabulary.decode([piece]) for piece in range(vocabulary.size - vocabulary.extra)]
+    read = make_reader()
+    texts = [vocabulary.decode([piece]).strip() for piece in range(vocabulary.size - vocabulary.extra)]
+    words = [read(text) for text in texts]
     later = [not continues_noun(text) for text in texts]
-    first = [not begins_noun(text) for text in texts]
-    banned = torch.tensor([later, later if all(first) else first])
+    first = [
+        not (found and continues_noun(text) and is_noun_like(text) and may_begin(found[0]))
+        for text, found in zip(texts, words, strict=True)
+    ]
+    last = [bool(found) and not may_end(found[-1]) for found in words]
+    banned = torch.tensor([later, *(later if all(ban) else ban for ban in (first, last))])
     banned[:, [PAD, EOS, UNKNOWN]] = True
     return torch.zeros(banned.shape).masked_fill(banned, -torch.inf)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from pipelines.linking.hashing import mix
 from pipelines.text.duplicates import overlap
+from pipelines.text.noun_phrases import COMMAS
 
 Spans = Sequence[tuple[int, int]]
 Fills = Sequence[str | None]
+# Whether stretches of a sentence are noun spans of it.
+NounSpans = Callable[[str, Spans], bool]
 
 # A fill may be this many times as long as what stood there, or longer by so many characters.
 LONGER_TIMES, LONGER_BY = 3, 12
@@ -22,12 +25,6 @@ _LEFT_OVER = re.compile(r"<\s?/?\s?(?:extra|s\b|pad|unk)|extra_id")
 # What a noun of Japanese text is written in: the first words of the characters' names.
 _SCRIPTS = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "LATIN", "GREEK", "DIGIT", "IDEOGRAPHIC"})
 _ENDS_SENTENCE = frozenset("。!?")
-# Particles and endings, alone or in a row: what a T5 that has learnt little writes for everything.
-_FUNCTION = re.compile(
-    "(?:[のをがはにでともへやかねよなたてだしされるすいらりきくけ]|から|まで|より|など|です|ます|ある)+"
-)
-# What a noun does not end in: a particle before the one that follows, or a sign that goes on.
-_OPEN_END = re.compile("[のをがはへ、,・:;(\\[「『/~-]$")
 # What is left of half a character, and of a piece without a name.
 _BROKEN = frozenset("\ufffd⁇")
 
@@ -67,7 +64,23 @@ def filled(text: str, spans: Spans, fills: Sequence[str]) -> str:
     return "".join([*parts, text[place:]])
 
 
-def keep(text: str, spans: Spans, candidates: Sequence[Fills], limits: Limits, first_rank: int = 1) -> Negatives:
+def places(spans: Spans, fills: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where the fills are in the text that `filled` returns."""
+    found, shift = [], 0
+    for (start, end), fill in zip(spans, fills, strict=True):
+        found.append((start + shift, start + shift + len(fill)))
+        shift += len(fill) - (end - start)
+    return found
+
+
+def keep(
+    text: str,
+    spans: Spans,
+    candidates: Sequence[Fills],
+    limits: Limits,
+    are_noun_spans: NounSpans,
+    first_rank: int = 1,
+) -> Negatives:
     """Judge what the ranks of a beam put into the spans of a sentence, the first rank first.
 
     Ranks before `first_rank` are surplus: the released code of SDJC leaves the likeliest out.
@@ -79,7 +92,7 @@ def keep(text: str, spans: Spans, candidates: Sequence[Fills], limits: Limits, f
         if rank < first_rank or len(found) == limits.negatives:
             counts["surplus"] += 1
             continue
-        reason, candidate = judge(text, spans, fills, limits.near)
+        reason, candidate = judge(text, spans, fills, limits.near, are_noun_spans)
         if not reason and candidate in found:
             reason = "duplicate"
         counts[reason or "kept"] += 1
@@ -88,7 +101,7 @@ def keep(text: str, spans: Spans, candidates: Sequence[Fills], limits: Limits, f
     return Negatives(list(found), list(found.values()), counts)
 
 
-def judge(text: str, spans: Spans, fills: Fills, near: float) -> tuple[str, str]:
+def judge(text: str, spans: Spans, fills: Fills, near: float, are_noun_spans: NounSpans) -> tuple[str, str]:
     """Return why a candidate is no negative, "" where it is one, and its text."""
     words = [(fill or "").strip() for fill in fills]
     if any(_LEFT_OVER.search(word) for word in words):
@@ -105,12 +118,14 @@ def judge(text: str, spans: Spans, fills: Fills, near: float) -> tuple[str, str]
         return "too_long", candidate
     if not all(map(is_noun_like, words)):
         return "wrong_script", candidate
-    if any(_FUNCTION.fullmatch(word) or _OPEN_END.search(word) for word in words if word not in was):
-        return "no_noun", candidate
     if _repeats(words, was, candidate, text):
         return "repeats", candidate
     if overlap(text, candidate) >= near:
         return "too_near", candidate
+    # The dearest question comes last.
+    new = [place for place, word, old in zip(places(spans, words), words, was, strict=True) if word != old]
+    if not are_noun_spans(candidate, new):
+        return "no_noun_span", candidate
     return "", candidate
 
 
@@ -122,14 +137,9 @@ def is_noun_like(word: str) -> bool:
     return bool(letters) and all(_script(character) in _SCRIPTS for character in letters)
 
 
-def begins_noun(piece: str) -> bool:
-    """Whether a fill may begin with a piece of a vocabulary: written as a noun is, and no particle or ending."""
-    return is_noun_like(piece) and not _FUNCTION.fullmatch(piece.strip())
-
-
 def continues_noun(piece: str) -> bool:
-    """Whether a fill may go on with a piece: it ends no sentence."""
-    return not any(character in _ENDS_SENTENCE for character in piece)
+    """Whether a fill may go on with a piece: it ends no sentence and no phrase."""
+    return not any(character in _ENDS_SENTENCE for character in piece) and not piece.endswith(COMMAS)
 
 
 def _script(character: str) -> str:

@@ -139,9 +139,13 @@ def _sudachi() -> Parse:
 
 
 def _token(number: int, morpheme: Any) -> Token:
-    first, second = morpheme.part_of_speech()[:2]
-    pos = _SECOND.get((first, second), _POS.get(first, "X"))
-    return Token(morpheme.begin(), morpheme.end(), pos, "", number, False)
+    return Token(morpheme.begin(), morpheme.end(), part_of_speech(morpheme.part_of_speech()), "", number, False)
+
+
+def part_of_speech(levels: Sequence[str]) -> str:
+    """Return Sudachi's part of speech, level by level, as Universal Dependencies call it."""
+    first, second = levels[:2]
+    return _SECOND.get((first, second), _POS.get(first, "X"))
 
 
 def trimmed(text: str, tokens: Iterable[Token]) -> Parsed:

@@ -21,7 +21,8 @@ from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.reader import read_batches
 from pipelines.errors import InputError
 from pipelines.text.filler import Filler, Holes, Ranked, Search, load_filler
-from pipelines.text.fills import Limits, chosen_spans, keep
+from pipelines.text.fills import Limits, NounSpans, Spans, chosen_spans, keep
+from pipelines.text.noun_phrases import are_noun_spans, make_reader
 from schemas import negatives
 
 # Sentences that go through the model before the log says so.
@@ -143,7 +144,21 @@ def fill_shard(shard: ShardTexts, filler: Filler) -> list[Ranked | None]:
     return found
 
 
-def write_shard(result: PredictionResult, options: FillOptions) -> Made:
+def make_judge(rule: str) -> NounSpans:
+    """Return what says whether stretches of a sentence are noun spans of a rule. It is for one thread.
+
+    Raises:
+        UsageError: its packages are not installed.
+    """
+    read = make_reader()
+
+    def judge(text: str, spans: Spans) -> bool:
+        return are_noun_spans(rule, read(text), spans)
+
+    return judge
+
+
+def write_shard(result: PredictionResult, options: FillOptions, judge: NounSpans) -> Made:
     """Keep the good candidates of a shard's sentences and write the rows that have any."""
     shard: ShardTexts = result.example
     counts = Counter(shard.counts)
@@ -152,7 +167,7 @@ def write_shard(result: PredictionResult, options: FillOptions) -> Made:
         if ranked is None:
             counts["sentences:out_of_memory"] += 1
             continue
-        found = keep(item.text, item.spans, ranked, options.limits, options.first_rank)
+        found = keep(item.text, item.spans, ranked, options.limits, judge, options.first_rank)
         counts.update({f"candidates:{name}": number for name, number in found.counts.items()})
         if not found.texts:
             counts["sentences:no_negative"] += 1
@@ -196,5 +211,8 @@ class WriteShard(beam.DoFn):
     def __init__(self, options: FillOptions) -> None:
         self._options = options
 
+    def setup(self) -> None:
+        self._judge = make_judge(self._options.rule)
+
     def process(self, element: PredictionResult) -> Iterator[Made]:
-        yield write_shard(element, self._options)
+        yield write_shard(element, self._options, self._judge)

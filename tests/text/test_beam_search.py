@@ -40,11 +40,12 @@ def t5(kind: str = "tied", seed: int = 1) -> Any:
     return model
 
 
-def alphabet(first: Sequence[int] = (), later: Sequence[int] = ()) -> Any:
-    """An alphabet in which fills do not begin with some pieces and do not go on with others."""
-    banned = torch.zeros(2, PIECES)
+def alphabet(first: Sequence[int] = (), later: Sequence[int] = (), last: Sequence[int] = ()) -> Any:
+    """An alphabet in which fills do not begin, do not go on and do not end with some pieces."""
+    banned = torch.zeros(3, PIECES)
     banned[:, [PAD, EOS, UNKNOWN, *later]] = NEVER
     banned[1, list(first)] = NEVER
+    banned[2, list(last)] = NEVER
     return Alphabet(FIRST, banned)
 
 
@@ -85,10 +86,12 @@ def plainly(
                 break
             known = log_probabilities(model, source, [target for _, target in running])
             for (before, target), after in zip(running, known, strict=True):
-                if depth:
+                if depth and letters.banned[2, target[-1]] == 0:
                     closed.append((before + after[FIRST - 1 - hole], [*target, FIRST - 1 - hole]))
                 if depth < most:
-                    longer += [(before + after[piece], [*target, piece]) for piece in allowed(letters, target)]
+                    ends = depth == most - 1
+                    may = [piece for piece in allowed(letters, target) if not ends or letters.banned[2, piece] == 0]
+                    longer += [(before + after[piece], [*target, piece]) for piece in may]
             closed = sorted(closed, reverse=True)[:beams]
             least = closed[-1][0] if len(closed) == beams else NEVER
             running = [one for one in sorted(longer, reverse=True)[:beams] if one[0] > least]
@@ -99,7 +102,7 @@ def plainly(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("beams", [1, 4, 7])
 def test_it_finds_what_a_plain_search_finds(kind: str, beams: int) -> None:
-    model, letters = t5(kind), alphabet(first=[5, 6], later=[7])
+    model, letters = t5(kind), alphabet(first=[5, 6], later=[7], last=[8, 9])
     found = search(Decoder(model), letters, SOURCES, ROOMS, beams)
     plain = [plainly(model, letters, source, room, beams) for source, room in zip(SOURCES, ROOMS, strict=True)]
     assert found == [[target for _, target in targets] for targets in plain]

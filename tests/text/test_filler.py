@@ -97,10 +97,11 @@ def test_a_batch_without_memory_is_halved_and_one_sentence_is_given_up(vocabular
 def test_pieces_that_a_fill_is_not_made_of(vocabulary: Vocabulary) -> None:
     banned = banned_pieces(vocabulary) == -torch.inf
     texts = [vocabulary.decode([piece]) for piece in range(vocabulary.size - vocabulary.extra)]
-    known = {text: (not first, not later) for text, later, first in zip(texts, *banned.tolist(), strict=True)}
-    assert known["を"] == (False, True)
-    assert known["。"] == (False, False)
-    assert any(first and later for first, later in known.values())
+    columns = zip(texts, *(~banned).tolist(), strict=True)
+    known = {text: (first, later, last) for text, later, first, last in columns}
+    assert known["を"] == (False, True, False)
+    assert known["。"][:2] == (False, False)
+    assert (True, True, True) in known.values()
     assert bool(banned[:, [PAD, EOS, UNKNOWN]].all())
 
 
