@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,9 @@ from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import Dataset, open_datasets, read_batches
 from pipelines.linking.anchors import Targets
 from pipelines.linking.hashing import mix
-from pipelines.linking.title_index import TitleIndex, build_title_index
+from pipelines.linking.tables import open_tables
+from pipelines.linking.title_build import build_title_index
+from pipelines.linking.title_index import TitleIndex
 from schemas import entities as entities_schema
 from schemas import mentions as mentions_schema
 from schemas import sentences, titles
@@ -157,8 +160,10 @@ def held_out(pages: Any) -> Any:
 def targets_of(dataset: Dataset, items: Path) -> Targets:
     """Return what the links of a dataset lead to, as `mentions` sees it but for items that are no things."""
     wiki = dataset.manifest["options"]["wiki"]
-    index, _ = build_title_index(dataset.shards("titles"), opened(items, "entities").shards("sitelinks"), wiki)
-    return Targets(TitleIndex(index), np.zeros(0, np.int64), False)
+    sitelinks = opened(items, "entities").shards("sitelinks")
+    with TemporaryDirectory() as place:
+        path, _ = build_title_index(dataset.shards("titles"), sitelinks, wiki, place)
+        return Targets(TitleIndex(open_tables(path)), np.zeros(0, np.int64), False)
 
 
 def pages_of(dataset: Dataset, targets: Targets) -> Iterable[tuple[int, list[tuple[str, list[tuple[int, int, int]]]]]]:

@@ -8,8 +8,8 @@ import shutil
 import stat
 import tempfile
 import uuid
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, suppress
 from functools import lru_cache
 from typing import Any
 
@@ -27,13 +27,33 @@ FOUND_TOGETHER = 1 << 20
 
 def save_tables(directory: str, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> str:
     """Write arrays and return where; the name is new for each attempt."""
+    return save_pieces(directory, name, {key: len(array) for key, array in arrays.items()}, [arrays])
+
+
+def save_pieces(
+    directory: str, name: str, lengths: Mapping[str, int], pieces: Iterable[Mapping[str, npt.NDArray[Any]]]
+) -> str:
+    """Write arrays that come piece by piece, so that none is in memory as a whole, and return where.
+
+    Args:
+        directory: where to.
+        name: the path begins with it, and is new for each attempt.
+        lengths: of the whole arrays.
+        pieces: the next piece of each array, or of some.
+    """
     path = f"{directory}/{name}-{uuid.uuid4().hex}"
     files, inner = filesystem(path)
-    with writing(path):
+    with writing(path), ExitStack() as stack:
         files.create_dir(inner, recursive=True)
-        for key, array in arrays.items():
-            with files.open_output_stream(f"{inner}/{key}.npy") as stream:
-                np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
+        streams: dict[str, Any] = {}
+        for piece in pieces:
+            for key, array in piece.items():
+                if key not in streams:
+                    streams[key] = stack.enter_context(files.open_output_stream(f"{inner}/{key}.npy"))
+                    shape = (lengths[key], *array.shape[1:])
+                    head = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": shape}
+                    np.lib.format.write_array_header_1_0(streams[key], head)
+                streams[key].write(np.ascontiguousarray(array))
     return path
 
 

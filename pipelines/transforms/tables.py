@@ -20,7 +20,8 @@ from pipelines.dataset.reader import read_batches
 from pipelines.linking.counts import above_floor, count_links, sum_counts
 from pipelines.linking.entity_table import TableOptions, build_entity_table
 from pipelines.linking.tables import distinct, find, find_ids, open_tables, read_table, save_tables
-from pipelines.linking.title_index import Ints, TitleIndex, build_title_index
+from pipelines.linking.title_build import build_title_index
+from pipelines.linking.title_index import Ints, TitleIndex
 from pipelines.storage import file_size
 from schemas import pairs
 
@@ -99,8 +100,7 @@ class TableBuilt(NamedTuple):
 
 def build_index(task: WikiTitles, output: str) -> tuple[str, IndexBuilt]:
     """Build the title index of a wiki on disk."""
-    tables, counts = build_title_index(task.titles, task.sitelinks, task.wiki)
-    path = save_tables(f"{output}/{UNFINISHED}", f"titles-{task.wiki}", tables)
+    path, counts = build_title_index(task.titles, task.sitelinks, task.wiki, f"{output}/{UNFINISHED}")
     return task.wiki, IndexBuilt(task.wiki, path, counts)
 
 

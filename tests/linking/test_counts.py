@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.linking.counts import above_floor, count_links, sum_counts
-from pipelines.linking.title_index import TitleIndex, build_title_index
+from pipelines.linking.tables import open_tables
+from pipelines.linking.title_build import build_title_index
+from pipelines.linking.title_index import TitleIndex
 from schemas import sentences as schema
 from tests.stand_in import Item, Page, sentence_rows, write_entities, write_sentences
 
@@ -29,13 +31,14 @@ def test_links_count_by_what_they_lead_to(tmp_path: Path) -> None:
     ]
     sentences = write_sentences(tmp_path / "s", "enwiki", pages)
     entities = write_entities(tmp_path / "e", ["enwiki"], [Item(2, sitelinks={"enwiki": "B"})])
-    tables, _ = build_title_index(
+    path, _ = build_title_index(
         [str(sentences / "data/titles/train-00000-of-00001.parquet")],
         [str(entities / "data/sitelinks/train-00000-of-00001.parquet")],
         "enwiki",
+        str(tmp_path),
     )
     batch = pa.Table.from_pylist(sentence_rows("enwiki", pages), schema.SCHEMA).to_batches()[0]
-    index = TitleIndex(tables)
+    index = TitleIndex(open_tables(path))
     items, counts, places = count_links([batch], index, sections=False)
     assert (items.tolist(), counts.tolist(), len(places)) == ([2], [2], 5)
     items, counts, places = count_links([batch, batch], index, sections=True)

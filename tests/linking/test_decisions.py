@@ -14,8 +14,9 @@ from pipelines.linking.counts import above_floor, count_links
 from pipelines.linking.decisions import ALL, BUCKETS, ROW_SCHEMA, Decider, DecisionOptions, Limits
 from pipelines.linking.entity_table import TableOptions, build_entity_table
 from pipelines.linking.page_links import PageLinks
-from pipelines.linking.tables import find_ids
-from pipelines.linking.title_index import TitleIndex, build_title_index
+from pipelines.linking.tables import find_ids, open_tables
+from pipelines.linking.title_build import build_title_index
+from pipelines.linking.title_index import TitleIndex
 from schemas import sentences as sentences_schema
 from tests.stand_in import Item, Page, read_sentence, sentence_rows, small_wiki, write_entities, write_sentences
 
@@ -45,7 +46,7 @@ class Case:
             for directory, config in ((sentences, "titles"), (entities, "sitelinks"), (entities, "entities"))
         )
         self.batch = pa.Table.from_pylist(sentence_rows(WIKI, pages), sentences_schema.SCHEMA).to_batches()[0]
-        index = TitleIndex(build_title_index(titles, sitelinks, WIKI)[0])
+        index = TitleIndex(open_tables(build_title_index(titles, sitelinks, WIKI, str(tmp_path))[0]))
         items_counted, counts, self.places = count_links([self.batch], index, options.sections)
         self.table = build_entity_table(
             above_floor({WIKI: (items_counted, counts)}, "corpus", min_links),

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from pipelines.linking import page_links
 from pipelines.linking.page_links import PageLinks
-from pipelines.linking.tables import find_ids
-from pipelines.linking.title_index import TitleIndex, build_title_index
+from pipelines.linking.tables import find_ids, open_tables
+from pipelines.linking.title_build import build_title_index
+from pipelines.linking.title_index import TitleIndex
 from schemas import titles as schema
 from tests.stand_in import Item, Page, title_rows, write_entities
 
@@ -45,7 +46,7 @@ def write(path: Path, pages: list[Page], group: int, statistics: bool = True) ->
 def index_of(tmp_path: Path, titles: list[str]) -> TitleIndex:
     entities = write_entities(tmp_path / "e", [WIKI], [Item(qid, sitelinks={WIKI: name}) for name, qid in QIDS.items()])
     sitelinks = [str(path) for path in (entities / "data/sitelinks").iterdir()]
-    return TitleIndex(build_title_index(titles, sitelinks, WIKI)[0])
+    return TitleIndex(open_tables(build_title_index(titles, sitelinks, WIKI, str(tmp_path))[0]))
 
 
 def ids_of(index: TitleIndex) -> Any:

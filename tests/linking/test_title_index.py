@@ -2,23 +2,25 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipelines.linking import title_build
+from pipelines.linking.tables import open_tables
+from pipelines.linking.title_build import MAX_HOPS, build_title_index
 from pipelines.linking.title_index import (
     BROKEN,
     DISAMBIGUATION,
     FINE,
     LIST,
     LOOP,
-    MAX_HOPS,
     NO_ITEM,
     RED,
     SECTION,
     TitleIndex,
-    build_title_index,
 )
 from tests.stand_in import Item, Page, write_entities, write_sentences
 
@@ -38,12 +40,13 @@ def build(
     # Items of another wiki are no items of this one.
     found.append(Item(999, sitelinks={"jawiki": "Elsewhere only"}))
     entities = write_entities(tmp_path / "e", [WIKI, "jawiki"], found, {WIKI: page_props or {}})
-    tables, counts = build_title_index(
+    path, counts = build_title_index(
         [str(path) for path in sorted((sentences / "data/titles").iterdir())],
         [str(path) for path in sorted((entities / "data/sitelinks").iterdir())],
         WIKI,
+        str(tmp_path),
     )
-    return TitleIndex(tables), counts
+    return TitleIndex(open_tables(path)), counts
 
 
 def look_up(index: TitleIndex, *titles: str) -> list[tuple[int, int]]:
@@ -159,11 +162,12 @@ def test_disambiguation_pages_and_lists_are_no_entities_even_with_an_item(tmp_pa
     assert found == [(1, DISAMBIGUATION), (2, LIST), (0, DISAMBIGUATION), (2, LIST)]
 
 
-def test_no_title_and_no_sitelink_make_an_empty_index() -> None:
-    tables, counts = build_title_index([], [], WIKI)
+def test_no_title_and_no_sitelink_make_an_empty_index(tmp_path: Path) -> None:
+    path, counts = build_title_index([], [], WIKI, str(tmp_path))
+    index = TitleIndex(open_tables(path))
     assert counts["titles"] == 0
-    assert look_up(TitleIndex(tables), "A") == [(0, RED)]
-    assert look_up(TitleIndex(tables)) == []
+    assert look_up(index, "A") == [(0, RED)]
+    assert look_up(index) == []
 
 
 @pytest.mark.parametrize("shards", [1, 3])
@@ -178,9 +182,14 @@ def test_a_title_twice_means_the_first(tmp_path: Path, shards: int) -> None:
     targets=st.lists(st.integers(0, 9), min_size=8, max_size=8),
     sections=st.lists(st.booleans(), min_size=8, max_size=8),
     owned=st.lists(st.booleans(), min_size=10, max_size=10),
+    rows_at_once=st.sampled_from([1, 3, 1000]),
 )
 def test_any_net_of_redirects_ends_where_a_walk_ends(
-    tmp_path_factory: pytest.TempPathFactory, targets: list[int], sections: list[bool], owned: list[bool]
+    tmp_path_factory: pytest.TempPathFactory,
+    targets: list[int],
+    sections: list[bool],
+    owned: list[bool],
+    rows_at_once: int,
 ) -> None:
     """Titles 0 to 7 are redirects, 8 is an article, 9 is missing."""
     pages = [
@@ -188,7 +197,9 @@ def test_any_net_of_redirects_ends_where_a_walk_ends(
         for number, (target, section) in enumerate(zip(targets, sections, strict=True))
     ]
     items = {str(number): 100 + number for number in range(9) if owned[number]}
-    index, _ = build(tmp_path_factory.mktemp("net"), [*pages, Page("8")], items)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(title_build, "ROWS_AT_ONCE", rows_at_once)
+        index, counts = build(tmp_path_factory.mktemp("net"), [*pages, Page("8")], items)
 
     def walk(number: int) -> tuple[int, int]:
         section = False
@@ -204,3 +215,33 @@ def test_any_net_of_redirects_ends_where_a_walk_ends(
         return 0, LOOP
 
     assert look_up(index, *map(str, range(8))) == [walk(number) for number in range(8)]
+    assert counts == {
+        "titles": 9,
+        "elsewhere": 0,
+        "redirects": 8,
+        "by_sitelink": len(items),
+        "by_page_props": 0,
+        "conflicts": 0,
+    }
+
+
+def test_the_table_is_the_same_in_any_number_of_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages, items, page_props = [], {}, {}
+    for number in range(400):
+        if number % 3 == 0:
+            pages.append(Page(f"T{number}", redirect=f"T{number * 7 % 500}", page_id=number + 1))
+        else:
+            pages.append(Page(f"T{number}", page_id=number + 1, flags=["list"] if number % 11 == 0 else []))
+        if number % 4 == 0:
+            items[f"T{number * 2}"] = 1000 + number
+        if number % 5 == 0:
+            page_props[number + 1] = 5000 + number
+    found = []
+    for rows_at_once in (1 << 18, 100, 7):
+        monkeypatch.setattr(title_build, "ROWS_AT_ONCE", rows_at_once)
+        index, counts = build(tmp_path / str(rows_at_once), pages, items, page_props)
+        assert (np.diff(index.keys.astype(object)) > 0).all()
+        found.append((index.keys.tolist(), index.items.tolist(), index.codes.tolist(), counts))
+    assert found[0] == found[1] == found[2]
+    assert counts["elsewhere"] == 50
+    assert counts["conflicts"] > 0
