@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.linking.spill import Spill, rows_of
 from pipelines.linking.tables import distinct, find
 from pipelines.linking.title_index import FINE, Ints, Places, TitleIndex
 
-# Items of several shards that are added up at a time, at least.
-SUMMED_TOGETHER = 1 << 20
+COUNT = np.dtype([("item", np.int64), ("count", np.int64)])
+PARTS = 64
 
 
 def count_links(batches: Iterable[pa.RecordBatch], index: TitleIndex, sections: bool) -> tuple[Ints, Ints, Places]:
@@ -35,31 +37,58 @@ def count_links(batches: Iterable[pa.RecordBatch], index: TitleIndex, sections: 
     return items, np.diff(starts), np.concatenate(seen)
 
 
-def sum_counts(counted: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Add counts up: items, ascending, and the sum for each. The sums are the same in any order.
+class ItemCounts:
+    """How often items are linked to in each wiki, on disk: memory holds a part of the items at a time.
 
-    What is read is added once it is as much as the sum so far, so memory is a few times that of the sum and the time
-    nearly linear.
+    Args:
+        counted: items and counts by wiki, each item as often as shards count it.
     """
-    total = waiting = np.zeros((2, 0), np.int64)
-    for found in counted:
-        waiting = np.concatenate([waiting, np.stack(found)], axis=1)
-        if waiting.shape[1] >= max(total.shape[1], SUMMED_TOGETHER):
-            total, waiting = _summed(np.concatenate([total, waiting], axis=1)), np.zeros((2, 0), np.int64)
-    items, counts = _summed(np.concatenate([total, waiting], axis=1))
-    return items, counts
+
+    def __init__(self, counted: Mapping[str, Iterable[tuple[Ints, Ints]]]) -> None:
+        self._spills: dict[str, Spill] = {}
+        for wiki, found in sorted(counted.items()):
+            self._spills[wiki] = Spill(COUNT, PARTS)
+            for items, counts in found:
+                self._spills[wiki].add(rows_of(COUNT, item=items, count=counts), items % PARTS)
+
+    def __enter__(self) -> ItemCounts:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for spill in self._spills.values():
+            spill.close()
+
+    def parts(self) -> Iterator[dict[str, tuple[Ints, Ints]]]:
+        """Yield part after part: by wiki, items, ascending, and their counts."""
+        for part in range(PARTS):
+            rows = {wiki: spill.read(part) for wiki, spill in self._spills.items()}
+            yield {wiki: sum_counts([(found["item"], found["count"])]) for wiki, found in rows.items()}
 
 
-def _summed(rows: Ints) -> Ints:
-    items, counts = rows[:, np.argsort(rows[0], kind="stable")]
-    unique, starts = _runs(items)
-    return np.stack([unique, np.diff(np.append(0, np.cumsum(counts))[starts])])
+def sum_counts(counted: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Add counts up: items, ascending, and the sum for each. The sums are the same in any order."""
+    found = [np.zeros((2, 0), np.int64), *(np.stack(one) for one in counted)]
+    items, counts = np.concatenate(found, axis=1)
+    order = np.argsort(items, kind="stable")
+    unique, starts = _runs(items[order])
+    return unique, np.diff(np.append(0, np.cumsum(counts[order]))[starts])
 
 
 def _runs(ascending: Ints) -> tuple[Ints, Ints]:
     """Return the different values, and where each begins, with the end of all."""
     starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)])
     return ascending[starts], np.append(starts, len(ascending))
+
+
+def frequent_items(counted: ItemCounts, floor: str, min_links: int) -> tuple[Ints, Ints]:
+    """Return the items, ascending, that are linked to often enough, and how often in all wikis together: `above_floor`
+    of all."""
+    found = [above_floor(part, floor, min_links) for part in counted.parts()]
+    items, counts = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    order = np.argsort(items)
+    return items[order], counts[order]
 
 
 def above_floor(counted: Mapping[str, tuple[Ints, Ints]], floor: str, min_links: int) -> tuple[Ints, Ints]:

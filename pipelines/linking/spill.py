@@ -28,7 +28,7 @@ class Spill:
 
     Args:
         kind: of a row, a structured type.
-        parts: how many.
+        parts: how many, fewer than 65536.
     """
 
     def __init__(self, kind: np.dtype[Any], parts: int) -> None:
@@ -46,7 +46,7 @@ class Spill:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        self.close()
 
     def __len__(self) -> int:
         return self._bytes // self._kind.itemsize
@@ -57,6 +57,8 @@ class Spill:
         Raises:
             InputError: the disk is full.
         """
+        # Of 16 bits, so that they are sorted by radix.
+        parts = parts.astype(np.uint16)
         numbers, counts = np.unique(parts, return_counts=True)
         with writing(tempfile.gettempdir()):
             self._file.write(rows[np.argsort(parts, kind="stable")].tobytes())
@@ -75,3 +77,7 @@ class Spill:
         for offset, size in self._extents[part]:
             found += os.pread(self._file.fileno(), size, offset)
         return np.frombuffer(found, self._kind)
+
+    def close(self) -> None:
+        """Give the disk space back."""
+        self._file.close()

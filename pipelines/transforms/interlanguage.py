@@ -18,7 +18,7 @@ from schemas.mentions import INTERLANGUAGE
 
 ROW_GROUP = 50_000
 # Sitelinks that memory holds, with the pages and redirects that they lead to.
-ITEMS_AT_ONCE = 500_000
+ITEMS_AT_ONCE = 100_000
 COLUMNS = ("qid", "title", "page_id")
 
 

@@ -5,6 +5,7 @@ Each step reads shards of datasets, writes tables to disk, and yields a small re
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
-from pipelines.linking.counts import above_floor, count_links, sum_counts
+from pipelines.linking.counts import ItemCounts, count_links, frequent_items
 from pipelines.linking.entity_table import TableOptions, build_entity_table
 from pipelines.linking.tables import distinct, find, find_ids, open_tables, read_table, save_tables
 from pipelines.linking.title_build import build_title_index
@@ -121,24 +122,35 @@ def build_table(task: TableTask, indexes: Mapping[str, IndexBuilt], counted: Ite
     paths: dict[str, list[str]] = {wiki: [] for wiki in sorted(indexes)}
     for shard in sorted(counted):
         paths[shard.wiki].append(shard.path)
-    by_wiki = {
-        wiki: sum_counts((read_table(path, "items"), read_table(path, "counts")) for path in found)
-        for wiki, found in paths.items()
-    }
     present = _items_in(task.sitelinks, task.required) if task.required else None
-    frequent = above_floor(by_wiki, task.floor, task.min_links)
-    tables = build_entity_table(frequent, task.entities, present, task.options)
-    rows = {}
-    for wiki, (items, counts) in by_wiki.items():
-        place = find(tables["sorted_qids"], items)
-        above = (place >= 0) & (counts > task.min_links) if task.floor == "wiki" else place >= 0
-        rows[wiki] = int((np.minimum(counts, task.cap) if task.cap else counts)[above].sum())
-        if task.floor == "wiki":
-            tables[f"frequent-{wiki}"] = np.zeros(len(tables["qids"]), np.bool_)
-            tables[f"frequent-{wiki}"][tables["sorted_ids"][place[above]]] = True
+    with ItemCounts(
+        {
+            wiki: ((read_table(path, "items"), read_table(path, "counts")) for path in found)
+            for wiki, found in paths.items()
+        }
+    ) as counted_items:
+        frequent = frequent_items(counted_items, task.floor, task.min_links)
+        tables = build_entity_table(frequent, task.entities, present, task.options)
+        rows = _rows_at_most(counted_items, tables, task)
+    for wiki in paths:
         tables[f"ids-{wiki}"] = find_ids(tables, open_tables(indexes[wiki].path)["items"])
     path = save_tables(f"{task.output}/{UNFINISHED}", "entities", tables)
     return TableBuilt(path, rows, _publish_entities(task, tables))
+
+
+def _rows_at_most(counted: ItemCounts, tables: dict[str, npt.NDArray[Any]], task: TableTask) -> dict[str, int]:
+    """Return how many rows can come of each wiki at most; where each wiki has a floor of its own, add to the tables
+    which entities are above it."""
+    rows: Counter[str] = Counter()
+    for part in counted.parts():
+        for wiki, (items, counts) in part.items():
+            place = find(tables["sorted_qids"], items)
+            above = (place >= 0) & (counts > task.min_links) if task.floor == "wiki" else place >= 0
+            rows[wiki] += int((np.minimum(counts, task.cap) if task.cap else counts)[above].sum())
+            if task.floor == "wiki":
+                frequent = tables.setdefault(f"frequent-{wiki}", np.zeros(len(tables["qids"]), np.bool_))
+                frequent[tables["sorted_ids"][place[above]]] = True
+    return dict(rows)
 
 
 def _items_in(sitelinks: Sequence[str], wiki: str) -> Ints:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.linking.counts import above_floor, count_links, sum_counts
+from pipelines.linking.counts import ItemCounts, above_floor, count_links, frequent_items, sum_counts
 from pipelines.linking.tables import open_tables
 from pipelines.linking.title_build import build_title_index
 from pipelines.linking.title_index import TitleIndex
@@ -80,3 +80,23 @@ def test_an_item_is_kept_when_it_is_linked_to_more_than_ten_times_where_that_cou
 def test_no_wiki_gives_no_item() -> None:
     assert above_floor({}, "corpus", 0)[0].tolist() == []
     assert above_floor({}, "wiki", 0)[0].tolist() == []
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["enwiki", "jawiki"]),
+        st.lists(st.dictionaries(st.integers(1, 300), st.integers(1, 8), max_size=20), max_size=4),
+    ),
+    st.sampled_from(["corpus", "wiki", "jawiki"]),
+)
+def test_counts_on_disk_are_the_counts_in_memory(found: dict[str, list[dict[int, int]]], floor: str) -> None:
+    whole = {wiki: sum_counts(map(arrays, shards)) for wiki, shards in found.items()}
+    with ItemCounts({wiki: map(arrays, shards) for wiki, shards in found.items()}) as counted:
+        items, counts = frequent_items(counted, floor, 10)
+        for wiki, (expected, sums) in whole.items():
+            parts = [part[wiki] for part in counted.parts()]
+            assert sorted(np.concatenate([part[0] for part in parts]).tolist()) == expected.tolist()
+            assert sum(int(part[1].sum()) for part in parts) == int(sums.sum())
+    expected_items, expected_counts = above_floor(whole, floor, 10)
+    assert items.tolist() == expected_items.tolist()
+    assert counts.tolist() == expected_counts.tolist()
