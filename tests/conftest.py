@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import settings
 
 from pipelines.cli import main
+
+# How long an example takes says more of the machine's other work than of ours.
+settings.register_profile("wikianchor", deadline=None)
+settings.load_profile("wikianchor")
 
 # A line of progress, which is not what a command has to say at its end.
 PROGRESS = re.compile(r"\d\d:\d\d:\d\d .*")

@@ -178,7 +178,7 @@ def test_a_disambiguation_page_has_no_sentences_to_learn_from() -> None:
 READER = PageReader(Config("en", None, (), None, False, True, "wikianchor"), site_for("enwiki"))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from([*MARKUP, "A b c d e f g. ", "\u3000", "{{x}}", ". "]), max_size=60).map("".join))
 def test_shown_sentences_are_those_of_the_pipeline(text: str) -> None:
     line = READER.shown("T", text)

@@ -51,9 +51,9 @@ def test_without_titles(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("items_at_once", [1, 2, 3])
-def test_the_rows_do_not_depend_on_how_many_items_memory_holds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, items_at_once: int
+@pytest.mark.parametrize(("rows_at_once", "items_counted"), [(1, 1), (2, 1), (3, 10), (3, 1000)])
+def test_the_rows_do_not_depend_on_how_many_memory_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int, items_counted: int
 ) -> None:
     pages = [Page(f"P{number}", page_id=number) for number in range(1, 9)]
     pages += [Page(f"R{number}", redirect=f"P{number}", page_id=number + 10) for number in range(1, 9)]
@@ -62,7 +62,8 @@ def test_the_rows_do_not_depend_on_how_many_items_memory_holds(
     entities = write_entities(tmp_path / "items", ["enwiki"], items, {"enwiki": {7: 95, 12: 97, 50: 96}})
     sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages)
     at_once = interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "one"), str(sentences)), [])
-    monkeypatch.setattr("pipelines.transforms.interlanguage.ITEMS_AT_ONCE", items_at_once)
+    monkeypatch.setattr("pipelines.transforms.interlanguage.ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr("pipelines.transforms.interlanguage.ITEMS", items_counted)
     parted = interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "two"), str(sentences)), [])
     assert read_rows(tmp_path / "two", "interlanguage") == read_rows(tmp_path / "one", "interlanguage")
     assert parted["ledger"] == at_once["ledger"]

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.hashing import hash_strings
+from pipelines.linking.spill import TableSpill
 from pipelines.linking.tables import find
 from pipelines.linking.title_index import Ints
 from schemas.mentions import INTERLANGUAGE
 
 ROW_GROUP = 50_000
-# Sitelinks that memory holds, with the pages and redirects that they lead to.
-ITEMS_AT_ONCE = 100_000
+# Sitelinks and titles that memory holds, about.
+ROWS_AT_ONCE = 1 << 16
+# Sitelinks are counted by ranges of so many items, of which parts are put together.
+ITEMS = 1 << 12
 COLUMNS = ("qid", "title", "page_id")
+# `key`: the hash of a title, or a page id.
+LINK = pa.schema([("key", pa.uint64()), *((name, INTERLANGUAGE.field(name).type) for name in COLUMNS)])
+TITLE = pa.schema([("key", pa.uint64()), ("title", pa.string()), ("page_id", pa.int64()), ("redirect", pa.bool_())])
+ROW = pa.schema([*((name, INTERLANGUAGE.field(name).type) for name in COLUMNS), ("redirect", pa.bool_())])
 
 
 class JoinTask(NamedTuple):
@@ -43,13 +51,20 @@ def join_wiki(task: JoinTask, output: str) -> Joined:
     """Write the rows of a wiki, sorted by item, each item and page once.
 
     An item that both routes name, Wikidata's sitelinks and the wiki's page_props, is one row where they agree. What the
-    titles given do not know, as in a part of a dump, stays without page id and redirect flag. Memory holds a range of
-    items at a time; the titles of the wiki are read once for each.
+    titles given do not know, as in a part of a dump, stays without page id and redirect flag. Memory holds a part of
+    the wiki at a time: sitelinks and titles are laid out by what they are joined on, and what comes of it by item.
     """
+    bounds, held = _bounds(task)
+    parts = max(1, -(-held // ROWS_AT_ONCE))
     pages = redirects = not_seen = 0
-    with PartWriter(output, "interlanguage", task.order, INTERLANGUAGE) as writer:
-        for first, last in _ranges(task):
-            table = _join(task, first, last)
+    with (
+        TableSpill(ROW, len(bounds) + 1) as joined,
+        PartWriter(output, "interlanguage", task.order, INTERLANGUAGE) as writer,
+    ):
+        for rows in _joined(task, parts):
+            joined.add(rows, np.searchsorted(bounds, rows.column("qid").to_numpy(), side="right"))
+        for part in range(len(bounds) + 1):
+            table = _once(joined.read(part))
             for start in range(0, table.num_rows, ROW_GROUP):
                 group = table.slice(start, ROW_GROUP)
                 group = group.add_column(1, "wiki", pa.repeat(pa.scalar(task.wiki), group.num_rows))
@@ -63,48 +78,65 @@ def join_wiki(task: JoinTask, output: str) -> Joined:
     return Joined(task.wiki, (writer.part,) if writer.part else (), counts)
 
 
-def _ranges(task: JoinTask) -> Iterator[tuple[int, int]]:
-    """Yield ranges of items, [first, last), with ITEMS_AT_ONCE sitelinks each, or a few more of one item."""
-    column = [batch.column("qid").to_numpy() for batch in _sitelinks(task, ["qid"])]
-    if not column:
-        return
-    qids = np.sort(np.concatenate(column))
-    firsts = np.unique(qids[::ITEMS_AT_ONCE]).tolist()
-    yield from zip(firsts, [*firsts[1:], int(qids[-1]) + 1], strict=True)
+def _bounds(task: JoinTask) -> tuple[Ints, int]:
+    """Return the first item of each part but the first, parts of about ROWS_AT_ONCE sitelinks; and how many rows are to
+    be joined."""
+    counts = np.zeros(0, np.int64)
+    for batch in _sitelinks(task, ["qid"]):
+        found = np.bincount(batch.column("qid").to_numpy() // ITEMS, minlength=len(counts))
+        found[: len(counts)] += counts
+        counts = found
+    before = np.cumsum(counts) - counts
+    titles = sum(batch.num_rows for shard in task.titles or () for batch in read_batches(shard, ["page_id"]))
+    return (np.flatnonzero(np.diff(before // ROWS_AT_ONCE)) + 1) * ITEMS, int(counts.sum()) + titles
 
 
-def _join(task: JoinTask, first: int, last: int) -> pa.Table:
-    """Return the rows of the items in [first, last)."""
-    kinds = {"qid": pa.int64(), "title": pa.string(), "page_id": pa.int64()}
-    empty = pa.table({name: pa.array([], kind) for name, kind in kinds.items()})
-    parts = [empty]
-    for batch in _sitelinks(task, list(kinds)):
-        qids = batch.column("qid").to_numpy()
-        batch = batch.filter(pa.array((first <= qids) & (qids < last)))
-        parts.append(pa.Table.from_batches([batch]).cast(empty.schema))
-    links = pa.concat_tables(parts).combine_chunks()
-    titles, pages = links["title"].combine_chunks(), links["page_id"].combine_chunks()
-    by_title = _sorted(hash_strings(titles.drop_null()), _valid(titles))
-    by_page = _sorted(pages.drop_null().to_numpy(), _valid(pages))
+def _joined(task: JoinTask, parts: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a wiki, in any order, some of them twice."""
+    with (
+        TableSpill(LINK, parts) as links_by_title,
+        TableSpill(LINK, parts) as links_by_page,
+        TableSpill(TITLE, parts) as by_title,
+        TableSpill(TITLE, parts) as by_page,
+    ):
+        for batch in _sitelinks(task, COLUMNS):
+            # A sitelink is of a title, or of a page.
+            titled = batch.filter(batch.column("title").is_valid())
+            _add(links_by_title, titled, hash_strings(titled.column("title")), parts)
+            paged = batch.filter(batch.column("title").is_null())
+            _add(links_by_page, paged, paged.column("page_id").to_numpy(), parts)
+        for shard in task.titles or ():
+            for batch in read_batches(shard, ["title", "page_id", "redirect"]):
+                batch = batch.set_column(2, "redirect", batch.column("redirect").is_valid())
+                _add(by_title, batch, hash_strings(batch.column("title")), parts)
+                _add(by_page, batch, batch.column("page_id").to_numpy(), parts)
+        for links, titles in ((links_by_title, by_title), (links_by_page, by_page)):
+            for part in range(parts):
+                yield from _match(links.read(part), titles.read(part)).to_batches()
+
+
+def _add(spill: TableSpill, rows: pa.RecordBatch, keys: npt.NDArray[Any], parts: int) -> None:
+    keys = keys.astype(np.uint64)
+    columns = [pa.array(keys), *rows.columns]
+    spill.add(pa.RecordBatch.from_arrays(columns, ["key", *rows.schema.names]), keys % np.uint64(parts))
+
+
+def _match(links: pa.Table, titles: pa.Table) -> pa.Table:
+    """Return a row for each sitelink and title that have one key, and one for each sitelink that has no title."""
+    keys = links["key"].to_numpy()
+    order = np.argsort(keys, kind="stable")
+    rows, of = _matches(keys[order], order, titles["key"].to_numpy())
+    titles = titles.take(pa.array(of))
     known = np.zeros(links.num_rows, np.bool_)
-    found = [pa.table({name: pa.array([], INTERLANGUAGE.field(name).type) for name in (*COLUMNS, "redirect")})]
-    for shard in task.titles or ():
-        for batch in read_batches(shard, ["title", "page_id", "redirect"]):
-            rows, of = _matches(*by_title, hash_strings(batch.column("title")))
-            more, of_page = _matches(*by_page, batch.column("page_id").to_numpy())
-            rows, of = np.concatenate([rows, more]), np.concatenate([of, of_page])
-            known[rows] = True
-            batch = batch.take(pa.array(of))
-            columns = {
-                "qid": links["qid"].take(pa.array(rows)),
-                "title": batch.column("title"),
-                "page_id": batch.column("page_id"),
-                "redirect": batch.column("redirect").is_valid(),
-            }
-            found.append(pa.table(columns))
-    rest = links.filter(pa.array(~known)).select(COLUMNS)
-    found.append(rest.append_column("redirect", pa.nulls(rest.num_rows, pa.bool_())))
-    return _once(pa.concat_tables(found))
+    known[rows] = True
+    rest = links.filter(pa.array(~known))
+    found = {"qid": links["qid"].take(pa.array(rows)), **{name: titles[name] for name in ROW.names[1:]}}
+    return pa.concat_tables(
+        [
+            pa.table(found).cast(ROW),
+            rest.select(COLUMNS).append_column("redirect", pa.nulls(rest.num_rows, pa.bool_())).cast(ROW),
+        ]
+    )
 
 
 def _sitelinks(task: JoinTask, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -113,16 +145,7 @@ def _sitelinks(task: JoinTask, columns: Sequence[str]) -> Iterator[pa.RecordBatc
             yield batch.filter(pc.equal(batch.column("wiki"), task.wiki)).select(columns)
 
 
-def _valid(column: pa.Array) -> Ints:
-    return np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
-
-
-def _sorted(keys: np.ndarray, rows: Ints) -> tuple[np.ndarray, Ints]:
-    order = np.argsort(keys, kind="stable")
-    return keys[order], rows[order]
-
-
-def _matches(keys: np.ndarray, rows: Ints, wanted: np.ndarray) -> tuple[Ints, Ints]:
+def _matches(keys: npt.NDArray[Any], rows: Ints, wanted: npt.NDArray[Any]) -> tuple[Ints, Ints]:
     """Return the rows whose keys are wanted, and the places in `wanted`, of all that match."""
     there = np.flatnonzero(find(keys, wanted) >= 0)
     first, last = (np.searchsorted(keys, wanted[there], side) for side in ("left", "right"))

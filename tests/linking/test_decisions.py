@@ -252,7 +252,7 @@ def test_lots_are_those_of_the_rows_kept(tmp_path: Path, limited: bool) -> None:
     assert set(case.decider.lots(case.batch, case.places, limits, some)[0].tolist()) <= {0, 1}
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8))
 def test_a_batch_may_be_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, sizes: list[int]) -> None:
     pages, items = small_wiki()

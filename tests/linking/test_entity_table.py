@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.linking.entity_table import ABSENT, HUMAN, META, ROUTES, TableOptions, build_entity_table
@@ -210,7 +210,6 @@ def test_no_entity_makes_an_empty_table(tmp_path: Path, types: str) -> None:
 KINDS = st.lists(st.integers(1, 6), max_size=3, unique=True)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(KINDS, st.booleans(), KINDS), min_size=1, max_size=12), st.integers(1, 3), st.booleans())
 def test_pools_and_choices_are_what_a_plain_program_makes_of_the_types(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[Any, ...]], negatives: int, back_off: bool

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.linking import page_links
@@ -91,7 +91,6 @@ def test_a_page_that_is_not_there_links_to_nothing(tmp_path: Path) -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.sampled_from([*"ABCDE"]), max_size=4), min_size=1, max_size=12), st.randoms())
 def test_any_order_of_pages_and_any_cut_give_the_same(
     tmp_path_factory: pytest.TempPathFactory, linked: list[list[str]], random

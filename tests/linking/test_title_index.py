@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.linking import title_build
@@ -177,7 +177,6 @@ def test_a_title_twice_means_the_first(tmp_path: Path, shards: int) -> None:
     assert look_up(index, "A", "B") == [(10, FINE), (20, FINE)]
 
 
-@settings(deadline=None)
 @given(
     targets=st.lists(st.integers(0, 9), min_size=8, max_size=8),
     sections=st.lists(st.booleans(), min_size=8, max_size=8),

@@ -65,7 +65,7 @@ def until_truncated(items: Iterable[bytes], found: list[bytes]) -> str | None:
 # --- ranges -----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     count=st.integers(0, len(PAGES)),
     cuts=st.lists(st.integers(0, 1 << 20), max_size=12),
@@ -140,7 +140,7 @@ def test_files_of_several_members(place: Path, pack) -> None:
 # --- broken files -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(packing=st.sampled_from(["bz2", "multistream", "gz", "xz"]), share=st.floats(0, 1))
 def test_a_cut_off_file_gives_what_is_whole_and_then_says_where_it_ends(
     place: Path, packing: str, share: float

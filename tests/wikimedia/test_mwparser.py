@@ -96,7 +96,7 @@ MARKUP = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(MARKUP), max_size=25).map("".join))
 def test_offsets_are_sound(text: str) -> None:
     extract = reader("enwiki").extract(text, "T")

@@ -88,7 +88,7 @@ def test_time_grows_no_faster_than_the_page(name: str, engine: Extractor) -> Non
     assert seconds(engine, HOSTILE[name](LARGE)) < 24 * max(small, 0.02)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(MARKUP), max_size=60).map("".join))
 def test_offsets_are_sound_and_the_same_again(text: str) -> None:
     extract = ENGINE.extract(text, "T")
