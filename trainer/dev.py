@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -62,10 +63,14 @@ def read_sets(config: Config) -> dict[str, Dev]:
     return {task: load_dev(config.dev, task) for task in config.dev_tasks.split(",")}
 
 
+def not_compiled() -> AbstractContextManager[None]:
+    """Leave the backbone as it is: its graphs are for the lengths and the gradients of training."""
+    return torch.compiler.set_stance("force_eager")
+
+
 def sts_score(model: Trainable, sets: Mapping[str, Dev]) -> tuple[float, Mapping[str, float]]:
     """Return the mean Spearman of STS sets' dev parts, in per cent, and that of each."""
-    # The compiled backbone has a graph for each length of training; sentences of a dev set have others.
-    with torch.compiler.set_stance("force_eager"):
+    with not_compiled():
         encoder: Any = model.encoder
         scores = {task: dev.score(encoder) for task, dev in sets.items()}
     return sum(scores.values()) / len(scores), scores
@@ -76,6 +81,7 @@ def held_out_score(model: Trainable, feed: Feed | TripletFeed) -> tuple[float, M
     """Return the negative mean loss of the held-out rows. SimCSE's loss needs dropout; it draws the same each time."""
     model.train()
     torch.manual_seed(feed.config.seed)
-    losses = [model(batch) for batch in feed.held_out()]
+    with not_compiled():
+        losses = [model(batch) for batch in feed.held_out()]
     means = {name: float(mean_scalar(sum(loss[name] for loss in losses) / len(losses))) for name in losses[0]}
     return -means["loss"], means

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -16,11 +17,16 @@ from torch import Tensor, nn
 
 from trainer.errors import UsageError
 
+# Processes wait for the first one while it tokenises a dataset or writes a checkpoint; nccl's own limit is ten minutes.
+PATIENCE = timedelta(hours=6)
+
 
 def start(device: torch.device) -> None:
     """Join the processes that torchrun started, by nccl on GPUs and gloo elsewhere."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not dist.is_initialized():
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        gpu = device if device.type == "cuda" else None
+        # gloo beside nccl is for an entity table that lies in the memory of the CPU.
+        dist.init_process_group("cpu:gloo,cuda:nccl" if gpu else "gloo", timeout=PATIENCE, device_id=gpu)
 
 
 def stop() -> None:
@@ -58,8 +64,9 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def forward(context: object, local: Tensor) -> Tensor:
+        local = local.contiguous()
         parts = [torch.empty_like(local) for _ in range(world())]
-        dist.all_gather(parts, local.contiguous())
+        dist.all_gather(parts, local)
         return torch.cat(parts)
 
     @staticmethod
@@ -81,29 +88,26 @@ def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
     """Replace each gradient by the mean over the processes; sparse ones by their rows from everywhere."""
     if world() == 1:
         return
+    dense: dict[torch.device, list[Tensor]] = {}
     for parameter in parameters:
         gradient = parameter.grad
-        if gradient is None:
-            continue
-        if gradient.is_sparse:
+        if gradient is not None and gradient.is_sparse:
             parameter.grad = _average_sparse(gradient)
-        else:
-            dist.all_reduce(gradient)
-            gradient /= world()
+        elif gradient is not None:
+            dense.setdefault(gradient.device, []).append(gradient)
+    for gradients in dense.values():
+        # One message: two hundred small ones take longer than what is in them.
+        together = torch.cat([gradient.flatten() for gradient in gradients])
+        dist.all_reduce(together)
+        parts = (together / world()).split([gradient.numel() for gradient in gradients])
+        for gradient, part in zip(gradients, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
 
 
 def _average_sparse(gradient: Tensor) -> Tensor:
-    """Processes touch different numbers of rows, so each sends as many as the one with the most, some of them zero."""
-    gradient = gradient.coalesce()
-    indices, values = gradient.indices()[0], gradient.values()
-    most = torch.tensor(len(indices), device=indices.device)
-    dist.all_reduce(most, dist.ReduceOp.MAX)
-    missing = int(most) - len(indices)
-    # A row that is in the batch anyway, with a gradient of zero, moves nothing.
-    indices = torch.cat((indices, indices[:1].expand(missing)))
-    values = torch.cat((values, values.new_zeros(missing, *values.shape[1:])))
-    everywhere = (gather(indices), gather(values) / world())
-    return torch.sparse_coo_tensor(everywhere[0][None], everywhere[1], gradient.shape, check_invariants=False)
+    """Each process has looked up as many rows as any other, some of them several times, and sends them as they are."""
+    indices, values = gather(gradient._indices()[0]), gather(gradient._values()) / world()
+    return torch.sparse_coo_tensor(indices[None], values, gradient.shape, check_invariants=False)
 
 
 def mean_scalar(value: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from trainer.cpu import replace_dropout, training_attention
+from trainer import cpu, gpu
 from trainer.errors import InputError, UsageError
 from trainer.modules import Layout, read_layout
 from trainer.names import POOLERS
@@ -66,7 +66,7 @@ class Encoder(nn.Module):
         super().__init__()
         if pooler not in POOLERS:
             raise UsageError(f"no pooler {pooler!r}: choose one of {', '.join(POOLERS)}")
-        replace_dropout(backbone)
+        cpu.replace_dropout(backbone)
         self.backbone = backbone
         self._attention = backbone.config._attn_implementation
         self.tokenizer = tokenizer
@@ -113,9 +113,13 @@ class Encoder(nn.Module):
         return next(self.backbone.parameters()).device
 
     def train(self, mode: bool = True) -> Encoder:
-        """On a CPU, the attention that is quicker with dropout is not the one that is quicker without."""
-        if self.device.type == "cpu":
-            self.backbone.set_attn_implementation(training_attention(self.backbone) if mode else self._attention)
+        """The attention that is quicker with dropout is not the one that is quicker without."""
+        if mode and self.device.type == "cpu":
+            self.backbone.set_attn_implementation(cpu.training_attention(self.backbone))
+        elif mode and self._attention == "sdpa":
+            self.backbone.set_attn_implementation(gpu.ATTENTION)
+        else:
+            self.backbone.set_attn_implementation(self._attention)
         super().train(mode)
         return self
 

@@ -48,7 +48,8 @@ class EntityTable(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids: (...) int64 on the table's device or another; returns (..., dim) on the device of `ids`."""
-        local = ids.to(self.weight.device, non_blocking=True)
+        # Waiting for the copy: from a GPU, another would be read before it is there.
+        local = ids.to(self.weight.device)
         return nn.functional.embedding(local, self.weight, sparse=self.sparse).to(ids.device)
 
 

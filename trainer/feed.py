@@ -103,7 +103,11 @@ class Feed:
 
     def _groups(self, rows: int) -> int:
         wanted = self.config.length_groups or min(MOST_GROUPS, rows // LEAST_GROUP.get(self.device.type, 64))
-        return max(1, min(wanted, rows))
+        parts = max(1, min(wanted, rows))
+        # A graph is for one number of rows too, so groups that are compiled are of one size.
+        while self.config.compile and rows % parts:
+            parts -= 1
+        return parts
 
     def _length(self, longest: int) -> int:
         return next((length for length in self.lengths if length >= longest), longest)

@@ -41,12 +41,24 @@ class RowAdam(torch.optim.Optimizer):
             state |= {"step": 0, "exp_avg": torch.zeros_like(table), "exp_avg_sq": torch.zeros_like(table)}
         state["step"] += 1
         (beta1, beta2), first, second = group["betas"], state["exp_avg"], state["exp_avg_sq"]
-        # A row that was looked up several times comes once, with the sum: Adam is not linear in the gradient.
-        gradient = gradient.coalesce()
-        rows, g = gradient.indices()[0], gradient.values()
+        rows, g = sum_of_equal(gradient._indices()[0], gradient._values())
         m = first.index_select(0, rows).lerp_(g, 1 - beta1)
         v = second.index_select(0, rows).mul_(beta2).addcmul_(g, g, value=1 - beta2)
         first.index_copy_(0, rows, m)
         second.index_copy_(0, rows, v)
         correction = math.sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
-        table.index_add_(0, rows, m.div_(v.sqrt_().add_(group["eps"])), alpha=-group["lr"] * correction)
+        moved = table.index_select(0, rows).addcdiv_(m, v.sqrt_().add_(group["eps"]), value=-group["lr"] * correction)
+        table.index_copy_(0, rows, moved)
+
+
+def sum_of_equal(rows: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
+    """rows: (n,) int64; g: (n, dim); returns the rows sorted, and for each the sum of g over all that are equal to it.
+
+    A row that was looked up several times must move by the sum, for Adam is not linear in the gradient. Each of its
+    copies has it here, so they write the same; to ask how many differ, as `coalesce` does, is to wait for a GPU.
+    """
+    rows, order = rows.sort(stable=True)
+    first = torch.ones_like(rows)
+    first[1:] = rows[1:] != rows[:-1]
+    place = first.cumsum(0) - 1
+    return rows, torch.zeros_like(g).index_add_(0, place, g[order])[place]

@@ -23,6 +23,7 @@ if __name__ == "__main__":
     need(TRAIN)
 
 import torch
+from torch import nn
 
 from trainer import checkpoint, distributed, t5
 from trainer.card import model_card, versions
@@ -66,8 +67,18 @@ def prepare(config: Config, pairs: Pairs, device: torch.device, log: Log) -> Run
     total = min(total, config.max_steps) if config.max_steps else total
     optimizers = Optimizers(model, config, total)
     if config.compile:
-        encoder.backbone.compile(dynamic=False)
+        compile_lengths(encoder.backbone, len(feed.lengths))
     return Run(config, model, optimizers, feed, DevScore(config, feed), log, pairs.fingerprint, total, device)
+
+
+def compile_lengths(backbone: nn.Module, lengths: int) -> None:
+    """Have a graph compiled for each length when it first comes. Beyond a limit of eight torch would leave new lengths
+    uncompiled."""
+    # Here, since it takes a second or two.
+    from torch._dynamo import config
+
+    config.recompile_limit = max(config.recompile_limit, lengths)
+    backbone.compile(dynamic=False)
 
 
 def prepare_sdjc(config: Config, texts: Texts, device: torch.device, log: Log) -> Run:
@@ -172,8 +183,6 @@ def run(config: Config) -> str:
     device = distributed.choose_device(config.device)
     precision = config.precision or ("bf16" if device.type == "cuda" else "fp32")
     config = dataclasses.replace(config, precision=precision)
-    if device.type == "cuda":
-        torch.backends.cuda.matmul.allow_tf32 = True
     data: Any = open_pairs(config.data) if config.objective in ("ease", "simcse") else open_texts(config.data)
     distributed.start(device)
     log = Log(config.output, config.tensorboard, distributed.rank() == 0)
