@@ -21,6 +21,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean, stdev
 from typing import Any
 
 if __name__ == "__main__":
@@ -31,8 +32,6 @@ if __name__ == "__main__":
 
         sdjc_flags.parse(sys.argv[2:]) if sys.argv[1] == "sdjc" else tables.parse(sys.argv[1:], __doc__)
     need(EVAL)
-
-import numpy as np
 
 from trainer import task
 from trainer.card import versions
@@ -48,7 +47,8 @@ from trainer.evaluate.registry import choose
 from trainer.evaluate.report import Result, markdown, model_facts, write_results
 from trainer.evaluate.task import Options
 from trainer.presets import PRESETS
-from trainer.tables import LABSE, RECIPES, Recipe, Row, parse, parse_backbones, preset_of
+from trainer.shards import Pairs, open_pairs, read_wikis
+from trainer.tables import LABSE, RECIPES, Recipe, Row, parse, parse_backbones, possible, preset_of
 
 # ------------------------------------------------------------------------------------------------------------ training
 
@@ -95,7 +95,7 @@ def _config_of(place: str) -> dict[str, Any] | None:
 
 def _decisive() -> list[str]:
     """The options on which a trained model depends; precision is settled by the run itself."""
-    free = FREE - {"data", "model"} | {"precision"}
+    free = FREE - {"data", "model", "dev_tasks", "eval_steps", "keep"} | {"precision"}
     return [option.name for option in dataclasses.fields(Config) if option.name not in free]
 
 
@@ -116,39 +116,62 @@ def over_seeds(name: str, runs: Sequence[Sequence[Result]]) -> list[Result]:
         first = results[0]
         cells = []
         for same in zip(*(result.scores.cells for result in results), strict=True):
-            values = np.array([cell.value for cell in same])
-            spread = float(values.std(ddof=1)) if len(values) > 1 else same[0].spread
-            cells.append(replace(same[0], value=float(values.mean()), spread=spread))
-        model = replace(first.model, name=name)
+            values = tuple(cell.value for cell in same)
+            # A row that is not the model's own, such as that of the majority, is the same for all.
+            several = len(values) > 1 and not same[0].row
+            spread, runs = (stdev(values), values) if several else (same[0].spread, ())
+            cells.append(replace(same[0], value=fmean(values), spread=spread, runs=runs))
+        revisions = ", ".join(dict.fromkeys(result.model.revision for result in results))
+        model = replace(first.model, name=name, revision=revisions)
         merged.append(replace(first, model=model, scores=replace(first.scores, cells=cells)))
     return merged
 
 
 def run(recipe: Recipe, flags: Mapping[str, Any], chosen: argparse.Namespace) -> str:
     """Train and score all rows; return the report as Markdown."""
+    pairs = open_pairs(str(flags["data"]))
+    backbones = parse_backbones(chosen.backbones, recipe)
+    shown = [row for row in recipe.rows if row.backbone in backbones]
+    rows, left_out = possible(shown, flags, read_wikis(pairs))
+    if not any(row.objective for row in rows):
+        raise InputError(f"nothing to train for {recipe.title}: {left_out[0]}")
     options = Options(recipe.split, recipe.seeds)
     tasks, missing = load_tasks(Data(chosen.evaluation), choose(recipe.tasks), recipe.tasks, options)
     if not tasks:
         raise InputError(missing[0])
-    backbones = parse_backbones(chosen.backbones, recipe)
     output = str(flags["output"])
     results: list[Result] = []
-    for row in recipe.rows:
-        if row.backbone not in backbones:
-            continue
+    for row in rows:
         model = backbones[row.backbone]
-        if row.objective:
-            paths = [trained(recipe, row, seed, chosen.variant, model, flags) for seed in chosen.seeds]
-            runs = [score(path, None, tasks, options, chosen.device) for path in paths]
-        else:
-            name = model or (LABSE if row.backbone == "labse" else str(PRESETS[f"simcse-{row.backbone}"]["model"]))
-            runs = [score(name, row.pooler, tasks, options, chosen.device)]
-        for one in runs:
-            write_results(one, markdown(one, missing), output)
+        runs = []
+        for seed in chosen.seeds if row.objective else chosen.seeds[:1]:
+            print(f"-- {row.name}" + (f", seed {seed}" if row.objective else ""), file=sys.stderr, flush=True)
+            path = trained(recipe, row, seed, chosen.variant, model, flags) if row.objective else as_it_is(row, model)
+            runs.append(score(path, None if row.objective else row.pooler, tasks, options, chosen.device))
+            write_results(runs[-1], output)
         results += over_seeds(row.name, runs)
+    notes = [*left_out, *missing]
+    return f"## {recipe.title}\n\n{how(flags, chosen, pairs)}\n\n{markdown(results, notes)}"
+
+
+def as_it_is(row: Row, model: str) -> str:
+    """Return the name of the backbone of a row that is not trained."""
+    return model or (LABSE if row.backbone == "labse" else str(PRESETS[f"simcse-{row.backbone}"]["model"]))
+
+
+def how(flags: Mapping[str, Any], chosen: argparse.Namespace, pairs: Pairs) -> str:
+    """Return in words how the rows were trained."""
     seeds = ", ".join(map(str, chosen.seeds))
-    how = f"Trained with seeds {seeds}, settings of EASE's {chosen.variant}: means and standard deviations."
-    return f"## {recipe.title}\n\n{how}\n\n{markdown(results, missing)}"
+    means = f"seeds {seeds}: means, ± standard deviations" if len(chosen.seeds) > 1 else f"seed {seeds} alone"
+    given = [f"`--{name}={value}`" for name, value in flags.items() if name in _decisive() and name != "data"]
+    other = f", but {' '.join(given)}" if given else ""
+    scored = (flags.get("dev") or flags.get("held_out")) and flags.get("keep") != "last"
+    best = "the best by dev score" if scored else "the last ones, since without `--dev` none is known as the best"
+    return (
+        f"Trained with {means}. Settings of EASE's {chosen.variant}{other}. Weights: {best}. "
+        f"Rows: {pairs.rows:,} pairs of {pairs.entities:,} entities in {pairs.path}, fingerprint "
+        f"{pairs.fingerprint[:16]}."
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:

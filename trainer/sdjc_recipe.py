@@ -192,7 +192,7 @@ def run(argv: Sequence[str]) -> tuple[str, str, str]:
         runs = [score(trained(row, seed, flags, sources), pooler, tasks, options, device, row.whiten) for seed in seeds]
         for one in runs:
             kept = [_renamed(result, f"{result.model.name}-whitened") for result in one] if row.whiten else one
-            write_results(kept, markdown(kept, missing), output)
+            write_results(kept, output)
         results += over_seeds(row.name, runs)
     how = f"{flags['model']} on {own.text or own.made}, seeds {', '.join(map(str, own.seeds))}."
     return output, "sdjc", f"## SDJC\n\n{how}\n\n{markdown(results, missing)}"

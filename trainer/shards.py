@@ -72,6 +72,14 @@ def read_batches(pairs: Pairs, columns: Sequence[str] = COLUMNS) -> Iterator[pa.
         raise InputError(f"{pairs.path}: holds {count} rows and its manifest says {pairs.rows}: build it again")
 
 
+def read_wikis(pairs: Pairs) -> list[str]:
+    """Return the wikis that rows are of, sorted."""
+    found: set[str] = set()
+    for batch in read_batches(pairs, ("wiki",)):
+        found.update(batch.column("wiki").unique().to_pylist())
+    return sorted(found)
+
+
 def read_entities(pairs: Pairs) -> pa.Table:
     """Return the table of entities, row i for the entity with id i."""
     shards, _, _ = list_shards(pairs.path, pairs.manifest, "entities")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -116,6 +116,22 @@ RECIPES = {
     "table11": Recipe("Table 11: BUCC", main_rows(MULTILINGUAL), "bucc", _MANY),
     "figure2": Recipe("Figure 2: LaBSE adapted", labse_rows(), "tatoeba"),
 }
+
+
+def possible(shown: Sequence[Row], flags: Mapping[str, Any], wikis: Collection[str]) -> tuple[list[Row], list[str]]:
+    """Return the rows that can be trained on pairs of these wikis and with these flags, and a line for each of the
+    others."""
+    rows, notes = [], []
+    for row in shown:
+        stated = str(row.changes.get("quota", ""))
+        absent = sorted({part.partition("=")[0] for part in stated.split(",") if "=" in part} - set(wikis))
+        if absent:
+            notes.append(f"{row.name}: {flags['data']} has no pairs of {', '.join(absent)}, but of {', '.join(wikis)}")
+        elif row.changes.get("entity_vectors") == "" and not flags.get("entity_vectors"):
+            notes.append(f"{row.name}: is the row above it, since no row has --entity_vectors")
+        else:
+            rows.append(row)
+    return rows, notes
 
 
 def preset_of(row: Row, variant: str) -> dict[str, Any]:

@@ -26,7 +26,16 @@ from trainer.evaluate.files import Data, Source
 from trainer.evaluate.flags import parser
 from trainer.evaluate.languages import canonical
 from trainer.evaluate.registry import choose
-from trainer.evaluate.report import ModelFacts, Result, markdown, model_facts, short_names, to_json, write_results
+from trainer.evaluate.report import (
+    ModelFacts,
+    Result,
+    markdown,
+    model_facts,
+    short_names,
+    to_json,
+    write_report,
+    write_results,
+)
 from trainer.evaluate.task import Options, Task, Vectors
 from trainer.evaluate.whitening import Whitened, sentences
 
@@ -155,7 +164,8 @@ def report(flags: argparse.Namespace) -> str:
     results, missing = run(flags)
     text = markdown(results, missing)
     if flags.output:
-        write_results(results, text, flags.output)
+        write_results(results, flags.output)
+        write_report(text, flags.output)
     if flags.plot:
         draw(results, flags.plot)
     return json.dumps([to_json(result) for result in results], indent=2, ensure_ascii=False) if flags.json else text

@@ -10,8 +10,10 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from statistics import fmean, stdev
 from typing import Any
 
 from trainer.encoder import Encoder
@@ -126,13 +128,13 @@ def _finite(value: Any) -> Any:
     return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def write_results(results: Sequence[Result], markdown: str, output: str) -> None:
-    """Write results/MODEL/REVISION/TASK.json, model_meta.json beside them, and report.md.
+def write_results(results: Sequence[Result], output: str) -> None:
+    """Write results/MODEL/REVISION/TASK.json, and model_meta.json beside them.
 
     Raises:
         InputError: the directory cannot be written.
     """
-    try:
+    with writing(output):
         for result in results:
             model = result.model
             place = os.path.join(output, "results", _folder(model.name), model.revision[:40])
@@ -141,8 +143,23 @@ def write_results(results: Sequence[Result], markdown: str, output: str) -> None
             _write(
                 os.path.join(place, "model_meta.json"), {"name": model.name, "revision": model.revision, **model.facts}
             )
-        with open(os.path.join(output, "report.md"), "w", encoding="utf-8") as stream:
-            stream.write(markdown)
+
+
+def write_report(markdown: str, output: str) -> None:
+    """Write report.md.
+
+    Raises:
+        InputError: the directory cannot be written.
+    """
+    with writing(output), open(os.path.join(output, "report.md"), "w", encoding="utf-8") as stream:
+        stream.write(markdown)
+
+
+@contextmanager
+def writing(output: str) -> Iterator[None]:
+    """Turn what fails while a directory is written into an InputError."""
+    try:
+        yield
     except OSError as error:
         raise InputError(f"{output}: cannot be written ({error.strerror})") from error
 
@@ -209,11 +226,15 @@ def _number(cell: Cell | None) -> str:
 
 
 def _average(cells: Sequence[Cell], columns: int) -> str:
-    """Return the mean over the columns; none where a column has no score, since means of other columns are no match."""
+    """Return the mean over the columns; none where a column has no score, since means of other columns are no match.
+    Of several trainings each has a mean, and these their deviation."""
     counted = [cell for cell in cells if cell.average]
     if len(cells) < columns or not all(math.isfinite(cell.value) for cell in counted):
         return "–"
-    return _number(Cell("", "", sum(cell.value for cell in counted) / len(counted), per_cent=counted[0].per_cent))
+    means = [fmean(values) for values in zip(*(cell.runs for cell in counted), strict=True)]
+    spread = stdev(means) if len(means) > 1 else None
+    value = fmean(cell.value for cell in counted)
+    return _number(Cell("", "", value, spread, per_cent=counted[0].per_cent))
 
 
 def _lines(grid: Sequence[Sequence[str]]) -> str:
@@ -224,10 +245,11 @@ def _lines(grid: Sequence[Sequence[str]]) -> str:
 def _models(results: Sequence[Result], names: Mapping[str, str]) -> str:
     shown = ("pooler", "normalize", "max_length", "dim", "dtype")
     models = {result.model.name: result.model for result in results}
-    rows = [
-        [names[name], model.revision[:16], *(str(model.facts[fact]) for fact in shown)]
-        for name, model in models.items()
-    ]
+    rows = []
+    for name, model in models.items():
+        facts = {**model.facts, "pooler": f"{model.facts['pooler']}{' + layer' if model.facts['head'] else ''}"}
+        revisions = ", ".join(revision[:16] for revision in model.revision.split(", "))
+        rows.append([names[name], revisions, *(str(facts[fact]) for fact in shown)])
     versions = next(iter(models.values())).facts["versions"]
     stated = ", ".join(f"{name} {value}" for name, value in versions.items())
     return f"{_lines([['', 'revision', *shown], *rows])}\n\n{stated}"

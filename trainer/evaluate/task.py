@@ -40,7 +40,8 @@ class Subset(Protocol):
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table of the report, between 0 and 1 where `per_cent`; `row` is empty for the model's own."""
+    """One number of a table of the report, between 0 and 1 where `per_cent`; `row` is empty for the model's own. Where
+    it is the mean over several trainings, `runs` are their values."""
 
     table: str
     column: str
@@ -49,6 +50,7 @@ class Cell:
     row: str = ""
     per_cent: bool = True
     average: bool = True
+    runs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from tests.trainer.evaluate.conftest import sentences, sts_rows, write
 from tests.trainer.evaluate.test_bucc import collection
 from tests.trainer.evaluate.test_mldoc import documents
 from tests.trainer.pairs import pair_rows, write_pairs
+from trainer import initial_vectors
 from trainer.config import make
 from trainer.evaluate import mldoc
 from trainer.evaluate.registry import choose
@@ -45,7 +46,10 @@ def test_a_table_of_means_over_seeds(flags: list[str], tmp_path: Path, capsys: p
     assert next(line for line in first.out.splitlines() if "STS12" in line).startswith("|  | STS12 | STS-B | SICK-R |")
     assert "RoBERTa" not in first.out
     assert "±" not in next(line for line in first.out.splitlines() if line.startswith("| BERT (avg.)"))
-    assert next(line for line in first.out.splitlines() if line.startswith("| EASE-BERT |")).count("±") == 3
+    # Three sets and their average.
+    assert next(line for line in first.out.splitlines() if line.startswith("| EASE-BERT |")).count("±") == 4
+    assert "seeds 1, 2: means, ± standard deviations. Settings of EASE's paper, but `--max_steps=3`" in first.out
+    assert not (tmp_path / "out" / "report.md").exists()
     assert first.err.count("step 3/3 | loss") == 4
     assert (tmp_path / "out" / "table1.md").read_text() + "\n" == first.out
     # Again: the models are there, and the numbers are the same.
@@ -55,7 +59,10 @@ def test_a_table_of_means_over_seeds(flags: list[str], tmp_path: Path, capsys: p
     assert again.out == first.out
     # The ablation shares the full model with table 1.
     assert main(["table7", *flags, "--seeds=1"]) == 0
-    assert capsys.readouterr().err.count("step 3/3 | loss") == 3
+    shown = capsys.readouterr()
+    assert shown.err.count("step 3/3 | loss") == 2
+    # Without vectors to begin from, the row without them would be the same again.
+    assert "- EASE-BERT w/o Wikipedia2Vec: is the row above it, since no row has --entity_vectors" in shown.out
 
 
 def test_other_options_are_no_silent_reuse(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,6 +149,10 @@ def test_every_recipe_ends_in_its_table(
     models = ",".join(f"{backbone}={tiny_model}" for backbone in dict.fromkeys(row.backbone for row in recipe.rows))
     places = {"data": write_pairs(tmp_path / "pairs", rows), "evaluation": sets, "dev": sets, "output": tmp_path / "o"}
     flags = [*SMALL, "--max_steps=1", "--seeds=1", f"--backbones={models}", f"--cache={tmp_path / 'c'}"]
+    vectors = tmp_path / "vectors.safetensors"
+    assert initial_vectors.main([f"--data={places['data']}", f"--encode={tiny_model}", f"--output={vectors}"]) == 0
+    flags.append(f"--entity_vectors={vectors}")
+    capsys.readouterr()
     assert main([name, *flags, *(f"--{flag}={place}" for flag, place in places.items())]) == 0
     shown = capsys.readouterr()
     lines = shown.out.splitlines()
@@ -151,6 +162,24 @@ def test_every_recipe_ends_in_its_table(
         assert any(line.startswith(f"| {row.name} | ") for line in lines), row.name
     trained = sum(bool(row.objective) for row in recipe.rows)
     assert shown.err.count("step 1/1 | loss") == trained == len(recipe.rows) - untrained
+
+
+def test_languages_that_have_no_pairs_are_left_out(
+    flags: list[str], sets: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_tatoeba(sets / "more")
+    some = [row | {"wiki": ("enwiki", "brwiki")[number % 2]} for number, row in enumerate(pair_rows(140))]
+    flags += [f"--backbones=labse={tiny_model}", "--seeds=1", f"--data={write_pairs(tmp_path / 'some', some)}"]
+    assert main(["figure2", *flags]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.count("step 3/3 | loss") == 1
+    assert "| EASE-LaBSE (en + br) | " in shown.out
+    assert "- EASE-LaBSE (en + kab): " in shown.out
+    assert "/some has no pairs of kabwiki, but of brwiki, enwiki" in shown.out
+    none = [row | {"wiki": "enwiki"} for row in some]
+    assert main(["figure2", *flags, f"--data={write_pairs(tmp_path / 'none', none)}"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("recipes: nothing to train for Figure 2: LaBSE adapted: EASE-LaBSE (en + kab): ")
 
 
 def test_without_its_set_a_recipe_trains_nothing(
