@@ -12,9 +12,9 @@ from typing import Any
 import measure
 
 from pipelines.text.japanese import paragraphs
+from pipelines.text.names import SPAN_RULES
 from pipelines.text.noun_spans import RELEASED_RELATIONS, Token, chunks, noun_spans
 from pipelines.text.parsing import Parsed, make_parser
-from schemas.corpus import SPAN_RULES
 
 
 def main() -> None:

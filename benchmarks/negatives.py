@@ -19,6 +19,7 @@ from transformers import T5ForConditionalGeneration
 from pipelines.dataset.reader import open_datasets, read_batches
 from pipelines.text.filler import Filler, Holes, Ranked, Search, load_filler
 from pipelines.text.fills import Limits, NounSpans, keep
+from pipelines.text.names import SPAN_RULES
 from pipelines.transforms.negatives import make_judge
 from schemas import corpus
 from schemas.sentinels import Vocabulary
@@ -30,7 +31,7 @@ def main() -> None:
     arguments.add_argument("--corpus", required=True, help="directory of a corpus")
     arguments.add_argument("--sentences", type=int, default=32, help="sentences, evenly spread (32)")
     arguments.add_argument("--beams", type=int, default=4, help="width of the beam (4)")
-    arguments.add_argument("--spans", choices=corpus.SPAN_RULES, default="chunks", help="which spans (chunks)")
+    arguments.add_argument("--spans", choices=SPAN_RULES, default="chunks", help="which spans (chunks)")
     flags = arguments.parse_args()
     items = read(flags)
     together = load_filler(flags.model, Search(flags.beams, flags.beams))

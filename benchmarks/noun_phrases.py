@@ -15,6 +15,7 @@ import measure
 from pipelines.dataset.reader import open_datasets, read_batches
 from pipelines.linking.hashing import mix
 from pipelines.text.fills import filled, places
+from pipelines.text.names import SPAN_RULES
 from pipelines.text.noun_phrases import are_noun_spans, make_reader
 from pipelines.text.noun_spans import noun_spans
 from pipelines.text.parsing import Parsed, make_parser
@@ -36,7 +37,7 @@ def main() -> None:
     arguments = measure.parser(__doc__, rounds=3)
     arguments.add_argument("--corpus", required=True, help="directory of a corpus")
     arguments.add_argument("--sentences", type=int, default=300, help="sentences, evenly spread (300)")
-    arguments.add_argument("--spans", choices=corpus.SPAN_RULES, default="chunks", help="which spans (chunks)")
+    arguments.add_argument("--spans", choices=SPAN_RULES, default="chunks", help="which spans (chunks)")
     flags = arguments.parse_args()
     rows = list(read(flags.corpus, flags.spans))
     rows = rows[:: max(1, len(rows) // flags.sentences)][: flags.sentences]

@@ -1,4 +1,4 @@
-"""What progress and the ledger take of the CPU of `wikianchor sentences`.
+"""What `--help` of each command takes, and what progress and the ledger take of the CPU of `wikianchor sentences`.
 
     WIKIANCHOR_DATA=data python benchmarks/overhead.py
 
@@ -11,8 +11,9 @@ many ranges as a large dump has, and its share is that of one worker's time.
 from __future__ import annotations
 
 import io
+import sys
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
 from statistics import median
@@ -21,9 +22,10 @@ from typing import Any
 from unittest import mock
 
 import slices
-from measure import fresh, parser, report, table
+from measure import fresh, parser, report, run, table, wikianchor
 
 from pipelines import runner, stage
+from pipelines.cli import COMMANDS
 from pipelines.dataset import pulse
 from pipelines.dataset.columns import LedgerColumns
 from pipelines.dataset.parts import PartWriter
@@ -33,6 +35,8 @@ from pipelines.transforms import dump
 RANGES = 64
 LOOKS = 40
 TARGET = 2.0
+HELP_SECONDS = 0.4
+TRAINER = ("task", "evaluate", "entities", "recipes", "figures", "construction", "detect")
 
 
 def main() -> None:
@@ -40,6 +44,7 @@ def main() -> None:
     flags = parser(__doc__)
     flags.add_argument("--language", default="uk", choices=sorted(slices.SLICES))
     arguments = flags.parse_args()
+    report("help", f"{helps(arguments.rounds)}\n\nTarget: less than {HELP_SECONDS:g} s.")
     path = str(slices.dump(arguments.work, arguments.language))
     spent: dict[str, float] = defaultdict(float)
     wrap_all(spent)
@@ -53,6 +58,17 @@ def main() -> None:
     rows: list[list[Any]] = [[name, median(found)] for name, found in sorted(shares.items())]
     rows.append(["all of it", sum(row[1] for row in rows)])
     report("progress and ledger", table(["what", "% of CPU"], rows) + f"\n\nTarget: at most {TARGET:g} %.")
+
+
+def helps(rounds: int) -> str:
+    """Return a table of what each command takes to print its help."""
+    commands: dict[str, Sequence[str | Path]] = {f"wikianchor {name}": wikianchor(name) for name in COMMANDS}
+    commands |= {f"trainer.{name}": [sys.executable, "-m", f"trainer.{name}"] for name in TRAINER}
+    found: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            found[name].append(run([*command, "--help"]).user)
+    return table(["command", "user CPU, s", "the most"], [[name, median(of), max(of)] for name, of in found.items()])
 
 
 def wrap_all(spent: dict[str, float]) -> None:

@@ -33,7 +33,8 @@ import slices
 from measure import parser, ratio, report, rounds_of, seconds, table
 from sentences import install
 
-from pipelines.wikimedia.mwparser import PARSERS, make_extractor
+from pipelines.wikimedia.mwparser import make_extractor
+from pipelines.wikimedia.names import PARSERS
 from pipelines.wikimedia.wikitext import Extract
 from pipelines.wikimedia.wikitext.marks import LINE_MARKS
 

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 from collections.abc import Sequence
 
-from pipelines.cli import COMMANDS, main
+from pipelines.cli import COMMANDS, flags_of, main
 from pipelines.errors import UsageError
 
 
@@ -23,7 +22,7 @@ def command(given: Sequence[str]) -> list[str]:
     if len(stages) != 1 or stages[0] not in COMMANDS:
         raise UsageError(f"--stage={','.join(stages)}: name one stage, such as --stage=sentences")
     parser = argparse.ArgumentParser(add_help=False)
-    importlib.import_module(COMMANDS[stages[0]][0]).add_arguments(parser)
+    flags_of(stages[0]).add_arguments(parser)
     switches = {flag: action for action in parser._actions if action.nargs == 0 for flag in action.option_strings}
     line = [stages[0]]
     for flag in given:

@@ -5,7 +5,6 @@ A stage that is done with the same inputs and options is skipped, so the same co
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import re
@@ -15,11 +14,14 @@ from dataclasses import dataclass
 from pipelines import entities, pairs, sentences
 from pipelines.dataset.reader import find_datasets
 from pipelines.errors import InputError, UsageError
+from pipelines.flags import entities as entities_flags
+from pipelines.flags import pairs as pairs_flags
+from pipelines.flags import sentences as sentences_flags
+from pipelines.flags.build import Config
 from pipelines.runner import workers_of
 from pipelines.sentences import read_site
 from pipelines.storage import files_in, matching
 from pipelines.wikimedia.dumps import read_head
-from pipelines.wikimedia.mwparser import PARSERS
 
 _XML = re.compile(r"\.xml|\.bz2$|\.gz$|\.xz$")
 # Exports without the text of articles, and files that are still being fetched.
@@ -29,74 +31,6 @@ _JSON = re.compile(r"\.json(?:\.(?:gz|bz2))?$")
 _ENTITY = re.compile(rb'\s*(?:\[\s*)?\{[^\n]*?"type"\s*:\s*"(?:item|property|lexeme)"')
 _PAGE_PROPS = re.compile(r"(\w+)-.*page_props\.sql(?:\.gz)?$")
 ENTITY_BYTES = 1 << 16
-
-
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for."""
-
-    dumps: str
-    wikis: tuple[str, ...]
-    output: str
-    choices: pairs.Choices
-    labels: tuple[str, ...]
-    splitter: str
-    parser: str
-    allow_truncated: bool
-    dry_run: bool = False
-    previous: str | None = None
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags of this command."""
-    parser.add_argument(
-        "--dumps",
-        required=True,
-        metavar="PLACES",
-        help="pages-articles dumps, Wikidata's JSON dump, page_props tables: directories, files or globs",
-    )
-    parser.add_argument(
-        "--wikis", default="", help="database names with commas (default: every wiki that has a dump there)"
-    )
-    parser.add_argument("--output", required=True, metavar="DIR", help="directory of the datasets")
-    parser.add_argument(
-        "--labels", default="", help="languages of entity labels, best first (default: en, then those of the wikis)"
-    )
-    parser.add_argument(
-        "--splitter",
-        choices=("rules", "icu", "polyglot"),
-        help="sentence splitter (rules; the presets paper and released: polyglot)",
-    )
-    parser.add_argument(
-        "--parser", choices=PARSERS, default=PARSERS[0], help="what reads wikitext (default: wikianchor)"
-    )
-    parser.add_argument("--allow_truncated", action="store_true", help="take cut-off dumps for what is in them")
-    parser.add_argument(
-        "--previous",
-        metavar="DIR",
-        help="the --output of an earlier build: pages that have not changed since are taken from its sentences, "
-        "to the same result",
-    )
-    parser.add_argument("--dry_run", action="store_true", help="print the plan and do nothing")
-    pairs.add_choices(parser)
-
-
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the flags."""
-    wikis = entities.split_list(arguments.wikis)
-    entities.check_wikis(wikis)
-    return Config(
-        dumps=arguments.dumps,
-        wikis=wikis,
-        output=arguments.output.rstrip("/"),
-        choices=pairs.choices_from(arguments),
-        labels=entities.split_list(arguments.labels),
-        splitter=arguments.splitter or ("rules" if arguments.preset == "default" else "polyglot"),
-        parser=arguments.parser,
-        allow_truncated=arguments.allow_truncated,
-        dry_run=arguments.dry_run,
-        previous=arguments.previous,
-    )
 
 
 def run(config: Config, beam_args: Sequence[str]) -> None:
@@ -114,7 +48,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     if config.dry_run:
         return
     for wiki, paths in found.pages.items():
-        stage = sentences.Config(
+        stage = sentences_flags.Config(
             paths,
             f"{config.output}/sentences/{wiki}",
             None,
@@ -128,13 +62,15 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     labels = config.labels or tuple(dict.fromkeys(("en", *(language(wiki) for wiki in wikis), "mul")))
     every = tuple(dict.fromkeys((*wikis, *required)))
     entities.run(
-        entities.Config(
+        entities_flags.Config(
             found.wikidata, found.page_props, every, f"{config.output}/entities", labels, config.allow_truncated
         ),
         beam_args,
     )
     places = ",".join(f"{config.output}/sentences/{wiki}" for wiki in wikis)
-    pairs.run(pairs.Config(places, f"{config.output}/entities", f"{config.output}/pairs", config.choices), beam_args)
+    pairs.run(
+        pairs_flags.Config(places, f"{config.output}/entities", f"{config.output}/pairs", config.choices), beam_args
+    )
     report.print_report(config.output, start)
 
 

@@ -18,26 +18,27 @@ from types import FrameType, ModuleType
 
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import LogHandler
+from pipelines.runner import FlagParser, beam_options
 
-# Command -> the module that is it, and what --help says. Modules are imported when they are run: Beam takes a while to
-# load.
+# Command -> what --help says of it. `pipelines.flags.COMMAND` is its command line, `pipelines.COMMAND` what runs, which
+# is imported then.
 COMMANDS = {
-    "download": ("pipelines.download", "the dumps that a target needs, from dumps.wikimedia.org, verified"),
-    "build": ("pipelines.build", "the main job: dumps in, training pairs out; the three below, skipping what is done"),
-    "sentences": ("pipelines.sentences", "a Wikipedia dump -> sentences with their links, and titles"),
-    "entities": ("pipelines.entities", "Wikidata -> entities with their types, and sitelinks"),
-    "pairs": ("pipelines.pairs", "sentences + entities -> (sentence, entity, hard negatives)"),
-    "mentions": ("pipelines.mentions", "sentences + entities -> names with the items they stand for, and counts"),
-    "interlanguage": ("pipelines.interlanguage", "entities -> which page an item has in which wiki"),
-    "corpus": ("pipelines.corpus", "a Japanese domain text -> clean sentences, parsed once, with their noun spans"),
-    "mewsc16": ("pipelines.mewsc16", "Wikinews dumps -> topic sentences in 13 classes, a set for clustering"),
-    "topics": ("pipelines.topics", "Wikinews SQL tables -> the topic map of mewsc16, and how it differs from ours"),
-    "words": ("pipelines.words", "a corpus -> a picture of its most frequent words"),
-    "negatives": ("pipelines.negatives", "a corpus + a T5 -> each sentence with sentences of other nouns"),
-    "extract": ("pipelines.extract", "the wikitext engine alone: pages in, what a reader sees of them out"),
-    "verify": ("pipelines.verify", "is a dataset what its manifest says, and what the dumps say?"),
-    "publish": ("pipelines.publish", "a dataset with its card, onto the Hub or into a bucket"),
-    "report": ("pipelines.report", "what is in a dataset, on the terminal or as a page"),
+    "download": "the dumps that a target needs, from dumps.wikimedia.org, verified",
+    "build": "the main job: dumps in, training pairs out; the three below, skipping what is done",
+    "sentences": "a Wikipedia dump -> sentences with their links, and titles",
+    "entities": "Wikidata -> entities with their types, and sitelinks",
+    "pairs": "sentences + entities -> (sentence, entity, hard negatives)",
+    "mentions": "sentences + entities -> names with the items they stand for, and counts",
+    "interlanguage": "entities -> which page an item has in which wiki",
+    "corpus": "a Japanese domain text -> clean sentences, parsed once, with their noun spans",
+    "mewsc16": "Wikinews dumps -> topic sentences in 13 classes, a set for clustering",
+    "topics": "Wikinews SQL tables -> the topic map of mewsc16, and how it differs from ours",
+    "words": "a corpus -> a picture of its most frequent words",
+    "negatives": "a corpus + a T5 -> each sentence with sentences of other nouns",
+    "extract": "the wikitext engine alone: pages in, what a reader sees of them out",
+    "verify": "is a dataset what its manifest says, and what the dumps say?",
+    "publish": "a dataset with its card, onto the Hub or into a bucket",
+    "report": "what is in a dataset, on the terminal or as a page",
 }
 EXAMPLES = {
     "download": "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
@@ -128,21 +129,23 @@ def log_to_stderr() -> None:
     logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
 
 
-def command_parser(name: str) -> tuple[ModuleType, argparse.ArgumentParser]:
-    """Return the module of a command and the parser of its flags."""
-    module = importlib.import_module(COMMANDS[name][0])
-    from pipelines.runner import FlagParser
+def flags_of(name: str) -> ModuleType:
+    """Return the module of a command's flags."""
+    return importlib.import_module(f"pipelines.flags.{name}")
 
+
+def command_parser(name: str) -> argparse.ArgumentParser:
+    """Return the parser of a command's flags."""
     parser = FlagParser(
         prog=f"wikianchor {name}",
-        description=COMMANDS[name][1],
+        description=COMMANDS[name],
         epilog=f"example: {EXAMPLES[name]}\nother flags go to Beam: --runner, --direct_num_workers ...",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    module.add_arguments(parser)
+    flags_of(name).add_arguments(parser)
     parser.add_argument("--config", metavar="FILE", help=f"TOML file with more flags, in a table [{name}]")
-    return module, parser
+    return parser
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -157,9 +160,7 @@ def _run(arguments: Sequence[str]) -> int:
     name, rest = arguments[0], arguments[1:]
     if name not in COMMANDS:
         raise UsageError(f"no command {name!r}: choose from {', '.join(COMMANDS)}")
-    from pipelines.runner import beam_options
-
-    module, parser = command_parser(name)
+    parser = command_parser(name)
     if any(argument.split("=")[0] == "--config" for argument in rest):
         from pipelines.settings import with_settings
 
@@ -168,12 +169,13 @@ def _run(arguments: Sequence[str]) -> int:
     if beam_args:
         # A stage that is up to date never asks Beam: a flag that nobody knows must not pass there.
         beam_options(beam_args)
-    module.run(module.config_from(known), beam_args)
+    config = flags_of(name).config_from(known)
+    importlib.import_module(f"pipelines.{name}").run(config, beam_args)
     return 0
 
 
 def _overview() -> str:
-    commands = "\n".join(f"  {name:13} {about}" for name, (_, about) in COMMANDS.items())
+    commands = "\n".join(f"  {name:13} {about}" for name, about in COMMANDS.items())
     return (
         f"usage: wikianchor COMMAND --flag=value ...\n\n{commands}\n\n"
         f"wikianchor COMMAND --help tells a command's flags.\nexample: {EXAMPLES['build']}"

@@ -8,7 +8,6 @@ Or one page of a dump, to be read on the terminal.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import html
 import logging
@@ -16,18 +15,19 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from pipelines.errors import InputError, UsageError
-from pipelines.storage import expand, file_size, open_file
+from pipelines.flags.extract import Config
+from pipelines.storage import file_size, open_file
 from pipelines.text.prose import Sentence, judged_sentences
 from pipelines.text.sentences import make_splitter
 from pipelines.wikimedia.dumps import Range, read_head, read_range
 from pipelines.wikimedia.languages import RENAMED, is_language_edition
-from pipelines.wikimedia.mwparser import PARSERS, make_extractor
+from pipelines.wikimedia.mwparser import make_extractor
 from pipelines.wikimedia.page_kinds import PageKinds
 from pipelines.wikimedia.pages import CONTROLS, Page, cut_pages, parse_page, unescape
 from pipelines.wikimedia.site import Site, fold_name, site_for, site_from_header
@@ -37,91 +37,6 @@ from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LINE_MARKS, LIST, P
 
 # What a gap is shown as: Unicode's sign for something that stands here and is no text.
 SHOWN_GAP = "\ufffc"
-DESCRIPTION = """\
-What a reader sees of wikitext: text and links, without markup. Of each page
-
-  {"title": "Bus", "text": "A '''bus''' carries [[passenger]]s."}
-
-on standard input, one a line, it writes
-
-  {"title": "Bus", "blocks": ["A bus carries passengers."], "links": [["passengers", "Passenger"]]}
-
-on standard output: blocks are the paragraphs, headings and list items; links are [what is shown, title of the target].
-Tables, captions and footnotes are left out. A template that carries words is rendered by rule; U+FFFC stands where one
-that is not known left a gap.
-
-With --sentences each page also has "sentences": [{"text", "block", "start", "end", "region", "links", "dropped"}].
-A sentence is blocks[block][start:end], white space aside; its links have "start" and "end" in its own text, "target"
-and "fragment"; "dropped" is the reason why it is not taken for training, null if it is.
-
-With --dump and --title it shows one page of a dump to be read: [bus], or [buses -> Bus] where the link leads to another
-title than it shows, and {name} for the gap that a template left.
-"""
-EXAMPLES = """\
-examples:
-  wikianchor extract --lang=uk < pages.ndjson
-  wikianchor extract --dump=enwiki-pages-articles.xml.bz2 --title='Alan Turing' --sentences
-"""
-
-
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for."""
-
-    language: str | None
-    siteinfo: str | None
-    dumps: tuple[str, ...]
-    title: str | None
-    blank_templates: bool
-    sentences: bool
-    parser: str
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags of this command."""
-    parser.description, parser.epilog = DESCRIPTION, EXAMPLES
-    parser.add_argument("--lang", metavar="CODE", help="language of the Wikipedia the pages are from, such as uk")
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument(
-        "--siteinfo",
-        metavar="FILE",
-        help="the wiki's namespaces as its API tells them (siteinfo-namespaces.json, .gz too); --lang may be needed",
-    )
-    source.add_argument("--dump", metavar="FILE", help="a dump of the wiki: its header tells language and namespaces")
-    parser.add_argument("--title", help="show this page of the dump instead of reading standard input")
-    parser.add_argument(
-        "--blank_templates",
-        action="store_true",
-        help="let every template vanish, even those that carry words, to compare with MediaWiki without templates",
-    )
-    parser.add_argument("--sentences", action="store_true", help="add the sentences, and why they are dropped")
-    parser.add_argument(
-        "--parser", choices=PARSERS, default=PARSERS[0], help="what reads wikitext (default: wikianchor)"
-    )
-
-
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the flags.
-
-    Raises:
-        UsageError: the wiki is not said, or a title without a dump.
-    """
-    if arguments.dump is None and arguments.lang is None and arguments.siteinfo is None:
-        raise UsageError("say which wiki the pages are from, with --lang=uk, --siteinfo=FILE or --dump=FILE")
-    if arguments.title is not None and arguments.dump is None:
-        raise UsageError(f"--title={arguments.title} needs the dump that it is in: --dump=FILE")
-    dumps = () if arguments.dump is None else tuple(expand(arguments.dump, "dump"))
-    if arguments.dump is not None and not dumps:
-        raise UsageError("--dump= names no file")
-    return Config(
-        language=arguments.lang,
-        siteinfo=arguments.siteinfo,
-        dumps=dumps,
-        title=arguments.title,
-        blank_templates=arguments.blank_templates,
-        sentences=arguments.sentences,
-        parser=arguments.parser,
-    )
 
 
 def run(config: Config, beam_args: Sequence[str]) -> None:

@@ -7,46 +7,18 @@ A wiki is joined by one worker and is one part of the dataset, sorted by item.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pipelines.dataset.reader import Dataset, open_datasets
 from pipelines.errors import UsageError
+from pipelines.flags.interlanguage import Config
 from pipelines.pairs import check_wikis, fingerprint, wiki_of
 from pipelines.stage import finish, run_stage
 from schemas import entities as entities_schema
 from schemas import mentions as schema
 from schemas import sentences as sentences_schema
-
-
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for. Attributes: see the flags of the same names."""
-
-    entities: str
-    output: str
-    sentences: str = ""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags of this command."""
-    add = parser.add_argument
-    add("--entities", required=True, metavar="DIR", help="dataset of `wikianchor entities`")
-    add(
-        "--sentences",
-        default="",
-        metavar="DIRS",
-        help="datasets of `wikianchor sentences`, whose titles tell page ids and redirects (default: none)",
-    )
-    add("--output", required=True, metavar="DIR", help="directory of the dataset")
-
-
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the flags."""
-    return Config(arguments.entities, arguments.output, arguments.sentences)
 
 
 def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:

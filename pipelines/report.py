@@ -2,50 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import resource
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipelines.dataset.parts import writing
 from pipelines.dataset.reader import Dataset, find_datasets, read_batches
-from pipelines.errors import InputError, UsageError
+from pipelines.errors import InputError
+from pipelines.flags.report import Config
 from pipelines.text.lost import most_costly
 
 EXAMPLES = 12
 # Of the templates in the ledger.
 SHOWN = 10
-
-
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for."""
-
-    directory: str
-    html: str | None
-    dumps: str | None
-    seed: int
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of this command."""
-    parser.add_argument("directory", help="a dataset, or the output of build")
-    parser.add_argument("--html", metavar="FILE", help="write the report as one page that needs no network")
-    parser.add_argument(
-        "--dumps", metavar="PLACES", help="for the page: show sentences of these dumps that were dropped"
-    )
-    parser.add_argument("--seed", type=int, default=42, help="decides which examples the page shows (default: 42)")
-
-
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the arguments."""
-    if arguments.dumps is not None and arguments.html is None:
-        raise UsageError(f"--dumps={arguments.dumps} is for the page: name it with --html=FILE")
-    return Config(arguments.directory.rstrip("/"), arguments.html, arguments.dumps, arguments.seed)
 
 
 def run(config: Config, beam_args: Sequence[str]) -> None:

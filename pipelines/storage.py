@@ -1,4 +1,7 @@
-"""Files wherever they are: local paths and gs://, s3:// or hdfs:// URIs, by pyarrow's filesystems."""
+"""Files wherever they are: local paths and gs://, s3:// or hdfs:// URIs, by pyarrow's filesystems.
+
+pyarrow is imported by the functions that need it: flags name files, and are read without it.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
-
-from pyarrow import fs
+from typing import TYPE_CHECKING, BinaryIO
 
 from pipelines.errors import InputError
+
+if TYPE_CHECKING:
+    from pyarrow import fs
 
 READ_BYTES = 1 << 20
 
@@ -23,6 +27,8 @@ def filesystem(path: str) -> tuple[fs.FileSystem, str]:
     Raises:
         InputError: a URI of something else, or a store that does not answer.
     """
+    from pyarrow import fs
+
     if "://" not in path:
         return fs.LocalFileSystem(), os.path.abspath(path)
     try:
@@ -84,10 +90,12 @@ def matching(pattern: str, directories: bool) -> list[str]:
     Raises:
         InputError: a URI of something unknown, or a store that does not answer.
     """
-    wanted = fs.FileType.Directory if directories else fs.FileType.File
     if "://" not in pattern:
         is_wanted = os.path.isdir if directories else os.path.isfile
         return [pattern] if is_wanted(pattern) else sorted(path for path in glob.glob(pattern) if is_wanted(path))
+    from pyarrow import fs
+
+    wanted = fs.FileType.Directory if directories else fs.FileType.File
     files, inner = filesystem(pattern)
     scheme = pattern.partition("://")[0]
     with reading(pattern):
@@ -103,6 +111,8 @@ def matching(pattern: str, directories: bool) -> list[str]:
 def _children(files: fs.FileSystem, base: str, part: str) -> list[str]:
     if not glob.has_magic(part):
         return [f"{base}/{part}"]
+    from pyarrow import fs
+
     listed = files.get_file_info(fs.FileSelector(base, allow_not_found=True))
     return [info.path for info in listed if fnmatch.fnmatchcase(info.base_name, part)]
 
@@ -116,6 +126,8 @@ def files_in(directory: str) -> list[str]:
     if "://" not in directory:
         found = glob.glob(f"{glob.escape(directory)}/**", recursive=True)
         return sorted(path for path in found if os.path.isfile(path))
+    from pyarrow import fs
+
     files, inner = filesystem(directory)
     with reading(directory):
         listed = files.get_file_info(fs.FileSelector(inner, recursive=True))
@@ -129,6 +141,8 @@ def file_size(path: str) -> int:
     Raises:
         InputError: it is missing, or no file.
     """
+    from pyarrow import fs
+
     files, inner = filesystem(path)
     with reading(path):
         info = files.get_file_info(inner)

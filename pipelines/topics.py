@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pipelines.dataset.parts import writing
 from pipelines.errors import InputError, UsageError
-from pipelines.storage import expand
+from pipelines.flags.topics import Config
 from pipelines.wikinews.derive import ENGLISH, Found, by_items, by_links, english_pages, topic_items
 from pipelines.wikinews.topics import TopicMap, load_topics
 from schemas.mewsc16 import LANGUAGES, TOPICS
@@ -24,37 +22,6 @@ EVIDENCE = {
     "langlinks": "an interlanguage link of the English topic category, from {dump}",
     "wikibase_item": "the same Wikidata item as the English topic category, from the page_props of the wikis",
 }
-
-
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for."""
-
-    sql: tuple[str, ...]
-    output: str
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags of this command."""
-    parser.add_argument(
-        "--sql",
-        required=True,
-        metavar="FILES",
-        help="tables of Wikinews: page of every wiki, langlinks of the English one, page_props of every wiki",
-    )
-    parser.add_argument("--output", required=True, metavar="FILE", help="the topic map, for mewsc16 --topics")
-
-
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the flags.
-
-    Raises:
-        UsageError: no file is named.
-    """
-    sql = tuple(expand(arguments.sql, "sql"))
-    if not sql:
-        raise UsageError("--sql= names no file")
-    return Config(sql, arguments.output)
 
 
 def run(config: Config, beam_args: Sequence[str]) -> None:

@@ -3,15 +3,14 @@ dumps?"""
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from pipelines.dataset.reader import Dataset, find_datasets
 from pipelines.errors import InputError, UsageError
+from pipelines.flags.verify import Config
 from pipelines.storage import sha1
 from pipelines.verification.files import check_files, check_manifest
 from pipelines.verification.ledger import check_ledger
@@ -19,46 +18,6 @@ from pipelines.verification.rows import Tally, check_rows, check_schema, schema_
 
 # Of one check: nobody reads more.
 SHOWN = 20
-DESCRIPTION = """\
-Checks datasets of ours: that the manifest lists every file and every file has the sha256 that stands there, that
-columns and rows are those of the schema, that links lie in their text, that the ledger adds up and agrees with the
-rows. With --against, random rows are derived again from the dumps and compared. Exit status 0: all is right. 1:
-something is not.
-"""
-
-
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for."""
-
-    directory: str
-    against: str | None
-    rows: int
-    seed: int
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of this command."""
-    parser.description = DESCRIPTION
-    parser.add_argument("directory", help="a dataset, or the output of build")
-    parser.add_argument(
-        "--against", metavar="PLACES", help="the dumps that it was made from: directories, files or globs"
-    )
-    parser.add_argument(
-        "--rows", type=int, default=1000, help="rows of each table to derive again from the dumps (default: 1000)"
-    )
-    parser.add_argument("--seed", type=int, default=42, help="decides which rows (default: 42)")
-
-
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the arguments.
-
-    Raises:
-        UsageError: a number is out of range.
-    """
-    if arguments.rows < 1:
-        raise UsageError(f"--rows={arguments.rows}: must be 1 at least")
-    return Config(arguments.directory.rstrip("/"), arguments.against, arguments.rows, arguments.seed)
 
 
 def run(config: Config, beam_args: Sequence[str]) -> None:

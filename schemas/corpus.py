@@ -8,9 +8,6 @@ import pyarrow as pa
 from schemas.fields import field, schema
 
 VERSION = "1.0"
-PARSERS = ("ginza", "sudachi")
-# How noun spans are told; the columns of `spans`. Only the first two are there with the parser sudachi.
-SPAN_RULES = ("nouns", "nouns_names", "chunks", "bunsetu", "released")
 
 SPAN = pa.struct(
     [

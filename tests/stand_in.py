@@ -17,6 +17,7 @@ from pipelines import pairs
 from pipelines.dataset.manifest import commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import open_datasets, read_batches
+from pipelines.flags.pairs import Choices, Config
 from pipelines.linking.hashing import hash_string, mix
 from schemas import entities as entities_schema
 from schemas import sentences as sentences_schema
@@ -189,11 +190,11 @@ def run_pairs(
     **choices: Any,
 ) -> dict[str, Any]:
     """Run `pairs` and return its manifest. Entities need one link where nothing else is said."""
-    config = pairs.Config(
+    config = Config(
         ",".join(map(str, sentences)),
         str(entities),
         str(output),
-        pairs.Choices(**{"min_links": 0, **choices}),
+        Choices(**{"min_links": 0, **choices}),
         rows_per_shard,
     )
     return pairs.run(config, list(flags))

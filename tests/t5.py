@@ -13,6 +13,7 @@ import pyarrow as pa
 from pipelines.dataset.manifest import commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.linking.hashing import hash_string
+from pipelines.text.names import SPAN_RULES
 from pipelines.text.noun_spans import Token
 from schemas import corpus, negatives
 
@@ -74,7 +75,7 @@ def corpus_row(number: int, text: str) -> dict[str, Any]:
         "record": number,
         "sentence_index": 0,
         "tokens": [token],
-        "spans": {rule: spans if rule != "nouns" else spans[:1] for rule in corpus.SPAN_RULES},
+        "spans": {rule: spans if rule != "nouns" else spans[:1] for rule in SPAN_RULES},
     }
 
 

@@ -16,6 +16,7 @@ from pipelines.cli import main
 from pipelines.dataset.manifest import read_manifest
 from pipelines.dataset.reader import open_datasets, read_batches
 from pipelines.errors import InputError, UsageError
+from pipelines.flags.sentences import Config
 from pipelines.wikimedia import dumps
 from schemas import sentences as sentences_schema
 from schemas.spans import Link, check_links
@@ -119,7 +120,7 @@ def build_slices(tmp_path: Path, slices: Iterable[tuple[Path, int]], *flags: str
         site, _ = sentences.read_site([str(path)], None)
         found[site.wiki] = (*found.get(site.wiki, ()), str(path))
     for wiki, paths in found.items():
-        sentences.run(sentences.Config(paths, str(output / "sentences" / wiki)), [])
+        sentences.run(Config(paths, str(output / "sentences" / wiki)), [])
     wikidata_for([output / "sentences" / wiki for wiki in found], dumps / "wikidata-all.json.gz")
     assert main(["build", f"--dumps={dumps}", f"--output={output}", "--min_links=1", *flags]) == 0
     return output

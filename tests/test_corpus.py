@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.linking.hashing import mix
+from pipelines.text.names import SPAN_RULES
 from schemas import corpus
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("sudachipy") is None, reason="NO SUDACHI: pip install '.[ja]'")
@@ -71,11 +72,15 @@ def test_spans_and_tokens_are_offsets(text_file: Path, tmp_path: Path, wikiancho
 
 
 @needs_ginza
+def test_each_rule_of_spans_is_a_column() -> None:
+    assert [field.name for field in corpus.SPANS] == [*SPAN_RULES]
+
+
 def test_ginza_finds_direct_objects(text_file: Path, tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
     wikianchor("corpus", f"--input={text_file}", f"--output={tmp_path}/out")
     row = rows(tmp_path / "out")[1]
     text, spans = row["text"], row["spans"]
-    cut = {rule: [text[span["start"] : span["end"]] for span in spans[rule]] for rule in corpus.SPAN_RULES}
+    cut = {rule: [text[span["start"] : span["end"]] for span in spans[rule]] for rule in SPAN_RULES}
     assert cut["chunks"] == ["医師", "肺", "腫瘍"]
     assert cut["bunsetu"] == ["医師", "肺", "腫瘍"]
     assert cut["released"] == ["医師", "肺"]

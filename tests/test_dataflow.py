@@ -20,6 +20,7 @@ from pipelines import dataflow
 from pipelines.cli import main
 from pipelines.dataset.manifest import read_manifest
 from pipelines.errors import UsageError
+from pipelines.flags.negatives import Config
 from tests.conftest import Ended
 from tests.engines import clean_environment
 from tests.every_pipeline import DEMO, has
@@ -93,7 +94,7 @@ def test_only_the_step_with_the_model_gets_an_accelerator(device: str) -> None:
     if not has("torch"):
         pytest.skip("NO TORCH: pip install '.[t5]'")
     pipeline = beam.Pipeline("FnApiRunner", options=PipelineOptions(["--runner=DataflowRunner"]))
-    config = negatives.Config("corpus", "model", "gs://bucket/out", device=device)
+    config = Config("corpus", "model", "gs://bucket/out", device=device)
     negatives.build(pipeline, {}, config, [], Search(4, 4, False), 10)
     proto = pipeline.to_runner_api()
     hinted = {

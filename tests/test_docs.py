@@ -120,9 +120,7 @@ def beam_flags() -> set[str]:
 def known_flags(words: list[str]) -> set[str] | None:
     """The flags of the command that words are, None if it is none of ours."""
     if words[0] == "wikianchor" and words[1] in COMMANDS:
-        return {
-            flag for action in command_parser(words[1])[1]._actions for flag in action.option_strings
-        } | beam_flags()
+        return {flag for action in command_parser(words[1])._actions for flag in action.option_strings} | beam_flags()
     module = words[words.index("-m") + 1] if "-m" in words else ""
     rest = words[words.index("-m") + 2 :] if "-m" in words else []
     if module == "trainer.evaluate":

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.extract import Config, PageReader
+from pipelines.extract import PageReader
+from pipelines.flags.extract import Config
 from pipelines.text.prose import page_sentences
 from pipelines.text.sentences import make_splitter
 from pipelines.wikimedia.pages import Page

@@ -1,4 +1,5 @@
-"""`--help` of each command: there at once, complete, and without what the command itself needs."""
+"""`--help` of each command: there at once, complete, and without what the command itself needs. So is a mistake in its
+command line."""
 
 import os
 import re
@@ -18,18 +19,48 @@ TRAINER = [
     )
 ]
 # Each takes longer to import than all the help there is to print.
-HEAVY = {"apache_beam", "torch", "transformers", "spacy", "ginza", "datasets", "scipy", "sklearn", "matplotlib", "mteb"}
+HEAVY = {
+    *("apache_beam", "numpy", "pyarrow", "requests", "scipy", "sklearn", "matplotlib"),
+    *("torch", "transformers", "spacy", "ginza", "datasets", "mteb"),
+}
+
+
+def run(command: list[str]) -> tuple[int, str, list[str], set[str]]:
+    """Return the exit status of a command, what it prints, what it says besides, and the modules that it imports."""
+    python, *rest = command
+    ended = subprocess.run([python, "-X", "importtime", *rest], capture_output=True, text=True)
+    lines = ended.stderr.splitlines()
+    imported = {line.rpartition("|")[2].strip() for line in lines if line.startswith("import time:")}
+    assert "argparse" in imported
+    return ended.returncode, ended.stdout, [line for line in lines if not line.startswith("import time:")], imported
 
 
 @pytest.mark.parametrize("command", [*WIKIANCHOR, *TRAINER], ids=lambda command: " ".join(command[2:]))
 def test_help_is_there_without_what_the_command_needs(command: list[str]) -> None:
-    python, *rest = command
-    ended = subprocess.run([python, "-X", "importtime", *rest, "--help"], capture_output=True, text=True, check=True)
-    lines = ended.stderr.splitlines()
-    imported = {line.rpartition("|")[2].strip() for line in lines}
-    assert ended.stdout.startswith("usage: ")
-    assert [line for line in lines if not line.startswith("import time:")] == []
-    assert "argparse" in imported
+    status, printed, said, imported = run([*command, "--help"])
+    assert (status, said) == (0, [])
+    assert printed.startswith("usage: ")
+    assert imported & HEAVY == set()
+
+
+MISTAKES = [
+    *([name] for name in COMMANDS),
+    ["download", "--wikis=zzz1", "--output=dumps"],
+    ["build", "--dumps=dumps", "--wikis=zzz1", "--output=out"],
+    ["sentences", "--dump=nosuch.bz2", "--output=out"],
+    ["entities", "--wikis=enwiki", "--wikidata=nosuch.json", "--output=out"],
+    ["pairs", "--sentences=s", "--entities=e", "--output=out", "--sample=-1"],
+    ["corpus", "--input=nosuch.txt", "--output=out"],
+    ["mewsc16", "--dump=nosuch.bz2", "--output=out"],
+]
+
+
+@pytest.mark.parametrize("words", MISTAKES, ids=" ".join)
+def test_a_mistake_is_told_without_what_the_command_needs(words: list[str]) -> None:
+    status, printed, said, imported = run([sys.executable, "-m", "pipelines.cli", *words])
+    assert status in (1, 2)
+    assert printed == ""
+    assert [line.partition(" ")[0] for line in said] == ["wikianchor:"]
     assert imported & HEAVY == set()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines import interlanguage
+from pipelines.flags.interlanguage import Config
 from tests.conftest import Ended
 from tests.stand_in import Item, Page, digests, read_rows, write_entities, write_sentences
 
@@ -20,7 +21,7 @@ def test_pages_redirects_and_what_was_not_seen(tmp_path: Path, wikianchor: Calla
     # page_props knows the apple as well, and the pear alone, and a page of another part of the dump.
     entities = write_entities(tmp_path / "items", ["dewiki", "enwiki"], items, {"enwiki": {10: 1, 12: 4, 99: 5}})
     sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages)
-    config = interlanguage.Config(str(entities), str(tmp_path / "out"), str(sentences))
+    config = Config(str(entities), str(tmp_path / "out"), str(sentences))
     manifest = interlanguage.run(config, [])
     rows = [tuple(row.values()) for row in read_rows(tmp_path / "out", "interlanguage")]
     assert rows == [
@@ -37,13 +38,13 @@ def test_pages_redirects_and_what_was_not_seen(tmp_path: Path, wikianchor: Calla
     )
     assert "- cc0-1.0" in (tmp_path / "out" / "README.md").read_text()
     workers = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
-    again = interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "two"), str(sentences)), workers)
+    again = interlanguage.run(Config(str(entities), str(tmp_path / "two"), str(sentences)), workers)
     assert digests(again) == digests(manifest)
 
 
 def test_without_titles(tmp_path: Path) -> None:
     entities = write_entities(tmp_path / "items", ["dewiki", "enwiki"], [Item(1, [], {"enwiki": "A", "dewiki": "B"})])
-    interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "out")), [])
+    interlanguage.run(Config(str(entities), str(tmp_path / "out")), [])
     rows = read_rows(tmp_path / "out", "interlanguage")
     assert [(row["wiki"], row["title"], row["page_id"]) for row in rows] == [
         ("dewiki", "B", None),
@@ -61,10 +62,10 @@ def test_the_rows_do_not_depend_on_how_many_memory_holds(
     # An item twice, by two routes that do not agree, and one with a page that no title tells of.
     entities = write_entities(tmp_path / "items", ["enwiki"], items, {"enwiki": {7: 95, 12: 97, 50: 96}})
     sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages)
-    at_once = interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "one"), str(sentences)), [])
+    at_once = interlanguage.run(Config(str(entities), str(tmp_path / "one"), str(sentences)), [])
     monkeypatch.setattr("pipelines.transforms.interlanguage.ROWS_AT_ONCE", rows_at_once)
     monkeypatch.setattr("pipelines.transforms.interlanguage.ITEMS", items_counted)
-    parted = interlanguage.run(interlanguage.Config(str(entities), str(tmp_path / "two"), str(sentences)), [])
+    parted = interlanguage.run(Config(str(entities), str(tmp_path / "two"), str(sentences)), [])
     assert read_rows(tmp_path / "two", "interlanguage") == read_rows(tmp_path / "one", "interlanguage")
     assert parted["ledger"] == at_once["ledger"]
     assert at_once["configs"]["interlanguage"]["rows"] == 9

@@ -10,6 +10,7 @@ import pytest
 
 from pipelines import mentions
 from pipelines.errors import InputError, UsageError
+from pipelines.flags.mentions import Config
 from schemas.names import fold
 from tests.conftest import Ended
 from tests.stand_in import (
@@ -46,7 +47,7 @@ ITEMS = [
 
 def run(sentences: Path | list[Path], entities: Path, output: Path, flags: tuple[str, ...] = (), **options: Any) -> Any:
     given = ",".join(map(str, [sentences] if isinstance(sentences, Path) else sentences))
-    return mentions.run(mentions.Config(given, str(entities), str(output), **options), list(flags))
+    return mentions.run(Config(given, str(entities), str(output), **options), list(flags))
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines import pairs
 from pipelines.cli import main
 from pipelines.errors import InputError, UsageError
+from pipelines.flags.pairs import PRESETS, Choices, add_choices, choices_from
 from schemas import pairs as schema
 from tests.stand_in import (
     Item,
@@ -52,14 +52,14 @@ def reference(tmp_path_factory: pytest.TempPathFactory, two_wikis: tuple[list[Pa
     return run_pairs(*two_wikis, tmp_path_factory.mktemp("reference") / "out", rows_per_shard=200)
 
 
-def choices(*flags: str) -> pairs.Choices:
+def choices(*flags: str) -> Choices:
     parser = argparse.ArgumentParser()
-    pairs.add_choices(parser)
-    return pairs.choices_from(parser.parse_args(flags))
+    add_choices(parser)
+    return choices_from(parser.parse_args(flags))
 
 
 def test_flags_go_before_the_preset_they_start_from() -> None:
-    assert choices() == pairs.Choices()
+    assert choices() == Choices()
     assert choices("--preset=paper").sample == 1_000_000
     found = choices(
         "--preset=paper", "--sample=50000", "--sample_per_wiki", "--back_off", "--no-duplicates", "--min_links=0"
@@ -70,7 +70,7 @@ def test_flags_go_before_the_preset_they_start_from() -> None:
 
 
 def test_presets_are_the_papers_and_the_released_codes_choices() -> None:
-    paper, released = pairs.PRESETS["paper"], pairs.PRESETS["released"]
+    paper, released = PRESETS["paper"], PRESETS["released"]
     assert (paper.min_links, paper.floor, paper.types, paper.negatives) == (10, "corpus", "instance_of", 1)
     assert (paper.candidates, paper.max_per_entity, paper.sample, paper.sample_per_wiki) == (0, 0, 1_000_000, False)
     assert (released.min_links, released.floor, released.required_wiki) == (10, "enwiki", "enwiki")

@@ -13,7 +13,7 @@ import pytest
 
 from pipelines import cli, plan
 from pipelines.dataset.pulse import Pulse, pulses
-from pipelines.transfer.dump_site import NEEDS, wiki_named
+from pipelines.transfer.needs import NEEDS, wiki_named
 from tests.dumps import export, page
 
 ROOT = Path(__file__).parent.parent

@@ -42,9 +42,8 @@ def commands() -> str:
         NOTE + "# Commands\n\n`wikianchor COMMAND --flag=value ...`. Exit status: 0, done; 1, an input is broken or an "
     )
     text += "output cannot be written; 2, the command line is wrong; 130, interrupted.\n"
-    for name, (_, about) in COMMANDS.items():
-        _, parser = command_parser(name)
-        text += f"\n## {name}\n\n{_escaped(about)}\n\n    {EXAMPLES[name]}\n\n{flags(parser)}"
+    for name, about in COMMANDS.items():
+        text += f"\n## {name}\n\n{_escaped(about)}\n\n    {EXAMPLES[name]}\n\n{flags(command_parser(name))}"
     return text
 
 

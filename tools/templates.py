@@ -8,14 +8,13 @@ A test fails when a file is not what this would write.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipelines.cli import COMMANDS
+from pipelines.cli import COMMANDS, flags_of
 
 STAGES = ("sentences", "entities", "pairs", "mentions", "interlanguage", "mewsc16", "corpus", "negatives")
 PLACE = Path(__file__).parent.parent / "docker/templates"
@@ -23,12 +22,11 @@ PLACE = Path(__file__).parent.parent / "docker/templates"
 
 def metadata(stage: str) -> str:
     """Return the metadata of a stage's template (https://cloud.google.com/dataflow/docs/guides/templates)."""
-    module, about = COMMANDS[stage]
     parser = argparse.ArgumentParser(add_help=False)
-    importlib.import_module(module).add_arguments(parser)
+    flags_of(stage).add_arguments(parser)
     which = {"name": "stage", "label": "stage", "helpText": f"{stage}, and nothing else", "regexes": [f"^{stage}$"]}
     parameters = [which, *(parameter(action) for action in parser._actions)]
-    found = {"name": f"wikianchor {stage}", "description": about, "parameters": parameters}
+    found = {"name": f"wikianchor {stage}", "description": COMMANDS[stage], "parameters": parameters}
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 

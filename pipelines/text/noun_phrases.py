@@ -72,7 +72,7 @@ def make_reader() -> Read:
 
 
 def are_noun_spans(rule: str, words: Sequence[Word], spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether each span of a sentence could be one that a rule of `schemas.corpus.SPAN_RULES` finds there."""
+    """Whether each span of a sentence could be one that a rule of `names.SPAN_RULES` finds there."""
     numbers = {word.start: number for number, word in enumerate(words)}
     after = {word.end: number + 1 for number, word in enumerate(words)}
     return all(

@@ -38,7 +38,7 @@ class Token(NamedTuple):
 
 
 def noun_spans(rule: str, text: str, tokens: Sequence[Token]) -> Spans:
-    """Return the spans that a rule of `schemas.corpus.SPAN_RULES` finds in a sentence."""
+    """Return the spans that a rule of `names.SPAN_RULES` finds in a sentence."""
     if rule == "nouns":
         return runs(tokens, NOUNS)
     if rule == "nouns_names":

@@ -10,14 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pipelines.errors import InputError, UsageError
+from pipelines.errors import InputError
+from pipelines.transfer.needs import SITE, Need
 from pipelines.transfer.target import RemoteFile
-from pipelines.wikimedia.languages import RENAMED, is_language_edition
 
-SITE = "https://dumps.wikimedia.org"
 ENTITIES = "wikidatawiki/entities"
 _DATE = re.compile(r"""href=["'](?:[^"'<>]*/)?(\d{8})/["']""")
 _NAME = re.compile(r"""href=["'](?:[^"'<>]*/)?([\w.-]+)["']""")
@@ -29,37 +27,6 @@ _INDEX = re.compile(r"-index\d*\.txt")
 RUNS = 8
 
 
-@dataclass(frozen=True)
-class Need:
-    """What a target is made of.
-
-    Attributes:
-        project: of the wikis, as database names end.
-        jobs: of a wiki's run.
-        wikidata: whether Wikidata's JSON dump is needed.
-    """
-
-    project: str
-    jobs: tuple[str, ...]
-    wikidata: bool
-
-
-ARTICLES, PAGE_PROPS = "articlesmultistreamdump", "pagepropstable"
-PAGES, CATEGORY_LINKS, LINK_TARGETS, LANGUAGE_LINKS = (
-    "pagetable",
-    "categorylinkstable",
-    "linktargettable",
-    "langlinkstable",
-)
-NEEDS: Mapping[str, Need] = {
-    "pairs": Need("wiki", (ARTICLES, PAGE_PROPS), True),
-    "sentences": Need("wiki", (ARTICLES,), False),
-    "entities": Need("wiki", (PAGE_PROPS,), True),
-    "mewsc16": Need("wikinews", (ARTICLES, CATEGORY_LINKS, LINK_TARGETS), False),
-    "topics": Need("wikinews", (PAGES, PAGE_PROPS, LANGUAGE_LINKS), False),
-}
-
-
 class Lists(Protocol):
     """Whoever can ask a server: `pipelines.transfer.client.Client`."""
 
@@ -68,19 +35,6 @@ class Lists(Protocol):
 
     def length(self, url: str) -> int | None:
         """Return the size of a file in bytes, or None."""
-
-
-def wiki_named(name: str, project: str) -> str:
-    """Return the database name of a wiki that is named by it or by its code: en and enwiki are both enwiki.
-
-    Raises:
-        UsageError: there is no such wiki.
-    """
-    codes = {language: code for code, language in RENAMED.items() if code != "simple"}
-    for wiki in (name, codes.get(name, name).replace("-", "_") + project):
-        if wiki.endswith(project) and wiki != project and is_language_edition(wiki):
-            return wiki
-    raise UsageError(f"--wikis: {name} is no language of this project: write it like en or en{project}")
 
 
 def files_for(

@@ -25,6 +25,7 @@ from pipelines.linking.hashing import hash_string, mix
 from pipelines.storage import filesystem
 from pipelines.text.duplicates import BANDS, KEPT, NEAR_DUPLICATE, bands, near_pairs, near_rows, repeated
 from pipelines.text.japanese import is_japanese, paragraphs, pieces
+from pipelines.text.names import SPAN_RULES
 from pipelines.text.noun_spans import Spans, Token, noun_spans
 from pipelines.text.parsing import Parse, Parsed, make_parser
 from pipelines.text.records import Record, RecordRange, read_records
@@ -198,7 +199,7 @@ class _Columns:
     """Sentences waiting to be written, as columns."""
 
     def __init__(self, parser: str) -> None:
-        self._rules = corpus.SPAN_RULES if parser == "ginza" else WITHOUT_TREE
+        self._rules = SPAN_RULES if parser == "ginza" else WITHOUT_TREE
         self._clear()
 
     def _clear(self) -> None:
@@ -207,9 +208,7 @@ class _Columns:
 
     def add(self, source: str, record: int, index: int, sentence: Parsed) -> None:
         text, tokens = sentence
-        spans = {
-            rule: _structs(noun_spans(rule, text, tokens) if rule in self._rules else []) for rule in corpus.SPAN_RULES
-        }
+        spans = {rule: _structs(noun_spans(rule, text, tokens) if rule in self._rules else []) for rule in SPAN_RULES}
         self.ids.append(sentence_id(text))
         self._rows.append(
             {

@@ -61,7 +61,7 @@ class NewsReader:
     Attributes:
         output: directory of the dataset.
         topics: language -> category -> topic.
-        membership: of `membership.MODES`.
+        membership: of `wikinews.names.MODES`.
         faults: of the released set, to be made again; None for clean sentences.
         min_pages: classes with fewer are dropped.
         allow_truncated: take a cut-off file for what is in it.

@@ -17,6 +17,7 @@ from typing import Any
 
 from pipelines.errors import UsageError
 from pipelines.wikimedia.languages import language_facts
+from pipelines.wikimedia.names import PARSERS
 from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.titles import parse_target
 from pipelines.wikimedia.wikitext import Extract, Extractor, Links
@@ -24,8 +25,6 @@ from pipelines.wikimedia.wikitext.gaps import take_names
 from pipelines.wikimedia.wikitext.links import CATEGORY, FILE, MAIN, MEDIA, LinkReader
 from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, NAMED, PIPE, PREFORMATTED, restore
 from pipelines.wikimedia.wikitext.templates import Templates
-
-PARSERS = ("wikianchor", "mwparserfromhell")
 
 # What is shown of a tag: its contents, in the line or on lines of their own, or else a gap, a line feed or nothing.
 _KINDS = {

@@ -10,7 +10,6 @@ from pipelines.wikinews.categories import follow
 from pipelines.wikinews.facts import wiki_facts
 from schemas.mewsc16 import SUBCATEGORY, TEMPLATE, TOPICS, WIKITEXT
 
-MODES = ("direct", "direct+templates", "descend-1")
 # Bits of a page: a topic's own category, a category right below it, the sign of publication.
 _BELOW = len(TOPICS)
 _OWN = (1 << _BELOW) - 1
@@ -45,7 +44,7 @@ def bits_of_names(
         language: of the wiki.
         topics: category -> topic.
         categories: of the wiki.
-        mode: of `MODES`.
+        mode: of `names.MODES`.
         extra_parents: more pairs of a category and one that it is in.
     """
     redirects = dict(categories.redirects)

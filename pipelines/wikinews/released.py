@@ -17,18 +17,7 @@ from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LINE_MARKS, LIST
 from pipelines.wikinews.categories import CategoryReader
 from pipelines.wikinews.facts import CATEGORY, wiki_facts
 
-FAULTS = {
-    "all_namespaces": "pages of every namespace count, such as categories and talk",
-    "line_start": "a category counts only where a line begins with it, by one spelling of one prefix",
-    "old_map": "the topic map has the names of 2021 alone",
-    "holes": "templates vanish with their words, {{w|...}} among them",
-    "category_text": "category links stay in the text",
-    "captions": "what a picture's link says last, its caption or its size, stays in the text",
-    "glued": "lines are joined without a blank, headings and lists among them",
-    "cut": "a sentence ends at every full stop before a blank",
-}
 MIN_CHARACTERS = 5
-MIN_PAGES = 10
 _FILE = 6
 _BLANK_AFTER_STOP = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from pipelines.text.names import SPAN_RULES
 from pipelines.text.noun_spans import Token, noun_spans
-from schemas.corpus import SPAN_RULES
 
 
 def sentence(*words: tuple[str, str, str, int] | tuple[str, str, str, int, str]) -> tuple[str, list[Token]]:

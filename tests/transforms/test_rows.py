@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pipelines import pairs
 from pipelines.dataset.reader import open_datasets
+from pipelines.flags.pairs import Choices, Config
 from pipelines.linking.decisions import ALL, BUCKETS
 from pipelines.transforms import rows
 from pipelines.transforms.rows import DecideTask, LowestLots, limit_of, lowest, shard_bounds
@@ -45,7 +46,7 @@ class Steps:
         self.shards: list[SentenceShard] = []
         self.indexes: dict[str, IndexBuilt] = {}
         output = str(tmp_path / "out")
-        config = pairs.Config("", "", output, pairs.Choices(**{"min_links": 0, **choices}), rows_per_shard)
+        config = Config("", "", output, Choices(**{"min_links": 0, **choices}), rows_per_shard)
         table_task, self.task = pairs._tasks(config, entities)
         for wiki, (pages, _) in wikis.items():
             path = write_sentences(tmp_path / wiki, wiki, pages, cut)
@@ -276,9 +277,7 @@ def test_the_first_in_the_dump_stays_of_rows_that_say_the_same(tmp_path: Path) -
     items = [Item(1, [7], {"enwiki": "A"}), Item(2, [7], {"enwiki": "B"})]
     sentences = write_sentences(tmp_path / "s", "enwiki", pages, 3)
     entities = write_entities(tmp_path / "e", ["enwiki"], items)
-    manifest = pairs.run(
-        pairs.Config(str(sentences), str(entities), str(tmp_path / "out"), pairs.Choices(min_links=0)), []
-    )
+    manifest = pairs.run(Config(str(sentences), str(entities), str(tmp_path / "out"), Choices(min_links=0)), [])
     links = manifest["ledger"]["links"]["enwiki"]
     assert links["duplicate"] == 5
     (path,) = (tmp_path / "out/data/pairs").iterdir()

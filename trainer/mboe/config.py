@@ -12,8 +12,8 @@ from typing import Any, get_type_hints
 
 from trainer.config import _option
 from trainer.errors import UsageError
-from trainer.mboe.documents import KINDS
 
+KINDS = ("json", "mldoc", "ted", "shinra")
 ENTITIES = ("detected", "linker", "oracle", "none")
 ATTENTIONS = ("both", "cosine", "commonness", "none")
 COMBINATIONS = ("sum", "concatenation")

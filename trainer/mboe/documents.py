@@ -25,7 +25,6 @@ from trainer.errors import InputError
 from trainer.storage import reading
 
 SPLITS = ("train", "dev", "test")
-KINDS = ("json", "mldoc", "ted", "shinra")
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def read_documents(
 
     Args:
         path: a directory, or a file or glob of JSON lines.
-        kind: one of `KINDS`.
+        kind: one of `config.KINDS`.
         language: that of the training documents.
         train_size: of MLDoc's training file: 1000, 2000, 5000 or 10000.
         test_documents: of each of SHINRA's languages, by lot; 0 for all, which take tens of gigabytes.

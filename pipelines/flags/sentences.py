@@ -1,0 +1,70 @@
+"""The command line of `wikianchor sentences`."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from pipelines.errors import UsageError
+from pipelines.storage import expand
+from pipelines.wikimedia.names import PARSERS
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the user asked for."""
+
+    dumps: tuple[str, ...]
+    output: str
+    wiki: str | None = None
+    splitter: str = "rules"
+    parser: str = "wikianchor"
+    allow_truncated: bool = False
+    previous: str | None = None
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of this command."""
+    parser.add_argument(
+        "--dump", required=True, metavar="FILES", help="pages-articles dump: a file, a glob, or several with commas"
+    )
+    parser.add_argument("--output", required=True, metavar="DIR", help="directory of the dataset")
+    parser.add_argument(
+        "--wiki",
+        help="database name of the wiki, such as enwiki, where the dump's own header does not tell or is wrong",
+    )
+    parser.add_argument(
+        "--splitter", choices=("rules", "icu", "polyglot"), default="rules", help="sentence splitter (default: rules)"
+    )
+    parser.add_argument(
+        "--parser",
+        choices=PARSERS,
+        default=PARSERS[0],
+        help="what reads wikitext (default: wikianchor; mwparserfromhell is slower and less exact, to compare with)",
+    )
+    parser.add_argument("--allow_truncated", action="store_true", help="take a cut-off dump for what is in it")
+    parser.add_argument(
+        "--previous",
+        metavar="DIR",
+        help="sentences of an earlier dump: pages that have not changed since are taken from there, to the same result",
+    )
+
+
+def config_from(arguments: argparse.Namespace) -> Config:
+    """Read the flags.
+
+    Raises:
+        UsageError: no file is named.
+    """
+    dumps = tuple(expand(arguments.dump, "dump"))
+    if not dumps:
+        raise UsageError("--dump= names no file")
+    return Config(
+        dumps=dumps,
+        output=arguments.output,
+        wiki=arguments.wiki,
+        splitter=arguments.splitter,
+        parser=arguments.parser,
+        allow_truncated=arguments.allow_truncated,
+        previous=arguments.previous,
+    )
