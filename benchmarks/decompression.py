@@ -15,6 +15,7 @@ from __future__ import annotations
 import bz2
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -54,15 +55,15 @@ def whole(dumps: dict[str, Path], work: Path, rounds: int) -> None:
     nothing = slices.nothing(work, next(iter(dumps)))
     cases: dict[str, Callable[[], float]] = {}
     for name, dump in dumps.items():
-        cases[f"{name}: bz2"] = lambda dump=dump: seconds(lambda: bz2.decompress(dump.read_bytes()))
-        cases[f"{name}: job"] = lambda dump=dump: job(dump, work)
-    cases["start"] = lambda: job(nothing, work)
+        cases[f"{name}: bz2"] = partial(seconds, partial(decompress, dump))
+        cases[f"{name}: job"] = partial(job, dump, work)
+    cases["start"] = partial(job, nothing, work)
     found = rounds_of(rounds, cases)
     rows: list[list[Any]] = []
     for name, dump in dumps.items():
         bare, times = found[f"{name}: bz2"], found[f"{name}: job"]
         net = [time - start for time, start in zip(times, found["start"], strict=True)]
-        size = len(bz2.decompress(dump.read_bytes())) / 1e6
+        size = len(decompress(dump)) / 1e6
         rows.append([name, size, median(bare), median(times), size / median(net), ratio(times, bare), ratio(net, bare)])
     rows.append(["mean", "", "", "", "", mean(row[5] for row in rows), mean(row[6] for row in rows)])
     head = ["language", "MB of XML", "bz2, CPU s", "job, CPU s", "MB / CPU s", "job / bz2", "job less start / bz2"]
@@ -70,6 +71,11 @@ def whole(dumps: dict[str, Path], work: Path, rounds: int) -> None:
         "sentences against bz2 decompression",
         table(head, rows) + f"\n\nStart: {median(found['start']):.2f} CPU s. {TARGETS}",
     )
+
+
+def decompress(dump: Path) -> bytes:
+    """Return what is in a file."""
+    return bz2.decompress(dump.read_bytes())
 
 
 def job(dump: Path, work: Path) -> float:
@@ -86,8 +92,8 @@ def steps(dumps: dict[str, Path], work: Path) -> None:
     lines: Counter[str] = Counter()
     for language, dump in dumps.items():
         flags = ["sentences", f"--dump={dump}", f"--output={fresh(work / 'sentences')}"]
-        bare = seconds(lambda dump=dump: bz2.decompress(dump.read_bytes()))
-        found = sample(lambda flags=flags: command(flags))
+        bare = seconds(partial(decompress, dump))
+        found = sample(partial(command, flags))
         rows.append([language, bare, *(time / bare for time in found.by_step(STEPS).values())])
         for total, counted in ((functions, found.functions), (lines, found.lines)):
             total.update(counted)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import bz2
 import gzip
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -38,9 +39,9 @@ def main() -> None:
     wiki = f"{arguments.language}wiki"
     cases: dict[str, Callable[[], float]] = {}
     for ending, file in files.items():
-        cases[f"{ending}: bare"] = lambda file=file: seconds(lambda: unpack(file))
-        cases[f"{ending}: job"] = lambda file=file: job(file, wiki, work)
-    cases["start"] = lambda: job(types, "enwiki", work)
+        cases[f"{ending}: bare"] = partial(seconds, partial(unpack, file))
+        cases[f"{ending}: job"] = partial(job, file, wiki, work)
+    cases["start"] = partial(job, types, "enwiki", work)
     found = rounds_of(arguments.rounds, cases)
     rows: list[list[Any]] = []
     size = unpack(files["gz"]) / 1e6

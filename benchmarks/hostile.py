@@ -16,6 +16,7 @@ import resource
 import subprocess
 import sys
 import time
+from operator import itemgetter
 from pathlib import Path
 
 from measure import parser, report, table
@@ -43,7 +44,7 @@ def main() -> None:
     if arguments.one:
         print(json.dumps(measured(arguments.one)))
         return
-    rows = []
+    rows: list[tuple[str, float, float, float, float]] = []
     for name in HOSTILE:
         command = [sys.executable, __file__, f"--one={name}"]
         times, memory = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -51,7 +52,7 @@ def main() -> None:
         rows.append((name, times[1], times[2] / 10, growth, memory))
         print(f"{name}: {times[2] / 10:.2f} s/MB, {growth:.1f}, {memory:.1f}", file=sys.stderr)
     missed = [row for row in rows if row[2] > SECONDS or row[3] > GROWTH or row[4] > MEMORY]
-    shown = {row for column in (2, 3, 4) for row in sorted(rows, key=lambda row: -row[column])[:SHOWN]}
+    shown = {row for column in (2, 3, 4) for row in sorted(rows, key=itemgetter(column), reverse=True)[:SHOWN]}
     cells = [[f"`{name.strip()}`", *numbers] for name, *numbers in rows if arguments.all or (name, *numbers) in shown]
     head = ["class", "1 MB, s", "10 MB, s / MB", "10 MB / 1 MB", "memory / page"]
     text = (

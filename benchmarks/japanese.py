@@ -15,8 +15,8 @@ from typing import Any
 from measure import parser, report, table
 from published import packaged_model
 
-from trainer.evaluate.command import parser as flags_of
 from trainer.evaluate.command import run
+from trainer.evaluate.flags import parser as flags_of
 
 # The set, its part, and where its files lie.
 FILES = {

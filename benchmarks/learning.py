@@ -44,7 +44,7 @@ from trainer.train import train
 
 LANGUAGES = {"de": "deu", "et": "est"}
 ROWS_OF_A_WIKI, EPOCHS, POINTS = 800, 2, 4
-SHARED = {"softmax_size": 32, "max_length": 24, "learning_rate": 5e-5, "pooler": "avg"}
+SHARED: dict[str, Any] = {"softmax_size": 32, "max_length": 24, "learning_rate": 5e-5, "pooler": "avg"}
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "simcse": {},
     # The paper's lambda and tau are for a hundred times as many steps and for vectors of Wikipedia2Vec.
@@ -172,4 +172,4 @@ def _spread(values: Sequence[float]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -90,7 +90,8 @@ def _detect(texts: list[str], dictionary: Dictionary, spans: bool) -> int:
 
 def page_texts(dataset: Any) -> Iterator[str]:
     """Yield the text of each page."""
-    page, held = -1, []
+    page = -1
+    held: list[str] = []
     for shard in dataset.shards("sentences"):
         for batch in read_batches(shard, ["page_id", "text"]):
             for number, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):

@@ -92,7 +92,7 @@ def for_entities(arguments: Any, times: int) -> Input:
     source = dump(arguments, times)
     wikidata = arguments.work / f"wikidata-{source.stem}-{arguments.line_bytes}.json.gz"
     if not wikidata.exists():
-        command = [sys.executable, HERE / "generate.py", "items", "--dump", source]
+        command: list[str | Path] = [sys.executable, HERE / "generate.py", "items", "--dump", source]
         run([*command, "--line_bytes", str(arguments.line_bytes), "--output", wikidata])
     return Input(megabytes(wikidata), [f"--wikidata={wikidata}", f"--wikis={arguments.language}wiki"])
 
@@ -110,7 +110,7 @@ def for_news(arguments: Any, times: int) -> Input:
     """A made-up Wikinews."""
     pages, place = arguments.pages * times, arguments.work / f"news-{arguments.pages * times}"
     if not place.exists():
-        command = [sys.executable, HERE / "generate_news.py", "--languages=en", f"--pages={pages}"]
+        command: list[str | Path] = [sys.executable, HERE / "generate_news.py", "--languages=en", f"--pages={pages}"]
         run([*command, f"--output={place}"])
     return Input(f"{pages:,} pages", [f"--dump={place}/*.xml.bz2"])
 

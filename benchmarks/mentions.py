@@ -23,6 +23,7 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -169,7 +170,8 @@ def targets_of(dataset: Dataset, items: Path) -> Targets:
 def pages_of(dataset: Dataset, targets: Targets) -> Iterable[tuple[int, list[tuple[str, list[tuple[int, int, int]]]]]]:
     """Yield pages: their sentences, each with (start, end, item) of its links that lead to one."""
     columns = ["page_id", "text", *(f"links.list.element.{name}" for name in ("start", "end", "target", "fragment"))]
-    page, held = -1, []
+    page = -1
+    held: list[tuple[str, list[tuple[int, int, int]]]] = []
     for shard in dataset.shards("sentences"):
         for batch in read_batches(shard, columns):
             links = batch.column("links")
@@ -268,10 +270,8 @@ def speed(arguments: Any, language: str, program: Path) -> list[Any]:
     for name, dataset in (("", many), (", start", one)):
         items = pairs.entities(work, Path(many.directory), 0.0)
         database, dictionary, sizes[name] = prepared(work, dataset, items, program)
-        cases[f"ours{name}"] = lambda dataset=dataset, items=items: ours(dataset, items, work / "mentions")
-        cases[f"theirs{name}"] = lambda database=database, dictionary=dictionary: theirs(
-            program, database, dictionary, work / "mentions-wikipedia2vec"
-        )
+        cases[f"ours{name}"] = partial(ours, dataset, items, work / "mentions")
+        cases[f"theirs{name}"] = partial(theirs, program, database, dictionary, work / "mentions-wikipedia2vec")
     found = rounds_of(arguments.rounds, cases)
     net = {
         name: [time - start for time, start in zip(found[name], found[f"{name}, start"], strict=True)]

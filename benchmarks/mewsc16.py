@@ -24,7 +24,8 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -229,11 +230,11 @@ def speed(arguments: Any) -> None:
         if not path.exists():
             news.write(news.make_news(language, arguments.pages), work)
     empty = news.write(news.make_news("en", 20), work / "small")
-    cases = {}
+    cases: dict[str, Callable[[], float]] = {}
     for name in ("mewsc16", "sentences"):
-        cases[f"{name}: start"] = lambda name=name: job(name, empty, work)
+        cases[f"{name}: start"] = partial(job, name, empty, work)
         for language, path in dumps.items():
-            cases[f"{name}: {language}"] = lambda name=name, path=path: job(name, path, work)
+            cases[f"{name}: {language}"] = partial(job, name, path, work)
     found = rounds_of(arguments.rounds, cases)
     lines = []
     for language in dumps:

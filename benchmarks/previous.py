@@ -16,6 +16,7 @@ import gzip
 import hashlib
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -40,14 +41,12 @@ def main() -> None:
     rows: list[list[Any]] = []
     for packing in ("bz2", "gz", "plain"):
         old, new = (pack(work, xml, packing, month) for month in (1, 2))
-        run(sentences(old, fresh(work / "previous-old")))
+        job(old, work / "previous-old")
         cases: dict[str, Callable[[], float]] = {
-            "full": lambda new=new: run(sentences(new, fresh(work / "previous-full"))).user,
-            "previous": lambda new=new: (
-                run([*sentences(new, fresh(work / "previous-new")), f"--previous={work / 'previous-old'}"]).user
-            ),
-            "start": lambda: run(sentences(nothing, fresh(work / "previous-start"))).user,
-            "unpacking": lambda new=new: seconds(lambda: unpack(new)),
+            "full": partial(job, new, work / "previous-full"),
+            "previous": partial(job, new, work / "previous-new", f"--previous={work / 'previous-old'}"),
+            "start": partial(job, nothing, work / "previous-start"),
+            "unpacking": partial(seconds, partial(unpack, new)),
         }
         found = rounds_of(arguments.rounds, cases)
         same = digest(work / "previous-full") == digest(work / "previous-new")
@@ -84,9 +83,9 @@ def unpack(path: Path) -> None:
             pass
 
 
-def sentences(dump: Path, output: Path) -> list[str | Path]:
-    """Return the command."""
-    return wikianchor("sentences", f"--dump={dump}", f"--output={output}")
+def job(dump: Path, output: Path, *flags: str) -> float:
+    """Run the job and return its CPU."""
+    return run(wikianchor("sentences", f"--dump={dump}", f"--output={fresh(output)}", *flags)).user
 
 
 def pack(work: Path, xml: bytes, packing: str, month: int) -> Path:

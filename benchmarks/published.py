@@ -15,8 +15,8 @@ from pathlib import Path
 
 from measure import parser, report, table
 
-from trainer.evaluate.command import parser as flags_of
 from trainer.evaluate.command import run
+from trainer.evaluate.flags import parser as flags_of
 
 PUBLISHED = {
     ("STS12", "test"): 72.37,

@@ -120,7 +120,8 @@ def compare(wiki: str, site: Site, pages: dict[str, str], truth: dict[str, Any],
         shown = shown_page(extractor.extract(text, title), title, "")
         different: list[Difference] = []
         for kind, of, size in (("links", links_of, lambda _: 1), ("characters", blocks_of, len)):
-            theirs, ours = of(answer), of(shown)
+            theirs: Counter[Any] = of(answer)
+            ours: Counter[Any] = of(shown)
             sides = {"theirs": theirs, "ours": ours, "both": theirs & ours}
             total.update(
                 {f"{kind} {side}": sum(size(key) * n for key, n in found.items()) for side, found in sides.items()}

@@ -70,7 +70,7 @@ def sample(job: Callable[[], object]) -> Samples:
 
 def _count(frames: list[FrameType], elapsed: float, found: Samples) -> None:
     """Give the time that went by to what is at work now, in equal parts where several threads are."""
-    busy = [frame for frame in frames if not frame.f_code.co_filename.endswith(WAITING)]
+    busy: list[FrameType | None] = [frame for frame in frames if not frame.f_code.co_filename.endswith(WAITING)]
     for frame in busy or [None]:
         function, line = _place(frame)
         share = elapsed / max(1, len(busy))
@@ -86,7 +86,8 @@ def _place(frame: FrameType | None) -> tuple[str, str]:
         return OTHER, OTHER
     code, parts = frame.f_code, PurePath(frame.f_code.co_filename).parts
     place = "/".join(parts[len(parts) - parts[::-1].index("pipelines") :])
-    name = code.co_qualname if sys.version_info >= (3, 11) else code.co_name
+    # Python 3.11 knows the class as well.
+    name = getattr(code, "co_qualname", code.co_name)
     return f"{place} {name}", f"{place}:{frame.f_lineno}"
 
 

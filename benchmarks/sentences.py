@@ -81,7 +81,7 @@ def install(directory: Path) -> tuple[dict[str, Path], dict[str, str]]:
         python = home / "bin" / "python"
         if not (home / "installed").exists():
             venv.create(home, with_pip=True, clear=True)
-            command = [python, "-m", "pip", "install", "--quiet", *(packages or (name,))]
+            command: list[str | Path] = [python, "-m", "pip", "install", "--quiet", *(packages or (name,))]
             if subprocess.run(command, check=False).returncode:
                 missing[name] = f"cannot be installed on Python {sys.version_info[0]}.{sys.version_info[1]}"
                 continue
@@ -107,7 +107,7 @@ def ours(dump: Path, work: Path) -> Callable[[], float]:
 def other(name: str, python: Path, dump: Path, work: Path) -> Callable[[], float]:
     """Return what runs another tool and gives its CPU."""
     output = work / f"other-{name}"
-    scripts = {
+    scripts: dict[str, Callable[[], list[str | Path]]] = {
         "wikipedia2vec": lambda: [python.with_name(name), "build-dump-db", dump, output],
         "wikiextractor": lambda: [
             *(python.with_name(name), "--links", "--json", "--no-templates", "--quiet", "--output", fresh(output), dump)

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -103,12 +104,15 @@ def epochs(data: Path, model: Path, batch: int, scratch: Path, rounds: int) -> s
         }
         return seconds(lambda: _train_ours(make(objective, flags, {})))
 
+    def ours_cold(objective: str) -> float:
+        return ours(objective, f"cold-{batch}-{next(cold)}")
+
     cases: dict[str, Callable[[], float]] = {}
     for objective in ("simcse", "ease"):
-        cases[f"{objective}, first epoch"] = lambda name=objective: ours(name, f"cold-{batch}-{next(cold)}")
-        cases[f"{objective}, later epoch"] = lambda name=objective: ours(name, "warm")
-        cases[f"{objective}, sentence-transformers"] = lambda name=objective: seconds(
-            lambda: _train_theirs(name, rows, str(model), batch, scratch)
+        cases[f"{objective}, first epoch"] = partial(ours_cold, objective)
+        cases[f"{objective}, later epoch"] = partial(ours, objective, "warm")
+        cases[f"{objective}, sentence-transformers"] = partial(
+            seconds, partial(_train_theirs, objective, rows, str(model), batch, scratch)
         )
     ours("simcse", "warm")
     _train_theirs("simcse", rows, str(model), batch, scratch)
@@ -248,4 +252,4 @@ def entity_table() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
