@@ -2,7 +2,7 @@
 
 The other side decodes as SDJC's released code does: a span is masked in what came out so far, beam search over at most
 15 tokens with transformers' defaults, and of the beams one rank. It needs a run for each rank that is wanted; ours
-gives all of them at once.
+gives all of them at once. What is kept is judged by the rules of `negatives`, for both.
 
 Needs the extra `t5`, a T5 (--model) and a corpus (--corpus) that are there already.
 """
@@ -10,6 +10,8 @@ Needs the extra `t5`, a T5 (--model) and a corpus (--corpus) that are there alre
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import measure
@@ -23,6 +25,9 @@ from pipelines.text.names import SPAN_RULES
 from pipelines.transforms.negatives import make_judge
 from schemas import corpus
 from schemas.sentinels import Vocabulary
+
+# Operations listed, those that take most.
+OPERATIONS = 6
 
 
 def main() -> None:
@@ -41,20 +46,23 @@ def main() -> None:
         "ours": lambda: taken(together, items),
     }
     found = measure.rounds_of(flags.rounds, cases)
-    ranked = together.fill(items)
     judge = make_judge(flags.spans)
-    judging = min(measure.rounds_of(flags.rounds, {"judging": lambda: judged(items, ranked, judge)})["judging"])
-    rows: list[list[Any]] = [
-        [name, len(items) / min(found[name]), candidates]
-        for name, candidates in zip(cases, (1, flags.beams), strict=True)
-    ]
-    table = measure.table(["decoding", "sentences a CPU second", "candidates of each"], rows)
+    rows: list[list[Any]] = []
+    for name, filler in (("one at a time", alone), ("ours", together)):
+        with Pieces(alone.vocabulary.size) as pieces:
+            ranked = filler.fill(items)
+        counts, least = fates(items, ranked, judge), min(found[name])
+        rows.append([name, len(items) / least, counts["seen"], counts["kept"], counts["kept"] / least, pieces.count])
+    judging = measure.seconds(lambda: fates(items, ranked, judge))
+    heads = ["decoding", "sentences a CPU second", "candidates", "that are kept", "kept a CPU second", "pieces read"]
+    table = measure.table(heads, rows)
     spans = sum(len(item.spans) for item in items)
     text = f"{len(items)} sentences, {spans} spans, {flags.beams} beams."
     ratio = measure.ratio(found["one at a time"], found["ours"])
     more = f"for one negative of a sentence, {4 * ratio:.1f} times for four, which take it four runs"
     share = f"Judging all candidates takes {100 * judging / min(found['ours']):.1f} % of decoding them"
-    measure.report("Hard negatives", f"{table}\n\n{text} Ours is {ratio:.1f} times as fast {more}. {share}.")
+    steps = where(lambda: together.fill(items))
+    measure.report("Hard negatives", f"{table}\n\n{text} Ours is {ratio:.1f} times as fast {more}. {share}.\n\n{steps}")
 
 
 def read(flags: argparse.Namespace) -> list[Holes]:
@@ -79,11 +87,12 @@ class Released:
         self.beams = beams
 
     @torch.inference_mode()
-    def fill(self, items: list[Holes]) -> list[str]:
-        """Return each sentence with other words in its spans."""
-        found = []
+    def fill(self, items: list[Holes]) -> list[Ranked | None]:
+        """Return the fills of each sentence, of one rank."""
+        found: list[Ranked | None] = []
         for item in items:
             text, shift = item.text, 0
+            words: list[str | None] = []
             for start, end in item.spans:
                 span = (start + shift, end + shift)
                 ids = torch.tensor([self.vocabulary.with_holes(text, [span])])
@@ -91,7 +100,8 @@ class Released:
                 word = self.vocabulary.fills(target, 1)[0] or ""
                 text = text[: span[0]] + word + text[span[1] :]
                 shift += len(word) - (end - start)
-            found.append(text)
+                words.append(word)
+            found.append([words])
         return found
 
 
@@ -100,14 +110,40 @@ def taken(filler: Filler, items: list[Holes]) -> float:
     return measure.seconds(lambda: filler.fill(items))
 
 
-def judged(items: list[Holes], ranked: list[Ranked | None], judge: NounSpans) -> float:
-    """Return the CPU seconds of judging all candidates: none is surplus."""
+class Pieces:
+    """Counts the pieces of all hypotheses that a decoder reads: what goes into the layer that scores a vocabulary."""
 
-    def run() -> None:
-        for item, fills in zip(items, ranked, strict=True):
-            keep(item.text, item.spans, fills or [], Limits(len(fills or []), 0.95), judge)
+    def __init__(self, vocabulary: int) -> None:
+        self.count, self._vocabulary = 0, vocabulary
 
-    return measure.seconds(run)
+    def __enter__(self) -> Pieces:
+        self._hook = torch.nn.modules.module.register_module_forward_pre_hook(self._see)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._hook.remove()
+
+    def _see(self, module: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
+        if isinstance(module, torch.nn.Linear) and module.out_features >= self._vocabulary:
+            self.count += inputs[0][..., 0].numel()
+
+
+def fates(items: list[Holes], ranked: Sequence[Ranked | None], judge: NounSpans) -> Counter[str]:
+    """Return what becomes of all candidates when none is surplus."""
+    counts: Counter[str] = Counter()
+    for item, fills in zip(items, ranked, strict=True):
+        counts += keep(item.text, item.spans, fills or [], Limits(len(fills or []), 0.95), judge).counts
+    return counts
+
+
+def where(function: Callable[[], object]) -> str:
+    """Return which of torch's operations take most of a function's CPU."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        function()
+    spent = sorted(profile.key_averages(), key=lambda one: -one.self_cpu_time_total)
+    whole = sum(one.self_cpu_time_total for one in spent)
+    listed = [[one.key, 100 * one.self_cpu_time_total / whole, one.count] for one in spent[:OPERATIONS]]
+    return measure.table(["operation of ours", "per cent of its CPU", "calls"], listed)
 
 
 if __name__ == "__main__":

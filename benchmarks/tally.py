@@ -4,9 +4,11 @@
 the lowest hashes, so they are the same for the same dataset. Without it the table is printed, and how many of
 the verdicts are on rows of the dataset at hand.
 
-    grammatical          a reader takes it for a Japanese sentence, whatever it says
+    grammatical          a reader takes it for Japanese, whatever it says; a letter is taken for a name, what is no word
+                         by itself is a fault, and so is what is broken in the sentence that it is made of
     differs in meaning   it does not say what the sentence says
-    same frame           only the nouns are others: the words around them still mean what they meant
+    same frame           the words around the nouns mean what they meant: no noun that serves as a conjunction (as ため,
+                         こと, 場合) has gone, no two fills grow together, nothing of a cut word is left standing
 """
 
 from __future__ import annotations

@@ -257,7 +257,8 @@ def _step(
     closed = both.pick(places, best)
 
     # The last piece that there is room for ends the fill.
-    scores = scores[:, :pieces] + torch.where(opening, begin, onward) + torch.where(left == 1, end, 0.0)
+    bans = torch.stack((onward, begin, onward + end, begin + end))
+    scores = scores[:, :pieces] + bans[(opening + 2 * (left == 1))[:, 0]]
     # No two fills of a target begin alike: one word in several holes is dropped afterwards anyway.
     begun = (before[:, :-1] >= pieces) & opening
     scores.scatter_(1, torch.where(begun, before[:, 1:], PAD), NEVER)

@@ -1,6 +1,6 @@
 """Whether stretches of a Japanese sentence are noun spans there, told by its words alone: SudachiPy, no tree.
 
-The corpus has its spans from trees. A tree of each filled sentence would take eighty times as long, and be stricter
+The corpus has its spans from trees. A tree of each filled sentence would take fifty times as long, and be stricter
 than the rule means: of noun spans that are put into other sentences it finds four of five again. The words say what a
 noun phrase begins and ends with, and whether what stands within it is whole. They are those of the corpus, since GiNZA
 cuts by the same dictionary. `benchmarks/noun_phrases.py` compares the two.
