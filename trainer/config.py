@@ -171,7 +171,9 @@ class Config:
         return max(1, self.step_size // self.softmax_size)
 
     def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), indent=2, sort_keys=True)
+        """The options of the objective; those of others are not looked at."""
+        own = [option.name for option in fields(self) if self.objective in option.metadata["objectives"]]
+        return json.dumps({name: getattr(self, name) for name in own}, indent=2, sort_keys=True)
 
 
 def add_flags(parser: argparse.ArgumentParser, objective: str) -> None:
@@ -220,7 +222,7 @@ def make(objective: str, flags: Mapping[str, Any], environment: Mapping[str, str
         config,
         step_size=config.step_size or config.softmax_size,
         checkpoints=config.checkpoints or f"{config.output}/checkpoints",
-        cache=config.cache or os.path.expanduser("~/.cache/wikianchor"),
+        cache=config.cache or (os.path.expanduser("~/.cache/wikianchor") if objective in _PAIRS else ""),
     )
     check(config)
     return config

@@ -19,7 +19,7 @@ from torch import Tensor
 from trainer import checkpoint, distributed
 from trainer.checkpoint import State
 from trainer.config import Config
-from trainer.errors import InputError
+from trainer.errors import InputError, UsageError
 from trainer.log import Log, training_line
 from trainer.model import Trainable
 from trainer.optimizers import Optimizers
@@ -187,6 +187,11 @@ def _begin(run: Run) -> State:
         distributed.barrier()
         return State(0)
     state = checkpoint.resume(run.model, run.optimizers, run.config, run.data)
+    if int(distributed.largest(torch.tensor(state.step, device=run.device))) != state.step:
+        raise UsageError(
+            f"--checkpoints={run.config.checkpoints}: process {distributed.rank()} finds another last checkpoint "
+            "there than the others: name a place that all machines see"
+        )
     if state.step:
         run.log.say(f"goes on from step {state.step} of {run.total}")
     return state

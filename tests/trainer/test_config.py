@@ -18,7 +18,9 @@ def test_presets_are_whole(name: str) -> None:
     config = make(PRESETS[name]["objective"], PLACES | {"preset": name}, {})
     assert config.model
     assert not config.mask_duplicates
-    assert Config(**json.loads(config.to_json())) == config
+    stated = json.loads(config.to_json())
+    assert Config(**stated) == config
+    assert not {"span_length", "patience"} & stated.keys()
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,14 @@ def test_a_finished_run_is_not_trained_again(options: dict[str, Any], monkeypatc
     task.run(config)
 
 
+def test_all_processes_go_on_from_one_step(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another machine has a checkpoint on its own disk."""
+    run = ready(options | {"max_steps": 2})
+    monkeypatch.setattr(train.distributed, "largest", lambda value: value + 1)
+    with pytest.raises(UsageError, match="process 0 finds another last checkpoint"):
+        train.train(run)
+
+
 def test_a_step_keeps_nothing_for_a_gpu_that_is_not_there(options: dict[str, Any]) -> None:
     run = ready(options | {"max_steps": 4})
     before = len(torch.cuda._queued_calls)
