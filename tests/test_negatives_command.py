@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("sentencepiece", reason="NO SENTENCEPIECE: pip install '.[t5]'")
+pytest.importorskip("sudachipy", reason="NO SUDACHIPY: pip install '.[t5]'")
 pytest.importorskip("torch", reason="NO TORCH: pip install '.[t5]'")
 
 from schemas import negatives

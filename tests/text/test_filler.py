@@ -12,6 +12,7 @@ from schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary
 from tests.t5 import TEXTS, learnt, write_t5
 
 pytest.importorskip("sentencepiece", reason="NO SENTENCEPIECE: pip install '.[t5]'")
+pytest.importorskip("sudachipy", reason="NO SUDACHIPY: pip install '.[t5]'")
 torch = pytest.importorskip("torch", reason="NO TORCH: pip install '.[t5]'")
 
 TEXT = "患者は発熱を訴えた。"
