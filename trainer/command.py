@@ -36,7 +36,9 @@ def run_command(name: str, work: Callable[[], str]) -> int:
     transformers.utils.logging.disable_progress_bar()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     try:
-        print(work())
+        # Under torchrun the first process alone has a result.
+        if text := work():
+            print(text)
     except (UsageError, InputError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1

@@ -128,7 +128,7 @@ def possible(shown: Sequence[Row], flags: Mapping[str, Any], wikis: Collection[s
         if absent:
             notes.append(f"{row.name}: {flags['data']} has no pairs of {', '.join(absent)}, but of {', '.join(wikis)}")
         elif row.changes.get("entity_vectors") == "" and not flags.get("entity_vectors"):
-            notes.append(f"{row.name}: is the row above it, since no row has --entity_vectors")
+            notes.append(f"{row.name}: the same as with them, since there are no --entity_vectors")
         else:
             rows.append(row)
     return rows, notes
