@@ -23,7 +23,7 @@ from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
 from pipelines.errors import InputError
-from pipelines.transforms.dump import ROW_GROUP, sound_pages
+from pipelines.transforms.dump import sound_pages
 from pipelines.wikimedia.dumps import Range, read_range
 from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from pipelines.wikimedia.site import Site
@@ -38,6 +38,8 @@ from pipelines.wikinews.signs import PublicationReader
 from schemas.mewsc16 import SCHEMA, SUBCATEGORY, TEMPLATE, TOPICS
 
 CANDIDATES = "candidates"
+# Until a row group is written its rows are Python values, which take far more memory than columns.
+ROW_GROUP = 2_000
 
 
 @dataclass(frozen=True)
