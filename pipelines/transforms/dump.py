@@ -30,9 +30,9 @@ from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.titles import parse_target
 from schemas import sentences, titles
 
-ROW_GROUP = 20_000
+ROW_GROUP = 10_000
 # Titles carry a list of links each: a row group of them is bounded by those as well.
-TITLE_LINKS = 500_000
+TITLE_LINKS = 250_000
 # A range with more broken pages than this is broken itself: nobody reads more lines about it.
 PROBLEMS = 100
 # What follows the last page, </mediawiki> and white space, is shorter.
