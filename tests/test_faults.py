@@ -342,10 +342,19 @@ def test_a_run_that_waited_while_another_made_the_dataset_takes_that(
 # --- signals and deaths -----------------------------------------------------------------------------------------------
 
 
+# Who runs the tests in the background of a shell has SIGINT ignored, and what is started inherits that.
+COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from pipelines.cli import main
+raise SystemExit(main())
+"""
+
+
 def start(*arguments: str) -> "subprocess.Popen[str]":
     """Start the command as a user does, apart from this process and its signals."""
     return subprocess.Popen(
-        [sys.executable, "-c", "from pipelines.cli import main; raise SystemExit(main())", *arguments],
+        [sys.executable, "-c", COMMAND, *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

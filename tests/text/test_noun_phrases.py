@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("sudachipy", reason="NO SUDACHIPY: pip install '.[t5]'")
 
+from pipelines.text.names import SPAN_RULES
 from pipelines.text.noun_phrases import Read, are_noun_spans, make_reader
-from schemas.corpus import SPAN_RULES
 
 PHRASES = ("chunks", "released")
 # The stretch in brackets is what is asked about.
