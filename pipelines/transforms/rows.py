@@ -71,7 +71,7 @@ class DecideTask:
         return wiki if self.per_wiki else ""
 
 
-class Spill(NamedTuple):
+class SortedRows(NamedTuple):
     """A file of rows, one record batch for each output shard; `rows` in each."""
 
     path: str
@@ -84,7 +84,7 @@ class Decided(NamedTuple):
     order: int
     wiki: str
     buckets: tuple[int, ...]
-    spills: tuple[Spill, ...]
+    spills: tuple[SortedRows, ...]
 
 
 class ShardTask(NamedTuple):
@@ -210,7 +210,7 @@ def decide_shard(
     bounds = shard_bounds(table.rows, task)
     buckets = np.zeros(len(BUCKETS), np.int64)
     waiting: list[pa.Table] = []
-    spills: list[Spill] = []
+    spills: list[SortedRows] = []
     for batch, linked in _batches(shard, places):
         counts, rows = decider.decide(batch, linked, limits)
         buckets += counts
@@ -265,7 +265,7 @@ def shard_bounds(rows: Mapping[str, int], task: DecideTask) -> Hashes:
     return np.array([(number << 64) // shards for number in range(1, shards)], np.uint64)
 
 
-def _spill(output: str, order: int, tables: Sequence[pa.Table], bounds: Hashes) -> Spill:
+def _spill(output: str, order: int, tables: Sequence[pa.Table], bounds: Hashes) -> SortedRows:
     rows = pa.concat_tables(tables).combine_chunks()
     places = rows[PLACE].to_numpy()
     permutation = np.argsort(places, kind="stable")
@@ -282,7 +282,7 @@ def _spill(output: str, order: int, tables: Sequence[pa.Table], bounds: Hashes) 
         ):
             for first, last in pairwise(cuts):
                 writer.write_batch(batch.slice(first, last - first))
-    return Spill(path, tuple(last - first for first, last in pairwise(cuts)))
+    return SortedRows(path, tuple(last - first for first, last in pairwise(cuts)))
 
 
 def plan_shards(decided: Iterable[Decided]) -> Iterator[ShardTask]:

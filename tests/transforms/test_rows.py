@@ -262,7 +262,7 @@ def test_nothing_decided_plans_nothing() -> None:
 
 
 def test_an_output_shard_without_rows_is_not_planned() -> None:
-    spills = (rows.Spill("a", (1, 0, 0)), rows.Spill("b", (2, 0, 3)))
+    spills = (rows.SortedRows("a", (1, 0, 0)), rows.SortedRows("b", (2, 0, 3)))
     found = list(rows.plan_shards([rows.Decided(0, "enwiki", (6,), spills)]))
     assert found == [rows.ShardTask(0, ("a", "b")), rows.ShardTask(2, ("b",))]
 
