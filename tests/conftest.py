@@ -11,6 +11,10 @@ from hypothesis import settings
 
 from pipelines.cli import main
 
+# Two workers of pytest with two threads each wait for one another most of the time on two cores, where the models here
+# are so small that one thread is quicker anyway. Read when torch is loaded, and by every process that a test starts.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # How long an example takes says more of the machine's other work than of ours.
 settings.register_profile("wikianchor", deadline=None)
 settings.load_profile("wikianchor")

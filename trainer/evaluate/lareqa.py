@@ -60,7 +60,7 @@ def read(data: Data, file: str, code: str) -> Language:
     try:
         for paragraph in _paragraphs(json.loads(data.bytes(file))):
             _add(paragraph, found)
-    except (ValueError, TypeError, KeyError, IndexError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         raise InputError(f"{file}: not a file of LAReQA ({type(error).__name__}: {error}): get it again") from error
     source.check(f"LAReQA {code}")
     return found

@@ -187,7 +187,7 @@ def _json_rows(file: str, lines: Sequence[str | None]) -> list[Row | None]:
 def _object(line: str | None) -> Mapping[str, object] | None:
     try:
         found = json.loads(line or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

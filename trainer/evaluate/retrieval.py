@@ -80,7 +80,7 @@ def _texts(data: Data, name: str, source: Source) -> dict[str, str]:
             value = json.loads(line or "")
             title, text = str(value.get("title") or ""), str(value["text"])
             found[str(value["_id"])] = f"{title} {text}".strip()
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, KeyError, AttributeError, RecursionError) as error:
             raise InputError(f"{data.path(name)}: line {number} is no object of _id and text") from error
     return found
 

@@ -114,24 +114,45 @@ def damaged(content: bytes, draw: random.Random) -> bytes:
     return content[:a] + bytes(draw.choices(range(256), k=draw.randint(1, 8))) + content[b:]
 
 
-def outcome(task: Task, root: Path, options: Options) -> tuple[bool, str]:
+class Noting(Data):
+    """Notes which files were asked for: nobody reads one without its path."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(root)
+        self.read: set[str] = set()
+
+    def path(self, name: str) -> str:
+        self.read.add(name)
+        return super().path(name)
+
+
+def outcome(task: Task, data: Data, options: Options) -> tuple[bool, str]:
     """Return whether all that was loaded has rows, and what was said if nothing was."""
     try:
-        return all(part.source.kept > 0 for part in task.load(Data(str(root)), options)), ""
+        return all(part.source.kept > 0 for part in task.load(data, options)), ""
     except InputError as error:
         return True, str(error)
 
 
 def test_nothing_but_one_line(everything: dict[str, bytes], tmp_path: Path) -> None:
-    """Five damages of each file."""
+    """Twenty damages of each file, seen by every task that reads it: to the others it is the same whatever it holds."""
     spread(everything, tmp_path)
+    readers: dict[str, list[tuple[Task, Options]]] = {name: [] for name in everything}
+    for options in (Options("test"), Options("dev")):
+        for task in TASKS:
+            data = Noting(str(tmp_path))
+            assert outcome(task, data, options)[0]
+            for name in data.read:
+                readers[name].append((task, options))
+    # Learnt from, never scored.
+    assert [name for name in readers if not readers[name]] == ["ja/sts-train.csv"]
     draw = random.Random(4)
+    data = Data(str(tmp_path))
     for name, content in everything.items():
-        for _ in range(5):
+        for _ in range(20):
             (tmp_path / name).write_bytes(damaged(content, draw))
-            for split in ("test", "dev"):
-                for task in TASKS:
-                    kept, said = outcome(task, tmp_path, Options(split))
-                    assert kept
-                    assert "\n" not in said
+            for task, options in readers[name]:
+                kept, said = outcome(task, data, options)
+                assert kept
+                assert "\n" not in said
         (tmp_path / name).write_bytes(content)
