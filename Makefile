@@ -11,7 +11,7 @@ demo: $(VENV)/.data
 	$(BIN)/wikianchor build --dumps=demo/dumps --output=out/demo --min_links=2
 
 test: $(VENV)/.dev lint types
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist=worksteal
 
 # Every pipeline on the engines that take longer or are not Python: Prism, Flink, Spark.
 engines: $(VENV)/.dev

@@ -19,6 +19,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 settings.register_profile("wikianchor", deadline=None)
 settings.load_profile("wikianchor")
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that hold slow tests: one that is met at the end leaves all workers but one without work.
+    Whole files, so that what a file's tests share is made once."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 # A line of progress, which is not what a command has to say at its end.
 PROGRESS = re.compile(r"\d\d:\d\d:\d\d .*")
 

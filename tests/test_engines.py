@@ -59,6 +59,7 @@ def bucket() -> Iterator[str]:
         server.stop()
 
 
+@pytest.mark.slow
 def test_the_same_bytes_from_and_to_an_object_store(inputs: Path, in_memory: dict[str, Any]) -> None:
     with bucket() as uri:
         for place, name in ((inputs, "inputs"), (DEMO, "demo")):
@@ -70,6 +71,7 @@ def test_the_same_bytes_from_and_to_an_object_store(inputs: Path, in_memory: dic
         assert not [path for path in files_in(f"{uri}/out") if "_unfinished" in path or "_lock" in path]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.nightly) if ENGINES[name].nightly else name for name in ENGINES]
 )
