@@ -239,7 +239,8 @@ def clean_environment(place: Path, extra: str = "") -> Path:
     wheel = next(place.glob("wikianchor-*.whl"))
     # The same Beam on both sides: a job does not cross versions.
     pinned = [f"{name}=={version(name)}" for name in ("apache-beam", "pyarrow", "numpy")]
-    install = [*pip, f"--python={python}", "install", f"{wheel}{extra}", *pinned]
+    # Most of what comes is never imported: what is gets compiled then.
+    install = [*pip, f"--python={python}", "install", "--no-compile", f"{wheel}{extra}", *pinned]
     # With this checkout on its path pip would find the package there, and install none.
     surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(install, capture_output=True, text=True, env=surroundings)

@@ -101,7 +101,7 @@ def test_each_length_has_one_graph(options: dict[str, Any], monkeypatch: pytest.
     monkeypatch.setattr(nn.Module, "compile", lambda module, **kinds: compiled(module, backend=counter, **kinds))
     monkeypatch.setattr(torch._dynamo.config, "recompile_limit", 2)
     torch._dynamo.reset()
-    more = {"compile": True, "lengths": ",".join(map(str, range(1, 24))), "length_groups": 3, "max_steps": 12}
+    more = {"compile": True, "lengths": "6,9,12,15,18", "length_groups": 3, "max_steps": 12}
     run = ready(options | more | {"held_out": 16, "eval_steps": 4, "warmup_steps": 1})
     shapes: set[tuple[int, ...]] = set()
     forward = run.model.encoder.forward
