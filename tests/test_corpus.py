@@ -199,6 +199,7 @@ def test_a_sample_of_a_dataset_parses_little_more_than_the_sample(
         ("in.csv", "id,body\n1,本文\n".encode(), [], 1, "has no column 'text': it has id, body"),
         ("in.csv", b"id,text\n1\n", [], 1, "record 1 has 1 columns, not 2"),
         ("in.jsonl", b"{'a'\n", [], 1, "line 1 is not JSON"),
+        ("in.jsonl", b"[" * 100_000, [], 1, "line 1 is not JSON"),
         ("in.jsonl", b'{"body": "x"}\n', [], 1, "line 1 has no text 'text': it has body"),
         ("in.pdf", b"x", [], 1, "what is in it?"),
         ("in.txt", b"x", ["--near=0.2"], 2, "--near=0.2"),

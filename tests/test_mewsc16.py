@@ -247,6 +247,7 @@ BAD_MAPS = {
     "one category for two topics": ('{"Sports": {"sv": "A"}, "Media": {"sv": "A"}}', "both"),
     "two names for one": ('{"Sports": {"sv": "A", "sv": "B"}}', "two entries"),
     "no JSON": ("{", "not JSON"),
+    "nested without end": ("[" * 100_000, "not JSON"),
     "no map": ("[]", "has to be like"),
     "no names": ("{}", "names no category"),
     "a number for a name": ('{"Sports": {"sv": [1]}}', "no category name"),

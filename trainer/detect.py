@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, lines: Iterable[bytes]) -> Iterator[str]:
             text, language = document["text"], str(document.get("language") or options.language)
             if not isinstance(text, str):
                 raise TypeError("text is no string")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"line {number} of the input: not a JSON object with text ({error})") from error
         if language not in held:
             if not language:

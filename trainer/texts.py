@@ -166,7 +166,7 @@ def _file_rows(path: str) -> Iterator[Row]:
             try:
                 value = json.loads(line)
                 yield _row(value, path, number)
-            except (ValueError, TypeError, AttributeError) as error:
+            except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 raise InputError(f"{path}: line {number} is no object of {', '.join(_COLUMNS)} ({error})") from error
         return
     try:

@@ -134,7 +134,7 @@ def _json(text: str, part: RecordRange, column: str) -> Iterator[Record]:
             continue
         try:
             value = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{part.path}: line {number} is not JSON ({error}): a record a line") from error
         found = value.get(column) if isinstance(value, dict) else value
         if not isinstance(found, str):

@@ -40,7 +40,7 @@ def load_topics(path: str | None = None, only: Iterable[str] | None = None) -> T
     source = path or "data/topics.json"
     try:
         table = json.loads(data, object_pairs_hook=lambda pairs: _once(pairs, source))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"--topics={source}: not JSON ({error})") from error
     if isinstance(table, dict) and isinstance(table.get("topics"), dict):
         table = table["topics"]

@@ -178,6 +178,7 @@ def test_a_model_without_dropout_is_refused(flags: dict[str, Any]) -> None:
         ("a.csv", "text\nx\n", "has no sent0"),
         ("a.jsonl", "[1]\n", "line 1 is no object"),
         ("a.jsonl", "{\n", "line 1 is no object"),
+        ("a.jsonl", "[" * 100_000, "line 1 is no object"),
         ("a.csv", "", "holds no rows"),
     ],
 )

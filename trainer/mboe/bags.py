@@ -134,6 +134,6 @@ def read_links(path: str) -> dict[str, list[int]]:
             try:
                 row = json.loads(line)
                 found[str(row["id"])] = [int(item) for item in row["entities"]]
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise InputError(f"{path}, line {number}: not an object with `id` and `entities` ({error})") from error
     return found

@@ -115,7 +115,7 @@ def read_json(path: str) -> DocumentSet:
 def _json_document(line: str, place: str) -> tuple[Document, bool]:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: not JSON ({error})") from error
     if not isinstance(row, dict):
         raise InputError(f"{place}: not a JSON object")
@@ -263,7 +263,7 @@ def _shinra_labels(file: str) -> dict[int, set[str]]:
             row = json.loads(line)
             kinds = {str(kind["ENE_id"] or kind["ENE_name"]) for kind in row["ENEs"]}
             found.setdefault(int(row["pageid"]), set()).update(kinds)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{file}, line {number}: not a page with `pageid` and `ENEs` ({error})") from error
     return found
 
@@ -279,7 +279,7 @@ def _cirrus_pages(file: str) -> Iterator[tuple[int, str]]:
             elif page is not None:
                 yield page, str(row["text"])
                 page = None
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{file}, line {number}: not of a Cirrus dump ({error})") from error
 
 

@@ -157,3 +157,6 @@ def test_the_command(
         status, _, errors = run(wrong)
         assert status == 1
         assert errors.startswith("trainer: line 1 of the input: not a JSON object with text")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"[" * 100_000)))
+    assert command.main(flags) == 1
+    assert capsys.readouterr().err.startswith("trainer: line 1 of the input: not a JSON object with text")

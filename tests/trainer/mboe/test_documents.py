@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from trainer.errors import InputError
+from trainer.mboe.bags import read_links
 from trainer.mboe.documents import read_documents
 
 
@@ -88,15 +89,17 @@ def test_shinra(tmp_path: Path) -> None:
         InputError, match=r"frwiki-\*-cirrussearch-content\.json\[\.gz\]: not there, and .* needs its texts"
     ):
         read_documents(str(tmp_path), "shinra", "en")
-    (tmp_path / "fr_ENEW_LIST.json").write_text('{"pageid": 1}\n')
-    with pytest.raises(InputError, match=r"line 1: not a page with `pageid` and `ENEs`"):
-        read_documents(str(tmp_path), "shinra", "en")
+    for line in ('{"pageid": 1}\n', "[" * 100_000):
+        (tmp_path / "fr_ENEW_LIST.json").write_text(line)
+        with pytest.raises(InputError, match=r"line 1: not a page with `pageid` and `ENEs`"):
+            read_documents(str(tmp_path), "shinra", "en")
 
 
 def test_json_lines_that_are_none(tmp_path: Path) -> None:
     file = tmp_path / "d.jsonl"
     for text, message in (
         (b"{", "line 1: not JSON"),
+        (b"[" * 100_000, "line 1: not JSON"),
         (b"[]", "line 1: not a JSON object"),
         (b'{"text": "", "language": "en", "split": "test", "label": 5}', "needs `label`, a string, or `labels`"),
         (b'{"text": "", "language": "en", "split": "test", "label": "a", "entities": ["Q1"]}', "no list of numbers"),
@@ -105,3 +108,13 @@ def test_json_lines_that_are_none(tmp_path: Path) -> None:
         file.write_bytes(text)
         with pytest.raises(InputError, match=message):
             read_documents(str(tmp_path), "json", "en")
+
+
+def test_links_of_another_linker(tmp_path: Path) -> None:
+    file = tmp_path / "links.jsonl"
+    file.write_text('{"id": 7, "entities": [3, "5"]}\n')
+    assert read_links(str(file)) == {"7": [3, 5]}
+    for line in ("5", "{}", '{"id": 1, "entities": ["Q5"]}', "[" * 100_000):
+        file.write_text(line)
+        with pytest.raises(InputError, match="line 1: not an object with `id` and `entities`"):
+            read_links(str(file))
