@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from pipelines.errors import InputError, UsageError
 from pipelines.text.fills import continues_noun, is_noun_like
-from pipelines.text.noun_phrases import make_reader, may_begin, may_end
+from pipelines.text.noun_phrases import is_sound, make_reader, may_begin, may_end, says_nothing
 from schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary
 
 # 16 sentences of 64 tokens with 20 beams.
@@ -220,9 +220,9 @@ def load_filler(directory: str, search: Search) -> Filler:
 
 
 def banned_pieces(vocabulary: Vocabulary) -> Any:
-    """Return the pieces that no noun has, (3, pieces) float32: -inf for what a fill must not go on with, must not begin
-    with and must not end with, since that is dropped afterwards anyway. A vocabulary without a piece that begins or
-    ends a noun is not held to that."""
+    """Return the pieces that no noun has, (4, pieces) float32: -inf for what a fill must not go on with, must not begin
+    with, must not end with and must not be alone, since that is dropped afterwards anyway. A vocabulary without a piece
+    that begins, ends or is a noun is not held to that."""
     import torch
 
     read = make_reader()
@@ -234,6 +234,7 @@ def banned_pieces(vocabulary: Vocabulary) -> Any:
         for text, found in zip(texts, words, strict=True)
     ]
     last = [bool(found) and not may_end(found[-1]) for found in words]
-    banned = torch.tensor([later, *(later if all(ban) else ban for ban in (first, last))])
+    alone = [is_sound(text) or (bool(found) and says_nothing(found)) for text, found in zip(texts, words, strict=True)]
+    banned = torch.tensor([later, *(later if all(ban) else ban for ban in (first, last, alone))])
     banned[:, [PAD, EOS, UNKNOWN]] = True
     return torch.zeros(banned.shape).masked_fill(banned, -torch.inf)

@@ -8,11 +8,14 @@ cuts by the same dictionary. `benchmarks/noun_phrases.py` compares the two.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from pipelines.errors import UsageError
 from pipelines.text.noun_spans import NOMINAL, NOUNS, NOUNS_AND_NAMES
+from pipelines.text.noun_words import FORMAL, OF_ONE_SIGN
 from pipelines.text.parsing import part_of_speech
 
 # What joins two nouns, or a noun to what it says more of.
@@ -21,7 +24,6 @@ _JOINS = frozenset({"の", "と", "や", "か", "も", "など", "とか", "や�
 _BEFORE_NOUN = ("連体形", "終止形", "語幹")
 # What ends a phrase. Within a number it is no word of its own.
 COMMAS = ("、", ",", ";", ":")
-_SIGNS = frozenset({"句点", "読点", "括弧開"})
 _PREDICATES = frozenset({"VERB", "ADJ", "AUX"})
 _COMPOUND = NOMINAL | {"NUM", "SYM"}
 
@@ -83,7 +85,7 @@ def are_noun_spans(rule: str, words: Sequence[Word], spans: Sequence[tuple[int, 
 
 def is_noun_span(rule: str, words: Sequence[Word]) -> bool:
     """Whether words, one at least, are of the kind that a rule finds."""
-    if is_sound(words[-1].text):
+    if is_sound(words[-1].text) or says_nothing(words):
         return False
     if rule == "nouns":
         return all(word.pos in NOUNS for word in words)
@@ -109,10 +111,25 @@ def is_sound(text: str) -> bool:
     return len(text) == 1 and "ぁ" <= text <= "ゖ"
 
 
+def says_nothing(words: Sequence[Word]) -> bool:
+    """Whether words are a formal noun that nothing modifies, or hold a compound of bound signs alone."""
+    if len(words) == 1 and words[0].text in FORMAL:
+        return True
+    stretches = groupby(words, key=lambda word: word.pos in _COMPOUND)
+    return any(compound and all(map(is_bound, stretch)) for compound, stretch in stretches)
+
+
+def is_bound(word: Word) -> bool:
+    """Whether a word is one sign that is part of others and none by itself, which Sudachi calls a noun or a name."""
+    is_sign = len(word.text) == 1 and unicodedata.name(word.text, "").startswith("CJK")
+    return is_sign and word.pos in NOUNS_AND_NAMES and word.part[0] == "名詞" and word.text not in OF_ONE_SIGN
+
+
 def may_end(word: Word) -> bool:
     """Whether a noun may end with a word that is read by itself, as a piece of a vocabulary is: a stem of a verb may be
-    the end of another word, and signs that mean nothing by themselves, as those of half a character, too."""
-    return word.pos not in ("ADP", "AUX", "NUM", "CCONJ") and word.part[1] not in _SIGNS
+    the end of another word."""
+    sign = word.pos == "PUNCT" and not word.text[-1:].isalnum()
+    return word.pos not in ("ADP", "AUX", "NUM", "CCONJ") and not sign
 
 
 def _parted(word: Word, following: Word) -> bool:

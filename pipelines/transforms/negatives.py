@@ -23,6 +23,7 @@ from pipelines.errors import InputError
 from pipelines.text.filler import Filler, Holes, Ranked, Search, load_filler
 from pipelines.text.fills import Limits, NounSpans, Spans, chosen_spans, keep
 from pipelines.text.noun_phrases import are_noun_spans, make_reader
+from pipelines.text.noun_spans import content_spans
 from schemas import negatives
 
 # Sentences that go through the model before the log says so.
@@ -87,24 +88,41 @@ def read_shard(task: Task, options: FillOptions) -> ShardTexts:
         "sentence_id",
         f"spans.{options.rule}.list.element.start",
         f"spans.{options.rule}.list.element.end",
+        *(f"tokens.list.element.{name}" for name in ("start", "end", "pos")),
     ]
     for batch in read_batches(task.path, columns):
         for row in batch.to_pylist():
             counts["sentences:seen"] += 1
-            spans = [(span["start"], span["end"]) for span in row["spans"][options.rule]]
             if len(row["text"]) > options.longest:
                 counts["sentences:too_long"] += 1
-            elif not spans:
+                continue
+            spans = spans_of(row, options.rule, counts)
+            if not spans:
                 counts["sentences:no_span"] += 1
-            else:
-                chosen = chosen_spans(spans, options.share, options.most_holes, row["sentence_id"], options.seed)
-                counts["spans:seen"] += len(spans)
-                counts["spans:filled"] += len(chosen)
-                if len(spans) > options.most_holes:
-                    counts["sentences_with_more_spans_than_sentinels:seen"] += 1
-                ids.append(row["sentence_id"])
-                items.append(Holes(row["text"], tuple(chosen)))
+                continue
+            chosen = chosen_spans(spans, options.share, options.most_holes, row["sentence_id"], options.seed)
+            counts["spans:filled"] += len(chosen)
+            counts["spans:not_chosen"] += len(spans) - len(chosen)
+            if len(spans) > options.most_holes:
+                counts["sentences_with_more_spans_than_sentinels:seen"] += 1
+            ids.append(row["sentence_id"])
+            items.append(Holes(row["text"], tuple(chosen)))
     return ShardTexts(task.order, ids, items, dict(counts))
+
+
+def spans_of(row: Mapping[str, Any], rule: str, counts: Counter[str]) -> list[tuple[int, int]]:
+    """Return the spans of a corpus's row that may be filled, and count the others: formal nouns stay, but for what the
+    released code does."""
+    spans = [(span["start"], span["end"]) for span in row["spans"][rule]]
+    counts["spans:seen"] += len(spans)
+    if rule == "released":
+        return spans
+    words = [(token["start"], token["end"], token["pos"]) for token in row["tokens"]]
+    contents = content_spans(row["text"], spans, words)
+    found = [content for content in contents if content]
+    counts["spans:formal_noun"] += len(spans) - len(found)
+    counts["spans_cut_before_a_formal_noun:seen"] += len(set(found) - set(spans))
+    return found
 
 
 class FillerHandler(ModelHandler[ShardTexts, PredictionResult, Filler]):
@@ -195,7 +213,7 @@ def balance(made: Iterable[Made], output: str) -> dict[str, dict[str, int]]:
     for key, number in sorted(total.items()):
         kind, _, name = key.partition(":")
         ledger.setdefault(kind, {})[name] = number
-    for kind in ("sentences", "candidates"):
+    for kind in ("sentences", "candidates", "spans"):
         found = ledger[kind]
         fates = sum(number for name, number in found.items() if name != "seen")
         if fates != found.get("seen", 0):
