@@ -4,9 +4,10 @@
 
 All hypotheses of a sentence are in the same hole. One runs until the next sentinel closes its hole; the likeliest that
 are closed, as many as there are beams, go on to the next. A score is the sum of log-probabilities, so it only falls.
-The beam is for both: what runs must be among the likeliest of all that are closed or run, else it is given up. So it is
-when a quarter of the places is taken, and the least likely in them is far more likely: what comes in late then is loops of
-particles and dots (`far`; Freitag and Al-Onaizan 2017 prune alike). So there may be fewer targets than beams.
+The beam is for both: what runs must be among the likeliest of all that are closed or run, else it is given up. It is
+given up too when a quarter of the places is taken, and the least likely in them is far more likely (`far`; Freitag and
+Al-Onaizan 2017 prune alike): what comes late then is loops of particles and dots. So there may be fewer targets than
+beams.
 
 With `far` out of the way this is, for one hole, what transformers does with early_stopping="never" and
 length_penalty=0, but what closes a hole need not be among the likeliest of its step, and does not leave a place to what
@@ -29,8 +30,8 @@ from torch.nn import functional
 from schemas.sentinels import PAD
 
 NEVER = -torch.inf
-# A thousand times less likely.
-FAR = math.log(1000)
+# A hundred times less likely.
+FAR = math.log(100)
 _PIECE, _NODE = 0, 1
 
 
@@ -171,7 +172,7 @@ class Decoder:
             spread = query.new_zeros(grid, query.shape[1]).index_copy_(0, slots, query)
             spread = spread.view(*shape, *self._inner).transpose(1, 2)
             found = functional.scaled_dot_product_attention(spread, keys, values, mask, scale=1.0)
-            return found.transpose(1, 2).reshape(grid, -1)[slots]
+            return found.transpose(1, 2).reshape(grid, -1).index_select(0, slots)
 
         found = self._model.decoder.embed_tokens(pieces)
         for layer, (itself, cross, forward) in enumerate(self._blocks):

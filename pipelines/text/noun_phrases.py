@@ -112,8 +112,8 @@ def is_sound(text: str) -> bool:
 
 
 def says_nothing(words: Sequence[Word]) -> bool:
-    """Whether words are a formal noun that nothing modifies, or hold a compound of bound signs alone."""
-    if len(words) == 1 and words[0].text in FORMAL:
+    """Whether words are a formal noun that nothing modifies, end with a prefix, or hold a compound of bound signs."""
+    if words[-1].part[0] == "接頭辞" or (len(words) == 1 and words[0].text in FORMAL):
         return True
     stretches = groupby(words, key=lambda word: word.pos in _COMPOUND)
     return any(compound and all(map(is_bound, stretch)) for compound, stretch in stretches)
@@ -134,7 +134,7 @@ def may_end(word: Word) -> bool:
 
 def _parted(word: Word, following: Word) -> bool:
     """Whether two neighbours do not belong to one phrase: a number and its dot, as in a list, の and の."""
-    return (word.pos == "NUM" and following.text == ".") or (word.text == "の" and following.pos == "ADP")
+    return (word.pos == "NUM" and following.text.startswith(".")) or (word.text == "の" and following.pos == "ADP")
 
 
 def _is_whole(words: Sequence[Word]) -> bool:

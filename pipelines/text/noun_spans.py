@@ -129,40 +129,23 @@ def first_places(text: str, spans: Spans) -> Spans:
     return sorted(found)
 
 
-def content_spans(
+def with_content(
     text: str, spans: Sequence[tuple[int, int]], words: Sequence[tuple[int, int, str]]
-) -> list[tuple[int, int] | None]:
-    """Return of each noun span what `content_span` finds. Words are start, end and part of speech of all tokens."""
+) -> list[tuple[int, int]]:
+    """Return the noun spans that do not end with a formal noun: not こと, 入院した場合, その際. One that ends a
+    compound, as in 麻酔時, is content.
+
+    Args:
+        words: start, end and part of speech of all tokens.
+    """
     starts = [start for start, _, _ in words]
     found = []
     for start, end in spans:
-        first, after = bisect_left(starts, start), bisect_left(starts, end)
-        found.append(content_span(text, (start, end), words[max(0, first - 1) : after]))
+        last = bisect_left(starts, end) - 1
+        before = words[last - 1] if last > 0 else (-1, -1, "")
+        modified = text[slice(*before[:2])] == "の" or before[2] in _MODIFIES
+        noun = text[slice(*words[last][:2])]
+        compound = before[0] >= start and not modified
+        if compound or not (noun in FORMAL or (noun in SOMETIMES_FORMAL and modified)):
+            found.append((start, end))
     return found
-
-
-def content_span(text: str, span: tuple[int, int], words: Sequence[tuple[int, int, str]]) -> tuple[int, int] | None:
-    """Return what of a noun span is content, None where nothing is: a formal noun is left standing.
-
-    手術の場合 is 手術; 入院した場合 and その場合 are nothing, since what is left of them is no noun phrase. A noun that
-    is formal only where something modifies it, and one that ends a compound, as in 麻酔時, are content.
-
-    Args:
-        words: start, end and part of speech of the tokens, those of the span and the one before it at least.
-    """
-    inside = [word for word in words if span[0] <= word[0] and word[1] <= span[1]]
-    ahead = [word for word in words if word[1] <= span[0]]
-    end = span[1]
-    while inside:
-        last = inside.pop()
-        noun = text[last[0] : last[1]]
-        before = (inside or ahead or [last])[-1]
-        joined = text[before[0] : before[1]] == "の"
-        modified = joined or before[2] in _MODIFIES
-        if not (noun in FORMAL or (noun in SOMETIMES_FORMAL and modified)) or (inside and not modified):
-            break
-        if not (joined and len(inside) > 1 and inside[-2][2] in NOMINAL):
-            return None
-        inside.pop()
-        end = inside[-1][1]
-    return span[0], end

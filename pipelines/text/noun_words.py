@@ -1,25 +1,30 @@
 """Which nouns say something by themselves: lists of Japanese words, no rules.
 
 **Formal nouns** (形式名詞) carry grammar. What modifies them says what they are about: 入院した場合, 手術のため. With
-another noun in their place the sentence has lost its frame.
+another noun in their place the sentence has lost its frame. So it has without a noun that joins sentences, as 一方.
 
-**Nouns of one sign.** Most signs are parts of words: 察 stands in 観察 and 診察, and no one says 察. Sudachi's dictionary
-lists them as common nouns, since analysis needs that, and nothing in an entry tells them from words: 察 and 例 both have
-a reading of Chinese origin, 考 and 薬 one of Japanese origin, and a group of synonyms is missing to half of the words. So
-the words are listed.
+**Nouns of one sign.** Most signs are parts of words: 察 stands in 観察 and 診察, and no one says 察. Sudachi's
+dictionary has them as common nouns, since analysis needs that, and nothing in an entry tells them from words: 察 and 例
+both have a reading of Chinese origin, 考 and 薬 one of Japanese origin, and half of the words are in no group of
+synonyms. So the words are listed.
 """
 
 from __future__ import annotations
 
-# They need something that modifies them, wherever they stand.
-FORMAL = frozenset(
-    "こと もの ため はず わけ よう まま とおり ところ ほう ほど ゆえ せい おかげ つもり とき ころ たび うち くらい ぐらい "
-    "かぎり かわり ついで うえ 場合 際 為 筈 儘 折 以上 以外 以降 次第".split()
+
+def _words(*lines: str) -> frozenset[str]:
+    return frozenset(word for line in lines for word in line.split())
+
+
+# They need something that modifies them, or join sentences, wherever they stand.
+FORMAL = _words(
+    "こと もの ため はず わけ よう まま とおり ところ ほう ほど ゆえ せい おかげ つもり とき ころ たび うち くらい",
+    "ぐらい かぎり かわり ついで うえ 場合 際 為 筈 儘 折 以上 以外 以降 次第 一方 反面 その後 その他",
 )
 # They are formal where something modifies them, and elsewhere are a thing, a place or a time of their own.
-SOMETIMES_FORMAL = frozenset(
-    "事 物 時 所 訳 様 通り 方 程 故 頃 度 内 上 下 中 後 前 間 他 外 点 末 限り 一方 反面 結果 途中 最中 直前 直後 以前 以下 "
-    "以内 以後 同時 代わり なか あいだ あと のち まえ ほか".split()
+SOMETIMES_FORMAL = _words(
+    "事 物 時 所 訳 様 通り 方 程 故 頃 度 内 上 下 中 後 前 間 他 外 点 末 限り 結果 途中 最中 直前 直後 以前",
+    "以下 以内 以後 同時 代わり なか あいだ あと のち まえ ほか",
 )
 # Those that stand alone in the language of today.
 OF_ONE_SIGN = frozenset(

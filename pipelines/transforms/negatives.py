@@ -23,7 +23,7 @@ from pipelines.errors import InputError
 from pipelines.text.filler import Filler, Holes, Ranked, Search, load_filler
 from pipelines.text.fills import Limits, NounSpans, Spans, chosen_spans, keep
 from pipelines.text.noun_phrases import are_noun_spans, make_reader
-from pipelines.text.noun_spans import content_spans
+from pipelines.text.noun_spans import with_content
 from schemas import negatives
 
 # Sentences that go through the model before the log says so.
@@ -118,10 +118,8 @@ def spans_of(row: Mapping[str, Any], rule: str, counts: Counter[str]) -> list[tu
     if rule == "released":
         return spans
     words = [(token["start"], token["end"], token["pos"]) for token in row["tokens"]]
-    contents = content_spans(row["text"], spans, words)
-    found = [content for content in contents if content]
+    found = with_content(row["text"], spans, words)
     counts["spans:formal_noun"] += len(spans) - len(found)
-    counts["spans_cut_before_a_formal_noun:seen"] += len(set(found) - set(spans))
     return found
 
 
