@@ -119,19 +119,22 @@ class Decoder:
         self._masked = torch.zeros_like(ids, dtype=read.dtype).masked_fill(ids == PAD, NEVER)[:, None, None]
         # Of each layer (sentences, heads, tokens, width).
         self._sources = [
-            [part(read).unflatten(2, self._inner).transpose(1, 2) for part in _qkv(cross.EncDecAttention)[1:]]
+            [
+                part(read).unflatten(2, self._inner).transpose(1, 2).contiguous()
+                for part in _qkv(cross.EncDecAttention)[1:]
+            ]
             for _, cross, _ in self._blocks
         ]
         # (heads, distance): what a piece sees of those before it.
         self._bias = self._blocks[0][0].SelfAttention.compute_bias(longest, longest)[0, :, -1].flip(1)
         # Keys and values of the target, and at which position the piece in a place is.
         heads, width = self._inner
-        self._pool = read.new_zeros(len(self._blocks), len(sources), 2, heads, 2 * beams, width)
+        self._pool = read.new_zeros(len(self._blocks), 2, len(sources), heads, 2 * beams, width)
         self._at = torch.zeros(len(sources), 2 * beams, dtype=torch.int64, device=device)
 
     def leave(self, stay: Any) -> None:
         """Go on with the sentences that stay, (sentences,) int64."""
-        self._masked, self._at, self._pool = self._masked[stay], self._at[stay], self._pool[:, stay]
+        self._masked, self._at, self._pool = self._masked[stay], self._at[stay], self._pool[:, :, stay]
         self._sources = [[part[stay] for part in layer] for layer in self._sources]
 
     def places(self, beams: int, *lines: Any) -> Any:
@@ -178,8 +181,8 @@ class Decoder:
         for layer, (itself, cross, forward) in enumerate(self._blocks):
             new = functional.linear(itself.layer_norm(found), self._own[layer]).view(len(slots), 3, *self._inner)
             pool = self._pool[layer]
-            pool[owner, :, :, place] = new[:, 1:]
-            found = found + itself.SelfAttention.o(attend(new[:, 0].flatten(1), pool[:, 0], pool[:, 1], bias))
+            pool[:, owner, :, place] = new[:, 1:]
+            found = found + itself.SelfAttention.o(attend(new[:, 0].flatten(1), *pool, bias))
             query = cross.EncDecAttention.q(cross.layer_norm(found))
             keys, values = self._sources[layer]
             found = found + cross.EncDecAttention.o(attend(query, keys, values, self._masked))
