@@ -10,6 +10,8 @@ PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 demo: $(VENV)/.data
 	$(BIN)/wikianchor build --dumps=demo/dumps --output=out/demo --min_links=2
 
+# The tests start hundreds of processes: what is compiled is kept for the next, even where the surroundings say no.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.dev lint types
 	$(BIN)/python -m pytest -n 2 --dist=worksteal
 

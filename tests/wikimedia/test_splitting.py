@@ -23,12 +23,11 @@ from tests.dumps import export, page
 
 
 def noise(letters: int, seed: int) -> str:
-    draw = random.Random(seed)
-    return "".join(draw.choice("abcdefghijklmnop ") for _ in range(letters))
+    return "".join(random.Random(seed).choices("abcdefghijklmnop ", k=letters))
 
 
 # Level 1 of bzip2 makes a block of each 100 KB, so a megabyte has a dozen.
-PAGES = [page(f"Page {number}", number, noise(3_000 + 37 * number, number)) for number in range(200)]
+PAGES = [page(f"Page {number}", number, noise(2_000 + 26 * number, number)) for number in range(200)]
 DATA = export(PAGES)
 ONE_STREAM = bz2.compress(DATA, 1)
 
