@@ -182,7 +182,7 @@ class Decoder:
             new = functional.linear(itself.layer_norm(found), self._own[layer]).view(len(slots), 3, *self._inner)
             pool = self._pool[layer]
             pool[:, owner, :, place] = new[:, 1:]
-            found = found + itself.SelfAttention.o(attend(new[:, 0].flatten(1), *pool, bias))
+            found = found + itself.SelfAttention.o(attend(new[:, 0].flatten(1), pool[0], pool[1], bias))
             query = cross.EncDecAttention.q(cross.layer_norm(found))
             keys, values = self._sources[layer]
             found = found + cross.EncDecAttention.o(attend(query, keys, values, self._masked))

@@ -45,6 +45,7 @@ def test_from_a_text_to_a_table(
     # In this process, so that anything can pass for a noun: a T5 of two steps writes none.
     monkeypatch.setattr("trainer.sdjc_recipe.wikianchor", lambda *arguments: command([*arguments]))
     monkeypatch.setattr("pipelines.text.fills.is_noun_like", lambda word: True)
+    monkeypatch.setattr("pipelines.transforms.negatives.are_noun_spans", lambda *some: True)
     monkeypatch.setattr("pipelines.text.fills._repeats", lambda *some: False)
     monkeypatch.setattr("pipelines.text.fills.LONGER_BY", 1000)
     assert main([*flags, "--seeds=1,2"]) == 0
