@@ -52,6 +52,7 @@ WEAK_TERMINATORS: Final = ".!?…‥‽‼⁇⁈⁉"
 # Tibetan, Mongolian, Vai, Lisu, Javanese, Balinese, Ol Chiki, Sinhala, Cham, Saurashtra, Meetei, Bamum, Chakma.
 # Tibetan's shad ends clauses as well as sentences, so its units are clauses.
 STRONG_TERMINATORS: Final = "。．｡！？।॥։؟۔܀܁܂߹።፧፨။។៕།༎᠃᠉꘎꘏꓿꧉᭞᭟᱾᱿෴꩝꩞꩟꣎꣏꯫꫰꫱꛳꛷𑅁𑅂"
+_TERMINATORS_BEYOND_BMP: Final = "𑅁𑅂"
 # A language's own use of a common sign. Greek asks with a semicolon, Armenian's full stop is often typed as a colon.
 OWN_TERMINATORS: Final = {"el": ";\u037e", "pnt": ";\u037e", "hy": ":", "hyw": ":"}
 # Thai and Lao end sentences with a space, which also stands inside them: it is a boundary before these openers only.
@@ -172,12 +173,15 @@ def _starters(language: str) -> frozenset[str]:
 _NEWLINE_GROUP, _WEAK_GROUP, _STRONG_GROUP, _BRACKET_GROUP = 1, 3, 5, 6
 
 
-def _stops(language: str) -> re.Pattern[str]:
+@cache
+def _stops(language: str, beyond_bmp: bool) -> re.Pattern[str]:
     """The expression that finds everything worth a look. The last group that took part says what was found.
 
-    It begins with one set of characters because `re` then skips to the next of them at full speed. Every branch either
-    matches or gives up after one bounded look ahead, and the empty branch at the end always matches.
+    It begins with one set of characters because `re` then skips to the next of them at full speed, or at half of it
+    where one is beyond the BMP: so those are for texts that hold them. Every branch either matches or gives up after
+    one bounded look ahead, and the empty branch at the end always matches.
     """
+    strong = STRONG_TERMINATORS if beyond_bmp else re.sub(f"[{_TERMINATORS_BEYOND_BMP}]", "", STRONG_TERMINATORS)
     weak = WEAK_TERMINATORS + OWN_TERMINATORS.get(language, "")
     openers = "".join(dict.fromkeys(_BRACKETS[::3]))
     space_openers = _OPENERS_AFTER_SPACE.get(language)
@@ -199,7 +203,7 @@ def _stops(language: str) -> re.Pattern[str]:
         rf"(?:[{_CLOSERS_AFTER_STRONG}]|[\"'](?=[\s,;।]|\Z)|\[\w{{1,12}}\])*(){_SPACES}",
         rf"(?:{'|'.join(bracketed)})(){_SPACES}",
     ]
-    first = f"\\n{weak}{STRONG_TERMINATORS}{re.escape(openers)}"
+    first = f"\\n{weak}{strong}{re.escape(openers)}"
     if space_openers:
         first += " "
         branches.append(f"(?<= )()(?={'|'.join(space_openers.split())})")
@@ -208,21 +212,18 @@ def _stops(language: str) -> re.Pattern[str]:
 
 def _rules_splitter(language: str) -> Splitter:
     rules = _rules_of(language)
-    find = _stops(language).finditer
 
     def split(text: str) -> list[int]:
         ends: list[int] = []
         start, length = 0, len(text)
-        for stop in find(text):
-            group = stop.lastindex
-            if group is None:
-                continue
-            after = stop.end()
+        stops = _stops(language, any(sign in text for sign in _TERMINATORS_BEYOND_BMP))
+        for stop in stops.finditer(text):
+            group, after = stop.lastindex, stop.end()
             if group == _NEWLINE_GROUP:
                 ends.append(after)
                 start = after
                 continue
-            if after == length or text[after] == "\n":
+            if group is None or after == length or text[after] == "\n":
                 continue
             if group == _WEAK_GROUP:
                 dot = stop.start()
@@ -273,7 +274,7 @@ def _next_is_starter(text: str, after: int, rules: _Rules) -> bool:
 
 def _weak_ends(text: str, start: int, dot: int, run_end: int, after: int, rules: _Rules) -> bool:
     """Whether a sentence ends at the terminators text[dot:run_end], white space or a closing quote after them."""
-    if _goes_on(text, after):
+    if not text[after].isupper() and _goes_on(text, after):
         return False
     sign = text[dot]
     if sign != "." or (run_end - dot > 1 and not text[run_end - 1].isdigit()):
