@@ -24,9 +24,11 @@ class SentenceColumns:
 
     def _clear(self) -> None:
         self._pages: dict[str, list[Any]] = {name: [] for name in ("page_id", "rev_id", "title")}
+        # Of each page: how many sentences it has, and how many links are held of the pages before.
         self._sentences: list[int] = []
+        self._links_before: list[int] = []
         self._rows: dict[str, list[Any]] = {name: [] for name in ("sentence_index", "region", "text")}
-        # Of each sentence: where it begins on its page, and where its links begin and end among all links held.
+        # Of each sentence: where it begins on its page, and where its links begin and end among those of the page.
         self._starts: list[int] = []
         self._first: list[int] = []
         self._last: list[int] = []
@@ -42,13 +44,13 @@ class SentenceColumns:
         for name, value in (("page_id", page.page_id), ("rev_id", page.rev_id), ("title", page.title)):
             self._pages[name].append(value)
         self._sentences.append(len(found))
+        self._links_before.append(len(self._links.starts))
         numbers, regions, texts, starts, first, last = zip(*found, strict=True)
         for name, values in (("sentence_index", numbers), ("region", regions), ("text", texts)):
             self._rows[name] += values
         self._starts += starts
-        held = len(self._links.starts)
-        self._first += [place + held for place in first]
-        self._last += [place + held for place in last]
+        self._first += first
+        self._last += last
         self._links.starts.extend(links.starts)
         self._links.ends.extend(links.ends)
         self._links.targets.extend(links.targets)
@@ -73,6 +75,7 @@ class SentenceColumns:
         first = np.array(self._first, np.int64)
         counts = np.array(self._last, np.int64) - first
         offsets = np.concatenate(([0], np.cumsum(counts)))
+        first += np.repeat(np.array(self._links_before, np.int64), self._sentences)
         places = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], counts)
         begin = np.repeat(np.array(self._starts, np.int64), counts)
         values = {

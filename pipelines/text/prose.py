@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from pipelines.text.lost import TEMPLATE
 from pipelines.text.sentences import Splitter
-from pipelines.text.spans import has_capitals, make_fragment_test, suspicious_places, whole_sentences
+from pipelines.text.spans import (
+    has_capitals,
+    make_fragment_test,
+    make_strange_finder,
+    suspicious_places,
+    whole_sentences,
+)
 from pipelines.wikimedia.wikitext import Extract
 from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
 from schemas.sentences import REGIONS
@@ -65,8 +71,8 @@ class Sentence(NamedTuple):
 _sentence = tuple.__new__
 
 
-def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Counter[str]) -> Iterator[Sentence]:
-    """Yield the sentences of a page that are fit to learn from.
+def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Counter[str]) -> list[Sentence]:
+    """Return the sentences of a page that are fit to learn from.
 
     Args:
         extract: of the page.
@@ -76,10 +82,11 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
             "sentences:<reason>". Those with a gap that a template left are "sentences:template", and count once for
             each such template, as "templates:<name>".
     """
+    kept: list[Sentence] = []
     gaps, counted = 0, 0
     for values, reason in _judged(extract, split, language):
         if reason is None:
-            yield _sentence(Sentence, values)
+            kept.append(_sentence(Sentence, values))
             continue
         _, region, text, start, first, last = values
         dropped[reason] += last - first
@@ -92,6 +99,7 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
             dropped.update(TEMPLATE + name for name in lost_to)
         if region != "heading":
             dropped["sentences:template" if lost_to else f"sentences:{reason}"] += 1
+    return kept
 
 
 def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterator[tuple[Sentence, str | None]]:
@@ -111,14 +119,14 @@ def _judged(
     holes, signs = [beyond, *_holes(text)[::-1]], [beyond, *suspicious_places(text)[::-1]]
     has_gaps, cites = GAP in text, "ISBN" in text or "ISSN" in text
     fragment_reason, few_spaces = make_fragment_test(language), 0 if holds_no_spaces(language) else _LIST_ITEM_SPACES
-    cased = has_capitals(language)
+    strange, cased = make_strange_finder(language)(text), has_capitals(language)
     outline, region, line_end = _Outline(back_matter(language)), "", 0
     number = at = 0
     for start, sentence in whole_sentences(text, split(text.replace(GAP, " ")), starts, extract.links.ends):
         if start >= line_end:
             line_end = text.find("\n", start)
             line_end = line_end if line_end >= 0 else beyond
-            region = outline.region(text[start:line_end])
+            region = outline.region(text, start, line_end)
             if sentence[0] in LINE_MARKS:
                 words = sentence.lstrip(LINE_MARKS).lstrip()
                 start, sentence = start + len(sentence) - len(words), words
@@ -128,6 +136,7 @@ def _judged(
         if has_gaps and GAP in sentence:
             sentence, shift = _trim_gaps(sentence)
             start += shift
+            end = start + len(sentence)
         reason: str | None = None
         if region not in REGIONS:
             reason = region
@@ -153,7 +162,7 @@ def _judged(
                 reason = "fragment:continued"
             elif cites and ("ISBN" in sentence or "ISSN" in sentence):
                 reason = "fragment:citation"
-            elif fragment := fragment_reason(sentence, signs[-1] < end):
+            elif fragment := fragment_reason(sentence, signs[-1] < end, strange.count(1, start, end)):
                 reason = f"fragment:{fragment}"
         yield (number, region, sentence, start, first, at), reason
         number += region != "heading"
@@ -175,9 +184,10 @@ class _Outline:
         self._main = "lead"
         self._level_of_end = 0  # level of the heading that began the back matter; 0 outside of it
 
-    def region(self, line: str) -> str:
-        """Return the region of a line, or why it is no prose."""
-        if line[0] == HEADING:
+    def region(self, text: str, start: int, end: int) -> str:
+        """Return the region of the line text[start:end], or why it is no prose."""
+        if text[start] == HEADING:
+            line = text[start:end]
             title = line.lstrip(HEADING)
             level = len(line) - len(title)
             if self._level_of_end == 0 or level <= self._level_of_end:
@@ -186,7 +196,7 @@ class _Outline:
             return "heading"
         if self._level_of_end:
             return "back_matter"
-        return _MARKED.get(line[0], self._main)
+        return _MARKED.get(text[start], self._main)
 
 
 def _continues(sentence: str) -> bool:

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from string import ascii_letters
+from itertools import compress
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 from unicodedata import category
+
+import numpy as np
 
 from pipelines.text.sentences import OWN_TERMINATORS, STRONG_TERMINATORS, WEAK_TERMINATORS
 
@@ -46,7 +48,7 @@ def whole_sentences(
             continue
         piece = text[start:end]
         if sentence := piece.strip():
-            yield start + piece.index(sentence[0]), sentence
+            yield start + len(piece) - len(piece.lstrip()), sentence
         start = end
 
 
@@ -155,11 +157,9 @@ _CASED: Final = ("Latin", "Greek", "Cyrillic", "Armenian")
 _UNPUNCTUATED: Final = frozenset({"th", "lo", "km", "shn", "nod"})
 _IDEOGRAPHIC: Final = frozenset({"Han", "Kana", "Hangul"})
 # Where the scripts are unknown, everything but ASCII signs and general punctuation passes for a letter.
-_SIGNS: Final = r"[!-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f]"
-
-# White space, one by one: `re` is quicker with a set of characters than with \s in it.
+_SIGNS: Final = "!-@[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f"
 _SPACES: Final = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_ASCII_LETTERS_AND_SPACE: Final = ascii_letters.encode("ascii") + b" "
+_ALL_CHARACTERS: Final = 0x110000
 
 # No markup and no bracket is without one of these. Round brackets are frequent, the others are not.
 _RARE_SIGNS: Final = "|{}[]=<&_（）「」『』"
@@ -176,7 +176,11 @@ _ENUMERATOR: Final = re.compile(r"(?:(?<=\s)|^)\w{1,3}\)")
 _CLOSERS: Final = "\"'”’“»«›‹)\\]）」』】》〉｣］〕\u00b9\u00b2\u00b3\u2070-\u2079"
 _LONGEST_CLOSE: Final = 12
 
-FragmentTest = Callable[[str, bool], str | None]
+
+class FragmentTest(Protocol):
+    """See `make_fragment_test`."""
+
+    def __call__(self, sentence: str, suspicious: bool, strange: int | None = None) -> str | None: ...
 
 
 @cache
@@ -198,23 +202,40 @@ def suspicious_places(text: str) -> list[int]:
 
 
 @cache
+def make_strange_finder(language: str) -> Callable[[str], bytes]:
+    """What gives a byte for each character of a text: 1 for one that is neither white space nor a letter of the scripts
+    of a language, 0 for the others."""
+    scripts = _scripts(language)
+    ranges = _SPACES + "".join(_SCRIPTS[script] for script in scripts) if scripts else _SIGNS
+    strange = np.full(_ALL_CHARACTERS, bool(scripts), np.uint8)
+    for first, last, single in re.findall("(.)-(.)|(.)", ranges):
+        strange[ord(first or single) : ord(last or single) + 1] = not scripts
+
+    def find_strange(text: str) -> bytes:
+        return strange.take(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)).tobytes()
+
+    return find_strange
+
+
+def _scripts(language: str) -> list[str]:
+    return [script for script, languages in _LANGUAGES_OF.items() if language in languages.split()]
+
+
+@cache
 def make_fragment_test(language: str) -> FragmentTest:
     """What tells the first of FRAGMENT_REASONS that holds for a sentence of a language, or None if it is a usable one.
 
-    The test takes the sentence, stripped, and whether one of the `suspicious_places` is in it. 'no_terminator' is
-    tested last, so that whoever takes list items or captions may pass over it.
+    The test takes the sentence, stripped, whether one of the `suspicious_places` is in it, and, from who has counted
+    them, how many of its characters are strange (`make_strange_finder`). 'no_terminator' is tested last, so that
+    whoever takes list items or captions may pass over it.
     """
-    scripts = [script for script, languages in _LANGUAGES_OF.items() if language in languages.split()]
-    letters = "".join(_SCRIPTS[script] for script in scripts)
-    shortest = _SHORTEST_IDEOGRAPHIC if _IDEOGRAPHIC.intersection(scripts) else _SHORTEST
-    latin = scripts == ["Latin"]
-    # All characters that are neither white space nor letters of its scripts.
-    others = re.compile(f"[^{_SPACES}{letters}]" if scripts else _SIGNS).findall
+    shortest = _SHORTEST_IDEOGRAPHIC if _IDEOGRAPHIC.intersection(_scripts(language)) else _SHORTEST
+    find_strange = make_strange_finder(language)
     punctuated = language not in _UNPUNCTUATED
     signs = WEAK_TERMINATORS + STRONG_TERMINATORS + OWN_TERMINATORS.get(language, "")
     terminated = re.compile(rf"[{signs}][\s{_CLOSERS}]*\Z").search
 
-    def fragment_reason(sentence: str, suspicious: bool) -> str | None:
+    def fragment_reason(sentence: str, suspicious: bool, strange: int | None = None) -> str | None:
         length = len(sentence)
         if length < shortest:
             return "short"
@@ -224,13 +245,10 @@ def make_fragment_test(language: str) -> FragmentTest:
             return "markup"
         if (suspicious or "(" in sentence or ")" in sentence) and _unbalanced(sentence):
             return "unbalanced"
-        # Letters beyond ASCII count by their bytes here: never fewer than what is no letter, and counted quickly.
-        if latin:
-            strange = len(sentence.encode("utf-8", "replace").translate(None, _ASCII_LETTERS_AND_SPACE))
-        else:
-            strange = len(others(sentence))
+        if strange is None:
+            strange = find_strange(sentence).count(1)
         # Blanks are not counted yet: no sentence has more of them than of other characters.
-        if 4 * strange > length and (reason := _foreign(sentence, others)):
+        if 4 * strange > length and (reason := _foreign(sentence, strange, find_strange)):
             return reason
         if punctuated and sentence[-1] not in signs and not terminated(sentence, length - _LONGEST_CLOSE):
             return "no_terminator"
@@ -239,14 +257,13 @@ def make_fragment_test(language: str) -> FragmentTest:
     return fragment_reason
 
 
-def _foreign(sentence: str, others: Callable[[str], list[str]]) -> str | None:
+def _foreign(sentence: str, strange: int, find_strange: Callable[[str], bytes]) -> str | None:
     visible = len(sentence) - sentence.count(" ")
-    strange = others(sentence)
-    if 2 * len(strange) > visible:
+    if 2 * strange > visible:
         letters = sum(map(_is_letter, sentence))
         if 2 * letters < visible:
             return "no_letters"
-        if 2 * sum(map(_is_letter, strange)) > letters:
+        if 2 * sum(map(_is_letter, compress(sentence, find_strange(sentence)))) > letters:
             return "script"
     return None
 

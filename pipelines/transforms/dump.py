@@ -309,7 +309,7 @@ class PageReader:
             counts["pages:disambiguation"] += 1
             dropped["disambiguation_page"] = len(extract.links.starts)
         else:
-            found = list(page_sentences(extract, self._split, self._site.language, dropped))
+            found = page_sentences(extract, self._split, self._site.language, dropped)
             rows.add(page, found, extract.links)
             counts["links:kept"] += sum(sentence.last - sentence.first for sentence in found)
             counts["sentences:kept"] += len(found)
