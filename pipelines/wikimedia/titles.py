@@ -58,7 +58,7 @@ def normalise_title(raw: str, site: Site) -> str | None:
     """
     if (title := plain_title(raw, site)) is not None:
         return title
-    target = parse_target(raw, site)
+    target = parse_not_plain(raw, site)
     return target.title if target and target.title and not target.interwiki else None
 
 
@@ -79,8 +79,12 @@ def plain_title(raw: str, site: Site) -> str | None:
 
 def parse_target(raw: str, site: Site) -> Target | None:
     """Where the target of a link leads, None if it is not valid: MediaWiki then shows the link's wikitext as it is."""
-    if (plain := plain_title(raw, site)) is not None:
-        return Target(0, plain, "", "", False)
+    plain = plain_title(raw, site)
+    return parse_not_plain(raw, site) if plain is None else Target(0, plain, "", "", False)
+
+
+def parse_not_plain(raw: str, site: Site) -> Target | None:
+    """`parse_target` of what is no `plain_title`."""
     if len(raw) > MAX_RAW_LENGTH:
         return None
     text = raw

@@ -75,4 +75,4 @@ def _close_up(match: re.Match[str]) -> str:
 
 def strip_switches(text: str, switches: re.Pattern[str]) -> str:
     """Remove behaviour switches such as __NOTOC__ (https://www.mediawiki.org/wiki/Help:Magic_words)."""
-    return switches.sub("", text) if "__" in text else text
+    return switches.sub("", text) if "_" in text else text

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pipelines.wikimedia.wikitext.links import Links
 from pipelines.wikimedia.wikitext.marks import GAP, NAMED
@@ -37,7 +38,14 @@ def take_names(text: str, names: Sequence[str], columns: Sequence[Links]) -> tup
     if taken[-1]:
         for links in columns:
             for offsets in (links.starts, links.ends):
-                for place, offset in enumerate(offsets):
-                    offsets[place] = offset - taken[bisect_right(ends, offset)]
+                _shift(offsets, ends, taken)
         text = text.replace(NAMED, "")
     return text, gaps
+
+
+def _shift(offsets: array[int], ends: array[int], taken: array[int]) -> None:
+    """Take from each offset the marks that stand before it: as many for all offsets between two gaps."""
+    bounds = [bisect_left(offsets, end) for end in ends]
+    for (begin, end), marks in zip(pairwise((*bounds, len(offsets))), taken[1:], strict=True):
+        if begin < end:
+            offsets[begin:end] = array("q", [offset - marks for offset in offsets[begin:end]])

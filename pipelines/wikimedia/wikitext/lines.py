@@ -43,13 +43,16 @@ def _read_stretch(text: str, literal: bool) -> str:
     # The line before, as it was written, if it is plain.
     before, joined = "", False
     for number, line in enumerate(lines):
-        if line[:1] in readers:
+        if not line:
+            before = ""
+            continue
+        if line[0] in readers:
             line = lines[number] = readers[line[0]](line)
             before = ""
         elif literal:
             pass
         else:
-            if before and line and _goes_on(before, line):
+            if before and _goes_on(before, line):
                 joined, seamless = True, line[0] in _CLOSING or line[0] == SEAM
                 line = lines[number] = _JOINED + ("" if seamless else " ") + line
             before = line

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pipelines.wikimedia.site import Site
-from pipelines.wikimedia.titles import parse_target, plain_title
+from pipelines.wikimedia.titles import parse_not_plain, plain_title
 from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS, NAMED, SEAM, restore
 from pipelines.wikimedia.wikitext.pieces import pieces_between
 
@@ -88,6 +88,8 @@ class LinkReader:
             The text without link markup, the links to articles in it, and those to other namespaces.
         """
         links, other_links = Links(), Links()
+        add_start, add_end = links.starts.append, links.ends.append
+        add_target, add_fragment = links.targets.append, links.fragments.append
         targets, trail, trail_letters, prefix_letters = (
             self._targets,
             self._trail,
@@ -106,8 +108,6 @@ class LinkReader:
             kind, title, fragment = targets[raw]
             if not closed or (bar and not label):
                 kind = "not_a_link"
-            elif title == own_title and kind == "link":
-                kind = "self"
             if kind in _UNSEEN:
                 counts[kind] += 1
                 position += _put(before, pieces)
@@ -121,30 +121,36 @@ class LinkReader:
             shown = label if bar else raw.lstrip(" ").removeprefix(":")
             if rest[:1] in trail_letters and (ending := trail(rest)):
                 shown, rest = shown + ending[0], rest[ending.end() :]
-            if before and before[-1] in prefix_letters:
+            if prefix_letters and before and before[-1] in prefix_letters:
                 kept = before.rstrip(prefix_letters)
                 before, shown = kept, before[len(kept) :] + shown
             if "\n" in shown or SEAM in shown:
                 shown = shown.translate(_LABEL_BREAKS)
-            if shown[-1:] == " " and rest[:1] == " ":
-                shown = shown.rstrip(" ")
-            if shown[:1] == " " and before[-1:] in ("", " ", "\n"):
-                shown = shown.lstrip(" ")
-            position += _put(before, pieces)
             anchor = shown.strip()
+            if anchor != shown:
+                if shown[-1:] == " " and rest[:1] == " ":
+                    shown = shown.rstrip(" ")
+                if shown[:1] == " " and before[-1:] in ("", " ", "\n"):
+                    shown = shown.lstrip(" ")
+            position += _put(before, pieces)
             if not anchor or (anchor[0] == GAP and not anchor.strip(GAP + NAMED + " ")):
                 # The label was a template that is not known here: words are missing.
                 counts["empty_label"] += 1
                 shown = anchor or shown[:1]
-            elif kind in _LINKED:
-                found = links if kind == "link" else other_links
-                start = position if anchor == shown else position + len(shown) - len(shown.lstrip())
-                found.starts.append(start)
-                found.ends.append(start + len(anchor))
-                found.targets.append(title)
-                found.fragments.append(fragment)
             else:
-                counts[kind] += 1
+                start = position if anchor == shown else position + len(shown) - len(shown.lstrip())
+                if kind == "link" and title != own_title:
+                    add_start(start)
+                    add_end(start + len(anchor))
+                    add_target(title)
+                    add_fragment(fragment)
+                elif kind == "namespace":
+                    other_links.starts.append(start)
+                    other_links.ends.append(start + len(anchor))
+                    other_links.targets.append(title)
+                    other_links.fragments.append(fragment)
+                else:
+                    counts["self" if kind == "link" else kind] += 1
             pieces.append(shown)
             position += len(shown)
             before = rest
@@ -162,7 +168,7 @@ class LinkReader:
         if plain is not None:
             return "link", plain, ""
         # An "&" that was written "&amp;" is one in the title too.
-        target = parse_target(restore(raw), self._site)
+        target = parse_not_plain(restore(raw), self._site)
         if target is None:
             kind = "not_a_link"
         elif target.interwiki:

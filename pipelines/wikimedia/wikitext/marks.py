@@ -39,6 +39,8 @@ def protect(text: str) -> str:
 
 def restore(text: str) -> str:
     """Put the harmless characters back, one for one."""
+    if text.isprintable():
+        return text
     # Few texts hold any, and looking for one character is quick.
     for code, char in zip(_CODES, _HARMLESS, strict=True):
         if code in text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 STRETCH = 1 << 20
 
@@ -18,11 +19,16 @@ def stretches(text: str) -> Iterator[str]:
 
 def pieces_between(text: str, mark: str) -> Iterator[str]:
     """Yield what `text.split(mark)` returns, for a mark of one character said twice."""
+    return chain.from_iterable(stretch.split(mark) for stretch in _stretches_between(text, mark))
+
+
+def _stretches_between(text: str, mark: str) -> Iterator[str]:
+    """Yield a text in parts that a mark joins again."""
     start = 0
     while (end := _next_mark(text, mark, start + STRETCH)) >= 0:
-        yield from text[start:end].split(mark)
+        yield text[start:end]
         start = end + len(mark)
-    yield from text[start:].split(mark)
+    yield text[start:]
 
 
 def _next_mark(text: str, mark: str, start: int) -> int:

@@ -81,22 +81,34 @@ def _filled(rule: str, arguments: Mapping[str, str], number: Callable[[str], str
             return "".join(arguments.get(str(place), "") for place in range(1, len(arguments) + 1))
         if keys == "measure":
             return _measure(arguments, number)
-        found = next((arguments[key] for key in keys.lstrip("#").split("|") if arguments.get(key)), "")
-        return number(found) if keys.startswith("#") else found
+        for key in keys.lstrip("#").split("|"):
+            if found := arguments.get(key):
+                return number(found) if keys.startswith("#") else found
+        return ""
 
     def optional(match: re.Match[str]) -> str:
-        return match[1] if all(value(keys) for keys in _SLOT.findall(match[1])) else ""
+        return match[1] if all(value(keys) for keys in _slots(match[1])[1::2]) else ""
 
-    if any(bool(arguments.get(key)) != (sign == "?") for sign, key in _CONDITION.findall(rule)):
+    conditions, rule = _conditions(rule)
+    if any(bool(arguments.get(key)) != (sign == "?") for sign, key in conditions):
         return None
-    rule = _CONDITION.sub("", rule)
     while "[" in rule:
         rule = _OPTIONAL.sub(optional, rule)
-    values = [value(keys) for keys in _SLOT.findall(rule)]
-    if not all(values):
-        return None
-    remaining = iter(values)
-    return _SLOT.sub(lambda match: next(remaining), rule)
+    parts = list(_slots(rule))
+    values = parts[1::2] = list(map(value, parts[1::2]))
+    return "".join(parts) if all(values) else None
+
+
+@lru_cache(maxsize=4096)
+def _conditions(rule: str) -> tuple[list[tuple[str, str]], str]:
+    """Return the conditions of a rule, each a sign and an argument, and the rule without them."""
+    return _CONDITION.findall(rule), _CONDITION.sub("", rule)
+
+
+@lru_cache(maxsize=4096)
+def _slots(rule: str) -> list[str]:
+    """Return the text of a rule and what stands in its slots by turns, text first and last."""
+    return _SLOT.split(rule)
 
 
 def _measure(arguments: Mapping[str, str], number: Callable[[str], str]) -> str:
