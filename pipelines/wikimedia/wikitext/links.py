@@ -42,14 +42,15 @@ class Links:
 class _Remembered(dict[str, tuple[str, str, str]]):
     """What targets were read as. A page is read twice, for its links and for its text, and names many pages often."""
 
-    def __init__(self, read: Callable[[str], tuple[str, str, str]]) -> None:
+    def __init__(self, site: Site, read: Callable[[str], tuple[str, str, str]]) -> None:
         super().__init__()
-        self._read = read
+        self._site, self._read = site, read
 
     def __missing__(self, raw: str) -> tuple[str, str, str]:
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
-        found = self._read(raw)
+        plain = plain_title(raw, self._site)
+        found = self._read(raw) if plain is None else ("link", plain, "")
         if len(raw) < _REMEMBERED_LENGTH:
             self[raw] = found
         return found
@@ -66,12 +67,11 @@ class LinkReader:
         self._trail_letters = frozenset(filter(self._trail, letters))
         in_prefix = re.compile(f"[{site.link_prefix}]").match if site.link_prefix else None
         self._prefix_letters = "".join(filter(in_prefix, letters)) if in_prefix else ""
-        self._targets = _Remembered(self._read)
+        self._targets = _Remembered(site, self._read)
 
     def linked_titles(self, text: str, own_title: str) -> list[str]:
         """Return the articles that raw wikitext names as link targets anywhere, sorted; the page itself left out."""
-        targets = self._targets
-        read = [targets[raw] for raw in set(_RAW_TARGET.findall(text))]
+        read = map(self._targets.__getitem__, set(_RAW_TARGET.findall(text)))
         found = {title for kind, title, _ in read if kind == "link"}
         found.discard(own_title)
         return sorted(found)
@@ -163,10 +163,8 @@ class LinkReader:
         return "".join((*joined, *pieces)), links, other_links
 
     def _read(self, raw: str) -> tuple[str, str, str]:
-        """Return what a link with this target is, "link" for one to an article; its title and fragment."""
-        plain = plain_title(raw, self._site)
-        if plain is not None:
-            return "link", plain, ""
+        """Return what a link with this target, which is no plain title, is, "link" for one to an article; its title and
+        fragment."""
         # An "&" that was written "&amp;" is one in the title too.
         target = parse_not_plain(restore(raw), self._site)
         if target is None:
