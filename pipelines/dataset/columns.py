@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, compress, repeat
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ class SentenceColumns:
         self._clear()
 
     def _clear(self) -> None:
-        self._pages: dict[str, list[Any]] = {name: [] for name in ("page_id", "rev_id", "title")}
+        self._ids: dict[str, list[int]] = {"page_id": [], "rev_id": []}
+        self._titles: list[str] = []
         # Of each page: how many sentences it has, and how many links are held of the pages before.
         self._sentences: list[int] = []
         self._links_before: list[int] = []
@@ -41,8 +43,9 @@ class SentenceColumns:
         """Add the sentences of a page; link offsets become relative to their sentence."""
         if not found:
             return
-        for name, value in (("page_id", page.page_id), ("rev_id", page.rev_id), ("title", page.title)):
-            self._pages[name].append(value)
+        self._ids["page_id"].append(page.page_id)
+        self._ids["rev_id"].append(page.rev_id)
+        self._titles.append(page.title)
         self._sentences.append(len(found))
         self._links_before.append(len(self._links.starts))
         numbers, regions, texts, starts, first, last = zip(*found, strict=True)
@@ -62,9 +65,12 @@ class SentenceColumns:
         columns: dict[str, pa.Array] = {
             name: pa.array(values, schema.field(name).type) for name, values in self._rows.items()
         }
-        page_of_row = pa.array(np.repeat(np.arange(len(self._sentences)), self._sentences))
-        for name, values in self._pages.items():
-            columns[name] = pa.array(values, schema.field(name).type).take(page_of_row)
+        # The kernels of Arrow that would repeat and choose cost more to import than a short dump to read.
+        for name, ids in self._ids.items():
+            columns[name] = pa.array(np.repeat(np.array(ids, np.int64), self._sentences))
+        columns["title"] = pa.array(
+            chain.from_iterable(map(repeat, self._titles, self._sentences)), pa.string(), size=len(self)
+        )
         columns["wiki"] = pa.repeat(pa.scalar(self._wiki), len(self))
         columns["links"] = self._links_of_rows(schema.field("links").type)
         batch = pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
@@ -78,15 +84,19 @@ class SentenceColumns:
         first += np.repeat(np.array(self._links_before, np.int64), self._sentences)
         places = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], counts)
         begin = np.repeat(np.array(self._starts, np.int64), counts)
+        # Places ascend, as sentences do.
+        taken = np.zeros(len(self._links.starts), np.uint8)
+        taken[places] = 1
+        chosen = taken.tobytes()
         values = {
-            "start": np.asarray(self._links.starts, np.int64)[places] - begin,
-            "end": np.asarray(self._links.ends, np.int64)[places] - begin,
-            "target": pa.array(self._links.targets, pa.string()).take(pa.array(places)),
-            "fragment": pa.array(self._links.fragments, pa.string()).take(pa.array(places)),
+            "start": (np.asarray(self._links.starts, np.int64)[places] - begin).astype(np.int32),
+            "end": (np.asarray(self._links.ends, np.int64)[places] - begin).astype(np.int32),
+            "target": list(compress(self._links.targets, chosen)),
+            "fragment": list(compress(self._links.fragments, chosen)),
         }
         members = list(kind.value_type)
         struct = pa.StructArray.from_arrays(
-            [pa.array(values[member.name]).cast(member.type) for member in members], fields=members
+            [pa.array(values[member.name], member.type) for member in members], fields=members
         )
         return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), struct, type=kind)
 

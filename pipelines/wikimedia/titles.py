@@ -37,17 +37,19 @@ class Target(NamedTuple):
 
 _SPACES = " _\xa0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _BIDI = "\u200e\u200f\u202a-\u202e"
+# What the name of a reference cannot hold: all of ASCII but letters and digits.
+_NO_NAME = r"\x00-/:-@\[-`{-\x7f"
 _NEVER = r"\x00-\x1f\x7f<>\[\]{}|\ufffd\ud800-\udfff"
 
 # One of these, and a title needs a closer look: it may not be a title of an article, or not a normal one. The space is
 # not among them, so two of them are looked for apart.
 _search_special = re.compile(f"[{_NEVER}{_SPACES[1:]}{_BIDI}%&#:/~]").search
-_search_invalid = re.compile(f"[{_NEVER}#]|%[0-9A-Fa-f]{{2}}|&[A-Za-z0-9\\x80-\\U0010ffff]+;|~~~").search
+_search_invalid = re.compile(f"[{_NEVER}#]|%[0-9A-Fa-f]{{2}}|&[^{_NO_NAME}]+;|~~~").search
 _search_undecodable = re.compile(r"[\ufffd\ud800-\udfff]").search
 _search_relative = re.compile(r"(?:^|/)\.\.?(?:/|$)").search
 _drop_bidi = re.compile(f"[{_BIDI}]+").sub
 _join_spaces = re.compile(f"[{_SPACES}]+").sub
-_decode_references = re.compile(r"&(?:([A-Za-z0-9\x80-\U0010ffff]+;)|#([0-9]+);|#[xX]([0-9A-Fa-f]+);)").sub
+_decode_references = re.compile(rf"&(?:([^{_NO_NAME}]+;)|#([0-9]+);|#[xX]([0-9A-Fa-f]+);)").sub
 _ENTITIES = {**html5, "רלמ;": "\u200f", "رلم;": "\u200f"}
 
 
