@@ -160,6 +160,7 @@ _IDEOGRAPHIC: Final = frozenset({"Han", "Kana", "Hangul"})
 _SIGNS: Final = "!-@[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f"
 _SPACES: Final = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _ALL_CHARACTERS: Final = 0x110000
+_STRETCH: Final = 1 << 16
 
 # No markup and no bracket is without one of these. Round brackets are frequent, the others are not.
 _RARE_SIGNS: Final = "|{}[]=<&_（）「」『』"
@@ -212,7 +213,10 @@ def make_strange_finder(language: str) -> Callable[[str], bytes]:
         strange[ord(first or single) : ord(last or single) + 1] = not scripts
 
     def find_strange(text: str) -> bytes:
-        return strange.take(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)).tobytes()
+        # A stretch at a time: an index of NumPy's takes eight bytes for each character.
+        stretches = (text[start : start + _STRETCH] for start in range(0, len(text), _STRETCH))
+        codes = (np.frombuffer(stretch.encode("utf-32-le", "surrogatepass"), np.uint32) for stretch in stretches)
+        return b"".join([strange.take(stretch).tobytes() for stretch in codes])
 
     return find_strange
 
