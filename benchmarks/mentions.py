@@ -42,7 +42,6 @@ from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import Dataset, open_datasets, read_batches
 from pipelines.linking.anchors import Targets
 from pipelines.linking.hashing import mix
-from pipelines.linking.tables import open_tables
 from pipelines.linking.title_build import build_title_index
 from pipelines.linking.title_index import TitleIndex
 from schemas import entities as entities_schema
@@ -164,19 +163,20 @@ def targets_of(dataset: Dataset, items: Path) -> Targets:
     sitelinks = opened(items, "entities").shards("sitelinks")
     with TemporaryDirectory() as place:
         path, _ = build_title_index(dataset.shards("titles"), sitelinks, wiki, place)
-        return Targets(TitleIndex(open_tables(path)), np.zeros(0, np.int64), False)
+        return Targets(TitleIndex(path), np.zeros(0, np.int64), False)
 
 
 def pages_of(dataset: Dataset, targets: Targets) -> Iterable[tuple[int, list[tuple[str, list[tuple[int, int, int]]]]]]:
     """Yield pages: their sentences, each with (start, end, item) of its links that lead to one."""
-    columns = ["page_id", "text", *(f"links.list.element.{name}" for name in ("start", "end", "target", "fragment"))]
+    columns = ["page_id", "text", "links.list.element.start", "links.list.element.end"]
     page = -1
     held: list[tuple[str, list[tuple[int, int, int]]]] = []
     for shard in dataset.shards("sentences"):
+        leads_to, _ = targets.of_links(shard)
         for batch in read_batches(shard, columns):
             links = batch.column("links")
             flat = links.flatten()
-            items, _ = targets.items(flat.field("target"), flat.field("fragment"))
+            items, leads_to = leads_to[: len(flat)], leads_to[len(flat) :]
             ends = np.append(0, np.cumsum(pc.list_value_length(links).to_numpy()))
             spans = list(
                 zip(flat.field("start").to_pylist(), flat.field("end").to_pylist(), items.tolist(), strict=True)

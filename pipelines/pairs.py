@@ -143,22 +143,18 @@ def build(
     )  # (wiki, IndexBuilt)
     indexes = beam.pvalue.AsDict(index_list)
     counted = parts | "Count links" >> beam.Map(tables.count_shard, indexes, choices.section_links, output)  # Counted
-    places = beam.pvalue.AsDict(counted | "By shard" >> beam.Map(lambda one: (one.order, one.path)))  # order: path
+    links = beam.pvalue.AsDict(counted | "By shard" >> beam.Map(lambda one: (one.order, one.path)))  # order: path
     table = beam.pvalue.AsSingleton(
         once
         | "Build table"
-        >> beam.Map(
-            lambda _, indexes, counted: tables.build_table(table_task, indexes, counted),
-            indexes,
-            beam.pvalue.AsList(counted),
-        )
+        >> beam.Map(lambda _, counted: tables.build_table(table_task, counted), beam.pvalue.AsList(counted))
     )  # TableBuilt
     caps: Any = None
     if choices.max_per_entity:
         highest = (
             parts
             | "Lots under the cap"
-            >> beam.FlatMap(rows.cap_lots, decide_task, indexes, places, table).with_output_types(
+            >> beam.FlatMap(rows.cap_lots, decide_task, indexes, links, table).with_output_types(
                 tuple[tuple[str, int], bytes]
             )  # ((scope, id), lots)
             | "Lowest of each entity" >> beam.CombinePerKey(rows.LowestLots(choices.max_per_entity))
@@ -172,13 +168,13 @@ def build(
         samples = beam.pvalue.AsDict(
             parts
             | "Lots of the sample"
-            >> beam.FlatMap(rows.sample_lots, decide_task, indexes, places, table, caps).with_output_types(
+            >> beam.FlatMap(rows.sample_lots, decide_task, indexes, links, table, caps).with_output_types(
                 tuple[str, bytes]
             )  # (scope, lots)
             | "Lowest of all" >> beam.CombinePerKey(rows.LowestLots(choices.sample))
         )  # scope: highest lot taken
     decided = parts | "Decide links" >> beam.Map(
-        rows.decide_shard, decide_task, indexes, places, table, caps, samples
+        rows.decide_shard, decide_task, indexes, links, table, caps, samples
     )  # Decided
     written = (
         once

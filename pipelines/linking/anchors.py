@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.dataset.reader import read_batches
+from pipelines.linking.counts import look_up_links
 from pipelines.linking.hashing import Hashes, mix_hashes
 from pipelines.linking.tables import find
 from pipelines.linking.title_index import (
@@ -27,12 +28,14 @@ from pipelines.linking.title_index import (
     NO_ITEM,
     RED,
     SECTION,
+    Codes,
     Ints,
     TitleIndex,
 )
 from schemas.name_table import Sums
 from schemas.names import SEPARATOR, code_points, cut, fold_all
 
+Reasons = npt.NDArray[np.int64]
 # Why a link says nothing about what its name stands for.
 REASONS = (
     "kept",
@@ -87,15 +90,21 @@ class Targets:
     def __init__(self, index: TitleIndex, meta: Ints, sections: bool) -> None:
         self._index, self._meta, self._sections = index, meta, sections
 
-    def items(self, titles: pa.Array, fragments: pa.Array | None) -> tuple[Ints, npt.NDArray[np.int64]]:
+    def of_links(self, shard: str) -> tuple[Ints, Reasons]:
+        """Return the item of each link of a shard of sentences, 0 where it has none or is not to count, and the number
+        of the reason."""
+        return self._judged(*look_up_links(shard, self._index))
+
+    def of_titles(self, titles: Iterable[pa.Array]) -> tuple[Ints, Reasons]:
         """Return the item of each title, 0 where it has none or is not to count, and the number of the reason."""
-        places = self._index.places(titles)
-        items, codes = self._index.items[places], self._index.codes[places]
+        items, codes = self._index.look_up(titles)
+        return self._judged(items, codes, np.zeros(len(items), np.bool_))
+
+    def _judged(self, items: Ints, codes: Codes, to_section: npt.NDArray[np.bool_]) -> tuple[Ints, Reasons]:
         reasons = _REASON_OF_CODE[codes]
         if self._sections:
             reasons[(codes == SECTION) & (items > 0)] = REASON["kept"]
-        elif fragments is not None:
-            to_section = pc.not_equal(fragments, "").to_numpy(zero_copy_only=False)
+        else:
             reasons[to_section & (reasons == REASON["kept"])] = REASON["section_link"]
         kept = np.flatnonzero(reasons == REASON["kept"])
         reasons[kept[find(self._meta, items[kept]) >= 0]] = REASON["meta_item"]
@@ -111,7 +120,6 @@ class Portion(NamedTuple):
         pages: by link, its page, numbered from 0 within the portion.
         first: by link, where it begins in `points`.
         last: by link, the place after it.
-        links: the links as Arrow has them.
     """
 
     points: npt.NDArray[np.uint32]
@@ -119,13 +127,11 @@ class Portion(NamedTuple):
     pages: Ints
     first: Ints
     last: Ints
-    links: pa.StructArray
 
 
-def portions(shard: str, fields: Sequence[str], linked: bool = False) -> Iterator[Portion]:
-    """Yield the sentences of a shard with these fields of their links, in portions that cut no page; with `linked`
-    those alone that have a link."""
-    columns = ["page_id", "text", *(f"links.list.element.{name}" for name in ("start", "end", *fields))]
+def portions(shard: str, linked: bool = False) -> Iterator[Portion]:
+    """Yield the sentences of a shard in portions that cut no page; with `linked` those alone that have a link."""
+    columns = ["page_id", "text", "links.list.element.start", "links.list.element.end"]
     held: list[pa.RecordBatch] = []
     for batch in read_batches(shard, columns):
         if linked:
@@ -169,7 +175,6 @@ def _portion(rows: pa.RecordBatch, lengths: Ints) -> Portion:
         (np.cumsum(heads) - 1)[sentence],
         starts[sentence] + links.field("start").to_numpy(),
         starts[sentence] + links.field("end").to_numpy(),
-        links,
     )
 
 
@@ -207,8 +212,12 @@ def count_anchors(shard: str, targets: Targets, longest: int) -> tuple[pa.Table,
     names: dict[int, str] = {}
     found: list[_Counted] = []
     reasons = np.zeros(len(REASONS), np.int64)
-    for portion in portions(shard, ("target", "fragment"), linked=True):
-        items, why = targets.items(portion.links.field("target"), portion.links.field("fragment"))
+    leads_to, because = targets.of_links(shard)
+    seen = 0
+    for portion in portions(shard, linked=True):
+        these = slice(seen, seen + len(portion.pages))
+        seen = these.stop
+        items, why = leads_to[these], because[these]
         # What links are called, end to end: of the text no more is looked at.
         raw, starts = _stretches(portion.points, portion.first, portion.last)
         text = cut(raw)
@@ -318,9 +327,10 @@ def title_names(shard: str, targets: Targets, longest: int) -> pa.Table:
     """Return the names that titles and redirects give their items, each once, sorted as those of links."""
     surfaces: list[str] = []
     items, origins = [np.zeros(0, np.int64)], [np.zeros(0, np.uint8)]
+    leads_to, _ = targets.of_titles(batch.column("title") for batch in read_batches(shard, ["title"]))
     for batch in read_batches(shard, ["title", "redirect"]):
         titles = batch.column("title")
-        qids, _ = targets.items(titles, None)
+        qids, leads_to = leads_to[: len(titles)], leads_to[len(titles) :]
         names = [name_of_title(title) if title.endswith(")") else title for title in titles.to_pylist()]
         fits = np.fromiter((0 < len(name) <= longest for name in names), np.bool_, len(names)) & (qids > 0)
         surfaces += [names[place] for place in np.flatnonzero(fits).tolist()]

@@ -4,37 +4,88 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.dataset.reader import read_batches
 from pipelines.linking.spill import Spill, rows_of
 from pipelines.linking.tables import distinct, find
-from pipelines.linking.title_index import FINE, Ints, Places, TitleIndex
+from pipelines.linking.title_index import FINE, Codes, Ints, TitleIndex
 
 COUNT = np.dtype([("item", np.int64), ("count", np.int64)])
 PARTS = 64
 
 
-def count_links(batches: Iterable[pa.RecordBatch], index: TitleIndex, sections: bool) -> tuple[Ints, Ints, Places]:
-    """Count how often each item is linked to; a link to a section counts where `sections` says so, as in `Decider`.
+class ShardLinks(NamedTuple):
+    """What the links of a shard of sentences lead to, and what its pages are about.
 
-    Returns:
-        Items, ascending; their counts; and for each link the place of its target in the index.
+    Attributes:
+        items: those that are linked to, ascending.
+        counts: how often each is.
+        which: by link, the place of its item in `items`, -1 where the link does not count.
+        codes: by link, that of its target in the title index.
+        pages: page ids, ascending.
+        own: the item of each page, 0 where there is none.
     """
-    found = [np.zeros(0, np.int64)]
-    seen = [np.zeros(0, np.int32)]
-    for batch in batches:
-        flat = batch.column("links").flatten()
-        places = index.places(flat.field("target"))
-        seen.append(places)
-        counted = index.codes[places] == FINE
-        if not sections:
-            counted &= pc.equal(flat.field("fragment"), "").to_numpy(zero_copy_only=False)
-        found.append(index.items[places[counted]])
-    items, starts = _runs(np.sort(np.concatenate(found)))
-    return items, np.diff(starts), np.concatenate(seen)
+
+    items: Ints
+    counts: Ints
+    which: npt.NDArray[np.int32]
+    codes: Codes
+    pages: Ints
+    own: Ints
+
+
+def count_links(shard: str, index: TitleIndex, sections: bool) -> ShardLinks:
+    """Look up what the links of a shard of sentences lead to and count how often each item is linked to.
+
+    Args:
+        shard: of `sentences`.
+        index: of its wiki.
+        sections: whether a link to a section counts, as in `Decider`.
+    """
+    items, codes, to_section = look_up_links(shard, index)
+    counted = codes == FINE
+    if not sections:
+        counted &= ~to_section
+    which = np.full(len(items), -1, np.int32)
+    items, which[counted], counts = np.unique(items[counted], return_inverse=True, return_counts=True)
+    return ShardLinks(items, counts, which, codes, *_own_items(shard, index))
+
+
+def look_up_links(shard: str, index: TitleIndex) -> tuple[Ints, Codes, npt.NDArray[np.bool_]]:
+    """Return for each link of a shard of sentences what `TitleIndex.look_up` does, and whether it is to a section."""
+    to_section = [np.zeros(0, np.bool_)]
+
+    def targets() -> Iterator[pa.Array]:
+        for batch in read_batches(shard, ["links.list.element.target", "links.list.element.fragment"]):
+            links = batch.column("links").flatten()
+            to_section.append(pc.not_equal(links.field("fragment"), "").to_numpy(zero_copy_only=False))
+            yield links.field("target")
+
+    items, codes = index.look_up(targets())
+    return items, codes, np.concatenate(to_section)
+
+
+def _own_items(shard: str, index: TitleIndex) -> tuple[Ints, Ints]:
+    """Return the pages of a shard, ascending, and the item of each."""
+    pages = [np.zeros(0, np.int64)]
+
+    def titles() -> Iterator[pa.Array]:
+        for batch in read_batches(shard, ["page_id", "title"]):
+            page = batch.column("page_id").to_numpy()
+            # The sentences of a page come one after another.
+            first = np.flatnonzero(np.append(True, page[1:] != page[:-1])[: len(page)])
+            pages.append(page[first])
+            yield batch.column("title").take(pa.array(first))
+
+    items, _ = index.look_up(titles())
+    found, first = np.unique(np.concatenate(pages), return_index=True)
+    return found, items[first]
 
 
 class ItemCounts:

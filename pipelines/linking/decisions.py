@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.linking.entity_table import ABSENT, META, NONE, ROUTES
+from pipelines.linking.counts import ShardLinks
+from pipelines.linking.entity_table import ABSENT, META, NONE, ROUTES, EntityIds
 from pipelines.linking.hashing import Hashes, below, hash_string, hash_strings, mix, mix_hashes
 from pipelines.linking.negatives import Draws, draw_from_fixed, draw_negatives
 from pipelines.linking.page_links import PageLinks
@@ -26,9 +27,8 @@ from pipelines.linking.title_index import (
     NO_ITEM,
     RED,
     SECTION,
+    Codes,
     Ints,
-    Places,
-    TitleIndex,
 )
 from schemas import pairs as schema
 
@@ -152,6 +152,31 @@ class Fit:
         )
 
 
+class Linked(NamedTuple):
+    """What links lead to, by link.
+
+    Attributes:
+        codes: of the target in the title index.
+        items: 0 for links that do not count.
+        entities: dense ids, -1 for none.
+    """
+
+    codes: Codes
+    items: Ints
+    entities: Ints
+
+    def slice(self, first: int, last: int) -> Linked:
+        """Return a stretch of them."""
+        return Linked(self.codes[first:last], self.items[first:last], self.entities[first:last])
+
+
+def linked_of(found: ShardLinks, ids: EntityIds) -> Linked:
+    """Return what the links of a shard lead to."""
+    # Which is -1 where a link does not count: the last.
+    items, entities = np.append(found.items, 0), np.append(ids.of(found.items), -1)
+    return Linked(found.codes, items[found.which], entities[found.which].astype(np.int64))
+
+
 class Drawn(NamedTuple):
     """Hard negatives of links, -1 where there is none, with the pool they come from and how it was found."""
 
@@ -165,8 +190,7 @@ class Decider:
 
     Args:
         wiki: database name.
-        index: of its titles.
-        ids: dense id by place in the index, -1 where there is none.
+        own: pages, ascending, and what each is about, 0 for nothing.
         table: the entity table; where the floor is per wiki, `frequent-<wiki>` tells which entities are above it here.
         page_links: what its pages link to.
         options: how links become rows.
@@ -175,28 +199,27 @@ class Decider:
     def __init__(
         self,
         wiki: str,
-        index: TitleIndex,
-        ids: npt.NDArray[np.int32],
+        own: tuple[Ints, Ints],
         table: Mapping[str, npt.NDArray[Any]],
         page_links: PageLinks,
         options: DecisionOptions,
     ) -> None:
-        self._wiki, self._index, self._ids = wiki, index, ids
+        self._wiki, self._own = wiki, own
         self._table, self._page_links, self._options = table, page_links, options
         self._wiki_hash = hash_string(wiki)
 
-    def decide(self, batch: pa.RecordBatch, places: Places, limits: Limits) -> tuple[Ints, pa.Table]:
+    def decide(self, batch: pa.RecordBatch, linked: Linked, limits: Limits) -> tuple[Ints, pa.Table]:
         """Decide on the links of a batch of sentences.
 
         Args:
             batch: rows of `sentences`.
-            places: of each link's target in the index.
+            linked: what their links lead to.
             limits: which fit links are taken.
 
         Returns:
             How many links fell into each of `BUCKETS`, and the rows kept, in ROW_SCHEMA.
         """
-        verdict, fit = self._fit(batch, places)
+        verdict, fit = self._fit(batch, linked)
         found = self._limited(fit, limits)
         verdict[fit.places] = found
         fit = fit.where(found == KEPT)
@@ -207,10 +230,10 @@ class Decider:
         return np.bincount(verdict, minlength=len(BUCKETS)), self._rows(batch, fit.where(kept), drawn)
 
     def lots(
-        self, batch: pa.RecordBatch, places: Places, limits: Limits, only: npt.NDArray[np.bool_] | None = None
+        self, batch: pa.RecordBatch, linked: Linked, limits: Limits, only: npt.NDArray[np.bool_] | None = None
     ) -> tuple[Ints, Hashes]:
         """Return entity and lot of each row that `decide` would keep with these limits, of some entities only."""
-        _, fit = self._fit(batch, places)
+        _, fit = self._fit(batch, linked)
         wanted = self._limited(fit, limits) == KEPT
         if only is not None:
             wanted &= only[fit.entities]
@@ -218,19 +241,19 @@ class Decider:
         fit = fit.where(self._draw(fit)[0] == KEPT)
         return fit.entities, fit.lots
 
-    def _fit(self, batch: pa.RecordBatch, places: Places) -> tuple[Ints, Fit]:
+    def _fit(self, batch: pa.RecordBatch, linked: Linked) -> tuple[Ints, Fit]:
         """Return a verdict on each link from what it links to, and the links that are fit so far."""
         links = batch.column("links")
         rows, flat = pc.list_parent_indices(links).to_numpy(), links.flatten()
-        items = self._index.items[places]
-        verdict = _BUCKET_OF_CODE[self._index.codes[places]]
+        items, entities = linked.items, linked.entities
+        verdict = _BUCKET_OF_CODE[linked.codes]
         if not self._options.sections:
             to_section = pc.not_equal(flat.field("fragment"), "").to_numpy(zero_copy_only=False)
             verdict[to_section] = BUCKET["section_link"]
         pages, numbers = batch.column("page_id").to_numpy(), batch.column("sentence_index").to_numpy()
-        own = self._own_items(pages, batch.column("title"))
+        own_pages, own_items = self._own
+        own = own_items[np.searchsorted(own_pages, pages)]
         verdict[(verdict == KEPT) & (items == own[rows])] = BUCKET["own_page"]
-        entities = self._ids[places].astype(np.int64)
         self._judge_entities(verdict, items, entities)
 
         fit = np.flatnonzero(verdict == KEPT)
@@ -241,12 +264,6 @@ class Decider:
         lots = mix(self._options.seed, self._wiki_hash, says[rows], self._table["qids"][entities], starts)
         sentences = sentences.astype(np.int64)
         return verdict, Fit(fit, rows, entities, pages[rows], sentences[rows], starts, lots >> np.uint64(1))
-
-    def _own_items(self, pages: Ints, titles: pa.Array) -> Ints:
-        """Return the item of each sentence's page; the sentences of a page come one after another."""
-        first = np.append(True, pages[1:] != pages[:-1])[: len(pages)]
-        items = self._index.items[self._index.places(titles.filter(pa.array(first)))]
-        return items[np.cumsum(first) - 1]
 
     def _judge_entities(self, verdict: Ints, items: Ints, entities: Ints) -> None:
         """Give a verdict on links to items that are not in the table, not for this wiki, or without a pool to draw

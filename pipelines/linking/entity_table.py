@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.dataset.reader import read_batches
-from pipelines.linking.tables import distinct, find
+from pipelines.linking.tables import Column, distinct, find, look_up
 from pipelines.linking.title_index import Ints
 from pipelines.wikimedia.wikidata import META_CLASSES
 
@@ -83,6 +83,21 @@ def build_entity_table(
         "left_out_why": np.where(absent[~keep], ABSENT, META).astype(np.int8),
         **_pools(typed.renumbered(dense), len(order), shards, options),
     }
+
+
+class EntityIds:
+    """Dense ids of items.
+
+    Args:
+        path: of the table.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._qids, self._ids = Column(path, "sorted_qids"), Column(path, "sorted_ids")
+
+    def of(self, items: Ints) -> npt.NDArray[np.int32]:
+        """Return the dense id of each item, -1 for what is not in the table."""
+        return look_up(self._qids, (self._ids,), items, (-1,))[0]
 
 
 @dataclass(frozen=True)

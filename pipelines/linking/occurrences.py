@@ -30,7 +30,7 @@ def count_occurrences(shard: str, table: NameTable) -> Occurrences:
     name is a link more often than it occurs.
     """
     found: list[Occurrences] = []
-    for portion in portions(shard, ()):
+    for portion in portions(shard):
         text = cut(portion.points)
         sums = Sums(text.points)
         names = table.find(text, sums)

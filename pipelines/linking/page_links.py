@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipelines.linking.entity_table import EntityIds
 from pipelines.linking.negatives import Excluded
 from pipelines.linking.title_index import Ints, TitleIndex
 from pipelines.storage import filesystem
@@ -38,11 +38,11 @@ class PageLinks:
     Args:
         shards: of `titles`.
         index: of the wiki.
-        ids: dense id by place in the index, -1 where there is none.
+        ids: of entities.
         own: whether a page is taken to link to what it is about.
     """
 
-    def __init__(self, shards: Sequence[str], index: TitleIndex, ids: npt.NDArray[np.int32], own: bool) -> None:
+    def __init__(self, shards: Sequence[str], index: TitleIndex, ids: EntityIds, own: bool) -> None:
         self._index, self._ids, self._own = index, ids, own
         self._groups = [group for shard in shards for group in _groups(*_version(shard))]
         self._held: OrderedDict[_Group, Ints] = OrderedDict()
@@ -74,11 +74,12 @@ class PageLinks:
         page_ids = batch.column("page_id").to_numpy()
         links: pa.ListArray = batch.column("links")
         owners = page_ids[pc.list_parent_indices(links).to_numpy()]
-        places = self._index.places(links.flatten())
+        titles = [links.flatten()]
         if self._own:
             owners = np.concatenate([owners, page_ids])
-            places = np.concatenate([places, self._index.places(batch.column("title"))])
-        ids = self._ids[places].astype(np.int64)
+            titles.append(batch.column("title"))
+        items, _ = self._index.look_up(titles)
+        ids = self._ids.of(items).astype(np.int64)
         keys = np.sort(Excluded.keys_of(owners[ids >= 0], ids[ids >= 0]))
         self._held[group] = keys
         while len(self._held) > GROUPS_HELD:

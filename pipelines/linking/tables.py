@@ -1,4 +1,5 @@
-"""Look-up tables on disk: named NumPy arrays in a directory, written once, memory-mapped by every worker process."""
+"""Look-up tables on disk: named NumPy arrays in a directory, written once; mapped into memory by every worker process,
+or read a block at a time where they grow with the wiki."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import shutil
 import stat
 import tempfile
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import lru_cache
 from typing import Any
@@ -21,8 +22,8 @@ from pipelines.dataset.parts import writing
 from pipelines.errors import InputError
 from pipelines.storage import filesystem
 
-# Items looked up at a time, which bounds memory.
-FOUND_TOGETHER = 1 << 20
+# Values of a column read at a time.
+BLOCK = 1 << 16
 
 
 def save_tables(directory: str, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> str:
@@ -61,13 +62,73 @@ def save_pieces(
 def open_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
     """Open arrays that `save_tables` wrote; all openings in a process share one mapping, and all processes of a machine
     one page cache."""
-    directory = _local_copy(path) if "://" in path else filesystem(path)[1]
+    directory = _local(path)
     names = sorted(name for name in os.listdir(directory) if name.endswith(".npy"))
     # A plain array on the mapping: slices of np.memmap cost several times as much.
     return {
         name[: -len(".npy")]: np.asarray(np.load(f"{directory}/{name}", mmap_mode="r", allow_pickle=False))
         for name in names
     }
+
+
+class Column:
+    """An array that `save_tables` wrote, read a block at a time. What has been read leaves memory again, which of an
+    array that is mapped only the kernel could say.
+
+    Args:
+        path: that `save_tables` returned.
+        name: of the array.
+    """
+
+    def __init__(self, path: str, name: str) -> None:
+        self._file = f"{_local(path)}/{name}.npy"
+        with open(self._file, "rb") as file:
+            np.lib.format.read_magic(file)
+            (self._length,), _, self.kind = np.lib.format.read_array_header_1_0(file)
+            self._start = file.tell()
+
+    def __len__(self) -> int:
+        return self._length
+
+    def read(self, first: int) -> npt.NDArray[Any]:
+        """Return the values from a place on, BLOCK of them at most."""
+        return np.fromfile(self._file, self.kind, min(BLOCK, len(self) - first), offset=self._at(first))
+
+    def _at(self, place: int) -> int:
+        return self._start + place * self.kind.itemsize
+
+
+def look_up(
+    keys: Column, columns: Sequence[Column], wanted: npt.NDArray[Any], missing: Sequence[int]
+) -> list[npt.NDArray[Any]]:
+    """Return for each key its values in columns that stand beside the keys. All of the keys are read once, so this is
+    for many keys at a time.
+
+    Args:
+        keys: ascending.
+        columns: each as long as the keys.
+        wanted: keys in any order.
+        missing: the value in each column of a key that is not there.
+    """
+    order = np.argsort(wanted)
+    ascending = wanted[order]
+    found = [np.full(len(wanted), value, column.kind) for column, value in zip(columns, missing, strict=True)]
+    start = 0
+    for first in range(0, len(keys), BLOCK):
+        block = keys.read(first)
+        end = start + int(np.searchsorted(ascending[start:], block[-1], side="right"))
+        places = find(block, ascending[start:end])
+        there = places >= 0
+        if there.any():
+            for values, column in zip(found, columns, strict=True):
+                values[order[start:end][there]] = column.read(first)[places[there]]
+        start = end
+    return found
+
+
+def _local(path: str) -> str:
+    """Return the directory on this machine where tables are."""
+    return _local_copy(path) if "://" in path else filesystem(path)[1]
 
 
 def _local_copy(path: str) -> str:
@@ -124,13 +185,3 @@ def find(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[n
         return np.full(len(values), -1, np.int64)
     at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
     return np.where(ascending[at] == values, at, -1)
-
-
-def find_ids(table: Mapping[str, npt.NDArray[Any]], qids: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    """Return the dense id of each item, -1 for what is not in the table."""
-    found = np.full(len(qids), -1, np.int32)
-    for first in range(0, len(qids), FOUND_TOGETHER):
-        place = find(table["sorted_qids"], qids[first : first + FOUND_TOGETHER])
-        there = place >= 0
-        found[first : first + FOUND_TOGETHER][there] = table["sorted_ids"][place[there]]
-    return found

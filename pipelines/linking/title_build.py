@@ -26,7 +26,6 @@ from pipelines.linking.title_index import (
     LIST,
     LOOP,
     NO_ITEM,
-    RED,
     SECTION,
     Codes,
     Ints,
@@ -62,9 +61,9 @@ def build_title_index(
         directory: where the table is to be.
 
     Returns:
-        The path of the arrays `keys`, `items` and `codes` for `TitleIndex`, the last two longer by one; and counts for
-        the report: titles of the dump and titles that Wikidata alone knows, those with an item by each route, and
-        those in conflict, where the two routes name different items (then the wiki's own page_props counts).
+        The path of the arrays `keys`, `items` and `codes` for `TitleIndex`; and counts for the report: titles of the
+        dump and titles that Wikidata alone knows, those with an item by each route, and those in conflict, where the
+        two routes name different items (then the wiki's own page_props counts).
     """
     held = sum(batch.num_rows for shards in (titles, sitelinks) for batch in _read(shards, wiki, []))
     parts = max(1, -(-held // ROWS_AT_ONCE))
@@ -72,9 +71,8 @@ def build_title_index(
         counts = _join(titles, sitelinks, wiki, table, parts)
         starts = np.append(0, np.cumsum([table.count(part) for part in range(parts)]))
         _follow_redirects(table, ends, starts)
-        lengths = {"keys": len(table), "items": len(table) + 1, "codes": len(table) + 1}
-        pieces = _finished(table, ends, starts)
-        return save_pieces(directory, f"titles-{wiki}", lengths, pieces), counts
+        lengths = dict.fromkeys(("keys", "items", "codes"), len(table))
+        return save_pieces(directory, f"titles-{wiki}", lengths, _finished(table, ends, starts)), counts
 
 
 def _join(titles: Sequence[str], sitelinks: Sequence[str], wiki: str, table: Spill, parts: int) -> dict[str, int]:
@@ -186,13 +184,12 @@ def _add_ends(ends: Spill, starts: Ints, row: Ints, item: Ints, code: Codes) -> 
 
 
 def _finished(table: Spill, ends: Spill, starts: Ints) -> Iterator[Mapping[str, npt.NDArray[Any]]]:
-    """Yield the columns of the table, part by part, and the last row of `items` and `codes`."""
+    """Yield the columns of the table, part by part."""
     for part, start in enumerate(starts[:-1]):
         rows, found = table.read(part), ends.read(part)
         rows["item"][found["row"] - start] = found["item"]
         rows["code"][found["row"] - start] = found["code"]
         yield {"keys": rows["key"], "items": rows["item"], "codes": rows["code"]}
-    yield {"items": np.zeros(1, np.int64), "codes": np.full(1, RED, np.int8)}
 
 
 def _read(shards: Sequence[str], wiki: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

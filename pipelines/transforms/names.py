@@ -138,7 +138,7 @@ def find_meta_items(entities: Sequence[str], output: str) -> str:
 
 def gather_names(shard: NameShard, task: NamesTask, indexes: Mapping[str, IndexBuilt], meta: str) -> Gathered:
     """Write the names that a shard gives, with the items they stand for there, sorted by key."""
-    index = TitleIndex(open_tables(indexes[shard.wiki].path))
+    index = TitleIndex(indexes[shard.wiki].path)
     targets = Targets(index, open_tables(meta)["items"], task.sections)
     links: Mapping[str, int] = {}
     if shard.config == "sentences":

@@ -23,11 +23,23 @@ from pyarrow import ipc
 from pipelines.dataset.parts import UNFINISHED, Part, PartWriter, writing
 from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
-from pipelines.linking.decisions import ALL, BUCKETS, PLACE, ROW_SCHEMA, Decider, DecisionOptions, Limits
+from pipelines.linking.counts import ShardLinks
+from pipelines.linking.decisions import (
+    ALL,
+    BUCKETS,
+    PLACE,
+    ROW_SCHEMA,
+    Decider,
+    DecisionOptions,
+    Limits,
+    Linked,
+    linked_of,
+)
+from pipelines.linking.entity_table import EntityIds
 from pipelines.linking.hashing import Hashes
 from pipelines.linking.page_links import PageLinks
 from pipelines.linking.tables import distinct, open_tables, read_table, save_tables
-from pipelines.linking.title_index import Places, TitleIndex
+from pipelines.linking.title_index import TitleIndex
 from pipelines.storage import file_size, filesystem
 from pipelines.transforms.tables import ROW_GROUP, IndexBuilt, SentenceShard, TableBuilt
 from schemas import pairs
@@ -106,13 +118,13 @@ def cap_lots(
     shard: SentenceShard,
     task: DecideTask,
     indexes: Mapping[str, IndexBuilt],
-    places: Mapping[int, str],
+    links: Mapping[int, str],
     table: TableBuilt,
 ) -> Iterator[tuple[tuple[str, int], bytes]]:
     """Yield, for each entity linked to more often than the cap, the lowest lots of its rows in a shard."""
-    decider = _decider(shard, task, indexes, table)
+    decider, batches = _opened(shard, task, indexes, links, table)
     often = open_tables(table.path)["counts"] > task.cap
-    found = [decider.lots(batch, linked, Limits.none(), often) for batch, linked in _batches(shard, places)]
+    found = [decider.lots(batch, linked, Limits.none(), often) for batch, linked in batches]
     entities = np.concatenate([np.zeros(0, np.int64), *(some for some, _ in found)])
     lots = np.concatenate([np.zeros(0, np.uint64), *(some for _, some in found)])
     order = np.argsort(entities, kind="stable")
@@ -138,15 +150,15 @@ def sample_lots(
     shard: SentenceShard,
     task: DecideTask,
     indexes: Mapping[str, IndexBuilt],
-    places: Mapping[int, str],
+    links: Mapping[int, str],
     table: TableBuilt,
     caps: str | None,
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the lowest lots of the rows in a shard, as many as the sample is to have."""
-    decider = _decider(shard, task, indexes, table)
+    decider, batches = _opened(shard, task, indexes, links, table)
     limits = _limits(shard, task, caps, {})
     found, waiting = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
-    for batch, linked in _batches(shard, places):
+    for batch, linked in batches:
         waiting.append(decider.lots(batch, linked, limits)[1])
         if sum(map(len, waiting)) >= task.sample:
             found, waiting = lowest(np.concatenate([found, *waiting]), task.sample), []
@@ -189,7 +201,7 @@ def decide_shard(
     shard: SentenceShard,
     task: DecideTask,
     indexes: Mapping[str, IndexBuilt],
-    places: Mapping[int, str],
+    links: Mapping[int, str],
     table: TableBuilt,
     caps: str | None,
     samples: Mapping[str, int],
@@ -200,18 +212,18 @@ def decide_shard(
         shard: of sentences.
         task: how links become rows.
         indexes: by wiki.
-        places: where `count_shard` wrote the places of a shard's targets, by the place of the shard.
+        links: where `count_shard` wrote what the links of a shard lead to, by the place of the shard.
         table: of entities.
         caps: where `save_caps` wrote them; None for no cap.
         samples: the highest lot taken, by scope; empty for no sample.
     """
-    decider = _decider(shard, task, indexes, table)
+    decider, batches = _opened(shard, task, indexes, links, table)
     limits = _limits(shard, task, caps, samples)
     bounds = shard_bounds(table.rows, task)
     buckets = np.zeros(len(BUCKETS), np.int64)
     waiting: list[pa.Table] = []
     spills: list[SortedRows] = []
-    for batch, linked in _batches(shard, places):
+    for batch, linked in batches:
         counts, rows = decider.decide(batch, linked, limits)
         buckets += counts
         waiting.append(rows)
@@ -225,25 +237,32 @@ def decide_shard(
     return Decided(shard.order, shard.wiki, tuple(buckets.tolist()), tuple(spills))
 
 
-def _decider(shard: SentenceShard, task: DecideTask, indexes: Mapping[str, IndexBuilt], table: TableBuilt) -> Decider:
-    index, tables = TitleIndex(open_tables(indexes[shard.wiki].path)), open_tables(table.path)
-    ids = tables[f"ids-{shard.wiki}"]
-    page_links = PageLinks(shard.titles, index, ids, task.own_page)
-    return Decider(shard.wiki, index, ids, tables, page_links, task.options)
+def _opened(
+    shard: SentenceShard,
+    task: DecideTask,
+    indexes: Mapping[str, IndexBuilt],
+    links: Mapping[int, str],
+    table: TableBuilt,
+) -> tuple[Decider, Iterator[tuple[pa.RecordBatch, Linked]]]:
+    """Return what decides on the links of a shard, and its sentences with what their links lead to."""
+    found = ShardLinks(*(read_table(links[shard.order], name) for name in ShardLinks._fields))
+    ids = EntityIds(table.path)
+    page_links = PageLinks(shard.titles, TitleIndex(indexes[shard.wiki].path), ids, task.own_page)
+    decider = Decider(shard.wiki, (found.pages, found.own), open_tables(table.path), page_links, task.options)
+    return decider, _batches(shard, linked_of(found, ids))
 
 
-def _batches(shard: SentenceShard, places: Mapping[int, str]) -> Iterator[tuple[pa.RecordBatch, Places]]:
-    """Yield the sentences of a shard in portions whose rows fit in Arrow's arrays, and the places of their links'
-    targets."""
-    waiting = read_table(places[shard.order], "places")
+def _batches(shard: SentenceShard, linked: Linked) -> Iterator[tuple[pa.RecordBatch, Linked]]:
+    """Yield the sentences of a shard in portions whose rows fit in Arrow's arrays, and what their links lead to."""
+    done = 0
     for batch in read_batches(shard.path, SENTENCE_COLUMNS):
         links = pc.list_value_length(batch.column("links")).to_numpy()
         sizes = pc.binary_length(batch.column("text")).to_numpy() * links.astype(np.int64)
         cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // PORTION_BYTES)) + 1
         for first, last in pairwise([0, *cuts.tolist(), batch.num_rows]):
             count = int(links[first:last].sum())
-            yield batch.slice(first, last - first), waiting[:count]
-            waiting = waiting[count:]
+            yield batch.slice(first, last - first), linked.slice(done, done + count)
+            done += count
 
 
 def _limits(shard: SentenceShard, task: DecideTask, caps: str | None, samples: Mapping[str, int]) -> Limits:

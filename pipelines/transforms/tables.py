@@ -20,7 +20,7 @@ from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.counts import ItemCounts, count_links, frequent_items
 from pipelines.linking.entity_table import TableOptions, build_entity_table
-from pipelines.linking.tables import distinct, find, find_ids, open_tables, read_table, save_tables
+from pipelines.linking.tables import distinct, find, read_table, save_tables
 from pipelines.linking.title_build import build_title_index
 from pipelines.linking.title_index import Ints, TitleIndex
 from pipelines.storage import file_size
@@ -55,8 +55,7 @@ class IndexBuilt(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A shard of sentences, counted: its place among all, how many links it has, and where the tables are: `places`,
-    of each link's target in the title index, `items`, ascending, and `counts`, how often each is linked to."""
+    """A shard of sentences, counted: its place among all, how many links it has, and where its `ShardLinks` are."""
 
     order: int
     wiki: str
@@ -107,21 +106,17 @@ def build_index(task: WikiTitles, output: str) -> tuple[str, IndexBuilt]:
 
 def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool, output: str) -> Counted:
     """Look up what the links of a shard of sentences lead to, once for all steps, and count them by item."""
-    index = TitleIndex(open_tables(indexes[shard.wiki].path))
-    # Of a link only what it leads to.
-    columns = ["links.list.element.target", "links.list.element.fragment"]
-    items, counts, places = count_links(read_batches(shard.path, columns), index, sections)
-    tables: dict[str, npt.NDArray[Any]] = {"places": places, "items": items, "counts": counts}
-    path = save_tables(f"{output}/{UNFINISHED}", f"links-{shard.order:06d}", tables)
+    found = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), sections)
+    path = save_tables(f"{output}/{UNFINISHED}", f"links-{shard.order:06d}", found._asdict())
     Pulse(output, f"count-{shard.order}").beat(file_size(shard.path), {})
-    return Counted(shard.order, shard.wiki, len(places), path)
+    return Counted(shard.order, shard.wiki, len(found.which), path)
 
 
-def build_table(task: TableTask, indexes: Mapping[str, IndexBuilt], counted: Iterable[Counted]) -> TableBuilt:
+def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
     """Build the entity table on disk, and the `entities` config that explains its dense ids."""
-    paths: dict[str, list[str]] = {wiki: [] for wiki in sorted(indexes)}
+    paths: dict[str, list[str]] = {}
     for shard in sorted(counted):
-        paths[shard.wiki].append(shard.path)
+        paths.setdefault(shard.wiki, []).append(shard.path)
     present = _items_in(task.sitelinks, task.required) if task.required else None
     with ItemCounts(
         {
@@ -132,8 +127,6 @@ def build_table(task: TableTask, indexes: Mapping[str, IndexBuilt], counted: Ite
         frequent = frequent_items(counted_items, task.floor, task.min_links)
         tables = build_entity_table(frequent, task.entities, present, task.options)
         rows = _rows_at_most(counted_items, tables, task)
-    for wiki in paths:
-        tables[f"ids-{wiki}"] = find_ids(tables, open_tables(indexes[wiki].path)["items"])
     path = save_tables(f"{task.output}/{UNFINISHED}", "entities", tables)
     return TableBuilt(path, rows, _publish_entities(task, tables))
 

@@ -3,17 +3,14 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.linking.counts import ItemCounts, above_floor, count_links, frequent_items, sum_counts
-from pipelines.linking.tables import open_tables
 from pipelines.linking.title_build import build_title_index
-from pipelines.linking.title_index import TitleIndex
-from schemas import sentences as schema
-from tests.stand_in import Item, Page, sentence_rows, write_entities, write_sentences
+from pipelines.linking.title_index import FINE, NO_ITEM, RED, TitleIndex
+from tests.stand_in import Item, Page, write_entities, write_sentences
 
 COUNTED = {"enwiki": {1: 5, 2: 12, 3: 11}, "jawiki": {1: 6, 3: 2, 4: 11, 5: 10}}
 
@@ -37,14 +34,16 @@ def test_links_count_by_what_they_lead_to(tmp_path: Path) -> None:
         "enwiki",
         str(tmp_path),
     )
-    batch = pa.Table.from_pylist(sentence_rows("enwiki", pages), schema.SCHEMA).to_batches()[0]
-    index = TitleIndex(open_tables(path))
-    items, counts, places = count_links([batch], index, sections=False)
-    assert (items.tolist(), counts.tolist(), len(places)) == ([2], [2], 5)
-    items, counts, places = count_links([batch, batch], index, sections=True)
-    assert (items.tolist(), counts.tolist(), len(places)) == ([2], [6], 10)
-    assert index.items[places].tolist() == [2, 2, 2, 0, 0] * 2
-    assert len(count_links([], index, sections=False)[2]) == 0
+    shard = str(sentences / "data/sentences/train-00000-of-00001.parquet")
+    found = count_links(shard, TitleIndex(path), sections=False)
+    assert (found.items.tolist(), found.counts.tolist()) == ([2], [2])
+    assert found.which.tolist() == [0, 0, -1, -1, -1]
+    assert found.codes.tolist() == [FINE, FINE, FINE, RED, NO_ITEM]
+    # Of four pages one has sentences.
+    assert (found.pages.tolist(), found.own.tolist()) == ([1], [0])
+    found = count_links(shard, TitleIndex(path), sections=True)
+    assert (found.items.tolist(), found.counts.tolist()) == ([2], [3])
+    assert found.which.tolist() == [0, 0, 0, -1, -1]
 
 
 @given(st.lists(st.dictionaries(st.integers(1, 9), st.integers(1, 99), max_size=5), max_size=5), st.randoms())

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.linking.counts import above_floor, count_links
-from pipelines.linking.decisions import ALL, BUCKETS, ROW_SCHEMA, Decider, DecisionOptions, Limits
-from pipelines.linking.entity_table import TableOptions, build_entity_table
+from pipelines.linking.decisions import ALL, BUCKETS, ROW_SCHEMA, Decider, DecisionOptions, Limits, linked_of
+from pipelines.linking.entity_table import EntityIds, TableOptions, build_entity_table
 from pipelines.linking.page_links import PageLinks
-from pipelines.linking.tables import find_ids, open_tables
+from pipelines.linking.tables import save_tables
 from pipelines.linking.title_build import build_title_index
 from pipelines.linking.title_index import TitleIndex
 from schemas import sentences as sentences_schema
@@ -46,10 +46,11 @@ class Case:
             for directory, config in ((sentences, "titles"), (entities, "sitelinks"), (entities, "entities"))
         )
         self.batch = pa.Table.from_pylist(sentence_rows(WIKI, pages), sentences_schema.SCHEMA).to_batches()[0]
-        index = TitleIndex(open_tables(build_title_index(titles, sitelinks, WIKI, str(tmp_path))[0]))
-        items_counted, counts, self.places = count_links([self.batch], index, options.sections)
+        index = TitleIndex(build_title_index(titles, sitelinks, WIKI, str(tmp_path))[0])
+        (shard,) = map(str, (sentences / "data/sentences").iterdir())
+        links = count_links(shard, index, options.sections)
         self.table = build_entity_table(
-            above_floor({WIKI: (items_counted, counts)}, "corpus", min_links),
+            above_floor({WIKI: (links.items, links.counts)}, "corpus", min_links),
             found,
             None if present is None else np.array(present, np.int64),
             TableOptions(options.negatives, "best_rank", 0, False),
@@ -57,16 +58,18 @@ class Case:
         if frequent is not None:
             self.table[f"frequent-{WIKI}"] = np.isin(self.table["qids"], frequent)
         self.qids = self.table["qids"].tolist()
-        ids = find_ids(self.table, index.items)
-        self.decider = Decider(WIKI, index, ids, self.table, PageLinks(titles, index, ids, own_page), options)
+        ids = EntityIds(save_tables(str(tmp_path), "entities", self.table))
+        self.linked = linked_of(links, ids)
+        page_links = PageLinks(titles, index, ids, own_page)
+        self.decider = Decider(WIKI, (links.pages, links.own), self.table, page_links, options)
 
     def buckets(self, limits: Limits | None = None) -> dict[str, int]:
-        counts = self.decider.decide(self.batch, self.places, limits or Limits.none())[0]
-        assert counts.sum() == len(self.places)
+        counts = self.decider.decide(self.batch, self.linked, limits or Limits.none())[0]
+        assert counts.sum() == len(self.linked.codes)
         return {name: number for name, number in zip(BUCKETS, counts.tolist(), strict=True) if number}
 
     def rows(self, limits: Limits | None = None) -> list[dict[str, Any]]:
-        table = self.decider.decide(self.batch, self.places, limits or Limits.none())[1]
+        table = self.decider.decide(self.batch, self.linked, limits or Limits.none())[1]
         assert table.schema.equals(ROW_SCHEMA)
         return table.to_pylist()
 
@@ -240,16 +243,16 @@ def test_rows_that_say_the_same_draw_the_same_lot(tmp_path: Path) -> None:
 def test_lots_are_those_of_the_rows_kept(tmp_path: Path, limited: bool) -> None:
     pages, items = small_wiki()
     case = Case(tmp_path, pages, items)
-    entities, lots = case.decider.lots(case.batch, case.places, Limits.none())
+    entities, lots = case.decider.lots(case.batch, case.linked, Limits.none())
     limits = Limits.none()
     if limited:
         limits = Limits(int(np.sort(lots)[len(lots) // 2]), np.array([0, 3]), np.array([0, 1 << 61], np.uint64))
-        entities, lots = case.decider.lots(case.batch, case.places, limits)
+        entities, lots = case.decider.lots(case.batch, case.linked, limits)
     rows = case.rows(limits)
     assert entities.tolist() == [row["entity_id"] for row in rows]
     some = np.zeros(len(case.qids), np.bool_)
     some[:2] = True
-    assert set(case.decider.lots(case.batch, case.places, limits, some)[0].tolist()) <= {0, 1}
+    assert set(case.decider.lots(case.batch, case.linked, limits, some)[0].tolist()) <= {0, 1}
 
 
 @settings(max_examples=20)
@@ -257,15 +260,15 @@ def test_lots_are_those_of_the_rows_kept(tmp_path: Path, limited: bool) -> None:
 def test_a_batch_may_be_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, sizes: list[int]) -> None:
     pages, items = small_wiki()
     case = Case(tmp_path_factory.mktemp("c"), pages, items)
-    counts, rows = case.decider.decide(case.batch, case.places, Limits.none())
-    total, parts, first, places = np.zeros(len(BUCKETS), np.int64), [], 0, case.places
+    counts, rows = case.decider.decide(case.batch, case.linked, Limits.none())
+    total, parts, first, done = np.zeros(len(BUCKETS), np.int64), [], 0, 0
     for size in [*sizes, case.batch.num_rows]:
         part = case.batch.slice(first, size)
         first += size
         if part.num_rows:
             links = len(part.column("links").flatten())
-            some, table = case.decider.decide(part, places[:links], Limits.none())
-            places = places[links:]
+            some, table = case.decider.decide(part, case.linked.slice(done, done + links), Limits.none())
+            done += links
             total += some
             parts.append(table)
     assert total.tolist() == counts.tolist()
@@ -275,7 +278,7 @@ def test_a_batch_may_be_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, s
 def test_a_batch_without_links_and_a_table_without_entities(tmp_path: Path) -> None:
     case = Case(tmp_path, [Page("P", ["In [[A]].", "No link."])], [])
     assert case.buckets() == {"red_link": 1}
-    counts, rows = case.decider.decide(case.batch.slice(1), case.places[:0], Limits.none())
+    counts, rows = case.decider.decide(case.batch.slice(1), case.linked.slice(0, 0), Limits.none())
     assert (counts.sum(), rows.num_rows) == (0, 0)
-    counts, rows = case.decider.decide(case.batch.slice(2), case.places[:0], Limits.none())
+    counts, rows = case.decider.decide(case.batch.slice(2), case.linked.slice(0, 0), Limits.none())
     assert (counts.sum(), rows.num_rows) == (0, 0)

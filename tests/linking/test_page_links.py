@@ -1,7 +1,6 @@
 """What pages link to: all of it, redirects and sections followed, from the row groups that hold the pages."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.linking import page_links
+from pipelines.linking.entity_table import EntityIds
 from pipelines.linking.page_links import PageLinks
-from pipelines.linking.tables import find_ids, open_tables
+from pipelines.linking.tables import save_tables
 from pipelines.linking.title_build import build_title_index
 from pipelines.linking.title_index import TitleIndex
 from schemas import titles as schema
@@ -46,16 +46,16 @@ def write(path: Path, pages: list[Page], group: int, statistics: bool = True) ->
 def index_of(tmp_path: Path, titles: list[str]) -> TitleIndex:
     entities = write_entities(tmp_path / "e", [WIKI], [Item(qid, sitelinks={WIKI: name}) for name, qid in QIDS.items()])
     sitelinks = [str(path) for path in (entities / "data/sitelinks").iterdir()]
-    return TitleIndex(open_tables(build_title_index(titles, sitelinks, WIKI, str(tmp_path))[0]))
+    return TitleIndex(build_title_index(titles, sitelinks, WIKI, str(tmp_path))[0])
 
 
-def ids_of(index: TitleIndex) -> Any:
-    return find_ids(TABLE, index.items)
+def ids(tmp_path: Path) -> EntityIds:
+    return EntityIds(save_tables(str(tmp_path), "entities", TABLE))
 
 
 def opened(tmp_path: Path, titles: list[str], own: bool) -> PageLinks:
     index = index_of(tmp_path, titles)
-    return PageLinks(titles, index, ids_of(index), own)
+    return PageLinks(titles, index, ids(tmp_path), own)
 
 
 def held(links: PageLinks, pages: list[int]) -> dict[int, set[str]]:
@@ -73,11 +73,11 @@ def test_links_are_followed_wherever_they_stand_on_the_page(tmp_path: Path, grou
     shards = [write(tmp_path / "t/0", PAGES, group, statistics)]
     index = index_of(tmp_path, shards)
     expected = {1: {"B", "C"}, 2: {"B", "D"}, 3: {"D", "C"}, 4: set(), 5: {"D"}, 9: set()}
-    assert held(PageLinks(shards, index, ids_of(index), own=False), [1, 2, 3, 4, 5, 9]) == expected
+    assert held(PageLinks(shards, index, ids(tmp_path), own=False), [1, 2, 3, 4, 5, 9]) == expected
     own = {
         page: found | ({name} & set(IDS)) for (page, found), name in zip(expected.items(), [*"ABCDE", ""], strict=True)
     }
-    assert held(PageLinks(shards, index, ids_of(index), own=True), [1, 2, 3, 4, 5, 9]) == own
+    assert held(PageLinks(shards, index, ids(tmp_path), own=True), [1, 2, 3, 4, 5, 9]) == own
 
 
 def test_a_page_that_is_not_there_links_to_nothing(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_file_written_anew_in_its_place_is_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "t/0"
     shards = [write(path, [Page("P", links=["A"], page_id=1)], 5)]
     index = index_of(tmp_path, shards)
-    assert held(PageLinks(shards, index, ids_of(index), own=False), [1]) == {1: {"A"}}
+    assert held(PageLinks(shards, index, ids(tmp_path), own=False), [1]) == {1: {"A"}}
     path.unlink()
     write(path, [Page("P", page_id=500), Page("Q", links=["B", "C"], page_id=501)], 1)
-    assert held(PageLinks(shards, index, ids_of(index), own=False), [501]) == {501: {"B", "C"}}
+    assert held(PageLinks(shards, index, ids(tmp_path), own=False), [501]) == {501: {"B", "C"}}

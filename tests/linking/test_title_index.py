@@ -46,12 +46,11 @@ def build(
         WIKI,
         str(tmp_path),
     )
-    return TitleIndex(open_tables(path)), counts
+    return TitleIndex(path), counts
 
 
 def look_up(index: TitleIndex, *titles: str) -> list[tuple[int, int]]:
-    places = index.places(pa.array(titles, pa.string()))
-    items, codes = index.items[places], index.codes[places]
+    items, codes = index.look_up([pa.array(titles, pa.string())])
     return list(zip(items.tolist(), codes.tolist(), strict=True))
 
 
@@ -164,7 +163,7 @@ def test_disambiguation_pages_and_lists_are_no_entities_even_with_an_item(tmp_pa
 
 def test_no_title_and_no_sitelink_make_an_empty_index(tmp_path: Path) -> None:
     path, counts = build_title_index([], [], WIKI, str(tmp_path))
-    index = TitleIndex(open_tables(path))
+    index = TitleIndex(path)
     assert counts["titles"] == 0
     assert look_up(index, "A") == [(0, RED)]
     assert look_up(index) == []
@@ -238,9 +237,11 @@ def test_the_table_is_the_same_in_any_number_of_parts(tmp_path: Path, monkeypatc
     found = []
     for rows_at_once in (1 << 18, 100, 7):
         monkeypatch.setattr(title_build, "ROWS_AT_ONCE", rows_at_once)
-        index, counts = build(tmp_path / str(rows_at_once), pages, items, page_props)
-        assert (np.diff(index.keys.astype(object)) > 0).all()
-        found.append((index.keys.tolist(), index.items.tolist(), index.codes.tolist(), counts))
+        _, counts = build(tmp_path / str(rows_at_once), pages, items, page_props)
+        (path,) = (tmp_path / str(rows_at_once)).glob("titles-*")
+        table = open_tables(str(path))
+        assert (np.diff(table["keys"].astype(object)) > 0).all()
+        found.append(({name: column.tolist() for name, column in table.items()}, counts))
     assert found[0] == found[1] == found[2]
     assert counts["elsewhere"] == 50
     assert counts["conflicts"] > 0

@@ -56,13 +56,13 @@ class Steps:
             for shard in dataset.shards("sentences"):
                 self.shards.append(SentenceShard(len(self.shards), wiki, shard, titles))
         counted = [count_shard(shard, self.indexes, False, output) for shard in self.shards]
-        self.places = {one.order: one.path for one in counted}
+        self.links = {one.order: one.path for one in counted}
         self.seen = {wiki: sum(one.seen for one in counted if one.wiki == wiki) for wiki in wikis}
-        self.table: TableBuilt = build_table(table_task, self.indexes, counted)
+        self.table: TableBuilt = build_table(table_task, counted)
 
     @property
     def tables(self) -> tuple[dict[str, IndexBuilt], dict[int, str], TableBuilt]:
-        return self.indexes, self.places, self.table
+        return self.indexes, self.links, self.table
 
     def caps(self) -> str:
         combine = LowestLots(self.task.cap)

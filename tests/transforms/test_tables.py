@@ -54,10 +54,8 @@ def table_of(
         options=options,
         **{"min_links": 0, "floor": "corpus", "required": "", "cap": 0, **more},
     )
-    indexes = dict(build_index(WikiTitles(wiki, (), task.sitelinks), task.output) for wiki in counted)
     found = build_table(
         task,
-        indexes,
         [counted_as(task.output, order, wiki, counts) for order, (wiki, counts) in enumerate(counted.items())],
     )
     rows = [row for part in found.parts for row in pq.read_table(part.path).to_pylist()]
@@ -75,7 +73,7 @@ def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int
     for order, path in enumerate(shards_of(sentences, "sentences")):
         found = count_shard(SentenceShard(order, "enwiki", path, titles), indexes, False, str(tmp_path / "o"))
         assert (found.order, found.wiki) == (order, "enwiki")
-        assert len(read_table(found.path, "places")) == found.seen
+        assert len(read_table(found.path, "codes")) == found.seen
         seen += found.seen
         shards.append((read_table(found.path, "items"), read_table(found.path, "counts")))
     found_items, found_counts = sum_counts(shards)
