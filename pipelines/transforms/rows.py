@@ -18,9 +18,9 @@ import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import ipc
 
-from pipelines.dataset.parts import UNFINISHED, Part, PartWriter, writing
+from pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
+from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.counts import ShardLinks
@@ -40,7 +40,7 @@ from pipelines.linking.hashing import Hashes
 from pipelines.linking.page_links import PageLinks
 from pipelines.linking.tables import distinct, open_tables, read_table, save_tables
 from pipelines.linking.title_index import TitleIndex
-from pipelines.storage import file_size, filesystem
+from pipelines.storage import file_size
 from pipelines.transforms.tables import ROW_GROUP, IndexBuilt, SentenceShard, TableBuilt
 from schemas import pairs
 
@@ -229,7 +229,6 @@ def decide_shard(
         waiting.append(rows)
         if sum(part.num_rows for part in waiting) >= SPILL_ROWS:
             spills.append(_spill(task.output, shard.order, waiting, bounds))
-            waiting = []
     if any(part.num_rows for part in waiting):
         spills.append(_spill(task.output, shard.order, waiting, bounds))
     told = {"links": int(buckets.sum()), "kept": int(buckets[BUCKETS.index("kept")])}
@@ -284,24 +283,26 @@ def shard_bounds(rows: Mapping[str, int], task: DecideTask) -> Hashes:
     return np.array([(number << 64) // shards for number in range(1, shards)], np.uint64)
 
 
-def _spill(output: str, order: int, tables: Sequence[pa.Table], bounds: Hashes) -> SortedRows:
-    rows = pa.concat_tables(tables).combine_chunks()
+def _spill(output: str, order: int, waiting: list[pa.Table], bounds: Hashes) -> SortedRows:
+    """Write the rows that are waiting, of which none is left."""
+    rows, cuts = _sorted(waiting, bounds)
+    path = f"{output}/{UNFINISHED}/rows-{order:06d}-{uuid.uuid4().hex}.arrow"
+    with new_arrow_file(path, ROW_SCHEMA) as file:
+        for first, last in pairwise(cuts):
+            file.write_batch(rows.slice(first, last - first))
+    return SortedRows(path, tuple(last - first for first, last in pairwise(cuts)))
+
+
+def _sorted(waiting: list[pa.Table], bounds: Hashes) -> tuple[pa.RecordBatch, list[int]]:
+    """Return the rows that are waiting by place, and where each output shard begins, with the end of all."""
+    rows = pa.concat_tables(waiting)
+    waiting.clear()
     places = rows[PLACE].to_numpy()
     permutation = np.argsort(places, kind="stable")
     cuts = [0, *np.searchsorted(places[permutation], bounds).tolist(), len(places)]
-    batch = rows.take(pa.array(permutation)).to_batches()[0]
-    path = f"{output}/{UNFINISHED}/rows-{order:06d}-{uuid.uuid4().hex}.arrow"
-    files, inner = filesystem(path)
-    with writing(path):
-        files.create_dir(inner.rpartition("/")[0], recursive=True)
-        with (
-            files.open_output_stream(inner) as stream,
-            # Compressing what is read again once, soon, costs more than the disk.
-            ipc.new_file(stream, ROW_SCHEMA) as writer,
-        ):
-            for first, last in pairwise(cuts):
-                writer.write_batch(batch.slice(first, last - first))
-    return SortedRows(path, tuple(last - first for first, last in pairwise(cuts)))
+    # A column at a time: of the rows there is never a third copy.
+    columns = [column.combine_chunks().take(pa.array(permutation)) for column in rows.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=ROW_SCHEMA), cuts
 
 
 def plan_shards(decided: Iterable[Decided]) -> Iterator[ShardTask]:
@@ -316,14 +317,10 @@ def plan_shards(decided: Iterable[Decided]) -> Iterator[ShardTask]:
 def write_shard(task: ShardTask, output: str) -> ShardWritten:
     """Merge the rows of an output shard, drop duplicates but the first in the dump, and write it by place.
 
-    A row group is a range of places, so that one row group at a time is sorted: what has been read of the files lies
-    sorted already.
+    A row group is a range of places, so that one row group at a time is in memory: the files are sorted.
     """
-    batches = []
-    for path in task.spills:
-        files, inner = filesystem(path)
-        with ipc.open_file(files.open_input_file(inner)) as reader:
-            batches.append(reader.get_batch(task.number))
+    files = [ArrowFile(path) for path in task.spills]
+    batches = [file.batch(task.number) for file in files]
     kept, repeated = Counter[str](), Counter[str]()
     with PartWriter(output, "pairs", task.number, pairs.SCHEMA, pairs.REPEATING) as writer:
         for rows in _by_place(batches):
@@ -334,6 +331,8 @@ def write_shard(task: ShardTask, output: str) -> ShardWritten:
             kept.update(_counts(rows["wiki"].take(pa.array(permutation[first]))))
             repeated.update(_counts(rows["wiki"].take(pa.array(permutation[~first]))))
             writer.write(rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA).take(pa.array(permutation[first])))
+            for file in files:
+                file.forget()
     return ShardWritten((writer.part,) if writer.part else (), dict(kept), dict(repeated))
 
 

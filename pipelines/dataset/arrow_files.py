@@ -1,0 +1,57 @@
+"""Arrow files that go from one step of a graph to a later one: record batches, written once and read by number."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pyarrow as pa
+from pyarrow import ipc
+
+from pipelines.dataset.parts import writing
+from pipelines.storage import filesystem
+
+
+@contextmanager
+def new_arrow_file(path: str, schema: pa.Schema) -> Iterator[ipc.RecordBatchFileWriter]:
+    """Open a file for writing.
+
+    Raises:
+        InputError: the disk is full or the place cannot be written.
+    """
+    files, inner = filesystem(path)
+    with writing(path):
+        files.create_dir(inner.rpartition("/")[0], recursive=True)
+        # Compressing what is read again once, soon, costs more than the disk.
+        with files.open_output_stream(inner) as stream, ipc.new_file(stream, schema) as writer:
+            yield writer
+
+
+class ArrowFile:
+    """A file opened for reading. On a local disk it is mapped, so that of a batch only what is looked at is read."""
+
+    def __init__(self, path: str) -> None:
+        self._map: mmap.mmap | None = None
+        files, inner = filesystem(path)
+        if "://" in path:
+            self._reader = ipc.open_file(files.open_input_file(inner))
+            return
+        with open(inner, "rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._reader = ipc.open_file(pa.py_buffer(self._map))
+
+    def batch(self, number: int) -> pa.RecordBatch:
+        """Return a record batch."""
+        return self._reader.get_batch(number)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield all record batches."""
+        for number in range(self._reader.num_record_batches):
+            yield self._reader.get_batch(number)
+
+    def forget(self) -> None:
+        """Let go of the memory of what was looked at; batches stay readable."""
+        if self._map is not None and hasattr(mmap, "MADV_DONTNEED"):
+            with suppress(OSError):
+                self._map.madvise(mmap.MADV_DONTNEED)
