@@ -4,6 +4,7 @@ records that say where they are come out."""
 from __future__ import annotations
 
 import uuid
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,15 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import ipc
 
-from pipelines.dataset.parts import UNFINISHED, Part, PartWriter, writing
+from pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
+from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.anchors import ANCHOR, REDIRECT, ROWS, TITLE, Targets, count_anchors, merge_names, title_names
 from pipelines.linking.occurrences import count_occurrences
 from pipelines.linking.tables import distinct, open_tables, read_table, save_tables
 from pipelines.linking.title_index import Ints, TitleIndex
-from pipelines.storage import filesystem
 from pipelines.transforms.tables import IndexBuilt
 from pipelines.wikimedia.wikidata import META_CLASSES
 from schemas import mentions
@@ -29,7 +29,18 @@ from schemas.name_table import NameTable, Nodes, merge, nodes_of, table_of
 
 # Rows of a record batch in a file of sorted rows; the first key of each tells where a range of keys begins.
 BATCH_ROWS = 4096
+_COPIED = ("key", "surface", "qid", "links", "linked_documents")
+# Rows merged at a time, about, which bounds memory.
+MERGED_TOGETHER = 50_000
+# Of the keys of a range every so many-th is looked at to know where to cut it.
+SAMPLED = 256
 ROW_GROUP = 50_000
+_MERGED = pa.schema(
+    [
+        pa.field("name", pa.int64()),
+        *(ROWS.field(name) for name in ("key", "surface", "qid", "links", "linked_documents", "origins")),
+    ]
+)
 _ORIGINS = pa.array(
     [
         [name for bit, name in ((ANCHOR, "anchor"), (TITLE, "title"), (REDIRECT, "redirect")) if mask & bit]
@@ -92,11 +103,12 @@ class Range(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """The names of a range: where they are, and how many."""
+    """The names of a range: where their tables and their rows are, and how many there are."""
 
     order: int
     wiki: str
     path: str
+    rows: str
     names: int
 
 
@@ -147,13 +159,10 @@ def gather_names(shard: NameShard, task: NamesTask, indexes: Mapping[str, IndexB
         rows = title_names(shard.path, targets, task.longest)
     path = f"{task.output}/{UNFINISHED}/names-{shard.order:06d}-{uuid.uuid4().hex}.arrow"
     heads = []
-    files, inner = filesystem(path)
-    with writing(path):
-        files.create_dir(inner.rpartition("/")[0], recursive=True)
-        with files.open_output_stream(inner) as stream, ipc.new_file(stream, ROWS) as writer:
-            for batch in rows.combine_chunks().to_batches(BATCH_ROWS):
-                heads.append(batch.column("key")[0].as_py())
-                writer.write_batch(batch)
+    with new_arrow_file(path, ROWS) as file:
+        for batch in rows.combine_chunks().to_batches(BATCH_ROWS):
+            heads.append(batch.column("key")[0].as_py())
+            file.write_batch(batch)
     return Gathered(shard.order, shard.wiki, path, rows.num_rows, tuple(heads), dict(links))
 
 
@@ -165,47 +174,88 @@ def plan_ranges(gathered: Iterable[Gathered], rows_per_shard: int) -> Iterator[R
             by_wiki.setdefault(one.wiki, []).append(one)
     order = 0
     for wiki, files in sorted(by_wiki.items()):
-        heads = sorted(head for one in files for head in one.heads)
-        step = max(1, rows_per_shard // BATCH_ROWS)
-        bounds = ["", *sorted(set(heads[step::step]) - {""})]
-        for low, high in pairwise([*bounds, None]):
+        heads = sorted(head for one in files for head in one.heads if head)
+        for low, high in pairwise(["", *_every(heads, rows_per_shard // BATCH_ROWS), None]):
             assert low is not None
             yield Range(order, wiki, low, high, tuple(one for one in files if high is None or one.heads[0] < high))
             order += 1
 
 
-def _rows_in(file: Gathered, low: str, high: str | None) -> pa.Table:
-    """Return the rows of a file with keys of a range."""
-    heads = np.array(file.heads, object)
-    # The batch before the first that begins in the range may end in it.
-    first = max(0, int(np.searchsorted(heads, low)) - 1)
-    last = len(heads) if high is None else int(np.searchsorted(heads, high))
-    files, inner = filesystem(file.path)
-    with ipc.open_file(files.open_input_file(inner)) as reader:
-        table = pa.Table.from_batches([reader.get_batch(number) for number in range(first, last)], ROWS)
-    inside = pc.greater_equal(table["key"], low)
-    return table.filter(inside if high is None else pc.and_(inside, pc.less(table["key"], high)))
-
-
 def merge_range(task: Range, output: str) -> Merged:
     """Write the names of a range: rows, counts of links, and the nodes of the trie."""
-    names = merge_names(_rows_in(file, task.low, task.high) for file in task.files)
-    keys = names.keys.to_pylist()
-    # A key that no text can hold as it is: its fold is another one.
-    nodes = nodes_of(keys)
+    files = [(one.heads, ArrowFile(one.path)) for one in task.files]
+    nodes, total = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))], 0
+    links, documents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    path = f"{output}/{UNFINISHED}/merged-{task.order:06d}-{uuid.uuid4().hex}.arrow"
+    with new_arrow_file(path, _MERGED) as to:
+        for low, high in _stretches(task, files):
+            found = (batch for file in files for batch in _rows_in(*file, low, high))
+            rows = pa.Table.from_batches(found, ROWS).combine_chunks()
+            for _, file in files:
+                file.forget()
+            names = merge_names([rows])
+            # A key that no text can hold as it is: its fold is another one.
+            nodes.append(nodes_of(names.keys.to_pylist(), total))
+            links.append(names.links)
+            documents.append(names.documents)
+            keyed = names.rows.append_column("key", names.keys.take(names.rows["name"]))
+            numbered = keyed.set_column(0, "name", pc.add(keyed["name"], total))
+            to.write_table(numbered.select(_MERGED.names).cast(_MERGED))
+            total += len(names.keys)
+    prefixes = merge(nodes)
     tables: dict[str, npt.NDArray[Any]] = {
-        "hashes": nodes.hashes,
-        "values": nodes.values,
-        "links": names.links,
-        "documents": names.documents,
+        "hashes": prefixes.hashes,
+        "values": prefixes.values,
+        "links": np.concatenate(links),
+        "documents": np.concatenate(documents),
     }
-    path = save_tables(f"{output}/{UNFINISHED}", f"range-{task.order:06d}", tables)
-    files, inner = filesystem(path)
-    with writing(path):
-        for name, table in (("keys", pa.table({"key": names.keys})), ("rows", names.rows)):
-            with files.open_output_stream(f"{inner}/{name}.arrow") as stream, ipc.new_file(stream, table.schema) as to:
-                to.write_table(table)
-    return Merged(task.order, task.wiki, path, len(keys))
+    return Merged(
+        task.order, task.wiki, save_tables(f"{output}/{UNFINISHED}", f"range-{task.order:06d}", tables), path, total
+    )
+
+
+def _stretches(task: Range, files: Sequence[tuple[Sequence[str], ArrowFile]]) -> Iterator[tuple[str, str | None]]:
+    """Yield stretches of the keys of a range, of about as many rows as are merged at a time."""
+    # Files of one wiki resemble each other, so that the heads of their batches stand close together.
+    sampled: list[str] = []
+    for heads, file in files:
+        for batch in _rows_in(heads, file, task.low, task.high):
+            sampled += batch.column("key").take(pa.array(range(0, batch.num_rows, SAMPLED))).to_pylist()
+    for low, high in pairwise([task.low, *_every(sorted(sampled), MERGED_TOGETHER // SAMPLED), task.high]):
+        assert low is not None
+        if low != high:
+            yield low, high
+
+
+def _every(keys: Sequence[str], step: int) -> list[str]:
+    """Return every so many-th of ascending keys, each once."""
+    step = max(1, step)
+    return sorted(set(keys[step::step]))
+
+
+def _rows_in(heads: Sequence[str], file: ArrowFile, low: str, high: str | None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file with keys from `low` on and before `high`.
+
+    Args:
+        heads: the first key of each of its record batches.
+        file: sorted by key.
+        low: the lowest key.
+        high: the key after the highest, None for all that follow.
+    """
+    # The batch before the first that begins in the range may end in it.
+    first = max(0, bisect_left(heads, low) - 1)
+    last = len(heads) if high is None else bisect_left(heads, high)
+    for number in range(first, last):
+        batch = file.batch(number)
+        start = _first_from(batch.column("key"), low)
+        end = batch.num_rows if high is None else _first_from(batch.column("key"), high)
+        if start < end:
+            yield batch.slice(start, end - start)
+
+
+def _first_from(keys: pa.StringArray, low: str) -> int:
+    """Return the place of the first of ascending keys that is not below `low`."""
+    return bisect_left(range(len(keys)), low, key=lambda place: keys[place].as_py())
 
 
 def build_name_table(wiki: str, merged: Iterable[Merged], output: str) -> tuple[str, TableBuilt]:
@@ -245,8 +295,8 @@ def write_range(
             occurrences[places] += found["occurrences"][first:last]
             documents[places] += found["documents"][first:last]
     own = open_tables(one.path)
-    keys, rows = (_read_arrow(f"{one.path}/{name}.arrow") for name in ("keys", "rows"))
-    parts = []
+    file = ArrowFile(one.rows)
+    rows = pa.Table.from_batches(file.batches(), _MERGED)
     links = 0
     with (
         PartWriter(task.output, "mentions", one.order, mentions.SCHEMA) as every,
@@ -257,14 +307,14 @@ def write_range(
             name = group["name"].to_numpy()
             columns = {
                 "wiki": pa.repeat(pa.scalar(one.wiki), len(group)),
-                "key": keys["key"].combine_chunks().take(pa.array(name)),
                 "occurrences": occurrences[name],
                 "documents": documents[name],
                 "name_links": own["links"][name],
                 "name_linked_documents": own["documents"][name],
                 "origins": _ORIGINS.take(group["origins"].combine_chunks()),
                 **{
-                    column: group[column].combine_chunks() for column in ("surface", "qid", "links", "linked_documents")
+                    column: group[column].combine_chunks()
+                    for column in ("key", "surface", "qid", "links", "linked_documents")
                 },
             }
             links += int(group["links"].to_numpy().sum())
@@ -273,6 +323,7 @@ def write_range(
             every.write(_batch(columns, mentions.SCHEMA))
             fit = (probability >= task.link_probability) & (commonness >= task.commonness)
             chosen.write(_batch(columns, mentions.CANDIDATES).filter(pa.array(fit)))
+            file.forget()
     parts = [writer.part for writer in (every, chosen) if writer.part]
     return RangeWritten(one.wiki, tuple(parts), links)
 
@@ -289,9 +340,3 @@ def _ratios(columns: Mapping[str, Any]) -> tuple[Ints, Ints]:
 
 def _batch(columns: Mapping[str, Any], schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(columns[name]) for name in schema.names], schema=schema)
-
-
-def _read_arrow(path: str) -> pa.Table:
-    files, inner = filesystem(path)
-    with ipc.open_file(files.open_input_file(inner)) as reader:
-        return reader.read_all()
