@@ -202,6 +202,7 @@ def merge_range(task: Range, output: str) -> Merged:
             numbered = keyed.set_column(0, "name", pc.add(keyed["name"], total))
             to.write_table(numbered.select(_MERGED.names).cast(_MERGED))
             total += len(names.keys)
+            pa.default_memory_pool().release_unused()
     prefixes = merge(nodes)
     tables: dict[str, npt.NDArray[Any]] = {
         "hashes": prefixes.hashes,
