@@ -5,8 +5,7 @@
     sentences -> [Caps] -> [Sample] -> DecideLinks -> rows in files, the ledger
     rows -> WriteShard -> parts -> commit
 
-Elements are shards of datasets going in and small records coming out; every table is a file that workers map into
-memory.
+Elements are shards of datasets going in and small records coming out; every table is a file that workers open.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ _NOTE_NUMBER = re.compile(r"\[\d{1,3}\](?=[\s.,;:!?)।۔。\[]|\Z)")
 _BEFORE_NOTE = frozenset('.!?…,;:»”")।۔。')
 _SHORT_WORD = 3
 _ENDS = frozenset(".!?…")
-_LOOSE_SIGN = re.compile(r" ([.,])((?: \.)*)(?=[ \n]|\Z)")
+# A run of signs counts in pieces, for `re` remembers each turn of a group.
+_LOOSE_SIGN = re.compile(r" ([.,])((?: \.){0,50})(?=[ \n]|\Z)")
 
 
 @lru_cache(maxsize=4096)

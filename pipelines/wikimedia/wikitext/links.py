@@ -103,6 +103,9 @@ class LinkReader:
         joined: list[str] = []
         position = 0
         for part in parts:
+            if len(pieces) > _PIECES:
+                joined.append("".join(pieces))
+                pieces.clear()
             inner, closed, rest = part.partition("]]")
             raw, bar, label = inner.partition("|")
             kind, title, fragment = targets[raw]
@@ -154,9 +157,6 @@ class LinkReader:
             pieces.append(shown)
             position += len(shown)
             before = rest
-            if len(pieces) > _PIECES:
-                joined.append("".join(pieces))
-                pieces.clear()
         _put(before, pieces)
         counts["link"] = len(links.starts)
         counts["namespace"] = len(other_links.starts)
