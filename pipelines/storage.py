@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyarrow import fs
 
 READ_BYTES = 1 << 20
+_IN_BUCKETS = frozenset(("gs", "gcs", "s3"))
 
 
 def filesystem(path: str) -> tuple[fs.FileSystem, str]:
@@ -31,6 +32,10 @@ def filesystem(path: str) -> tuple[fs.FileSystem, str]:
 
     if "://" not in path:
         return fs.LocalFileSystem(), os.path.abspath(path)
+    scheme, _, place = path.partition("://")
+    if scheme in _IN_BUCKETS and not place.split("/")[0]:
+        # pyarrow asks for a bucket without a name until the end of days.
+        raise InputError(f"{path}: names no bucket: give {scheme}://BUCKET/PATH")
     try:
         return fs.FileSystem.from_uri(path)
     except (ValueError, OSError) as error:

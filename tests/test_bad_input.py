@@ -359,6 +359,8 @@ WRONG = {
     "directory": (["sentences", "--dump=.", "--output=out"], 1, r"--dump=\.: no such file"),
     "uri": (["sentences", "--dump=ftp://a/b", "--output=out"], 1, "ftp://a/b: cannot be opened .*"),
     "output uri": (["sentences", "--dump=dump.xml", "--output=ftp://a/b"], 1, "ftp://a/b: cannot be opened .*"),
+    "no bucket": (["sentences", "--dump=gs://", "--output=out"], 1, "gs://: names no bucket: give gs://BUCKET/PATH"),
+    "no bucket but a path": (["report", "s3:///a"], 1, "s3:///a: names no bucket: give s3://BUCKET/PATH"),
     "our flag misspelt": (
         ["sentences", "--dump=dump.xml", "--output=out", "--split=icu"], 2, "unknown flag --split=icu: .*"
     ),
