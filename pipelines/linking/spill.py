@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from array import array
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from types import TracebackType
@@ -38,8 +39,9 @@ class _Parts:
         descriptor, path = tempfile.mkstemp()
         os.unlink(path)
         self._file = os.fdopen(descriptor, "r+b")
-        # Of each part, where its pieces are: offset and bytes.
-        self._extents: list[list[tuple[int, int]]] = [[] for _ in range(parts)]
+        # Of each part, where its pieces are, and how many bytes they have: tuples of many pieces would be the most of
+        # what memory holds.
+        self._offsets, self._sizes = ([array("q") for _ in range(parts)] for _ in range(2))
         self._end = 0
 
     def __enter__(self) -> Self:
@@ -59,13 +61,14 @@ class _Parts:
         with writing(tempfile.gettempdir()):
             for part, piece in pieces:
                 size = self._file.write(piece)
-                self._extents[part].append((self._end, size))
+                self._offsets[part].append(self._end)
+                self._sizes[part].append(size)
                 self._end += size
             self._file.flush()
 
     def _read(self, part: int) -> Iterator[bytes]:
         """Yield the pieces of a part in the order in which they were added."""
-        for offset, size in self._extents[part]:
+        for offset, size in zip(self._offsets[part], self._sizes[part], strict=True):
             yield os.pread(self._file.fileno(), size, offset)
 
 
@@ -96,7 +99,7 @@ class Spill(_Parts):
 
     def count(self, part: int) -> int:
         """Return how many rows a part has."""
-        return sum(size for _, size in self._extents[part]) // self._kind.itemsize
+        return sum(self._sizes[part]) // self._kind.itemsize
 
     def read(self, part: int) -> Rows:
         """Return the rows of a part in the order in which they were added; they may be changed, the part stays."""

@@ -18,7 +18,7 @@ from pipelines.linking.tables import find
 from pipelines.linking.title_index import Ints
 from schemas.mentions import INTERLANGUAGE
 
-ROW_GROUP = 50_000
+ROW_GROUP = 20_000
 # Sitelinks and titles that memory holds, about.
 ROWS_AT_ONCE = 1 << 16
 # Sitelinks are counted by ranges of so many items, of which parts are put together.
@@ -63,6 +63,7 @@ def join_wiki(task: JoinTask, output: str) -> Joined:
     ):
         for rows in _joined(task, parts):
             joined.add(rows, np.searchsorted(bounds, rows.column("qid").to_numpy(), side="right"))
+            pa.default_memory_pool().release_unused()
         for part in range(len(bounds) + 1):
             table = _once(joined.read(part))
             for start in range(0, table.num_rows, ROW_GROUP):
