@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, compress, repeat
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -156,12 +157,17 @@ class LedgerColumns:
     def __len__(self) -> int:
         return len(self._page_ids)
 
+    @property
+    def counts(self) -> int:
+        """How many counts wait, of all articles."""
+        return len(self._names)
+
     def add(self, page: Page, counts: Mapping[str, int]) -> None:
         """Add an article."""
         self._page_ids.append(page.page_id)
         self._rev_ids.append(page.rev_id)
-        # Reasons are met in no order that means anything.
-        names = sorted(counts)
+        # Reasons are met in no order that means anything. Every article has names of its own for the same few.
+        names = sorted(map(intern, counts))
         self._names += names
         self._numbers += [counts[name] for name in names]
         self._ends.append(len(self._names))

@@ -7,12 +7,14 @@ time.
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import apache_beam as beam
+import numpy as np
 
 from pipelines.dataset.columns import LedgerColumns, Mixed, SentenceColumns, TitleColumns
 from pipelines.dataset.earlier import Earlier, EarlierPage, Group
@@ -31,8 +33,10 @@ from pipelines.wikimedia.titles import parse_target
 from schemas import sentences, titles
 
 ROW_GROUP = 10_000
-# Titles carry a list of links each: a row group of them is bounded by those as well.
-TITLE_LINKS = 250_000
+# Titles carry a list of links each, and articles a list of counts: a row group of them is bounded by those as well, so
+# that the smallest range fills one and a larger one takes no more memory.
+TITLE_LINKS = 50_000
+LEDGER_COUNTS = 20_000
 # A range with more broken pages than this is broken itself: nobody reads more lines about it.
 PROBLEMS = 100
 # What follows the last page, </mediawiki> and white space, is shorter.
@@ -116,8 +120,7 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
     """
     counts: Counter[str] = Counter()
     problems: list[str] = []
-    ids: set[int] = set()
-    repeated = 0
+    ids = array("q")
     wiki, tail = reader.site.wiki, bytearray()
     rows, names, ledger = SentenceColumns(wiki), TitleColumns(wiki), LedgerColumns(wiki)
     all_rows, all_names, all_ledgers = Mixed(rows), Mixed(names), Mixed(ledger)
@@ -131,8 +134,7 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
         pulse = Pulse(reader.output, f"{task.order}")
         parse = pages.parse if unchanged is None else unchanged.parse
         for page in sound_pages(task.part, reader.allow_truncated, parse, counts, problems, tail, pulse):
-            repeated = page.page_id if page.page_id in ids else repeated
-            ids.add(page.page_id)
+            ids.append(page.page_id)
             if unchanged is not None and (found := unchanged.found) is not None:
                 all_names.add_earlier(*found.title)
                 links += found.links
@@ -153,15 +155,23 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
             if len(all_names) >= ROW_GROUP or links >= TITLE_LINKS:
                 title_file.write(all_names.take())
                 links = 0
-            if len(all_ledgers) >= ROW_GROUP:
+            if len(all_ledgers) >= ROW_GROUP or ledger.counts >= LEDGER_COUNTS:
                 ledger_file.write(all_ledgers.take())
         sentence_file.write(all_rows.take())
         title_file.write(all_names.take())
         ledger_file.write(all_ledgers.take())
     forget_rare(counts, IN_RANGE)
     parts = [writer.part for writer in (sentence_file, title_file, ledger_file) if writer.part is not None]
-    bounds = (min(ids, default=0), max(ids, default=0))
-    return Reading(task.order, parts, dict(counts), problems, *bounds, repeated, task.part.path, bytes(tail))
+    return Reading(task.order, parts, dict(counts), problems, *_bounds(ids), task.part.path, bytes(tail))
+
+
+def _bounds(page_ids: array[int]) -> tuple[int, int, int]:
+    """Return lowest and highest of some page ids, and one that is there twice; 0 for none."""
+    if not page_ids:
+        return 0, 0, 0
+    ordered = np.sort(np.frombuffer(page_ids, np.int64))
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    return int(ordered[0]), int(ordered[-1]), int(again[0]) if len(again) else 0
 
 
 # A page's own title and id, its first revision, and the tag of that one's text.

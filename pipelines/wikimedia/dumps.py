@@ -19,7 +19,7 @@ from pipelines.storage import READ_BYTES, file_size, open_file, reading
 from pipelines.wikimedia.bzip2_blocks import read_blocks
 from pipelines.wikimedia.gzip_members import read_members
 
-CHUNK_BYTES = 4 << 20
+CHUNK_BYTES = 1 << 20
 # Past its end a range needs the rest of one page, most often nothing.
 BEYOND_BYTES = 64 << 10
 # A bz2 stream begins with its block size and the magic number of its first block: ten bytes that do not occur by

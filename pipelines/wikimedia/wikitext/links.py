@@ -24,7 +24,7 @@ _UNSEEN = frozenset(("not_a_link", "category", "file", "language"))
 _LINKED = frozenset(("link", "namespace"))
 # Longer targets are read each time: remembering hostile ones would fill the memory.
 _REMEMBERED_LENGTH = 300
-_MOST_REMEMBERED = 1 << 16
+_MOST_REMEMBERED = 1 << 13
 # Pieces of the text that are held before they are joined.
 _PIECES = 1 << 16
 
