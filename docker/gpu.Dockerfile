@@ -19,6 +19,7 @@ COPY trainer /opt/wikianchor/trainer
 RUN pip install --no-cache-dir --no-deps /opt/wikianchor && pip check
 
 ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \
+    MALLOC_ARENA_MAX=2 \
     HOME=/home/worker
 RUN useradd --create-home --uid 10001 worker
 USER 10001

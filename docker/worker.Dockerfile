@@ -22,6 +22,7 @@ RUN pip install --no-cache-dir --no-deps /opt/wikianchor && pip check
 
 # Beam would else make an environment of its own at each start.
 ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \
+    MALLOC_ARENA_MAX=2 \
     FLEX_TEMPLATE_PYTHON_PY_FILE=/opt/wikianchor/launch.py \
     HOME=/home/worker
 RUN useradd --create-home --uid 10001 worker

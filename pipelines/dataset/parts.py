@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipelines.dataset.memory import give_back
 from pipelines.errors import InputError
 from pipelines.storage import filesystem
 
@@ -104,7 +105,7 @@ class PartWriter:
             self._writer.write_table(table, row_group_size=table.num_rows)
         self._rows += table.num_rows
         # Arrow keeps what it frees: after many row groups that is a tenth of a worker's memory.
-        pa.default_memory_pool().release_unused()
+        give_back()
 
     def _open(self) -> None:
         files, inner = filesystem(self.path)

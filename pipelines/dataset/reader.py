@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.dataset.manifest import MANIFEST, RECIPE, damaged_shard, read_manifest
+from pipelines.dataset.memory import give_back
 from pipelines.errors import InputError
 from pipelines.storage import files_in, filesystem, matching
 
@@ -108,7 +109,7 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
         raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]}): build its dataset again") from error
     finally:
         # Arrow keeps what it frees: after many shards that is a tenth of a worker's memory.
-        pa.default_memory_pool().release_unused()
+        give_back()
 
 
 def _may_hold(group: pq.RowGroupMetaData, name: str, value: str) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 
 from pipelines.dataset.columns import LedgerColumns, Mixed, SentenceColumns, TitleColumns
 from pipelines.dataset.earlier import Earlier, EarlierPage, Group
+from pipelines.dataset.memory import gives_back
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.errors import InputError, Truncated
@@ -110,6 +111,7 @@ class ReadDump(beam.DoFn):
         yield read_dump(element, self._reader, self._pages)
 
 
+@gives_back
 def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
     """Read a range of a dump and write its sentences and titles.
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.dataset.memory import give_back, gives_back
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.hashing import hash_strings
@@ -47,6 +48,7 @@ class Joined(NamedTuple):
     counts: dict[str, int]
 
 
+@gives_back
 def join_wiki(task: JoinTask, output: str) -> Joined:
     """Write the rows of a wiki, sorted by item, each item and page once.
 
@@ -63,7 +65,7 @@ def join_wiki(task: JoinTask, output: str) -> Joined:
     ):
         for rows in _joined(task, parts):
             joined.add(rows, np.searchsorted(bounds, rows.column("qid").to_numpy(), side="right"))
-            pa.default_memory_pool().release_unused()
+            give_back()
         for part in range(len(bounds) + 1):
             table = _once(joined.read(part))
             for start in range(0, table.num_rows, ROW_GROUP):

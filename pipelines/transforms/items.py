@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import pyarrow as pa
 
+from pipelines.dataset.memory import gives_back
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.errors import InputError, Truncated
@@ -75,6 +76,7 @@ class ReadItems(beam.DoFn):
         yield read_items(element, self._reader)
 
 
+@gives_back
 def read_items(source: Source, reader: ItemReader) -> ItemReading:
     """Read a range and write its entities and sitelinks.
 

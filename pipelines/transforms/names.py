@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
+from pipelines.dataset.memory import give_back, gives_back
 from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.anchors import ANCHOR, REDIRECT, ROWS, TITLE, Targets, count_anchors, merge_names, title_names
@@ -148,6 +149,7 @@ def find_meta_items(entities: Sequence[str], output: str) -> str:
     return save_tables(f"{output}/{UNFINISHED}", "meta", {"items": distinct(np.concatenate(found))})
 
 
+@gives_back
 def gather_names(shard: NameShard, task: NamesTask, indexes: Mapping[str, IndexBuilt], meta: str) -> Gathered:
     """Write the names that a shard gives, with the items they stand for there, sorted by key."""
     index = TitleIndex(indexes[shard.wiki].path)
@@ -181,6 +183,7 @@ def plan_ranges(gathered: Iterable[Gathered], rows_per_shard: int) -> Iterator[R
             order += 1
 
 
+@gives_back
 def merge_range(task: Range, output: str) -> Merged:
     """Write the names of a range: rows, counts of links, and the nodes of the trie."""
     files = [(one.heads, ArrowFile(one.path)) for one in task.files]
@@ -202,7 +205,7 @@ def merge_range(task: Range, output: str) -> Merged:
             numbered = keyed.set_column(0, "name", pc.add(keyed["name"], total))
             to.write_table(numbered.select(_MERGED.names).cast(_MERGED))
             total += len(names.keys)
-            pa.default_memory_pool().release_unused()
+            give_back()
     prefixes = merge(nodes)
     tables: dict[str, npt.NDArray[Any]] = {
         "hashes": prefixes.hashes,
@@ -259,6 +262,7 @@ def _first_from(keys: pa.StringArray, low: str) -> int:
     return bisect_left(range(len(keys)), low, key=lambda place: keys[place].as_py())
 
 
+@gives_back
 def build_name_table(wiki: str, merged: Iterable[Merged], output: str) -> tuple[str, TableBuilt]:
     """Build the table by which the names of a wiki are found."""
     parts, starts, total = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))], [], 0
@@ -274,6 +278,7 @@ def build_name_table(wiki: str, merged: Iterable[Merged], output: str) -> tuple[
     return wiki, TableBuilt(wiki, path, tuple(starts))
 
 
+@gives_back
 def count_names(shard: NameShard, tables: Mapping[str, TableBuilt], output: str) -> NamesCounted:
     """Count how often each name stands in the text of a shard of sentences."""
     counted = count_occurrences(shard.path, NameTable(open_tables(tables[shard.wiki].path)))
@@ -281,6 +286,7 @@ def count_names(shard: NameShard, tables: Mapping[str, TableBuilt], output: str)
     return NamesCounted(shard.order, shard.wiki, path)
 
 
+@gives_back
 def write_range(
     one: Merged, task: NamesTask, tables: Mapping[str, TableBuilt], counted: Iterable[NamesCounted]
 ) -> RangeWritten:

@@ -19,6 +19,7 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
+from pipelines.dataset.memory import gives_back
 from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
@@ -241,6 +242,7 @@ class ReadNews(beam.DoFn):
         yield read_news(element, self._reader, self._pages[language])
 
 
+@gives_back
 def read_news(task: Task, reader: NewsReader, pages: PageReader) -> NewsReading:
     """Read a range of a dump and write the pages with a topic and a sentence, fit or not to be kept.
 

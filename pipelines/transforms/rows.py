@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
+from pipelines.dataset.memory import give_back, gives_back
 from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
@@ -197,6 +198,7 @@ class LowestLots(beam.CombineFn):
         return limit_of(accumulator, self._count)
 
 
+@gives_back
 def decide_shard(
     shard: SentenceShard,
     task: DecideTask,
@@ -285,6 +287,8 @@ def shard_bounds(rows: Mapping[str, int], task: DecideTask) -> Hashes:
 
 def _spill(output: str, order: int, waiting: list[pa.Table], bounds: Hashes) -> SortedRows:
     """Write the rows that are waiting, of which none is left."""
+    # Nowhere does deciding take more memory than here: what Arrow keeps of the links before goes back first.
+    give_back()
     rows, cuts = _sorted(waiting, bounds)
     path = f"{output}/{UNFINISHED}/rows-{order:06d}-{uuid.uuid4().hex}.arrow"
     with new_arrow_file(path, ROW_SCHEMA) as file:
@@ -314,6 +318,7 @@ def plan_shards(decided: Iterable[Decided]) -> Iterator[ShardTask]:
             yield ShardTask(number, paths)
 
 
+@gives_back
 def write_shard(task: ShardTask, output: str) -> ShardWritten:
     """Merge the rows of an output shard, drop duplicates but the first in the dump, and write it by place.
 
@@ -324,6 +329,9 @@ def write_shard(task: ShardTask, output: str) -> ShardWritten:
     kept, repeated = Counter[str](), Counter[str]()
     with PartWriter(output, "pairs", task.number, pairs.SCHEMA, pairs.REPEATING) as writer:
         for rows in _by_place(batches):
+            # Rows of several files are a copy: where they stood need not stay in memory while they are written.
+            for file in files:
+                file.forget()
             places = rows[PLACE].to_numpy()
             # Stable, so what has one place stays in the order of the dumps.
             permutation = np.argsort(places, kind="stable")
@@ -331,8 +339,6 @@ def write_shard(task: ShardTask, output: str) -> ShardWritten:
             kept.update(_counts(rows["wiki"].take(pa.array(permutation[first]))))
             repeated.update(_counts(rows["wiki"].take(pa.array(permutation[~first]))))
             writer.write(rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA).take(pa.array(permutation[first])))
-            for file in files:
-                file.forget()
     return ShardWritten((writer.part,) if writer.part else (), dict(kept), dict(repeated))
 
 

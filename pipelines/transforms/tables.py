@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.dataset.memory import gives_back
 from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches
@@ -98,12 +99,14 @@ class TableBuilt(NamedTuple):
     parts: tuple[Part, ...]
 
 
+@gives_back
 def build_index(task: WikiTitles, output: str) -> tuple[str, IndexBuilt]:
     """Build the title index of a wiki on disk."""
     path, counts = build_title_index(task.titles, task.sitelinks, task.wiki, f"{output}/{UNFINISHED}")
     return task.wiki, IndexBuilt(task.wiki, path, counts)
 
 
+@gives_back
 def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool, output: str) -> Counted:
     """Look up what the links of a shard of sentences lead to, once for all steps, and count them by item."""
     found = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), sections)
@@ -112,6 +115,7 @@ def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], section
     return Counted(shard.order, shard.wiki, len(found.which), path)
 
 
+@gives_back
 def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
     """Build the entity table on disk, and the `entities` config that explains its dense ids."""
     paths: dict[str, list[str]] = {}
