@@ -62,6 +62,11 @@ def save_pieces(
 def open_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
     """Open arrays that `save_tables` wrote; all openings in a process share one mapping, and all processes of a machine
     one page cache."""
+    return map_tables(path)
+
+
+def map_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
+    """Map arrays that `save_tables` wrote, and what is looked at of them, for as long as they are held."""
     directory = _local(path)
     names = sorted(name for name in os.listdir(directory) if name.endswith(".npy"))
     # A plain array on the mapping: slices of np.memmap cost several times as much.

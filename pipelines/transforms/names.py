@@ -21,7 +21,7 @@ from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.anchors import ANCHOR, REDIRECT, ROWS, TITLE, Targets, count_anchors, merge_names, title_names
 from pipelines.linking.occurrences import count_occurrences
-from pipelines.linking.tables import distinct, open_tables, read_table, save_tables
+from pipelines.linking.tables import distinct, map_tables, open_tables, read_table, save_tables
 from pipelines.linking.title_index import Ints, TitleIndex
 from pipelines.transforms.tables import IndexBuilt
 from pipelines.wikimedia.wikidata import META_CLASSES
@@ -295,8 +295,8 @@ def write_range(
     occurrences, documents = (np.zeros(one.names, np.int64) for _ in range(2))
     for shard in sorted(counted):
         if shard.wiki == one.wiki:
-            # Mapped, for of the whole a range is read.
-            found = open_tables(shard.path)
+            # Mapped, for of the whole a range is read, and one at a time, for there are as many as shards.
+            found = map_tables(shard.path)
             first, last = np.searchsorted(found["names"], (start, start + one.names))
             places = found["names"][first:last] - start
             occurrences[places] += found["occurrences"][first:last]
