@@ -22,8 +22,9 @@ Hashes = npt.NDArray[np.uint64]
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 1 << 64)
 _HIGHEST = np.uint64(0xFFFFFFFFFFFFFFFF)
-# Names hashed at a time, which bounds memory.
-HASHED_TOGETHER = 1 << 16
+# Names hashed at a time: about as many characters as the portions of text that names are looked for in, whose powers
+# are held anyway.
+HASHED_TOGETHER = 1 << 14
 
 
 class _Powers:
