@@ -76,6 +76,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.wikimedia.dumps.SMALLEST_RANGE", 4000)
     monkeypatch.setattr(dump, "ROW_GROUP", 40)
     monkeypatch.setattr(dump, "TITLE_LINKS", 90)
+    monkeypatch.setattr(dump, "LEDGER_COUNTS", 50)
 
 
 CHANGES: dict[str, list[bytes]] = {

@@ -157,11 +157,6 @@ class LedgerColumns:
     def __len__(self) -> int:
         return len(self._page_ids)
 
-    @property
-    def counts(self) -> int:
-        """How many counts wait, of all articles."""
-        return len(self._names)
-
     def add(self, page: Page, counts: Mapping[str, int]) -> None:
         """Add an article."""
         self._page_ids.append(page.page_id)

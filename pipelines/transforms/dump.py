@@ -127,7 +127,9 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
     rows, names, ledger = SentenceColumns(wiki), TitleColumns(wiki), LedgerColumns(wiki)
     all_rows, all_names, all_ledgers = Mixed(rows), Mixed(names), Mixed(ledger)
     unchanged = _Unchanged(pages, reader.earlier) if reader.earlier is not None else None
-    links = 0
+    # What waits with the titles and in the ledger, the rows of an earlier dataset among it: row groups end at the same
+    # page whether a page was read or taken from there.
+    links = reasons = 0
     with (
         PartWriter(reader.output, "sentences", task.order, sentences.SCHEMA) as sentence_file,
         PartWriter(reader.output, "titles", task.order, titles.SCHEMA) as title_file,
@@ -145,20 +147,23 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
                 if found.ledger is not None:
                     all_ledgers.add_earlier(*found.ledger)
                 own = found.counts or {"pages:redirects": 1}
+                reasons += len(found.counts)
             else:
                 before = names.links
                 own = pages.read_page(page, rows, names)
                 links += names.links - before
                 if page.redirect is None:
                     ledger.add(page, own)
+                    reasons += len(own)
             add_counts(counts, own)
             if len(all_rows) >= ROW_GROUP:
                 sentence_file.write(all_rows.take())
             if len(all_names) >= ROW_GROUP or links >= TITLE_LINKS:
                 title_file.write(all_names.take())
                 links = 0
-            if len(all_ledgers) >= ROW_GROUP or ledger.counts >= LEDGER_COUNTS:
+            if len(all_ledgers) >= ROW_GROUP or reasons >= LEDGER_COUNTS:
                 ledger_file.write(all_ledgers.take())
+                reasons = 0
         sentence_file.write(all_rows.take())
         title_file.write(all_names.take())
         ledger_file.write(all_ledgers.take())
