@@ -192,11 +192,7 @@ def merge_range(task: Range, output: str) -> Merged:
     path = f"{output}/{UNFINISHED}/merged-{task.order:06d}-{uuid.uuid4().hex}.arrow"
     with new_arrow_file(path, _MERGED) as to:
         for low, high in _stretches(task, files):
-            found = (batch for file in files for batch in _rows_in(*file, low, high))
-            rows = pa.Table.from_batches(found, ROWS).combine_chunks()
-            for _, file in files:
-                file.forget()
-            names = merge_names([rows])
+            names = merge_names([_taken(files, low, high)])
             # A key that no text can hold as it is: its fold is another one.
             nodes.append(nodes_of(names.keys.to_pylist(), total))
             links.append(names.links)
@@ -218,6 +214,18 @@ def merge_range(task: Range, output: str) -> Merged:
     )
 
 
+def _taken(files: Sequence[tuple[Sequence[str], ArrowFile]], low: str, high: str | None) -> pa.Table:
+    """Return the rows of all files with keys from `low` on and before `high`."""
+    taken = [ROWS.empty_table()]
+    for heads, file in files:
+        rows = pa.Table.from_batches(_rows_in(heads, file, low, high), ROWS)
+        # Copied, so that no more than one file is in memory: there are as many as shards, and of each a stretch is
+        # small beside the pages of the disk that it lies on.
+        taken.append(rows.take(pa.array(np.arange(rows.num_rows))))
+        file.forget()
+    return pa.concat_tables(taken).combine_chunks()
+
+
 def _stretches(task: Range, files: Sequence[tuple[Sequence[str], ArrowFile]]) -> Iterator[tuple[str, str | None]]:
     """Yield stretches of the keys of a range, of about as many rows as are merged at a time."""
     # Files of one wiki resemble each other, so that the heads of their batches stand close together.
@@ -225,6 +233,7 @@ def _stretches(task: Range, files: Sequence[tuple[Sequence[str], ArrowFile]]) ->
     for heads, file in files:
         for batch in _rows_in(heads, file, task.low, task.high):
             sampled += batch.column("key").take(pa.array(range(0, batch.num_rows, SAMPLED))).to_pylist()
+        file.forget()
     for low, high in pairwise([task.low, *_every(sorted(sampled), MERGED_TOGETHER // SAMPLED), task.high]):
         assert low is not None
         if low != high:
