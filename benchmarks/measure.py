@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import resource
 import shlex
 import shutil
 import signal
@@ -87,9 +88,9 @@ def rounds_of(number: int, cases: Mapping[str, Callable[[], float]]) -> dict[str
 
 def seconds(function: Callable[[], object]) -> float:
     """Return the user CPU of calling a function in this process."""
-    start = os.times().user
+    start = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     function()
-    return os.times().user - start
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime - start
 
 
 def ratio(above: Sequence[float], below: Sequence[float]) -> float:
