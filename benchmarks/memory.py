@@ -28,6 +28,8 @@ ENGINES: dict[str, list[str | Path]] = {
 }
 # As the images of workers in docker/ have it: engines with many threads are what it is for.
 ENVIRONMENTS = {"direct": {}, "portable": {"MALLOC_ARENA_MAX": "2"}}
+# What the model of `negatives` learns from: fewer do not give the pieces of its vocabulary.
+MODEL_LINES = 100
 HERE = Path(__file__).resolve().parent
 IMPORTS = "import slices, pairs; from pathlib import Path"
 
@@ -118,27 +120,40 @@ def for_news(arguments: Any, times: int) -> Input:
     return Input(f"{pages:,} pages", [f"--dump={place}/*.xml.bz2"])
 
 
-def for_corpus(arguments: Any, times: int) -> Input:
-    """The first lines of a Japanese domain text."""
-    lines, path = arguments.lines * times, arguments.work / f"clinic-{arguments.lines * times}.txt"
+def text_of(arguments: Any, lines: int) -> Path:
+    """Return the first lines of a Japanese domain text."""
+    path: Path = arguments.work / f"clinic-{lines}.txt"
     text = (slices.data() / "sdjc-corpora" / "clinic_corpus.txt").read_text().splitlines()
     if len(text) < lines:
         raise SystemExit(f"the clinic corpus has {len(text)} lines, not {lines}: give smaller --lines")
     path.write_text("\n".join(text[:lines]) + "\n")
-    return Input(f"{lines:,} lines", [f"--input={path}"])
+    return path
+
+
+def corpus_of(arguments: Any, lines: int) -> Path:
+    """Return the dataset that `corpus` makes of these lines."""
+    corpus: Path = arguments.work / f"clinic-corpus-{lines}"
+    if not corpus.exists():
+        run(wikianchor("corpus", f"--input={text_of(arguments, lines)}", f"--output={corpus}"))
+    return corpus
+
+
+def for_corpus(arguments: Any, times: int) -> Input:
+    """The first lines of a Japanese domain text."""
+    lines = arguments.lines * times
+    return Input(f"{lines:,} lines", [f"--input={text_of(arguments, lines)}"])
 
 
 def for_negatives(arguments: Any, times: int) -> Input:
-    """A corpus, and a tiny T5 that learnt a little of it."""
-    work = arguments.work
-    corpus, model = work / f"clinic-corpus-{arguments.lines * times}", work / "clinic-t5"
-    if not corpus.exists():
-        run(wikianchor("corpus", *for_corpus(arguments, times).flags, f"--output={corpus}"))
+    """A corpus, and a tiny T5 that learnt a little of a hundred lines."""
+    lines, model = arguments.lines * times, arguments.work / "clinic-t5"
+    corpus = corpus_of(arguments, lines)
     if not model.exists():
-        task = [sys.executable, "-m", "trainer.task", "t5", "--new=tiny", "--vocabulary_size=1000", f"--data={corpus}"]
-        run([*task, f"--output={model}", "--epochs=1", "--step_size=32", "--max_length=64", "--held_out=8"])
+        task = [sys.executable, "-m", "trainer.task", "t5", "--new=tiny", "--vocabulary_size=1000"]
+        task += [f"--data={corpus_of(arguments, MODEL_LINES)}", f"--output={model}"]
+        run([*task, "--epochs=1", "--step_size=32", "--max_length=64", "--held_out=8"])
     given = [f"--corpus={corpus}", f"--model={model / 'model'}", "--beams=4", "--negatives=1", "--longest=60"]
-    return Input(f"{arguments.lines * times:,} lines", [*given, "--share=0.1", "--near=1"])
+    return Input(f"{lines:,} lines", [*given, "--share=0.1", "--near=1"])
 
 
 def _apart(code: str) -> None:
