@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -161,9 +160,10 @@ def targets_of(dataset: Dataset, items: Path) -> Targets:
     """Return what the links of a dataset lead to, as `mentions` sees it but for items that are no things."""
     wiki = dataset.manifest["options"]["wiki"]
     sitelinks = opened(items, "entities").shards("sitelinks")
-    with TemporaryDirectory() as place:
-        path, _ = build_title_index(dataset.shards("titles"), sitelinks, wiki, place)
-        return Targets(TitleIndex(path), np.zeros(0, np.int64), False)
+    # The table is read as long as it is asked.
+    place = fresh(Path(f"{dataset.directory}-titles"))
+    path, _ = build_title_index(dataset.shards("titles"), sitelinks, wiki, str(place))
+    return Targets(TitleIndex(path), np.zeros(0, np.int64), False)
 
 
 def pages_of(dataset: Dataset, targets: Targets) -> Iterable[tuple[int, list[tuple[str, list[tuple[int, int, int]]]]]]:
