@@ -12,7 +12,6 @@ prints every class.
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import subprocess
@@ -30,7 +29,6 @@ from pipelines.wikimedia.site import site_for  # noqa: E402
 from pipelines.wikimedia.wikitext import Extractor  # noqa: E402
 from tests.wikimedia.wikitext.hostile import HOSTILE  # noqa: E402
 
-SIZES = (100_000, 1_000_000, 10_000_000)
 GROWTH, SECONDS, MEMORY = 12, 1.5, 20
 # Below this a time is mostly noise, and its growth says nothing.
 MEASURABLE = 0.02
@@ -41,10 +39,11 @@ def main() -> None:
     """Measure and print the table."""
     flags = parser(__doc__)
     flags.add_argument("--all", action="store_true", help="print every class")
-    flags.add_argument("--one", help=argparse.SUPPRESS)
+    flags.add_argument("--one", help="measure this class once: seconds by size, memory as times the largest")
+    flags.add_argument("--megabytes", type=int, default=10, help="the largest pages with --one (10)")
     arguments = flags.parse_args()
     if arguments.one:
-        print(json.dumps(measured(arguments.one)))
+        print(json.dumps(measured(arguments.one, arguments.megabytes * 1_000_000)))
         return
     rows: list[tuple[str, float, float, float, float]] = []
     for name in HOSTILE:
@@ -80,11 +79,12 @@ def growth_of(times: list[float]) -> float:
     return times[2] / times[1] if times[1] > MEASURABLE else 0.0
 
 
-def measured(name: str) -> tuple[list[float], float]:
-    """Return the CPU seconds of each size, and the memory of the largest as times its size."""
+def measured(name: str, largest: int) -> tuple[list[float], float]:
+    """Return the CPU seconds of pages of a hundredth, a tenth and all of a size, and the memory of the largest as times
+    its size."""
     extractors = [Extractor(site_for(wiki)) for wiki in ("enwiki", "zhwiki")]
     times = []
-    for size in SIZES:
+    for size in (largest // 100, largest // 10, largest):
         page = HOSTILE[name](size)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         spent = 0.0
@@ -92,7 +92,7 @@ def measured(name: str) -> tuple[list[float], float]:
             spent = max(spent, seconds(partial(read, extractor, page)))
         times.append(spent)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return times, (peak - before) * 1024 / SIZES[-1]
+    return times, (peak - before) * 1024 / largest
 
 
 def read(extractor: Extractor, page: str) -> None:
