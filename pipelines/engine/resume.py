@@ -17,10 +17,8 @@ import msgspec
 from pyarrow import fs
 
 from pipelines.dataset.parts import Part, writing
-from pipelines.dataset.workspace import Workspace
+from pipelines.dataset.workspace import RECORDS, Workspace
 from pipelines.storage import filesystem
-
-RECORDS = "finished"
 
 
 def order_of(element: Any) -> str:
