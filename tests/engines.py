@@ -120,7 +120,7 @@ def jar_engine(
     return start
 
 
-FLINK_JAR, SPARK_JAR = "beam-runners-flink-2.2-job-server", "beam-runners-spark-3-job-server"
+FLINK_JAR, SPARK_JAR = "beam-runners-flink-1.20-job-server", "beam-runners-spark-3-job-server"
 # Started without Flink's own scripts, a TaskManager is told each share of its memory.
 FLINK_MEMORY = {
     "framework.heap": "128m",
