@@ -1,0 +1,1 @@
+"""How graphs run: worker processes and what else stands between a pipeline and its engine."""
