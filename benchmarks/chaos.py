@@ -66,6 +66,7 @@ def main() -> None:
 
 def make_inputs(place: Path, pages: int) -> dict[str, list[str]]:
     """Make the inputs unless they are there, and return the commands without their output."""
+    place.mkdir(parents=True, exist_ok=True)
     dump, wikidata = place / "enwiki-20260101-pages-articles.xml", place / "wikidata.json"
     if not (place / "entities/manifest.json").exists():
         generate.write_dump(generate.read_source([str(DEMO)]), dump, pages=pages)
@@ -130,7 +131,7 @@ class Job:
         fresh(self.output)
         launcher, moments = Launcher(self.command), []
         for event in (launcher.workers, self.writes, self.commits):
-            until(event)
+            launcher.until(event)
             moments.append(time.monotonic())
         launcher.end(PATIENCE)
         self.start, self.work, self.digest = moments[1] - moments[0], moments[2] - moments[1], digest(self.output)
@@ -163,8 +164,8 @@ class Job:
     def _kill(self, target: str, wanted: str, chance: random.Random) -> Ended | None:
         fresh(self.output)
         launcher = Launcher(self.command)
-        until(launcher.workers)
-        until({"start": lambda: True, "work": self.writes, "close": self.commits}[wanted])
+        launcher.until(launcher.workers)
+        launcher.until({"start": lambda: True, "work": self.writes, "close": self.commits}[wanted])
         time.sleep(chance.random() * {"start": self.start, "work": self.work, "close": CLOSING}[wanted])
         workers, phase = launcher.workers(), self.phase()
         pids = [launcher.pid] if target == "launcher" else workers
@@ -232,6 +233,17 @@ class Launcher:
         """Send it a signal."""
         self._process.send_signal(number)
 
+    def until(self, event: Callable[[], object]) -> None:
+        """Wait for an event.
+
+        Raises:
+            RuntimeError: the command ends without it.
+        """
+        while not event():
+            if self._process.poll() is not None and not event():
+                raise RuntimeError(f"the command ended with {self.status} too early: {self.lines()}")
+            time.sleep(0.005)
+
     def end(self, seconds: float) -> bool:
         """Wait for its end; where it does not come in time, kill it and its workers, and return True."""
         try:
@@ -252,19 +264,6 @@ class Launcher:
 def environment() -> dict[str, str]:
     """Return the environment in which commands run the code beside this file."""
     return {**os.environ, "PYTHONPATH": str(ROOT)}
-
-
-def until(event: Callable[[], object]) -> None:
-    """Wait for an event.
-
-    Raises:
-        TimeoutError: it does not come.
-    """
-    last = time.monotonic() + PATIENCE
-    while not event():
-        if time.monotonic() > last:
-            raise TimeoutError("the run does not come so far")
-        time.sleep(0.005)
 
 
 def workers_of(launcher: int) -> list[int]:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from chaos import PROCESSES, Job, Launcher, digest, left_of, until
+from chaos import PROCESSES, Job, Launcher, digest, left_of
 
 from pipelines.cli import main
 from pipelines.engine.local_workers import LocalWorkers, Worker
@@ -55,7 +55,7 @@ def test_a_killed_launcher_leaves_no_worker(job: Job) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM])
 def test_an_interrupt_ends_workers_that_are_starting(number: int, job: Job) -> None:
     launcher = Launcher(job.command)
-    until(lambda: len(launcher.workers()) == 2)
+    launcher.until(lambda: len(launcher.workers()) == 2)
     workers = launcher.workers()
     launcher.signal(number)
     sent = time.monotonic()

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,8 +26,8 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from pipelines.errors import WorkerDied
 
 URN = "wikianchor:environment:local_workers:v1"
-# A worker without work ends within this time, or is killed.
-EXIT_SECONDS = 5.0
+# A worker without work ends within this time, or is killed; a killed one is waited for so long.
+EXIT_SECONDS, KILL_SECONDS = 10.0, 2.0
 # The shell ignores SIGINT before Python starts: Ctrl-C reaches every process of a terminal, and a worker that is still
 # starting would print a traceback. `exec` keeps the process id.
 _SHELL = ("/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh")
@@ -117,9 +118,10 @@ class LocalWorkers:
 def _kill(workers: list[Worker]) -> None:
     for worker in workers:
         worker.process.kill()
+    last = time.monotonic() + KILL_SECONDS
     for worker in workers:
         with suppress(subprocess.TimeoutExpired):
-            worker.process.wait(EXIT_SECONDS)
+            worker.process.wait(max(0.0, last - time.monotonic()))
 
 
 def _explain(worker: Worker, count: int, status: int) -> str:
