@@ -17,6 +17,7 @@ setup(
     install_requires=[
         # 2.67 to 2.75 leak memory in failing pipelines (apache/beam#39406).
         "apache-beam>=2.76,<3",
+        "msgspec>=0.19",
         "numpy>=1.26",
         "orjson>=3.9",
         "pyarrow>=16",

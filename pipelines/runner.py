@@ -143,6 +143,9 @@ def beam_options(args: Sequence[str]) -> tuple[Any, bool]:
     """
     from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
 
+    # Declares our flags to Beam.
+    import pipelines.engine.options  # noqa: F401
+
     parser = FlagParser(add_help=False, allow_abbrev=False)
     for options in PipelineOptions.__subclasses__():
         try:

@@ -41,6 +41,11 @@ class ArrowFile:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._reader = ipc.open_file(pa.py_buffer(self._map))
 
+    @property
+    def count(self) -> int:
+        """How many record batches the file has."""
+        return int(self._reader.num_record_batches)
+
     def batch(self, number: int) -> pa.RecordBatch:
         """Return a record batch."""
         return self._reader.get_batch(number)

@@ -1,1 +1,1 @@
-"""How graphs run: worker processes and what else stands between a pipeline and its engine."""
+"""What runs graphs: steps that are not repeated, the shuffle, local workers, signals."""
