@@ -136,7 +136,7 @@ def write_names(texts: list[str], output: Path, language: str) -> None:
         parts.append(writer.part)
     options = {"languages": {f"{language}wiki": language}, "link_probability": 0.01, "commonness": 0.05}
     head = {"dataset": "mentions", "schema_version": schema.VERSION, "inputs": [], "options": options}
-    commit(str(output), [part for part in parts if part is not None], head)
+    commit(str(output), str(output), [part for part in parts if part is not None], head)
 
 
 def step(arguments: Any) -> None:

@@ -105,7 +105,7 @@ def multiplied(work: Path, language: str, links: int) -> Path:
                 _write_copy(batches, number, rows, names)
         parts += [writer.part for writer in (rows, names) if writer.part]
     head = {name: value for name, value in dataset.manifest.items() if name != "configs"}
-    commit(directory, parts, head)
+    commit(directory, directory, parts, head)
     return output
 
 

@@ -77,8 +77,13 @@ def has_leftovers(directory: str) -> bool:
     files, inner = filesystem(directory)
     with reading(directory):
         lock = files.get_file_info(f"{inner}/{LOCK}")
-        roots = [files.get_file_info(root) for files, root in _work_roots(directory)]
-    return any(info.type != fs.FileType.NotFound for info in (lock, *roots))
+    return lock.type != fs.FileType.NotFound or has_unfinished_work(directory)
+
+
+def has_unfinished_work(directory: str) -> bool:
+    """Whether a run on a directory was interrupted, or is under way."""
+    with reading(directory):
+        return any(files.get_file_info(root).type != fs.FileType.NotFound for files, root in _work_roots(directory))
 
 
 @contextmanager
