@@ -22,7 +22,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,6 @@ PROCESSES = ("--direct_num_workers=2", "--direct_running_mode=multi_processing")
 PHASES = ("start", "work", "close")
 # What the end of a run may take after a kill, and a whole run, in seconds.
 LIMIT, PATIENCE = 10.0, 300.0
-# A run closes down within about this time, in seconds.
-CLOSING = 0.3
 _PROGRESS = re.compile(r"\d\d:\d\d:\d\d ")
 
 
@@ -117,28 +116,28 @@ class Job:
         command: its arguments, with the output.
         output: directory of its dataset.
         digest: of the dataset that it makes without a kill.
-        start, work: seconds that these phases take without a kill.
+        seconds: that each phase takes without a kill.
     """
 
     command: Sequence[str]
     output: Path
     digest: str = ""
-    start: float = 0.0
-    work: float = 0.0
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
 
     def measure(self) -> None:
         """Run the command to its end, and learn how long its phases take and what it makes."""
         fresh(self.output)
         launcher, moments = Launcher(self.command), []
-        for event in (launcher.workers, self.writes, self.commits):
+        for event in (launcher.workers, self.writes, self.commits, lambda: not any(map(alive, launcher.workers()))):
             launcher.until(event)
             moments.append(time.monotonic())
         launcher.end(PATIENCE)
-        self.start, self.work, self.digest = moments[1] - moments[0], moments[2] - moments[1], digest(self.output)
+        self.seconds = {phase: last - first for phase, (first, last) in zip(PHASES, pairwise(moments), strict=True)}
+        self.digest = digest(self.output)
 
     def writes(self) -> bool:
-        """Return whether the run has begun to write."""
-        return any(self.output.glob("_unfinished/**/*.parquet")) or self.commits()
+        """Return whether the workers have begun to write."""
+        return any(path.is_file() for path in self.output.glob("_unfinished/**/*")) or self.commits()
 
     def commits(self) -> bool:
         """Return whether the dataset is finished."""
@@ -166,7 +165,7 @@ class Job:
         launcher = Launcher(self.command)
         launcher.until(launcher.workers)
         launcher.until({"start": lambda: True, "work": self.writes, "close": self.commits}[wanted])
-        time.sleep(chance.random() * {"start": self.start, "work": self.work, "close": CLOSING}[wanted])
+        time.sleep(chance.random() * self.seconds[wanted])
         workers, phase = launcher.workers(), self.phase()
         pids = [launcher.pid] if target == "launcher" else workers
         killed = bool(pids) and kill(chance.choice(pids))
