@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -200,13 +201,13 @@ def fetched() -> Path:
 
 
 def job_server(artifact: str) -> Path:
-    """Return a job server's jar: one of the runner, of whatever version, that lies where fetched things are kept, else
-    that of Beam's version from Maven Central."""
+    """Return a job server's jar: the newest one of the runner that is kept locally (the newest Beam first, then the
+    newest Flink), else that of the installed Beam from Maven Central."""
     release = version("apache-beam")
     runner = "-".join(artifact.split("-")[:3])
-    kept = sorted(fetched().glob(f"{runner}-*job-server-*.jar"))
+    kept = [(numbers(path.stem), path) for path in fetched().glob(f"{runner}-*job-server-*.jar")]
     if kept:
-        return kept[-1]
+        return max(kept)[1]
     jar = fetched() / f"{artifact}-{release}.jar"
     url = f"{JARS}/{artifact}/{release}/{jar.name}"
     jar.parent.mkdir(parents=True, exist_ok=True)
@@ -218,6 +219,16 @@ def job_server(artifact: str) -> Path:
         pytest.skip(f"NO JAR: {url}: {error}; or python tools/job_server.py")
     unfinished.rename(jar)
     return jar
+
+
+def numbers(name: str) -> tuple[list[int], ...]:
+    """Return the versions in a jar's name as numbers, the last one first.
+
+    >>> numbers("beam-runners-flink-1.19-job-server-2.70.0")
+    ([2, 70, 0], [1, 19])
+    """
+    versions = re.findall(r"\d[\d.]*", name)
+    return tuple([int(part) for part in text.split(".")] for text in reversed(versions))
 
 
 def clean_environment(place: Path, extra: str = "") -> Path:

@@ -110,7 +110,8 @@ def test_a_full_disk(
     command: list[str], room: int, place: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the first part, in a later one, and in the manifest itself, where `room` is what is missing at the end."""
-    if room < 0:
+    was_there = room < 0
+    if was_there:
         assert wikianchor(*command).status == 0
         room += sum(path.stat().st_size for path in (place / "out").rglob("*") if path.is_file())
         command = [*command, "--allow_truncated"]
@@ -127,10 +128,13 @@ def test_a_full_disk(
     assert ended.said[0].endswith(": the disk is full: free some space and run the same command again")
     monkeypatch.undo()
     monkeypatch.chdir(place)
-    assert read_manifest("out") is None
-    assert not (place / "out" / "_unfinished").exists()
+    old = read_manifest("out")
+    assert (old is not None) == was_there
+    if old is not None:
+        assert damaged_shard("out", old) is None, "the old dataset stays"
     assert wikianchor(*command).status == 0
     check_whole(place / "out")
+    assert not (place / "out" / "_unfinished").exists()
 
 
 @contextlib.contextmanager
@@ -250,14 +254,18 @@ def test_another_option_or_input_makes_it_again_and_the_way_back_gives_the_same_
     check_whole(place / "out")
 
 
-def test_a_new_command_that_fails_does_not_leave_the_old_dataset_for_its_result(
+def test_a_new_command_that_fails_leaves_the_old_dataset_and_who_reads_it_is_warned(
     place: Path, wikianchor: Callable
 ) -> None:
     assert wikianchor(*SENTENCES).status == 0
+    before = content(place / "out")
     (place / "dump.xml").write_bytes(export(pages(6))[:-300])
     assert wikianchor(*SENTENCES).status == 1
-    assert read_manifest("out") is None
-    assert content(place / "out") == {}
+    assert content(place / "out") == before
+    assert wikianchor(*ENTITIES[:-1], "--output=items").status == 0
+    ended = wikianchor("pairs", "--sentences=out", "--entities=items", "--output=pairs", "--min_links=0")
+    warning = "--sentences=out: a rebuild of this dataset has not finished: the older dataset there is used"
+    assert warning in [line[9:] for line in ended.progress]
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from pipelines.dataset.manifest import (
     read_manifest,
 )
 from pipelines.dataset.parts import Part, PartWriter
-from pipelines.dataset.workspace import UNFINISHED, Workspace
+from pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace
 from pipelines.errors import InputError, UsageError
 
 SCHEMA = pa.schema([("number", pa.int64())])
@@ -233,6 +233,7 @@ def test_work_of_the_same_run_is_kept_until_the_dataset_is_finished(tmp_path: Pa
     def interrupted() -> Part:
         with suppress(KeyboardInterrupt), claim(str(tmp_path), "rows", RUN):
             part = write_part(tmp_path, "a", 0)
+            (Path(work(tmp_path)) / RECORDS).mkdir()
             raise KeyboardInterrupt
         return part
 
