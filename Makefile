@@ -22,6 +22,7 @@ engines: $(VENV)/.dev
 # Workers, launchers, services and clocks that fail in the middle of a run.
 chaos: $(VENV)/.dev
 	$(BIN)/python -m pytest -m nightly tests/test_chaos.py
+	$(BIN)/python benchmarks/chaos.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

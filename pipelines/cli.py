@@ -18,7 +18,7 @@ from types import FrameType, ModuleType
 
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import LogHandler
-from pipelines.runner import FlagParser, beam_options
+from pipelines.runner import FlagParser, abandoned, beam_options
 
 # Command -> what --help says of it. `pipelines.flags.COMMAND` is its command line, `pipelines.COMMAND` what runs, which
 # is imported then.
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # A scheduler's SIGTERM ends a run as tidily as Ctrl-C does.
     signal.signal(signal.SIGTERM, _interrupt)
     status = _status(sys.argv[1:])
-    if status == 130:
+    if status == 130 or abandoned():
         # A pipeline's threads go on until their work is done: it is not wanted any more.
         sys.stderr.flush()
         os._exit(status)
