@@ -156,6 +156,16 @@ def filesystem(path: str) -> tuple[fs.FileSystem, str]:
     return _connected(bucket, path), _Call(lambda: fs.FileSystem.from_uri(path)[1]).result(path)
 
 
+def make_parent(files: fs.FileSystem, path: str) -> None:
+    """Make the directory of a file that is about to be written, where a filesystem has directories.
+
+    In a bucket that would write an empty object for each level of the path. These are requests for nothing, and GCS
+    limits how often one object is written.
+    """
+    if files.type_name not in ("s3", "gcs"):
+        files.create_dir(path.rpartition("/")[0], recursive=True)
+
+
 def _connected(bucket: _Bucket, path: str) -> fs.FileSystem:
     """Return the filesystem of a bucket, the same one for every call in a process.
 

@@ -163,6 +163,14 @@ def test_files_of_a_bucket(bucket: str) -> None:
         storage.filesystem(f"{bucket}/b c/x.txt")
 
 
+def test_a_bucket_gets_no_directories(bucket: str, tmp_path: Path) -> None:
+    for place in (f"{bucket}/new/deep/x", f"{tmp_path}/new/deep/x"):
+        files, path = storage.filesystem(place)
+        storage.make_parent(files, path)
+        there = files.get_file_info(path.rpartition("/")[0]).type == fs.FileType.Directory
+        assert there == ("://" not in place)
+
+
 def test_a_bucket_that_may_not_be_asked_for_is_reachable(monkeypatch: pytest.MonkeyPatch) -> None:
     class Refusing(fs.LocalFileSystem):
         def get_file_info(self, path: object) -> object:

@@ -16,7 +16,7 @@ from pyarrow import fs
 
 from pipelines.dataset.parts import writing
 from pipelines.errors import InputError, UsageError
-from pipelines.storage import READ_BYTES, filesystem, reading
+from pipelines.storage import READ_BYTES, filesystem, make_parent, reading
 
 # Which sha256 belongs to the checksum that an object store has of an object, which is of another kind in each store.
 RECORD = "_published.json"
@@ -157,7 +157,7 @@ class Bucket:
         for file in files:
             path, digest = f"{self._inner}/{file.name}", hashlib.sha256()
             with writing(f"{self._target}/{file.name}"):
-                self._files.create_dir(path.rpartition("/")[0], recursive=True)
+                make_parent(self._files, path)
                 with open(file.path, "rb") as source, self._files.open_output_stream(path) as stream:
                     while data := source.read(READ_BYTES):
                         stream.write(data)
