@@ -48,7 +48,7 @@ def main() -> None:
     for shuffle in ("files", "beam"):
         found = output.with_suffix(".json")
 
-        def stop(*args: Any) -> rows.ShardWritten:
+        def stop(*args: Any, found: Path = found) -> rows.ShardWritten:
             found.write_text(json.dumps(sizes_in(output)))
             raise Stop
 

@@ -18,7 +18,7 @@ from pyarrow import fs
 
 from pipelines.dataset.parts import Part, writing
 from pipelines.dataset.workspace import RECORDS, Workspace
-from pipelines.storage import filesystem
+from pipelines.storage import filesystem, make_parent
 
 
 def order_of(element: Any) -> str:
@@ -85,7 +85,7 @@ def save_record(path: str, record: Any) -> None:
     files, inner = filesystem(path)
     data = msgspec.msgpack.encode(record)
     with writing(path):
-        files.create_dir(inner.rpartition("/")[0], recursive=True)
+        make_parent(files, inner)
         if not isinstance(files, fs.LocalFileSystem):
             # An object appears as a whole when its stream is closed.
             with files.open_output_stream(inner) as stream:

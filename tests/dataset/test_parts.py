@@ -77,6 +77,8 @@ def test_an_error_of_others_goes_on_and_the_part_does_not_count(tmp_path: Path) 
 class FullDisk:
     """A file system that has room for some bytes, and a file on it."""
 
+    type_name = "local"
+
     def __init__(self, room: int) -> None:
         self.room = room
 
