@@ -205,7 +205,7 @@ def do_entities(directory: Path) -> None:
         floor="corpus",
         required="",
         cap=0,
-        languages=("en",),
+        languages=inputs.LANGUAGES[::-1],
         options=TableOptions(negatives=1, types="best_rank", refine_humans=1000, back_off=True),
     )
     tables.build_table(task, counted)

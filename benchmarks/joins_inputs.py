@@ -27,6 +27,8 @@ TITLES_PER_SHARD, ITEMS_PER_SHARD, PAGE_PROPS_PER_SHARD = 46_000, 3_000, 200_000
 LINKS_PER_SHARD = 924_000
 NODES_PER_RANGE = 1_000_000
 HUMAN, CLASSES = 5, 50_000
+# Languages of labels, about as many as an item has of those of 18 wikis.
+LANGUAGES = ("en", "de", "fr", "ru", "es", "ja", "it", "mul")
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -87,7 +89,10 @@ def _write(
     for order, first in enumerate(range(0, len(rows), rows_per_shard)):
         with PartWriter(str(directory), config, order, schema) as writer:
             found = columns(rows[first : first + rows_per_shard])
-            arrays = [pa.array(found[field.name], field.type) for field in schema]
+            arrays = [
+                column if isinstance(column, pa.Array) else pa.array(column, field.type)
+                for field, column in ((field, found[field.name]) for field in schema)
+            ]
             writer.write(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
@@ -170,6 +175,15 @@ def _entities(items: Ints) -> dict[str, Any]:
         "any_rank_types": types_of,
         "superclasses": [[number // 50 + 10] if number <= CLASSES else [] for number in items.tolist()],
         "occupations": [[job] if flag else [] for job, flag in zip(jobs.tolist(), human.tolist(), strict=True)],
-        "labels": [[{"language": "en", "text": f"Item {number}"}] for number in items.tolist()],
+        "labels": _labels(items),
         "lastrevid": items,
     }
+
+
+def _labels(items: Ints) -> pa.Array:
+    number = np.repeat(items, len(LANGUAGES))
+    texts = pa.array([f"Label of item {item}" for item in number.tolist()])
+    languages = pa.array(np.tile(LANGUAGES, len(items)))
+    offsets = pa.array(np.arange(len(items) + 1, dtype=np.int32) * len(LANGUAGES))
+    choices = pa.StructArray.from_arrays([languages, texts], fields=list(entities.LABEL))
+    return pa.ListArray.from_arrays(offsets, choices, type=entities.SCHEMA.field("labels").type)
