@@ -181,8 +181,17 @@ def do_titles(directory: Path) -> None:
 def save_checksum(file: Path, arrays: str, counts: dict[str, int]) -> None:
     """Write what tells two title indexes apart."""
     paths = sorted(Path(arrays).iterdir())
-    digests = [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in paths]
+    digests = [f"{path.name} {_sha256(path)}" for path in paths]
     file.write_text("\n".join([*digests, *(f"{name} {number}" for name, number in sorted(counts.items()))]))
+
+
+def _sha256(path: Path) -> str:
+    """Return the checksum of a file that may be larger than the memory that is measured."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while data := file.read(1 << 20):
+            digest.update(data)
+    return digest.hexdigest()
 
 
 def entity_case(items: int, shards: int) -> Case:

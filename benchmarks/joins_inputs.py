@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipelines.dataset.parts import UNFINISHED, PartWriter
 from pipelines.linking.hashing import mix
@@ -57,8 +58,9 @@ def entity_shards(directory: Path, items: int, shards: int) -> None:
 
 def counted_items(items: int, shards: int) -> int:
     """Return how many different items the links of so many shards lead to, shard by shard, about."""
-    rank = np.arange(1, items + 1)
-    return round(shards * float((1 - np.exp(-LINKS_PER_SHARD / np.log(items) / rank)).sum()))
+    rank = np.geomspace(1, items, 1_000)
+    met = 1 - np.exp(-LINKS_PER_SHARD / np.log(items) / rank)
+    return round(shards * float((np.diff(rank) * (met[1:] + met[:-1]) / 2).sum()))
 
 
 def _counts(items: int, shard: int) -> tuple[Ints, Ints]:
@@ -107,7 +109,7 @@ def _share(seed: int, numbers: Ints, share: float) -> Mask:
 
 
 def _title(numbers: Ints) -> pa.Array:
-    return pa.array([f"Title of page {number}" for number in numbers.tolist()], pa.string())
+    return pc.binary_join_element_wise("Title of page", pa.array(numbers).cast(pa.string()), " ")
 
 
 def _masked(values: pa.Array, mask: Mask) -> pa.Array:
@@ -182,7 +184,7 @@ def _entities(items: Ints) -> dict[str, Any]:
 
 def _labels(items: Ints) -> pa.Array:
     number = np.repeat(items, len(LANGUAGES))
-    texts = pa.array([f"Label of item {item}" for item in number.tolist()])
+    texts = pc.binary_join_element_wise("Label of item", pa.array(number).cast(pa.string()), " ")
     languages = pa.array(np.tile(LANGUAGES, len(items)))
     offsets = pa.array(np.arange(len(items) + 1, dtype=np.int32) * len(LANGUAGES))
     choices = pa.StructArray.from_arrays([languages, texts], fields=list(entities.LABEL))

@@ -23,9 +23,7 @@ def merged(tmp_path: Path, wiki: str, keys: list[list[str]]) -> list[Merged]:
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 100, 1 << 19])
-def test_the_table_is_that_of_all_nodes_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
-) -> None:
+def test_the_table_is_that_of_all_nodes_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
     monkeypatch.setattr(names, "NAMES_AT_ONCE", at_once)
     # The nodes "a" to "h" are in two ranges or more.
     ranges = [KEYS[:15], KEYS[15:20], KEYS[20:200], KEYS[200:]]
