@@ -63,14 +63,14 @@ def job_service(place: Path) -> Iterator[list[str]]:
     with process(place, sys.executable, "-m", module, "--port=0", f"--port_file={port_file}"):
         until(lambda: port_file.exists() and port_file.read_text().strip() != "", "the job service to start")
         endpoint = f"--job_endpoint=localhost:{port_file.read_text().strip()}"
-        yield ["--runner=PortableRunner", endpoint, "--environment_type=LOOPBACK"]
+        yield ["--runner=PortableRunner", endpoint, "--environment_type=LOOPBACK", "--shuffle=files"]
 
 
 @contextmanager
 def worker_pool(place: Path) -> Iterator[list[str]]:
     """Workers in a fresh environment that holds the built wheel and nothing of this one: what a cluster's are like."""
     with pool_of_workers(place) as flags:
-        yield ["--runner=PortableRunner", "--job_endpoint=embed", *flags]
+        yield ["--runner=PortableRunner", "--job_endpoint=embed", "--shuffle=beam", *flags]
 
 
 @contextmanager
@@ -181,11 +181,12 @@ def slots(port: int) -> int:
         return 0
 
 
+EMBEDDED = ("--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK")
 ENGINES = {
     "threads": Engine(flags("--direct_num_workers=3", "--direct_running_mode=multi_threading")),
     "processes": Engine(flags("--direct_num_workers=2", "--direct_running_mode=multi_processing"), here=False),
     "bundles repeated": Engine(flags("--direct_runner_bundle_repeat=1")),
-    "portable": Engine(flags("--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK")),
+    "portable": Engine(flags(*EMBEDDED, "--shuffle=beam")),
     "worker pool": Engine(worker_pool, here=False),
     "job service": Engine(job_service, nightly=True),
     "prism": Engine(prism, nightly=True),

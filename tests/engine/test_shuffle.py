@@ -148,12 +148,12 @@ def open_files_at_most(more: int) -> Iterator[None]:
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc to count open files")
 def test_pairs_of_many_shards_under_a_limit_of_open_files(tmp_path: Path) -> None:
-    shards = 150
+    shards = 80
     pages, items = small_wiki(shards)
     sentences = write_sentences(tmp_path / "s", "enwiki", pages, shards)
     command = ["pairs", f"--sentences={sentences}", f"--entities={write_entities(tmp_path / 'e', ['enwiki'], items)}"]
     assert len(list((sentences / "data/sentences").iterdir())) == shards
-    with open_files_at_most(100):
+    with open_files_at_most(70):
         assert cli.main([*command, "--min_links=0", f"--output={tmp_path}/limited"]) == 0
     assert cli.main([*command, "--min_links=0", f"--output={tmp_path}/free", "--shuffle=beam"]) == 0
     assert all_digests(f"{tmp_path}/limited") == all_digests(f"{tmp_path}/free")
