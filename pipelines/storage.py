@@ -33,6 +33,11 @@ _BUCKET_URI = re.compile(
 _PLAIN_PATH = re.compile(r"(/[\w.=,~+@:*()-]+)*/?", re.ASCII)
 # How the clients of S3 and GCS report a server or a credential service that gives no answer.
 _NO_ANSWER = re.compile(r"NETWORK_CONNECTION|UNAVAILABLE|DEADLINE_EXCEEDED|Could not create a OAuth2 access token")
+# What GCS's client says besides the reason.
+_VERBOSE = re.compile(
+    r"google::cloud::Status\(|Retry policy exhausted, with a last message of | error_info=.*"
+    r"|The request was not sent,.*The underlying error message was: "
+)
 # The variables that decide which store a bucket is in, and as whom it is opened.
 _VARIABLES = (
     "AWS_ENDPOINT_URL",
@@ -114,7 +119,7 @@ class _Call(threading.Thread):
             return self._value
         reason = _first_line(self._error)
         if _NO_ANSWER.search(reason):
-            raise InputError(_unreachable(path, reason.partition(" error_info=")[0])) from self._error
+            raise InputError(_unreachable(path, _VERBOSE.sub("", reason))) from self._error
         if isinstance(self._error, (ValueError, OSError)):
             raise InputError(
                 f"{path}: cannot be opened ({reason}): give a path, or a gs:// or s3:// URI"

@@ -197,3 +197,23 @@ def test_a_store_that_comes_back_is_asked_again(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(InputError, match="the store cannot be reached"):
         storage.filesystem("s3://bucket/a")
     assert storage.filesystem("s3://bucket/a")[1] == "bucket/a"
+
+
+def test_the_reason_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    def from_uri(uri: str) -> tuple[fs.FileSystem, str]:
+        raise OSError(
+            "google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of Could not create a "
+            "OAuth2 access token to authenticate the request. The request was not sent, as such an access token is "
+            "required to complete the request successfully. Learn more about Google Cloud authentication at "
+            "https://cloud.google.com/docs/authentication. The underlying error message was: PerformWork() - CURL "
+            "error [6]=Could not resolve hostname error_info={reason=, domain=, metadata={}})"
+        )
+
+    monkeypatch.setattr(fs, "FileSystem", SimpleNamespace(from_uri=from_uri))
+    with pytest.raises(InputError) as raised:
+        storage.filesystem("gs://bucket/a")
+    assert str(raised.value) == (
+        "gs://bucket/a: the store cannot be reached (UNAVAILABLE: Could not create a OAuth2 access token to "
+        "authenticate the request. PerformWork() - CURL error [6]=Could not resolve hostname): "
+        "check the network, the address and the credentials"
+    )
