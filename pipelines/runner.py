@@ -12,10 +12,11 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from contextlib import redirect_stderr, suppress
+from contextlib import redirect_stderr
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipelines import dataflow
+from pipelines.engine import interrupt
 from pipelines.errors import UsageError
 
 if TYPE_CHECKING:
@@ -79,12 +80,8 @@ def run_apart(pipeline: beam.Pipeline, look: Callable[[], None]) -> None:
         return
     show_beams_log()
     result = pipeline.run()
-    try:
+    with interrupt.cancelling(result.cancel):
         _watched(result.wait_until_finish, look)
-    except (KeyboardInterrupt, SystemExit):
-        with suppress(Exception):
-            result.cancel()
-        raise
 
 
 def _watched(work: Callable[[], object], look: Callable[[], None], workers: LocalWorkers | None = None) -> None:

@@ -13,6 +13,7 @@ import threading
 import time
 import traceback
 
+from pipelines import storage
 from pipelines.cli import collect_seldom, log_to_stderr
 
 LOOK_SECONDS = 0.2
@@ -39,6 +40,9 @@ def main() -> None:
             if os.getppid() == launcher:
                 traceback.print_exc(file=sys.__stderr__)
             os._exit(1)
+    if storage.hanging():
+        # Python would wait for the store's client.
+        os._exit(0)
 
 
 def _end_with(launcher: int) -> None:
