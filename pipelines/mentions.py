@@ -1,12 +1,13 @@
 """`wikianchor mentions`: `sentences`, `titles` and `entities` in, what names stand for and how often out.
 
-    titles + sitelinks -> BuildIndex -> a title index for each wiki
-    sentences, titles -> GatherNames -> sorted rows (name, item) -> MergeRange -> the names of a range of keys
-    names -> BuildTable -> a trie of names for each wiki; sentences -> CountNames -> occurrences
-    names + occurrences -> WriteRange -> parts -> commit
+    titles + sitelinks -> build_index -> a title index for each wiki
+    sentences, titles -> gather_names -> rows (name, item) -> Shuffle -> merge_range -> the names of a range of keys
+    names -> build_name_table -> a trie of names for each wiki
+    sentences -> count_names -> rows (number of a name, occurrences) -> Shuffle -> write_range -> parts -> commit
 
-Elements are shards of datasets going in and small records coming out; rows and tables are files. A range of keys is
-merged and written by one worker, so nothing is held whole but the trie, which workers map into memory.
+Elements are shards of datasets going in and small records coming out; tables are files. A range of keys is merged and
+written by one worker, so nothing is held whole but the trie, which workers map into memory. The merged rows of a range
+are a file, too, with one reader.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from pipelines.dataset.reader import Dataset, open_datasets
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.mentions import Config
 from pipelines.pairs import check_wikis, fingerprint, wiki_of
@@ -55,92 +58,132 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
 
 
 def build(
-    pipeline: Any, head: Mapping[str, Any], config: Config, sentences: Sequence[Dataset], entities: Dataset
+    pipeline: Any,
+    head: Mapping[str, Any],
+    work: Workspace,
+    config: Config,
+    sentences: Sequence[Dataset],
+    entities: Dataset,
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
+    from pipelines.engine.shuffle import Shuffle
+    from pipelines.engine.steps import List, Run
     from pipelines.transforms import names, tables
 
-    output = config.output
     task = names.NamesTask(
-        output,
+        work,
         config.max_length,
         config.section_links,
         config.rows_per_shard,
         config.link_probability,
         config.commonness,
     )
-    shards: list[names.NameShard] = []
-    wikis: list[tables.WikiTitles] = []
-    for one in sorted(sentences, key=wiki_of):
-        wiki = wiki_of(one)
-        wikis.append(tables.WikiTitles(wiki, tuple(one.shards("titles")), tuple(entities.shards("sitelinks"))))
-        for kind in ("sentences", "titles"):
-            shards += [
-                names.NameShard(len(shards) + more, wiki, kind, path) for more, path in enumerate(one.shards(kind))
-            ]
+    datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
+    wikis = [tables.WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
     once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
-    index_list = (
-        pipeline | "List wikis" >> beam.Create(wikis) | "Build index" >> beam.Map(tables.build_index, output)
-    )  # (wiki, IndexBuilt)
-    meta = beam.pvalue.AsSingleton(
-        once | "Find meta items" >> beam.Map(lambda _: names.find_meta_items(entities.shards("entities"), output))
-    )  # path
-    gathered = (
+    shards = pipeline | "List shards" >> List(names.list_name_shards, datasets)  # NameShard
+    built = (
         pipeline
-        | "List shards" >> beam.Create(shards)  # NameShard
-        | "Gather names" >> beam.Map(names.gather_names, task, beam.pvalue.AsDict(index_list), meta)
-    )  # Gathered
-    merged = (
-        once
-        | "Plan ranges"
-        >> beam.FlatMap(lambda _, found: names.plan_ranges(found, config.rows_per_shard), beam.pvalue.AsList(gathered))
-        | "Spread ranges" >> beam.Reshuffle()
-        | "Merge range" >> beam.Map(names.merge_range, output)
-    )  # Merged
+        | "List wikis" >> beam.Create(wikis)
+        | "Build index" >> beam.ParDo(Run(tables.build_index, work, "index", attrgetter("wiki")), work)
+    )  # IndexBuilt
+    indexes = beam.pvalue.AsDict(built | "By wiki" >> beam.Map(lambda index: (index.wiki, index)))
+    meta = beam.pvalue.AsSingleton(
+        pipeline
+        | "Entities" >> beam.Create([entities.directory], reshuffle=False)
+        | "Find meta items" >> beam.ParDo(Run(names.find_meta_items, work, "meta", _only), work)
+    )  # path
+    gathered, merged = shards | "Shuffle names" >> Shuffle(
+        "names",
+        work,
+        names.BY_KEY,
+        names.gather_names,
+        (task, indexes, meta),
+        lambda units: beam.pvalue.AsSingleton(
+            once
+            | "Plan ranges"
+            >> beam.Map(lambda _, units: names.plan_ranges(units, config.rows_per_shard), beam.pvalue.AsList(units))
+        ),
+        names.merge_range,
+        lambda _: (work,),
+    )  # Gathered, Merged
+    numbers = beam.pvalue.AsSingleton(
+        once | "Number names" >> beam.Map(lambda _, merged: names.number_names(merged), beam.pvalue.AsList(merged))
+    )  # list of KeyRange
+    ranges = beam.pvalue.AsDict(merged | "By range" >> beam.Map(lambda part: (part.order, part)))
     table = beam.pvalue.AsDict(
         pipeline
-        | "List names" >> beam.Create([one.wiki for one in wikis])
-        | "Build table" >> beam.Map(names.build_name_table, beam.pvalue.AsList(merged), output)
-    )  # (wiki, TableBuilt)
-    counted = (
-        pipeline
-        | "List text" >> beam.Create([one for one in shards if one.config == "sentences"])
-        | "Count names" >> beam.Map(names.count_names, table, output)
-    )  # NamesCounted
-    written = merged | "Write range" >> beam.Map(names.write_range, task, table, beam.pvalue.AsList(counted))
+        | "List names" >> beam.Create([wiki for wiki, _ in datasets])
+        | "Build table" >> beam.ParDo(Run(names.build_name_table, work, "table", str), ranges, numbers, work)
+        | "Table by wiki" >> beam.Map(lambda built: (built.wiki, built))
+    )  # wiki: TableBuilt
+    counted, written = (
+        shards
+        | "Text" >> beam.Filter(lambda shard: shard.config == "sentences")
+        | "Shuffle counts"
+        >> Shuffle(
+            "counts",
+            work,
+            names.BY_NAME,
+            names.count_names,
+            (table,),
+            lambda _: numbers,
+            names.write_range,
+            lambda _: (task, ranges),
+            empty=True,
+        )
+    )  # NamesCounted, RangeWritten
     _ = once | "Commit" >> beam.Map(
-        lambda _, gathered, written: commit_mentions(output, head, gathered, written),
+        lambda _, *results: commit_mentions(config.output, work, head, *results),
         beam.pvalue.AsList(gathered),
+        beam.pvalue.AsList(counted),
         beam.pvalue.AsList(written),
     )
 
 
-def commit_mentions(output: str, head: Mapping[str, Any], gathered: Iterable[Any], written: Iterable[Any]) -> None:
+def _only(element: Any) -> str:
+    """Return the name of the one element of a step."""
+    return "all"
+
+
+def commit_mentions(
+    output: str,
+    work: Workspace,
+    head: Mapping[str, Any],
+    gathered: Iterable[Any],
+    counted: Iterable[Any],
+    written: Iterable[Any],
+) -> None:
     """Check the ledger and commit the dataset.
 
     Raises:
         InputError: the ledger does not balance, or no name stands for an item.
     """
     ledger: dict[str, Counter[str]] = {}
-    for one in gathered:
-        ledger.setdefault(one.wiki, Counter()).update(one.links)
-    links: Counter[str] = Counter()
+    for shard in gathered:
+        ledger.setdefault(shard.wiki, Counter()).update(shard.links)
+    occurrences: Counter[str] = Counter()
+    for shard in counted:
+        occurrences[shard.wiki] += shard.occurrences
+    rows: dict[str, Counter[str]] = {wiki: Counter() for wiki in ledger}
     parts = []
-    for shard in written:
-        links[shard.wiki] += shard.links
-        parts += shard.parts
-    for wiki, found in ledger.items():
-        if found["kept"] != links[wiki]:
+    for part in written:
+        rows[part.wiki].update(links=part.links, occurrences=part.occurrences)
+        parts += part.parts
+    for wiki, reasons in ledger.items():
+        if reasons["kept"] != rows[wiki]["links"] or occurrences[wiki] != rows[wiki]["occurrences"]:
             raise InputError(
-                f"{wiki}: the ledger does not balance: {found['kept']} links kept, {links[wiki]} in the rows written"
+                f"{wiki}: the ledger does not balance: {reasons['kept']} links kept, {rows[wiki]['links']} in the rows "
+                f"written; {occurrences[wiki]} occurrences counted, {rows[wiki]['occurrences']} in the rows written"
             )
     if not parts:
-        reasons = ", ".join(f"{name} {number}" for name, number in sum(ledger.values(), Counter[str]()).most_common(2))
-        raise InputError(f"{output}: no name stands for an item; links ended as {reasons or 'none'}: see --entities")
+        most = sum(ledger.values(), Counter[str]()).most_common(2)
+        ended = ", ".join(f"{name} {number}" for name, number in most) or "none"
+        raise InputError(f"{output}: no name stands for an item; links ended as {ended}: see --entities")
     report = {
-        wiki: {name: number for name, number in found.items() if number} | {"seen": found.total()}
-        for wiki, found in sorted(ledger.items())
+        wiki: {name: number for name, number in reasons.items() if number} | {"seen": reasons.total()}
+        for wiki, reasons in sorted(ledger.items())
     }
-    finish(output, head, parts, {"links": report}, [])
+    finish(output, work, head, parts, {"links": report}, [])

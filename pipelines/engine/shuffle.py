@@ -63,10 +63,10 @@ class Shuffle(beam.PTransform):
         map_sides: side inputs of the map step.
         ranges: gives, from the PCollection of the units' results, a side input with the list of `KeyRange` of all
             output shards; those of a group ascend and leave no gap.
-        reduce_step: a function of a `KeyRange`, its `Shard` and side inputs, that returns a record. It is called for
-            shards that have rows.
+        reduce_step: a function of a `KeyRange`, its `Shard` and side inputs, that returns a record.
         reduce_sides: side inputs of the reduce step, given the PCollection of the units' results.
         grouped: whether rows of different wikis are apart.
+        empty: whether the reduce step is called for shards without a row, too.
     """
 
     def __init__(
@@ -80,11 +80,13 @@ class Shuffle(beam.PTransform):
         reduce_step: Callable[..., Any],
         reduce_sides: Callable[[beam.PCollection], Sequence[Any]] = lambda units: (),
         grouped: bool = True,
+        empty: bool = False,
     ) -> None:
         super().__init__()
         check_shuffle(work.shuffle)
         self._name, self._work, self._sorting = name, work, sorting
         self._map_step, self._map_sides, self._grouped = map_step, map_sides, grouped
+        self._empty = empty
         self._ranges, self._reduce_step, self._reduce_sides = ranges, reduce_step, reduce_sides
 
     def expand(self, units: beam.PCollection) -> Reduced:
@@ -111,7 +113,9 @@ class Shuffle(beam.PTransform):
             | "Spread shards" >> beam.Reshuffle()  # KeyRange
             | "Reduce"
             >> beam.ParDo(
-                self._run(ReduceRuns(self._reduce_step, self._sorting), "reduce", result_type(self._reduce_step)),
+                self._run(
+                    ReduceRuns(self._reduce_step, self._sorting, self._empty), "reduce", result_type(self._reduce_step)
+                ),
                 beam.pvalue.AsList(runs),
                 *self._reduce_sides(results),
             )
@@ -123,9 +127,15 @@ class Shuffle(beam.PTransform):
             MapChunks(self._map_step, self._sorting, self._grouped), *self._map_sides
         ).with_outputs(CHUNKS, main="results")
         ranges = self._ranges(mapped.results)
+        pieces = mapped[CHUNKS] | "Cut" >> beam.FlatMap(cut_chunk, self._sorting, ranges).with_output_types(
+            tuple[int, bytes]
+        )
+        if self._empty:
+            none = units.pipeline | f"{self._name} once" >> beam.Create([self._sorting], reshuffle=False)
+            nothing = none | "Empty pieces" >> beam.FlatMap(empty_pieces, ranges).with_output_types(tuple[int, bytes])
+            pieces = (pieces, nothing) | "All pieces" >> beam.Flatten()
         shards = (
-            mapped[CHUNKS]
-            | "Cut" >> beam.FlatMap(cut_chunk, self._sorting, ranges).with_output_types(tuple[int, bytes])
+            pieces
             | "Group" >> beam.GroupByKey()  # (number of the shard, pieces)
             | "Reduce"
             >> beam.ParDo(
@@ -215,6 +225,13 @@ def cut_chunk(chunk: tuple[str, bytes], sorting: Sorting, ranges: Sequence[KeyRa
     yield from cut_rows(rows, sorting, [one for one in ranges if one.group == group])
 
 
+def empty_pieces(sorting: Sorting, ranges: Sequence[KeyRange]) -> Iterator[tuple[int, bytes]]:
+    """Yield a piece without a row for each output shard, so that Beam's shuffle gives all of them out."""
+    piece = pa.RecordBatch.from_pylist([], sorting.stored).serialize().to_pybytes()
+    for wanted in ranges:
+        yield wanted.number, piece
+
+
 class MergeRuns:
     """Merge runs, and remove them when the merged run is recorded."""
 
@@ -227,14 +244,14 @@ class MergeRuns:
 
 
 class ReduceRuns:
-    """Reduce an output shard out of sorted runs; None where it has no row."""
+    """Reduce an output shard out of sorted runs; with `empty` also one that has no row, else None comes of it."""
 
-    def __init__(self, step: Callable[..., Any], sorting: Sorting) -> None:
-        self._step, self._sorting = step, sorting
+    def __init__(self, step: Callable[..., Any], sorting: Sorting, empty: bool) -> None:
+        self._step, self._sorting, self._empty = step, sorting, empty
 
     def __call__(self, wanted: KeyRange, runs: Iterable[SortedRun], *sides: Any) -> Any:
         shard = open_shard(sorted(runs), self._sorting, wanted)
-        return self._step(wanted, shard, *sides) if shard.rows else None
+        return self._step(wanted, shard, *sides) if shard.rows or self._empty else None
 
 
 class ReducePieces:

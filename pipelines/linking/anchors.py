@@ -358,15 +358,16 @@ class Names(NamedTuple):
     documents: Ints
 
 
-def merge_names(tables: Iterable[pa.Table]) -> Names:
-    """Add up the rows of several shards. Names that stand for no item are left out."""
-    table = pa.concat_tables([ROWS.empty_table(), *tables]).combine_chunks()
-    keys = table["key"].combine_chunks().dictionary_encode()
-    distinct = keys.dictionary
-    order = pc.sort_indices(distinct).to_numpy()
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    key = rank[keys.indices.to_numpy()]
+def merge_names(table: pa.Table) -> Names:
+    """Add up the rows of several shards, all that there are of each key. Names that stand for no item are left out.
+
+    Args:
+        table: rows as of `ROWS`, ascending by key; those of one key in any order.
+    """
+    keys = table["key"].combine_chunks()
+    new_key = np.append(True, pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False))[: len(keys)]
+    distinct = keys.filter(pa.array(new_key))
+    key = np.cumsum(new_key) - 1
     surfaces = table["surface"].combine_chunks().dictionary_encode()
     by_name = np.empty(len(surfaces.dictionary), np.int64)
     by_name[pc.sort_indices(surfaces.dictionary).to_numpy()] = np.arange(len(by_name))
@@ -374,8 +375,8 @@ def merge_names(tables: Iterable[pa.Table]) -> Names:
     qid, links = table["qid"].to_numpy(), table["links"].to_numpy()
     documents = table["linked_documents"].to_numpy()
     origins = table["origins"].to_numpy()
-    name_links = np.bincount(key, links, len(order)).astype(np.int64)
-    name_documents = np.bincount(key, table["name_linked_documents"].to_numpy(), len(order)).astype(np.int64)
+    name_links = np.bincount(key, links, len(distinct)).astype(np.int64)
+    name_documents = np.bincount(key, table["name_linked_documents"].to_numpy(), len(distinct)).astype(np.int64)
     # First by surface, to know which is written most often; then by item.
     by = np.lexsort((by_name[surface], qid, key))
     by = by[qid[by] > 0]
@@ -401,7 +402,7 @@ def merge_names(tables: Iterable[pa.Table]) -> Names:
     rows = _name_rows(
         name, surfaces.dictionary.take(pa.array(surface[row])), qid[row], links[last], documents[last], origins[last]
     )
-    return Names(distinct.take(pa.array(order[kept])), rows, name_links[kept], name_documents[kept])
+    return Names(distinct.take(pa.array(kept)), rows, name_links[kept], name_documents[kept])
 
 
 def _name_rows(name: Any, surface: Any, *columns: Any) -> pa.Table:

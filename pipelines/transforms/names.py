@@ -1,13 +1,14 @@
-"""The steps of `wikianchor mentions` as Beam sees them: shards of datasets go in, tables and rows go to disk, and small
-records that say where they are come out."""
+"""The steps of `wikianchor mentions` as Beam sees them.
+
+`gather_names` and `merge_range` are the two sides of a shuffle by name (`pipelines.engine.shuffle`), `count_names` and
+`write_range` those of a shuffle by the number of the name. Tables by which something is looked up are files.
+"""
 
 from __future__ import annotations
 
 import uuid
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,26 +17,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
-from pipelines.dataset.memory import give_back, gives_back
-from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
-from pipelines.dataset.reader import read_batches
+from pipelines.dataset.memory import give_back
+from pipelines.dataset.parts import Part, PartWriter, sync_file
+from pipelines.dataset.reader import read_batches, shards_of
+from pipelines.dataset.workspace import Workspace
+from pipelines.engine.sorted_runs import KeyRange, Shard, Sorting, key_ranges
 from pipelines.linking.anchors import ANCHOR, REDIRECT, ROWS, TITLE, Targets, count_anchors, merge_names, title_names
 from pipelines.linking.occurrences import count_occurrences
 from pipelines.linking.spill import Spill, hash_range, rows_of
-from pipelines.linking.tables import distinct, map_tables, open_tables, read_table, save_pieces, save_tables
+from pipelines.linking.tables import distinct, open_tables, read_table, save_pieces, save_tables
 from pipelines.linking.title_index import Ints, TitleIndex
 from pipelines.transforms.tables import IndexBuilt
 from pipelines.wikimedia.wikidata import META_CLASSES
 from schemas import mentions
 from schemas.name_table import NameTable, Nodes, merge, nodes_of, table_lengths, table_pieces
 
-# Rows of a record batch in a file of sorted rows; the first key of each tells where a range of keys begins.
-BATCH_ROWS = 4096
-_COPIED = ("key", "surface", "qid", "links", "linked_documents")
+# Names and items that a shard gives, and how often.
+BY_KEY = Sorting(ROWS, "key")
+# Names of a wiki by number, and how often each occurs in a shard. No name has a higher number, for the values of the
+# table of names hold twice the number in 32 bits.
+BY_NAME = Sorting(
+    pa.schema([pa.field(name, pa.int32(), False) for name in ("name", "occurrences", "documents")]), "name"
+)
+# Every so many-th key of a shard's rows is known when the ranges of keys are planned.
+HEAD_EVERY = 4096
 # Rows merged at a time, about, which bounds memory.
 MERGED_TOGETHER = 50_000
-# Of the keys of a range every so many-th is looked at to know where to cut it.
-SAMPLED = 256
 ROW_GROUP = 50_000
 # A node of a name table: its hash, and its value as in `Nodes`.
 NODE = np.dtype([("hash", np.uint64), ("value", np.int32)])
@@ -61,7 +68,7 @@ class NamesTask:
     """How names are gathered.
 
     Attributes:
-        output: directory of the dataset.
+        work: of the run.
         longest: code points of a name at most.
         sections: whether what leads to a section counts as leading to its page.
         rows_per_shard: rows of an output shard, about.
@@ -69,7 +76,7 @@ class NamesTask:
         commonness: a candidate is what the name's links lead to at least so often.
     """
 
-    output: str
+    work: Workspace
     longest: int
     sections: bool
     rows_per_shard: int
@@ -87,29 +94,22 @@ class NameShard(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """The sorted rows of a shard: the file, the first key of each of its record batches, and links by reason."""
+    """What the rows of a shard are: how many, every `HEAD_EVERY`-th of their keys, and links by reason."""
 
     order: int
     wiki: str
-    path: str
     rows: int
     heads: tuple[str, ...]
     links: dict[str, int]
 
-
-class Range(NamedTuple):
-    """Keys from `low` on and before `high`, None for all that follow, and the files that may hold some; `order` counts
-    the ranges of all wikis."""
-
-    order: int
-    wiki: str
-    low: str
-    high: str | None
-    files: tuple[Gathered, ...]
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        return {f"links:{reason}": number for reason, number in self.links.items()}
 
 
 class Merged(NamedTuple):
-    """The names of a range: where their tables and their rows are, and how many there are."""
+    """The names of a range of keys: where their tables and their rows are, and how many there are."""
 
     order: int
     wiki: str
@@ -117,46 +117,81 @@ class Merged(NamedTuple):
     rows: str
     names: int
 
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        return {"names:merged": self.names}
+
 
 class TableBuilt(NamedTuple):
-    """The table by which names of a wiki are found, and where each of its ranges begins."""
+    """The table by which names of a wiki are found."""
 
     wiki: str
     path: str
-    starts: tuple[tuple[int, int], ...]
 
 
 class NamesCounted(NamedTuple):
-    """Where the occurrences in a shard are."""
+    """How many occurrences of names there are in a shard of sentences."""
 
     order: int
     wiki: str
-    path: str
+    occurrences: int
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        return {"occurrences:counted": self.occurrences}
 
 
 class RangeWritten(NamedTuple):
-    """What came of a range of keys."""
+    """What was written of a range of names."""
 
     wiki: str
     parts: tuple[Part, ...]
     links: int
+    occurrences: int
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        rows = {f"{part.config}:written": part.rows for part in self.parts}
+        return {**rows, "bytes:written": sum(part.size for part in self.parts)}
 
 
-def find_meta_items(entities: Sequence[str], output: str) -> str:
-    """Write the items that are no things of the world, by their types; return where."""
+def list_name_shards(datasets: Sequence[tuple[str, str]]) -> Iterator[NameShard]:
+    """Yield the shards of `sentences` and `titles` of datasets, given as (wiki, directory)."""
+    order = 0
+    for wiki, directory in datasets:
+        for config in ("sentences", "titles"):
+            for path in shards_of(directory, config):
+                yield NameShard(order, wiki, config, path)
+                order += 1
+
+
+def find_meta_items(entities: str, work: Workspace) -> str:
+    """Write the items that are no things of the world, by their types.
+
+    Args:
+        entities: directory of the dataset.
+        work: of the run.
+
+    Returns:
+        Where they are.
+    """
     classes = pa.array(sorted(META_CLASSES), pa.int64())
-    found = [np.zeros(0, np.int64)]
-    for shard in entities:
+    items = [np.zeros(0, np.int64)]
+    for shard in shards_of(entities, "entities"):
         for batch in read_batches(shard, ["qid", "types"]):
             types = batch.column("types")
             meta = pc.is_in(types.flatten(), classes).to_numpy(zero_copy_only=False)
-            found.append(batch.column("qid").to_numpy()[pc.list_parent_indices(types).to_numpy()[meta]])
-    return save_tables(f"{output}/{UNFINISHED}", "meta", {"items": distinct(np.concatenate(found))})
+            items.append(batch.column("qid").to_numpy()[pc.list_parent_indices(types).to_numpy()[meta]])
+    return save_tables(work.scratch, "meta", {"items": distinct(np.concatenate(items))})
 
 
-@gives_back
-def gather_names(shard: NameShard, task: NamesTask, indexes: Mapping[str, IndexBuilt], meta: str) -> Gathered:
-    """Write the names that a shard gives, with the items they stand for there, sorted by key."""
+def gather_names(
+    shard: NameShard, task: NamesTask, indexes: Mapping[str, IndexBuilt], meta: str
+) -> Generator[pa.Table, None, Gathered]:
+    """Yield the names that a shard gives, with the items they stand for there, sorted by key."""
     index = TitleIndex(indexes[shard.wiki].path)
     targets = Targets(index, open_tables(meta)["items"], task.sections)
     links: Mapping[str, int] = {}
@@ -164,49 +199,42 @@ def gather_names(shard: NameShard, task: NamesTask, indexes: Mapping[str, IndexB
         rows, links = count_anchors(shard.path, targets, task.longest)
     else:
         rows = title_names(shard.path, targets, task.longest)
-    path = f"{task.output}/{UNFINISHED}/names-{shard.order:06d}-{uuid.uuid4().hex}.arrow"
-    heads = []
-    with new_arrow_file(path, ROWS) as file:
-        for batch in rows.combine_chunks().to_batches(BATCH_ROWS):
-            heads.append(batch.column("key")[0].as_py())
-            file.write_batch(batch)
-    return Gathered(shard.order, shard.wiki, path, rows.num_rows, tuple(heads), dict(links))
+    heads = rows["key"].take(pa.array(np.arange(0, rows.num_rows, HEAD_EVERY))).to_pylist()
+    yield rows
+    return Gathered(shard.order, shard.wiki, rows.num_rows, tuple(heads), dict(links))
 
 
-def plan_ranges(gathered: Iterable[Gathered], rows_per_shard: int) -> Iterator[Range]:
-    """Yield ranges of keys of about so many rows; they follow from the rows alone."""
-    by_wiki: dict[str, list[Gathered]] = {}
-    for one in sorted(gathered):
-        if one.rows:
-            by_wiki.setdefault(one.wiki, []).append(one)
-    order = 0
-    for wiki, files in sorted(by_wiki.items()):
-        heads = sorted(head for one in files for head in one.heads if head)
-        for low, high in pairwise(["", *_every(heads, rows_per_shard // BATCH_ROWS), None]):
-            assert low is not None
-            yield Range(order, wiki, low, high, tuple(one for one in files if high is None or one.heads[0] < high))
-            order += 1
+def plan_ranges(gathered: Iterable[Gathered], rows_per_shard: int) -> list[KeyRange]:
+    """Return ranges of keys of about so many rows, numbered over all wikis; they follow from the rows alone."""
+    heads: dict[str, list[str]] = {}
+    for shard in gathered:
+        if shard.rows:
+            heads.setdefault(shard.wiki, []).extend(filter(None, shard.heads))
+    step = max(1, rows_per_shard // HEAD_EVERY)
+    ranges: list[KeyRange] = []
+    for wiki, keys in sorted(heads.items()):
+        ranges += key_ranges(wiki, sorted(set(sorted(keys)[step::step])), len(ranges))
+    return ranges
 
 
-@gives_back
-def merge_range(task: Range, output: str) -> Merged:
-    """Write the names of a range: rows, counts of links, and the nodes of the trie."""
-    files = [(one.heads, ArrowFile(one.path)) for one in task.files]
+def merge_range(wanted: KeyRange, shard: Shard, work: Workspace) -> Merged:
+    """Write the names of a range of keys: rows, counts of links, and the nodes of the trie."""
     nodes, total = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))], 0
     links, documents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    path = f"{output}/{UNFINISHED}/merged-{task.order:06d}-{uuid.uuid4().hex}.arrow"
-    with new_arrow_file(path, _MERGED) as to:
-        for low, high in _stretches(task, files):
-            names = merge_names([_taken(files, low, high)])
+    path = f"{work.scratch}/merged-{wanted.number:06d}-{uuid.uuid4().hex}.arrow"
+    with new_arrow_file(path, _MERGED) as file:
+        for window in shard.windows(MERGED_TOGETHER):
+            names = merge_names(window)
             # A key that no text can hold as it is: its fold is another one.
             nodes.append(nodes_of(names.keys.to_pylist(), total))
             links.append(names.links)
             documents.append(names.documents)
             keyed = names.rows.append_column("key", names.keys.take(names.rows["name"]))
             numbered = keyed.set_column(0, "name", pc.add(keyed["name"], total))
-            to.write_table(numbered.select(_MERGED.names).cast(_MERGED))
+            file.write_table(numbered.select(_MERGED.names).cast(_MERGED))
             total += len(names.keys)
             give_back()
+    sync_file(path)
     prefixes = merge(nodes)
     tables: dict[str, npt.NDArray[Any]] = {
         "hashes": prefixes.hashes,
@@ -214,88 +242,48 @@ def merge_range(task: Range, output: str) -> Merged:
         "links": np.concatenate(links),
         "documents": np.concatenate(documents),
     }
-    return Merged(
-        task.order, task.wiki, save_tables(f"{output}/{UNFINISHED}", f"range-{task.order:06d}", tables), path, total
-    )
+    tables_path = save_tables(work.scratch, f"range-{wanted.number:06d}", tables)
+    return Merged(wanted.number, wanted.group, tables_path, path, total)
 
 
-def _taken(files: Sequence[tuple[Sequence[str], ArrowFile]], low: str, high: str | None) -> pa.Table:
-    """Return the rows of all files with keys from `low` on and before `high`."""
-    taken = [ROWS.empty_table()]
-    for heads, file in files:
-        rows = pa.Table.from_batches(_rows_in(heads, file, low, high), ROWS)
-        # Copied, so that no more than one file is in memory: there are as many as shards, and of each a stretch is
-        # small beside the pages of the disk that it lies on.
-        taken.append(rows.take(pa.array(np.arange(rows.num_rows))))
-        file.forget()
-    return pa.concat_tables(taken).combine_chunks()
+def number_names(merged: Iterable[Merged]) -> list[KeyRange]:
+    """Return the numbers of the names of each range of keys: names of a wiki are numbered by key."""
+    totals: dict[str, int] = {}
+    ranges = []
+    for part in sorted(merged):
+        first = totals.get(part.wiki, 0)
+        totals[part.wiki] = first + part.names
+        ranges.append(KeyRange(part.order, part.wiki, first, first + part.names))
+    return ranges
 
 
-def _stretches(task: Range, files: Sequence[tuple[Sequence[str], ArrowFile]]) -> Iterator[tuple[str, str | None]]:
-    """Yield stretches of the keys of a range, of about as many rows as are merged at a time."""
-    # Files of one wiki resemble each other, so that the heads of their batches stand close together.
-    sampled: list[str] = []
-    for heads, file in files:
-        for batch in _rows_in(heads, file, task.low, task.high):
-            sampled += batch.column("key").take(pa.array(range(0, batch.num_rows, SAMPLED))).to_pylist()
-        file.forget()
-    for low, high in pairwise([task.low, *_every(sorted(sampled), MERGED_TOGETHER // SAMPLED), task.high]):
-        assert low is not None
-        if low != high:
-            yield low, high
-
-
-def _every(keys: Sequence[str], step: int) -> list[str]:
-    """Return every so many-th of ascending keys, each once."""
-    step = max(1, step)
-    return sorted(set(keys[step::step]))
-
-
-def _rows_in(heads: Sequence[str], file: ArrowFile, low: str, high: str | None) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file with keys from `low` on and before `high`.
+def build_name_table(
+    wiki: str, merged: Mapping[int, Merged], ranges: Sequence[KeyRange], work: Workspace
+) -> TableBuilt:
+    """Build the table by which the names of a wiki are found, a range of hashes at a time.
 
     Args:
-        heads: the first key of each of its record batches.
-        file: sorted by key.
-        low: the lowest key.
-        high: the key after the highest, None for all that follow.
+        wiki: database name.
+        merged: of all wikis, by number of the range.
+        ranges: what `number_names` gives for them.
+        work: of the run.
     """
-    # The batch before the first that begins in the range may end in it.
-    first = max(0, bisect_left(heads, low) - 1)
-    last = len(heads) if high is None else bisect_left(heads, high)
-    for number in range(first, last):
-        batch = file.batch(number)
-        start = _first_from(batch.column("key"), low)
-        end = batch.num_rows if high is None else _first_from(batch.column("key"), high)
-        if start < end:
-            yield batch.slice(start, end - start)
-
-
-def _first_from(keys: pa.StringArray, low: str) -> int:
-    """Return the place of the first of ascending keys that is not below `low`."""
-    return bisect_left(range(len(keys)), low, key=lambda place: keys[place].as_py())
-
-
-@gives_back
-def build_name_table(wiki: str, merged: Iterable[Merged], output: str) -> tuple[str, TableBuilt]:
-    """Build the table by which the names of a wiki are found, a range of hashes at a time."""
-    found = [one for one in sorted(merged) if one.wiki == wiki]
-    starts = [0, *np.cumsum([one.names for one in found]).tolist()]
-    parts = 1 << (starts[-1] // NAMES_AT_ONCE).bit_length()
+    numbered = [numbers for numbers in ranges if numbers.group == wiki]
+    names = sum(merged[numbers.number].names for numbers in numbered)
+    parts = 1 << (names // NAMES_AT_ONCE).bit_length()
     with Spill(NODE, parts) as by_hash, Spill(NODE, parts) as nodes:
-        for one, start in zip(found, starts, strict=False):
-            values = read_table(one.path, "values")
-            values += np.where(values >= 0, 2 * start, 0).astype(np.int32)
-            hashes = read_table(one.path, "hashes")
+        for numbers in numbered:
+            path = merged[numbers.number].path
+            values = read_table(path, "values")
+            values += np.where(values >= 0, 2 * int(numbers.low or 0), 0).astype(np.int32)
+            hashes = read_table(path, "hashes")
             by_hash.add(rows_of(NODE, hash=hashes, value=values), hash_range(hashes, parts))
         for part in range(parts):
             every = merge([_nodes_in(by_hash, part)])
             nodes.add(rows_of(NODE, hash=every.hashes, value=every.values), np.full(len(every.hashes), part))
         total = len(nodes)
         pieces = table_pieces((_nodes_in(nodes, part) for part in range(parts)), parts, total)
-        path = save_pieces(f"{output}/{UNFINISHED}", f"table-{wiki}", table_lengths(total), pieces)
-    orders = (one.order for one in found)
-    return wiki, TableBuilt(wiki, path, tuple(zip(orders, starts, strict=False)))
+        return TableBuilt(wiki, save_pieces(work.scratch, f"table-{wiki}", table_lengths(total), pieces))
 
 
 def _nodes_in(spill: Spill, part: int) -> Nodes:
@@ -303,71 +291,83 @@ def _nodes_in(spill: Spill, part: int) -> Nodes:
     return Nodes(np.ascontiguousarray(rows["hash"]), np.ascontiguousarray(rows["value"]))
 
 
-@gives_back
-def count_names(shard: NameShard, tables: Mapping[str, TableBuilt], output: str) -> NamesCounted:
-    """Count how often each name stands in the text of a shard of sentences."""
-    counted = count_occurrences(shard.path, NameTable(open_tables(tables[shard.wiki].path)))
-    path = save_tables(f"{output}/{UNFINISHED}", f"counts-{shard.order:06d}", counted._asdict())
-    return NamesCounted(shard.order, shard.wiki, path)
+def count_names(shard: NameShard, tables: Mapping[str, TableBuilt]) -> Generator[pa.Table, None, NamesCounted]:
+    """Yield how often each name stands in the text of a shard of sentences."""
+    counts = count_occurrences(shard.path, NameTable(open_tables(tables[shard.wiki].path)))
+    yield pa.table(counts._asdict()).rename_columns({"names": "name"}).cast(BY_NAME.schema)
+    return NamesCounted(shard.order, shard.wiki, int(counts.occurrences.sum()))
 
 
-@gives_back
-def write_range(
-    one: Merged, task: NamesTask, tables: Mapping[str, TableBuilt], counted: Iterable[NamesCounted]
-) -> RangeWritten:
-    """Write the rows of a range, in parts of `mentions` and `candidates`."""
-    start = dict(tables[one.wiki].starts)[one.order]
-    occurrences, documents = (np.zeros(one.names, np.int64) for _ in range(2))
-    for shard in sorted(counted):
-        if shard.wiki == one.wiki:
-            # Mapped, for of the whole a range is read, and one at a time, for there are as many as shards.
-            found = map_tables(shard.path)
-            first, last = np.searchsorted(found["names"], (start, start + one.names))
-            places = found["names"][first:last] - start
-            occurrences[places] += found["occurrences"][first:last]
-            documents[places] += found["documents"][first:last]
-    own = open_tables(one.path)
-    file = ArrowFile(one.rows)
+def write_range(wanted: KeyRange, shard: Shard, task: NamesTask, merged: Mapping[int, Merged]) -> RangeWritten:
+    """Write the rows of a range of names, in parts of `mentions` and `candidates`.
+
+    Args:
+        wanted: the numbers of the names.
+        shard: rows of `count_names`; there are none where no name of the range occurs.
+        task: how names are gathered.
+        merged: by number of the range.
+    """
+    names = merged[wanted.number]
+    counts = _Counts(
+        *_add_up(shard, int(wanted.low or 0), names.names),
+        *(read_table(names.path, column) for column in ("links", "documents")),
+    )
+    file = ArrowFile(names.rows)
     rows = pa.Table.from_batches(file.batches(), _MERGED)
     links = 0
     with (
-        PartWriter(task.output, "mentions", one.order, mentions.SCHEMA) as every,
-        PartWriter(task.output, "candidates", one.order, mentions.CANDIDATES) as chosen,
+        PartWriter(task.work.parts, "mentions", wanted.number, mentions.SCHEMA) as every,
+        PartWriter(task.work.parts, "candidates", wanted.number, mentions.CANDIDATES) as chosen,
     ):
         for first in range(0, rows.num_rows, ROW_GROUP):
-            group = rows.slice(first, ROW_GROUP)
-            name = group["name"].to_numpy()
-            columns = {
-                "wiki": pa.repeat(pa.scalar(one.wiki), len(group)),
-                "occurrences": occurrences[name],
-                "documents": documents[name],
-                "name_links": own["links"][name],
-                "name_linked_documents": own["documents"][name],
-                "origins": _ORIGINS.take(group["origins"].combine_chunks()),
-                **{
-                    column: group[column].combine_chunks()
-                    for column in ("key", "surface", "qid", "links", "linked_documents")
-                },
-            }
-            links += int(group["links"].to_numpy().sum())
-            probability, commonness = _ratios(columns)
-            columns |= {"link_probability": probability, "commonness": commonness}
+            columns = _columns(names.wiki, rows.slice(first, ROW_GROUP), counts)
+            links += int(columns["links"].to_numpy().sum())
             every.write(_batch(columns, mentions.SCHEMA))
-            fit = (probability >= task.link_probability) & (commonness >= task.commonness)
+            likely = columns["link_probability"] >= task.link_probability
+            fit = likely & (columns["commonness"] >= task.commonness)
             chosen.write(_batch(columns, mentions.CANDIDATES).filter(pa.array(fit)))
             file.forget()
-    parts = [writer.part for writer in (every, chosen) if writer.part]
-    return RangeWritten(one.wiki, tuple(parts), links)
+    parts = tuple(writer.part for writer in (every, chosen) if writer.part)
+    return RangeWritten(names.wiki, parts, links, int(counts.occurrences.sum()))
 
 
-def _ratios(columns: Mapping[str, Any]) -> tuple[Ints, Ints]:
-    links = np.asarray(columns["links"])
-    occurrences, name_links = columns["occurrences"], columns["name_links"]
-    # What is no link at all is none of either.
-    return (
-        (name_links / np.maximum(occurrences, 1)).astype(np.float32),
-        (links / np.maximum(name_links, 1)).astype(np.float32),
-    )
+class _Counts(NamedTuple):
+    """By name of a range: how often it occurs, on how many pages, how often it is a link, on how many pages."""
+
+    occurrences: Ints
+    documents: Ints
+    links: Ints
+    linked_documents: Ints
+
+
+def _add_up(shard: Shard, start: int, names: int) -> tuple[Ints, Ints]:
+    """Return the occurrences and the documents of all names of a range, `start` being the number of the first."""
+    totals = np.zeros(names, np.int64), np.zeros(names, np.int64)
+    for window in shard.windows():
+        name = window["name"].to_numpy()
+        # Rows of one name come together, in one window.
+        starts = np.flatnonzero(np.append(True, name[1:] != name[:-1]))
+        for total, column in zip(totals, ("occurrences", "documents"), strict=True):
+            total[name[starts] - start] = np.add.reduceat(window[column].to_numpy().astype(np.int64), starts)
+    return totals
+
+
+def _columns(wiki: str, group: pa.Table, counts: _Counts) -> dict[str, Any]:
+    """Return the columns of a row group, by name."""
+    name, links = group["name"].to_numpy(), group["links"].to_numpy()
+    occurrences, name_links = counts.occurrences[name], counts.links[name]
+    return {
+        "wiki": pa.repeat(pa.scalar(wiki), len(group)),
+        "occurrences": occurrences,
+        "documents": counts.documents[name],
+        "name_links": name_links,
+        "name_linked_documents": counts.linked_documents[name],
+        "origins": _ORIGINS.take(group["origins"].combine_chunks()),
+        **{column: group[column].combine_chunks() for column in ("key", "surface", "qid", "links", "linked_documents")},
+        # What is no link at all is none of either.
+        "link_probability": (name_links / np.maximum(occurrences, 1)).astype(np.float32),
+        "commonness": (links / np.maximum(name_links, 1)).astype(np.float32),
+    }
 
 
 def _batch(columns: Mapping[str, Any], schema: pa.Schema) -> pa.RecordBatch:

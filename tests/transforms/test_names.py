@@ -7,7 +7,8 @@ import pytest
 
 from pipelines.linking.tables import open_tables, save_tables
 from pipelines.transforms import names
-from pipelines.transforms.names import Merged, build_name_table
+from pipelines.transforms.names import Merged, build_name_table, number_names
+from tests.stand_in import work_of
 from schemas.name_table import merge, nodes_of, table_of
 
 KEYS = sorted({f"{first} {second}" for first in "abcdefgh" for second in range(40)} | set("abcd"))
@@ -27,11 +28,12 @@ def test_the_table_is_that_of_all_nodes_together(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(names, "NAMES_AT_ONCE", at_once)
     # The nodes "a" to "h" are in two ranges or more.
     ranges = [KEYS[:15], KEYS[15:20], KEYS[20:200], KEYS[200:]]
-    found = merged(tmp_path, "enwiki", ranges)
-    other = [one._replace(order=9) for one in merged(tmp_path, "jawiki", [["x", "y"]])]
-    wiki, built = build_name_table("enwiki", [*other, *reversed(found)], str(tmp_path / "out"))
-    assert (wiki, built.starts) == ("enwiki", ((0, 0), (1, 15), (2, 20), (3, 200)))
-    first = [nodes_of(keys, start) for keys, (_, start) in zip(ranges, built.starts, strict=True)]
+    others = [part._replace(order=9) for part in merged(tmp_path, "jawiki", [["x", "y"]])]
+    every = [*others, *reversed(merged(tmp_path, "enwiki", ranges))]
+    numbered = number_names(every)
+    built = build_name_table("enwiki", {part.order: part for part in every}, numbered, work_of(tmp_path))
+    assert [numbers.low for numbers in numbered] == [0, 15, 20, 200, 0]
+    first = [nodes_of(keys, numbers.low) for keys, numbers in zip(ranges, numbered, strict=False)]
     expected = table_of(merge(first))
     table = open_tables(built.path)
     assert {name: column.tolist() for name, column in table.items()} == {
@@ -43,7 +45,6 @@ def test_the_table_is_that_of_all_nodes_together(tmp_path: Path, monkeypatch: py
 
 
 def test_a_wiki_without_names_has_an_empty_table(tmp_path: Path) -> None:
-    _, built = build_name_table("enwiki", [], str(tmp_path))
-    assert built.starts == ()
+    built = build_name_table("enwiki", {}, [], work_of(tmp_path))
     assert open_tables(built.path)["values"].tolist() == [-2]
     assert np.array_equal(open_tables(built.path)["buckets"], [0, 0])
