@@ -1,6 +1,8 @@
 """`mentions` as a whole: counts against counting by hand, its ledger, the same bytes however it is run, bad input."""
 
 import json
+import os
+import resource
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 from pipelines import mentions
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.mentions import Config
+from pipelines.transforms import names
 from schemas.names import fold
 from tests.conftest import Ended
 from tests.stand_in import (
@@ -138,6 +141,52 @@ def test_a_wiki_of_many_ranges_and_shards(tmp_path: Path) -> None:
             assert row["occurrences"] == words[row["key"]]
     workers = ("--direct_num_workers=2", "--direct_running_mode=multi_processing")
     assert digests(run(sentences, entities, tmp_path / "two", workers)) == digests(one)
+    by_beam = run(sentences, entities, tmp_path / "beam", ("--shuffle=beam",), rows_per_shard=100)
+    assert digests(by_beam) == digests(many)
+
+
+@pytest.mark.parametrize("shuffle", ["files", "beam"])
+def test_names_of_a_range_that_occur_nowhere_are_written(tmp_path: Path, shuffle: str) -> None:
+    # Shards are ranges of titles here, and those from "m" on are in no text.
+    pages = [Page(f"{letter} page", ["[[A page]]", "[[B page]]"] if letter < "m" else []) for letter in "abcdmnop"]
+    items = [Item(place, [100], {"enwiki": page.title}) for place, page in enumerate(pages, 1)]
+    sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages, 8)
+    entities = write_entities(tmp_path / "items", ["enwiki"], items)
+    run(sentences, entities, tmp_path / "out", (f"--shuffle={shuffle}",), rows_per_shard=1)
+    assert len(list((tmp_path / "out/data/mentions").iterdir())) > 4
+    counts = {row["key"]: row["occurrences"] for row in read_rows(tmp_path / "out", "mentions")}
+    assert counts == {**dict.fromkeys((f"{letter} page" for letter in "cdmnop"), 0), "a page": 4, "b page": 4}
+
+
+def test_open_files_do_not_grow_with_the_number_of_shards(tmp_path: Path) -> None:
+    pages, items = small_wiki(160)
+    entities = write_entities(tmp_path / "items", ["enwiki"], items)
+    sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages, 80)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # `sentences` and `titles` are 160 shards, and a worker opens 64 at a time.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 120, hard))
+    try:
+        limited = run(sentences, entities, tmp_path / "limited")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert digests(limited) == digests(run(sentences, entities, tmp_path / "beam", ("--shuffle=beam",)))
+
+
+def test_a_repeated_command_does_not_repeat_steps(
+    tmp_path: Path, wiki: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object) -> None:
+        raise InputError("stopped")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(mentions, "finish", fail)
+        with pytest.raises(InputError, match="stopped"):
+            run(*wiki, tmp_path / "out")
+    for step in ("count_anchors", "title_names", "merge_names", "count_occurrences", "table_pieces", "PartWriter"):
+        monkeypatch.setattr(names, step, fail)
+    again = run(*wiki, tmp_path / "out")
+    monkeypatch.undo()
+    assert digests(run(*wiki, tmp_path / "other")) == digests(again)
 
 
 def test_bad_input(tmp_path: Path, wiki: tuple[Path, Path], wikianchor: Callable[..., Ended]) -> None:
