@@ -28,6 +28,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import generate
 import numpy as np
 import pairs
 import pyarrow as pa
@@ -36,7 +37,6 @@ import slices
 from measure import fresh, parser, ratio, report, rounds_of, run, table, wikianchor
 from sentences import install
 
-from pipelines.dataset.manifest import commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import Dataset, open_datasets, read_batches
 from pipelines.linking.anchors import Targets
@@ -125,29 +125,30 @@ def with_targets(work: Path, dataset: Dataset) -> Dataset:
     output = work / f"{Path(dataset.directory).name}-with-targets"
     if not (output / "manifest.json").exists():
         with (
-            PartWriter(str(output), "sentences", 0, sentences.SCHEMA) as rows,
-            PartWriter(str(output), "titles", 0, titles.SCHEMA) as names,
+            PartWriter(generate.parts_of(output), "sentences", 0, sentences.SCHEMA) as rows,
+            PartWriter(generate.parts_of(output), "titles", 0, titles.SCHEMA) as names,
         ):
             pairs._write_copy({name: pairs._whole(dataset, name) for name in ("sentences", "titles")}, 0, rows, names)
-        parts = [writer.part for writer in (rows, names) if writer.part]
-        commit(str(output), parts, {key: value for key, value in dataset.manifest.items() if key != "configs"})
+        generate.finish(
+            output, [rows.part, names.part], {key: value for key, value in dataset.manifest.items() if key != "configs"}
+        )
     return opened(output)
 
 
 def select(dataset: Dataset, output: Path, keep: Callable[[Any], Any]) -> Path:
     """Write a dataset with the sentences of some pages, and all titles."""
     fresh(output)
-    parts = []
-    with PartWriter(str(output), "sentences", 0, sentences.SCHEMA) as rows:
+    with PartWriter(generate.parts_of(output), "sentences", 0, sentences.SCHEMA) as rows:
         for shard in dataset.shards("sentences"):
             for batch in read_batches(shard, sentences.SCHEMA.names):
                 rows.write(batch.filter(pa.array(keep(batch.column("page_id").to_numpy()))))
-    with PartWriter(str(output), "titles", 0, titles.SCHEMA) as names:
+    with PartWriter(generate.parts_of(output), "titles", 0, titles.SCHEMA) as names:
         for shard in dataset.shards("titles"):
             for batch in read_batches(shard, titles.SCHEMA.names):
                 names.write(batch)
-    parts = [writer.part for writer in (rows, names) if writer.part]
-    commit(str(output), parts, {key: value for key, value in dataset.manifest.items() if key != "configs"})
+    generate.finish(
+        output, [rows.part, names.part], {key: value for key, value in dataset.manifest.items() if key != "configs"}
+    )
     return output
 
 
