@@ -8,12 +8,13 @@ from typing import Any
 import apache_beam as beam
 import pytest
 
-from pipelines import corpus, entities, interlanguage, pairs, sentences
+from pipelines import corpus, entities, interlanguage, mentions, pairs, sentences
 from pipelines.dataset.reader import Dataset
 from pipelines.dataset.workspace import Workspace
 from pipelines.flags import corpus as corpus_flags
 from pipelines.flags import entities as entities_flags
 from pipelines.flags import interlanguage as interlanguage_flags
+from pipelines.flags import mentions as mentions_flags
 from pipelines.flags import pairs as pairs_flags
 from pipelines.flags import sentences as sentences_flags
 from pipelines.sentences import read_site
@@ -69,6 +70,10 @@ def interlanguage_graph(pipeline: Any, work: Workspace, place: Path) -> None:
     interlanguage.build(pipeline, HEAD, work, config, wikis(), items())
 
 
+def mentions_graph(pipeline: Any, work: Workspace, place: Path) -> None:
+    mentions.build(pipeline, HEAD, work, mentions_flags.Config("s", "e", "/data/out/mentions"), wikis(), items())
+
+
 def sentences_graph(pipeline: Any, work: Workspace, place: Path) -> None:
     dump = place / "dump.xml"
     # A sparse file of many ranges: nothing but its size is looked at.
@@ -94,6 +99,7 @@ def corpus_graph(pipeline: Any, work: Workspace, place: Path) -> None:
 GRAPHS: dict[str, Callable[[Any, Workspace, Path], None]] = {
     "pairs": pairs_graph,
     "interlanguage": interlanguage_graph,
+    "mentions": mentions_graph,
     "sentences": sentences_graph,
     "entities": entities_graph,
     "corpus": corpus_graph,
