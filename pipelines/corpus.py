@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from pipelines.dataset.reader import Dataset, open_datasets
+from pipelines.dataset.reader import Dataset, open_datasets, shards_of
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import InputError
 from pipelines.flags.corpus import Config
 from pipelines.stage import finish, run_stage
@@ -35,7 +36,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     for path in config.files:
         kind_of(path)
     datasets = open_datasets(",".join(config.datasets), "sentences", sentences.VERSION, "input")
-    ranges = tasks(config, datasets)
+    check_files(config)
     # A missing package is found now, not on a worker.
     make_parser(config.parser)
     inputs = [
@@ -56,7 +57,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         config.output,
         inputs,
         options,
-        partial(build, config=config, ranges=ranges, lots=lots_of(config, datasets)),
+        partial(build, config=config, datasets=datasets, lots=lots_of(config, datasets)),
         beam_args,
     )
 
@@ -92,33 +93,42 @@ def _input(one: Dataset) -> dict[str, Any]:
     }
 
 
-def tasks(config: Config, datasets: Sequence[Dataset]) -> list[Any]:
-    """Cut the input into ranges; the cut depends on it alone.
+def check_files(config: Config) -> None:
+    """Check that the files can be read, before workers start.
+
+    Raises:
+        InputError: a file cannot be read, is a CSV without the column, or there is nothing in any.
+    """
+    if not config.datasets and not list_tasks(config.files, config.column, ()):
+        raise InputError(f"--input: {', '.join(config.files)}: nothing in it")
+
+
+def list_tasks(files: Sequence[str], column: str, datasets: Sequence[tuple[str, str]]) -> list[Any]:
+    """Cut files and datasets, given as (wiki, directory), into ranges; the cut depends on the input alone.
 
     Raises:
         InputError: a file cannot be read, or is a CSV without the column.
     """
     from pipelines.transforms.corpus import ShardRows, Task
 
-    total = sum(file_size(path) for path in config.files)
+    total = sum(file_size(path) for path in files)
     size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
-    parts: list[Any] = [part for path in config.files for part in split_records(path, config.column, size)]
-    parts += [
-        ShardRows(path, str(one.manifest["options"]["wiki"])) for one in datasets for path in one.shards("sentences")
-    ]
-    if not parts:
-        raise InputError(f"--input: {', '.join(config.files or config.datasets)}: nothing in it")
+    parts: list[Any] = [part for path in files for part in split_records(path, column, size)]
+    parts += [ShardRows(path, wiki) for wiki, directory in datasets for path in shards_of(directory, "sentences")]
     return [Task(order, part) for order, part in enumerate(parts)]
 
 
-def build(pipeline: Any, head: Mapping[str, Any], config: Config, ranges: Sequence[Any], lots: int) -> None:
+def build(
+    pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Config, datasets: Sequence[Dataset], lots: int
+) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
+    from pipelines.engine.steps import List, Run
     from pipelines.transforms import corpus
 
     options = corpus.CorpusOptions(
-        output=config.output,
+        work=work,
         column=config.column,
         parser=config.parser,
         min_tokens=config.min_tokens,
@@ -128,24 +138,32 @@ def build(pipeline: Any, head: Mapping[str, Any], config: Config, ranges: Sequen
         lots=lots,
     )
     once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
+    sources = [(str(one.manifest["options"]["wiki"]), one.directory) for one in datasets]
     drafted = (
         pipeline
-        | "List ranges" >> beam.Create(ranges)  # Task
-        | "Parse" >> beam.ParDo(corpus.Draft(options))  # Drafted
+        | "List ranges" >> List(list_tasks, config.files, config.column, sources)  # Task
+        | "Parse" >> beam.ParDo(Run(corpus.Draft(options), work, "draft"))  # Drafted
     )
     verdict = beam.pvalue.AsSingleton(
         once
-        | "Find repeats" >> beam.Map(lambda _, found: corpus.judge(found, options), beam.pvalue.AsList(drafted))  # path
-    )
-    written = drafted | "Write shard" >> beam.Map(corpus.write_shard, options, verdict)  # Written
+        | "Find repeats" >> beam.ParDo(Run(corpus.Judge(options), work, "judge", _only), beam.pvalue.AsList(drafted))
+    )  # path
+    written = drafted | "Write shard" >> beam.ParDo(Run(corpus.write_shard, work, "write"), options, verdict)  # Written
     _ = once | "Commit" >> beam.Map(
-        lambda _, drafted, written: commit_corpus(config.output, head, drafted, written),
+        lambda _, drafted, written: commit_corpus(config.output, work, head, drafted, written),
         beam.pvalue.AsList(drafted),
         beam.pvalue.AsList(written),
     )
 
 
-def commit_corpus(output: str, head: Mapping[str, Any], drafted: Iterable[Any], written: Iterable[Any]) -> None:
+def _only(element: Any) -> str:
+    """Return the name of the one element of a step."""
+    return "all"
+
+
+def commit_corpus(
+    output: str, work: Workspace, head: Mapping[str, Any], drafted: Iterable[Any], written: Iterable[Any]
+) -> None:
     """Check the ledger and commit the dataset.
 
     Raises:
@@ -177,9 +195,9 @@ def commit_corpus(output: str, head: Mapping[str, Any], drafted: Iterable[Any], 
     tokens = sum(shard.tokens for shard in shards)
     statistics = {"sentences": rows, "tokens": tokens, "unique_tokens": len({word for word, _ in words})}
     parts = [part for shard in shards for part in shard.parts]
-    if not problems and (part := write_words(output, words)) is not None:
+    if not problems and (part := write_words(work, words)) is not None:
         parts.append(part)
-    finish(output, head, parts, {**ledger, "statistics": statistics}, problems)
+    finish(output, work, head, parts, {**ledger, "statistics": statistics}, problems)
 
 
 def _reasons(found: Mapping[str, int]) -> str:

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import UsageError
 from pipelines.flags.entities import Config
 from pipelines.stage import finish, run_stage
 from pipelines.storage import file_size, sha1
-from pipelines.wikimedia.dumps import Range, split_dumps
 from schemas import entities as schema
 
 
@@ -27,7 +27,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     paths = [*config.wikidata, *config.page_props]
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in paths]
-    options = {"wikis": sorted(config.wikis), "labels": list(config.labels), "allow_truncated": config.allow_truncated}
+    options = options_of(config)
     return run_stage(
         "entities",
         schema.VERSION,
@@ -38,6 +38,11 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         beam_args,
         sum(file_size(path) for path in paths),
     )
+
+
+def options_of(config: Config) -> dict[str, Any]:
+    """Return the options that the manifest carries."""
+    return {"wikis": sorted(config.wikis), "labels": list(config.labels), "allow_truncated": config.allow_truncated}
 
 
 def wiki_of(path: str, wikis: Sequence[str]) -> str:
@@ -52,31 +57,29 @@ def wiki_of(path: str, wikis: Sequence[str]) -> str:
     return wiki
 
 
-def build(pipeline: Any, head: Mapping[str, Any], config: Config) -> None:
+def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Config) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from pipelines.transforms.items import ItemReader, ReadItems, Source
+    from pipelines.engine.steps import List, Run
+    from pipelines.transforms.items import ItemReader, list_sources, read_items
 
     tables = [(path, wiki_of(path, config.wikis)) for path in config.page_props]
-    parts = [(part, "") for part in split_dumps(config.wikidata)]
-    parts += [(Range(path, 0, file_size(path), True), wiki) for path, wiki in tables]
-    reader = ItemReader(config.output, tuple(sorted(config.wikis)), config.labels, config.allow_truncated)
+    reader = ItemReader(work, tuple(sorted(config.wikis)), config.labels, config.allow_truncated)
     readings = (
         pipeline
-        | "List ranges"
-        >> beam.Create([Source(order, part, wiki) for order, (part, wiki) in enumerate(parts)])  # Source
-        | "Read items" >> beam.ParDo(ReadItems(reader))  # ItemReading
+        | "List ranges" >> List(list_sources, config.wikidata, tables)  # Source
+        | "Read items" >> beam.ParDo(Run(read_items, work, "read"), reader)  # ItemReading
     )
     (
         pipeline
         | "Once" >> beam.Create([None], reshuffle=False)
         | "Commit"
-        >> beam.Map(lambda _, found: commit_readings(config, head, found), found=beam.pvalue.AsList(readings))
+        >> beam.Map(lambda _, found: commit_readings(config, work, head, found), found=beam.pvalue.AsList(readings))
     )
 
 
-def commit_readings(config: Config, head: Mapping[str, Any], readings: Iterable[Any]) -> None:
+def commit_readings(config: Config, work: Workspace, head: Mapping[str, Any], readings: Iterable[Any]) -> None:
     """Check what the files gave and commit the dataset.
 
     Raises:
@@ -102,4 +105,4 @@ def commit_readings(config: Config, head: Mapping[str, Any], readings: Iterable[
             if not sitelinks[wiki]
         ]
     ledger = {"lines": dict(sorted(counts.items())), "sitelinks": dict(sorted(sitelinks.items()))}
-    finish(config.output, head, [part for reading in ordered for part in reading.parts], ledger, problems)
+    finish(config.output, work, head, [part for reading in ordered for part in reading.parts], ledger, problems)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.dataset.reader import Dataset, open_datasets
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import UsageError
 from pipelines.flags.interlanguage import Config
 from pipelines.pairs import check_wikis, fingerprint, wiki_of
@@ -42,28 +43,35 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
 
 
 def build(
-    pipeline: Any, head: Mapping[str, Any], config: Config, sentences: Sequence[Dataset], entities: Dataset
+    pipeline: Any,
+    head: Mapping[str, Any],
+    work: Workspace,
+    config: Config,
+    sentences: Sequence[Dataset],
+    entities: Dataset,
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
+    from pipelines.engine.steps import Run
     from pipelines.transforms.interlanguage import JoinTask, join_wiki
 
-    titles = {wiki_of(one): tuple(one.shards("titles")) for one in sentences}
-    shards = tuple(entities.shards("sitelinks"))
+    titles = {wiki_of(one): one.directory for one in sentences}
     wikis = entities.manifest["options"]["wikis"]
-    tasks = [JoinTask(order, wiki, shards, titles.get(wiki)) for order, wiki in enumerate(sorted(wikis))]
-    joined = pipeline | "List wikis" >> beam.Create(tasks) | "Join wiki" >> beam.Map(join_wiki, config.output)  # Joined
+    tasks = [JoinTask(order, wiki, entities.directory, titles.get(wiki)) for order, wiki in enumerate(sorted(wikis))]
+    joined = (
+        pipeline | "List wikis" >> beam.Create(tasks) | "Join wiki" >> beam.ParDo(Run(join_wiki, work, "join"), work)
+    )  # Joined
     (
         pipeline
         | "Once" >> beam.Create([None], reshuffle=False)
         | "Commit"
-        >> beam.Map(lambda _, found: commit_joined(config.output, head, found), found=beam.pvalue.AsList(joined))
+        >> beam.Map(lambda _, found: commit_joined(config.output, work, head, found), found=beam.pvalue.AsList(joined))
     )
 
 
-def commit_joined(output: str, head: Mapping[str, Any], joined: Iterable[Any]) -> None:
+def commit_joined(output: str, work: Workspace, head: Mapping[str, Any], joined: Iterable[Any]) -> None:
     """Commit the dataset; the ledger says of each wiki how many rows are of pages, redirects and pages not seen."""
     ordered = sorted(joined, key=lambda one: one.wiki)
     ledger = {"rows": {one.wiki: one.counts for one in ordered}}
-    finish(output, head, [part for one in ordered for part in one.parts], ledger, [])
+    finish(output, work, head, [part for one in ordered for part in one.parts], ledger, [])

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import InputError
 from pipelines.flags.mewsc16 import Config
 from pipelines.sentences import without_end
@@ -168,6 +169,7 @@ def _read_site(path: str, topics: Mapping[str, Mapping[str, str]]) -> Site:
 def build(
     pipeline: Any,
     head: Mapping[str, Any],
+    work: Workspace,
     config: Config,
     wikis: Sequence[NewsWiki],
     reader: Any,

@@ -15,6 +15,7 @@ from typing import Any
 
 from pipelines import dataflow
 from pipelines.dataset.reader import Dataset, open_datasets
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.negatives import Config
 from pipelines.runner import runner_of
@@ -61,16 +62,23 @@ def model_digests(directory: str) -> dict[str, str]:
 
 
 def build(
-    pipeline: Any, head: Mapping[str, Any], config: Config, datasets: Sequence[Dataset], search: Search, most_holes: int
+    pipeline: Any,
+    head: Mapping[str, Any],
+    work: Workspace,
+    config: Config,
+    datasets: Sequence[Dataset],
+    search: Search,
+    most_holes: int,
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
     from apache_beam.ml.inference.base import RunInference
 
+    from pipelines.engine.steps import List
     from pipelines.transforms import negatives
 
     options = negatives.FillOptions(
-        output=config.output,
+        work=work,
         rule=config.spans,
         share=config.share,
         most_holes=most_holes,
@@ -79,24 +87,28 @@ def build(
         first_rank=config.first_rank,
         seed=config.seed,
     )
-    shards = [path for one in datasets for path in one.shards("corpus")]
     fill = RunInference(negatives.FillerHandler(config.model, search))
     if dataflow.is_dataflow(runner_of(pipeline.options)) and config.device != "cpu":
         fill = fill.with_resource_hints(accelerator=dataflow.ACCELERATOR)
     once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
-    made = (
+    chosen = (
         pipeline
-        | "List shards" >> beam.Create([negatives.Task(order, path) for order, path in enumerate(shards)])  # Task
-        | "Choose spans" >> beam.Map(negatives.read_shard, options)  # ShardTexts
+        | "List shards" >> List(negatives.list_tasks, [one.directory for one in datasets])  # Task
+        | "Choose spans" >> beam.ParDo(negatives.ChooseSpans(options)).with_outputs(negatives.FINISHED, main="to do")
+    )
+    made = (
+        chosen["to do"]  # ShardTexts
         | "Fill" >> fill  # PredictionResult
-        | "Write shard" >> beam.ParDo(negatives.WriteShard(options))  # Made
+        | "Write shard" >> beam.ParDo(negatives.written_once(options))  # Made
     )
     _ = once | "Commit" >> beam.Map(
-        lambda _, made: commit_negatives(config.output, head, made), beam.pvalue.AsList(made)
+        lambda _, *made: commit_negatives(config.output, work, head, [one for some in made for one in some]),
+        beam.pvalue.AsList(made),
+        beam.pvalue.AsList(chosen[negatives.FINISHED]),
     )
 
 
-def commit_negatives(output: str, head: Mapping[str, Any], made: Iterable[Any]) -> None:
+def commit_negatives(output: str, work: Workspace, head: Mapping[str, Any], made: Iterable[Any]) -> None:
     """Check the ledger and commit the dataset.
 
     Raises:
@@ -110,4 +122,4 @@ def commit_negatives(output: str, head: Mapping[str, Any], made: Iterable[Any]) 
     if not parts:
         counts = {**ledger["sentences"], **ledger["candidates"]}
         raise InputError(f"{output}: no sentence has a negative: {counts}")
-    finish(output, head, parts, ledger, [])
+    finish(output, work, head, parts, ledger, [])

@@ -1,9 +1,9 @@
 """`wikianchor pairs`: `sentences`, `titles` and `entities` in, (sentence, entity, hard negatives) out, shuffled.
 
-    titles + sitelinks -> BuildIndex -> a title index for each wiki
-    sentences -> CountLinks -> targets, link counts -> BuildTable -> the entity table (dense ids, types, pools)
-    sentences -> [Caps] -> [Sample] -> DecideLinks -> rows in files, the ledger
-    rows -> WriteShard -> parts -> commit
+    titles + sitelinks -> build_index -> a title index for each wiki
+    sentences -> count_shard -> targets, link counts -> build_table -> the entity table (dense ids, types, pools)
+    sentences -> [caps] -> [sample] -> decide_shard -> rows, the ledger
+    rows -> Shuffle -> write_shard -> parts -> commit
 
 Elements are shards of datasets going in and small records coming out; every table is a file that workers open.
 """
@@ -15,9 +15,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from pipelines.dataset.reader import Dataset, open_datasets
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.pairs import Choices, Config
 from pipelines.stage import finish, run_stage
@@ -45,7 +47,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         {"dataset": one.manifest["dataset"], "wiki": one.manifest["options"].get("wiki"), "sha256": fingerprint(one)}
         for one in (*sentences, *entities)
     ]
-    options = asdict(config.choices) | {"rows_per_shard": config.rows_per_shard}
+    options = options_of(config)
     graph = partial(build, config=config, sentences=sentences, entities=entities[0])
     # Each shard of sentences is read twice at least: to count its links, and to decide on them.
     shards = [
@@ -53,6 +55,11 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     ]
     work = 2 * sum(shard["bytes"] for shard in shards)
     return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work)
+
+
+def options_of(config: Config) -> dict[str, Any]:
+    """Return the options that the manifest carries."""
+    return asdict(config.choices) | {"rows_per_shard": config.rows_per_shard}
 
 
 def fingerprint(dataset: Dataset) -> str:
@@ -119,43 +126,49 @@ def check_floor(choices: Choices, wikis: Sequence[str]) -> None:
 
 
 def build(
-    pipeline: Any, head: Mapping[str, Any], config: Config, sentences: Sequence[Dataset], entities: Dataset
+    pipeline: Any,
+    head: Mapping[str, Any],
+    work: Workspace,
+    config: Config,
+    sentences: Sequence[Dataset],
+    entities: Dataset,
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
+    from pipelines.engine.shuffle import Shuffle
+    from pipelines.engine.sorted_runs import key_ranges
+    from pipelines.engine.steps import List, Run
     from pipelines.transforms import rows, tables
 
-    choices, output = config.choices, config.output
-    table_task, decide_task = _tasks(config, entities)
-    shards: list[tables.SentenceShard] = []
-    wikis: list[tables.WikiTitles] = []
-    for one in sorted(sentences, key=wiki_of):
-        titles = tuple(one.shards("titles"))
-        wikis.append(tables.WikiTitles(wiki_of(one), titles, tuple(entities.shards("sitelinks"))))
-        for path in one.shards("sentences"):
-            shards.append(tables.SentenceShard(len(shards), wiki_of(one), path, titles))
+    choices = config.choices
+    table_task, decide_task = _tasks(config, work, entities)
+    datasets = [(wiki_of(one), one.directory) for one in sorted(sentences, key=wiki_of)]
+    wikis = [tables.WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
     once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
-    parts = pipeline | "List shards" >> beam.Create(shards)  # SentenceShard
-    index_list = (
-        pipeline | "List wikis" >> beam.Create(wikis) | "Build index" >> beam.Map(tables.build_index, output)
-    )  # (wiki, IndexBuilt)
-    indexes = beam.pvalue.AsDict(index_list)
-    counted = parts | "Count links" >> beam.Map(tables.count_shard, indexes, choices.section_links, output)  # Counted
+    shards = pipeline | "List shards" >> List(tables.list_sentence_shards, datasets)  # SentenceShard
+    built = (
+        pipeline
+        | "List wikis" >> beam.Create(wikis)
+        | "Build index" >> beam.ParDo(Run(tables.build_index, work, "index", attrgetter("wiki")), work)
+    )  # IndexBuilt
+    indexes = beam.pvalue.AsDict(built | "By wiki" >> beam.Map(lambda one: (one.wiki, one)))
+    counted = shards | "Count links" >> beam.ParDo(
+        Run(tables.count_shard, work, "count"), indexes, choices.section_links, work
+    )  # Counted
     links = beam.pvalue.AsDict(counted | "By shard" >> beam.Map(lambda one: (one.order, one.path)))  # order: path
-    table = beam.pvalue.AsSingleton(
-        once
-        | "Build table"
-        >> beam.Map(lambda _, counted: tables.build_table(table_task, counted), beam.pvalue.AsList(counted))
+    table_built = (
+        pipeline
+        | "Table to build" >> beam.Create([table_task], reshuffle=False)
+        | "Build table" >> beam.ParDo(Run(tables.build_table, work, "table", _only), beam.pvalue.AsList(counted))
     )  # TableBuilt
+    table = beam.pvalue.AsSingleton(table_built)
     caps: Any = None
     if choices.max_per_entity:
         highest = (
-            parts
-            | "Lots under the cap"
-            >> beam.FlatMap(rows.cap_lots, decide_task, indexes, links, table).with_output_types(
-                tuple[tuple[str, int], bytes]
-            )  # ((scope, id), lots)
+            shards
+            | "Lots under the cap" >> beam.ParDo(Run(rows.cap_lots, work, "caps"), decide_task, indexes, links, table)
+            | "Each entity" >> beam.FlatMap(lambda found: found).with_output_types(tuple[tuple[str, int], bytes])
             | "Lowest of each entity" >> beam.CombinePerKey(rows.LowestLots(choices.max_per_entity))
         )  # ((scope, id), highest lot taken)
         caps = beam.pvalue.AsSingleton(
@@ -165,28 +178,29 @@ def build(
     samples: Any = {}
     if choices.sample:
         samples = beam.pvalue.AsDict(
-            parts
+            shards
             | "Lots of the sample"
-            >> beam.FlatMap(rows.sample_lots, decide_task, indexes, links, table, caps).with_output_types(
-                tuple[str, bytes]
-            )  # (scope, lots)
+            >> beam.ParDo(Run(rows.sample_lots, work, "sample"), decide_task, indexes, links, table, caps)
+            | "Each scope" >> beam.Map(lambda found: found).with_output_types(tuple[str, bytes])
             | "Lowest of all" >> beam.CombinePerKey(rows.LowestLots(choices.sample))
         )  # scope: highest lot taken
-    decided = parts | "Decide links" >> beam.Map(
-        rows.decide_shard, decide_task, indexes, links, table, caps, samples
-    )  # Decided
-    written = (
-        once
-        | "Plan shards"
-        >> beam.FlatMap(lambda _, found: rows.plan_shards(found), beam.pvalue.AsList(decided))  # ShardTask
-        | "Spread shards" >> beam.Reshuffle()
-        | "Write shard" >> beam.Map(rows.write_shard, output)  # ShardWritten
+    ranges = table_built | "Cut places" >> beam.Map(
+        lambda table: key_ranges("", rows.shard_bounds(table.rows, decide_task).tolist())
     )
+    decided, written = shards | "Shuffle rows" >> Shuffle(
+        "rows",
+        work,
+        rows.BY_PLACE,
+        rows.decide_shard,
+        (decide_task, indexes, links, table, caps, samples),
+        lambda _: beam.pvalue.AsSingleton(ranges),
+        rows.write_shard,
+        lambda _: (work,),
+        grouped=False,
+    )  # Decided, ShardWritten
     _ = once | "Commit" >> beam.Map(
-        lambda _, indexes, counted, table, decided, written: commit_pairs(
-            output, head, indexes, counted, table, decided, written
-        ),
-        beam.pvalue.AsList(index_list),
+        lambda _, *found: commit_pairs(config.output, work, head, *found),
+        beam.pvalue.AsList(built),
         beam.pvalue.AsList(counted),
         table,
         beam.pvalue.AsList(decided),
@@ -194,12 +208,17 @@ def build(
     )
 
 
+def _only(element: Any) -> str:
+    """Return the name of the one element of a step."""
+    return "all"
+
+
 def wiki_of(sentences: Dataset) -> str:
     """Return the database name of the wiki that a dataset of sentences is of."""
     return str(sentences.manifest["options"]["wiki"])
 
 
-def _tasks(config: Config, entities: Dataset) -> tuple[TableTask, DecideTask]:
+def _tasks(config: Config, work: Workspace, entities: Dataset) -> tuple[TableTask, DecideTask]:
     from pipelines.linking.decisions import DecisionOptions
     from pipelines.linking.entity_table import TableOptions
     from pipelines.transforms.rows import DecideTask
@@ -207,9 +226,8 @@ def _tasks(config: Config, entities: Dataset) -> tuple[TableTask, DecideTask]:
 
     choices = config.choices
     table = TableTask(
-        output=config.output,
-        entities=tuple(entities.shards("entities")),
-        sitelinks=tuple(entities.shards("sitelinks")),
+        work=work,
+        dataset=entities.directory,
         min_links=choices.min_links,
         floor=choices.floor,
         required=choices.required_wiki,
@@ -218,7 +236,7 @@ def _tasks(config: Config, entities: Dataset) -> tuple[TableTask, DecideTask]:
         options=TableOptions(choices.negatives, choices.types, choices.refine_humans, choices.back_off),
     )
     decide = DecideTask(
-        output=config.output,
+        work=work,
         options=DecisionOptions(
             seed=choices.seed,
             negatives=choices.negatives,
@@ -237,8 +255,9 @@ def _tasks(config: Config, entities: Dataset) -> tuple[TableTask, DecideTask]:
 
 def commit_pairs(
     output: str,
+    work: Workspace,
     head: Mapping[str, Any],
-    indexes: Iterable[tuple[str, Any]],
+    indexes: Iterable[Any],
     counted: Iterable[Any],
     table: Any,
     decided: Iterable[Any],
@@ -251,7 +270,7 @@ def commit_pairs(
     """
     from pipelines.linking.decisions import BUCKETS
 
-    shards, titles = list(written), dict(indexes)
+    shards, titles = list(written), {one.wiki: one for one in indexes}
     seen = Counter[str]()
     for one in counted:
         seen[one.wiki] += one.seen
@@ -283,4 +302,4 @@ def commit_pairs(
         "titles": {wiki: built.counts for wiki, built in sorted(titles.items())},
     }
     parts = [part for shard in shards for part in shard.parts] + list(table.parts)
-    finish(output, head, parts, report, [])
+    finish(output, work, head, parts, report, [])

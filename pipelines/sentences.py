@@ -16,12 +16,13 @@ from itertools import pairwise
 from typing import Any
 
 from pipelines.dataset.reader import open_datasets
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.sentences import Config
 from pipelines.stage import finish, made_with, run_stage
 from pipelines.storage import file_size, sha1
 from pipelines.text.lost import most_costly
-from pipelines.wikimedia.dumps import Range, read_head, split_dumps
+from pipelines.wikimedia.dumps import read_head
 from pipelines.wikimedia.mwparser import make_extractor
 from pipelines.wikimedia.site import Site, site_from_header
 from schemas import sentences as schema
@@ -36,7 +37,24 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     make_splitter(config.splitter, site.language)
     make_extractor(config.parser, site)
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
-    options = {
+    options = options_of(config, site)
+    if config.previous:
+        check_previous(config, options)
+    return run_stage(
+        "sentences",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options,
+        partial(build, config=config, site=site, footers=footers),
+        beam_args,
+        sum(file_size(path) for path in config.dumps),
+    )
+
+
+def options_of(config: Config, site: Site) -> dict[str, Any]:
+    """Return the options that the manifest carries."""
+    return {
         "wiki": site.wiki,
         "language": site.language,
         "site": site.digest(),
@@ -44,28 +62,15 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         "parser": config.parser,
         "allow_truncated": config.allow_truncated,
     }
-    earlier = earlier_groups(config, options) if config.previous else None
-    return run_stage(
-        "sentences",
-        schema.VERSION,
-        config.output,
-        inputs,
-        options,
-        partial(build, config=config, site=site, footers=footers, earlier=earlier),
-        beam_args,
-        sum(file_size(path) for path in config.dumps),
-    )
 
 
-def earlier_groups(config: Config, options: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the row groups of --previous.
+def check_previous(config: Config, options: Mapping[str, Any]) -> None:
+    """Check that the rows of --previous are what would come out now.
 
     Raises:
-        UsageError: it was made otherwise, so its rows are not what would come out now.
+        UsageError: it was made otherwise.
         InputError: it is no dataset of sentences, or damaged.
     """
-    from pipelines.dataset.earlier import groups_of
-
     assert config.previous is not None
     if os.path.abspath(config.previous) == os.path.abspath(config.output):
         raise UsageError(f"--previous={config.previous} is the output itself: name another --output")
@@ -78,7 +83,6 @@ def earlier_groups(config: Config, options: Mapping[str, Any]) -> dict[str, list
         raise UsageError(f"--previous={config.previous} was made with another {', '.join(names)}: leave it out")
     if manifest["made_with"] != made_with():
         raise UsageError(f"--previous={config.previous} was made with another version: leave it out")
-    return groups_of(found[0])
 
 
 def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, frozenset[str]]:
@@ -107,43 +111,43 @@ def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, frozenset[s
     return site, frozenset(footers)
 
 
-def tasks(dumps: Sequence[str]) -> list[tuple[int, Range]]:
-    """Cut the dumps into ranges; the cut depends on the files alone."""
-    return list(enumerate(split_dumps(dumps)))
-
-
 def build(
     pipeline: Any,
     head: Mapping[str, Any],
+    work: Workspace,
     config: Config,
     site: Site,
     footers: frozenset[str],
-    earlier: Mapping[str, Any] | None = None,
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from pipelines.transforms.dump import DumpReader, ReadDump, Task
+    from pipelines.engine.steps import List, Run
+    from pipelines.transforms.dump import DumpReader, ReadDump, list_tasks
 
-    reader = DumpReader(site, config.output, config.splitter, config.parser, config.allow_truncated, earlier)
+    reader = DumpReader(site, work, config.splitter, config.parser, config.allow_truncated, config.previous)
     readings = (
         pipeline
-        | "List ranges" >> beam.Create([Task(order, part) for order, part in tasks(config.dumps)])  # Task
-        | "Read dump" >> beam.ParDo(ReadDump(reader))  # Reading
+        | "List ranges" >> List(list_tasks, config.dumps)  # Task
+        | "Read dump" >> beam.ParDo(Run(ReadDump(reader), work, "read"))  # Reading
     )
     (
         pipeline
         | "Once" >> beam.Create([None], reshuffle=False)
         | "Commit"
         >> beam.Map(
-            lambda _, found: commit_readings(config.output, head, found, footers),
+            lambda _, found: commit_readings(config.output, work, head, found, footers),
             found=beam.pvalue.AsList(readings),
         )
     )
 
 
 def commit_readings(
-    output: str, head: Mapping[str, Any], readings: Iterable[Any], footers: Collection[str] = ()
+    output: str,
+    work: Workspace,
+    head: Mapping[str, Any],
+    readings: Iterable[Any],
+    footers: Collection[str] = (),
 ) -> None:
     """Check what the ranges gave and commit the dataset.
 
@@ -170,7 +174,7 @@ def commit_readings(
         problems = twice(ordered)
     if not problems and not counts["pages:articles"] and not counts["pages:redirects"]:
         problems = [f"{output}: the dump of {wiki} holds no article: is it a pages-articles dump?"]
-    finish(output, head, [part for reading in ordered for part in reading.parts], {wiki: ledger}, problems)
+    finish(output, work, head, [part for reading in ordered for part in reading.parts], {wiki: ledger}, problems)
 
 
 def without_end(readings: Sequence[Any], footers: Collection[str]) -> list[str]:

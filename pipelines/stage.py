@@ -2,12 +2,14 @@
 line.
 
 A stage is skipped when the manifest in its output says that it was made by this program from the same inputs with the
-same options.
+same options. A stage that was interrupted goes on with the steps that it had not finished. An older dataset in the
+output stays valid until the new one is complete.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -15,9 +17,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from pipelines import dataflow
-from pipelines.dataset.manifest import claim, clear, commit, damaged_shard, has_leftovers, read_manifest
+from pipelines.dataset.changes import difference
+from pipelines.dataset.manifest import claim, commit, damaged_shard, discard, has_leftovers, read_manifest
 from pipelines.dataset.parts import Part
 from pipelines.dataset.pulse import pulses
+from pipelines.dataset.workspace import RECORDS, Workspace, fingerprint_of, workspace_of
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import Progress
 from pipelines.runner import make_pipeline, run_apart, runner_of
@@ -25,6 +29,7 @@ from pipelines.runner import make_pipeline, run_apart, runner_of
 if TYPE_CHECKING:
     import apache_beam as beam
 
+log = logging.getLogger("wikianchor")
 _FAILURE = re.compile(
     r"^(?:[\w.]+\.)?(?:InputError|UsageError|Truncated): (.*?)(?: \[while running .*)?$", re.MULTILINE
 )
@@ -51,9 +56,9 @@ def run_stage(
     output: str,
     inputs: Sequence[Mapping[str, Any]],
     options: Mapping[str, Any],
-    build: Callable[[beam.Pipeline, Mapping[str, Any]], None],
+    build: Callable[[beam.Pipeline, Mapping[str, Any], Workspace], None],
     beam_args: Sequence[str],
-    work: int = 0,
+    bytes_read: int = 0,
 ) -> dict[str, Any]:
     """Run a stage unless it is done, and return its manifest.
 
@@ -63,9 +68,10 @@ def run_stage(
         output: directory.
         inputs: what it reads, each with a sha1; they decide with `options` whether an earlier result still counts.
         options: every option that changes the output; none that does not.
-        build: adds the graph to a pipeline, given the head of the manifest; its last step commits the dataset.
+        build: adds the graph to a pipeline, given the head of the manifest and the workspace of the run; its last step
+            commits the dataset.
         beam_args: flags for Beam.
-        work: bytes that the workers' pulses add up to in the end; 0 where they tell nothing.
+        bytes_read: bytes that the workers' progress files add up to in the end; 0 where they report none.
 
     Raises:
         InputError: an input is broken or the output cannot be written.
@@ -84,24 +90,32 @@ def run_stage(
             with suppress(UsageError, InputError), claim(output, dataset):
                 pass
         return done
-    # Whatever can be wrong with the command is found before the old dataset goes.
+    from pipelines.engine.options import shuffle_of
+
+    # Whatever can be wrong with the command is found before anything is written.
     pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output)
-    build(pipeline, head)
+    shuffle = shuffle_of(pipeline.options)
+    fingerprint = fingerprint_of(head, output, shuffle=shuffle)
+    work = workspace_of(output, fingerprint, shuffle)
+    build(pipeline, head, work)
     if dataflow.is_dataflow(runner_of(pipeline.options)):
         dataflow.check_keys(pipeline)
-    with claim(output, dataset):
-        # Another run may have made it while this one waited to begin.
+    if (old := read_manifest(output)) is not None and (change := difference(old, head)):
+        log.info("%s: rebuild, %s; the dataset there stays until the new one is complete", output, change)
+    with claim(output, dataset, fingerprint):
+        # Another run may have made it while this one waited to begin, or this one completed its commit.
         if (done := _done(output, head)) is not None:
             return done
-        clear(output)
+        if os.path.isdir(f"{work.scratch}/{RECORDS}"):
+            log.info("%s: going on where an earlier run stopped", output)
         try:
-            with Watch(dataset, options.get("wiki"), output, work) as watch:
+            with Watch(dataset, options.get("wiki"), work.scratch, bytes_read) as watch:
                 run_apart(pipeline, watch.look)
         except Exception as error:
             raise _clear(error, output) from error
     manifest = read_manifest(output)
     if manifest is None and (template := pipeline.options.get_all_options().get("template_location")):
-        logging.getLogger("wikianchor").info("%s: the graph of a job that is yet to run", template)
+        log.info("%s: the graph of a job that is yet to run", template)
         return {**head, "configs": {}, "ledger": {}}
     if manifest is None:
         raise InputError(f"{output}: the pipeline ended without a dataset: run the same command again")
@@ -113,7 +127,6 @@ def _done(output: str, head: Mapping[str, Any]) -> dict[str, Any] | None:
     manifest = read_manifest(output)
     if manifest is None or any(manifest.get(key) != value for key, value in head.items()):
         return None
-    log = logging.getLogger("wikianchor")
     if (damaged := damaged_shard(output, manifest)) is not None:
         log.info("%s: missing or damaged, so its dataset is made again", damaged)
         return None
@@ -124,21 +137,23 @@ def _done(output: str, head: Mapping[str, Any]) -> dict[str, Any] | None:
 class Watch:
     """Shows how far a stage has come."""
 
-    def __init__(self, dataset: str, wiki: object, output: str, work: int) -> None:
+    def __init__(self, dataset: str, wiki: object, scratch: str, total: int) -> None:
         self._name = f"{dataset} {wiki}" if wiki else dataset
-        self._output, self._work, self._done = output, work, 0
+        self._scratch, self._total = scratch, total
+        # What an interrupted run had read already.
+        self._done = pulses(scratch)[0] if total else 0
         self._progress = Progress()
 
     def __enter__(self) -> Watch:
         self._progress.__enter__()
-        if self._work:
-            self._progress.begin(self._name, self._work)
+        if self._total:
+            self._progress.begin(self._name, self._total, self._done)
         return self
 
     def look(self) -> None:
         """Look at what the workers tell, and show it."""
-        if self._work:
-            done, counts = pulses(self._output)
+        if self._total:
+            done, counts = pulses(self._scratch)
             note = ", ".join(f"{number:,} {name}" for name, number in counts.items())
             self._progress.advance(self._name, max(0, done - self._done), note)
             self._done = max(done, self._done)
@@ -161,18 +176,25 @@ def _clear(error: Exception, output: str) -> Exception:
 
 
 def finish(
-    output: str, head: Mapping[str, Any], parts: Iterable[Part], ledger: Mapping[str, Any], problems: Iterable[str]
+    output: str,
+    work: Workspace,
+    head: Mapping[str, Any],
+    parts: Iterable[Part],
+    ledger: Mapping[str, Any],
+    problems: Iterable[str],
 ) -> None:
-    """Commit a dataset, or fail with what went wrong on the way: the last step of every graph.
+    """Commit a dataset, or fail with the problems that steps found: the last step of every graph.
 
     Raises:
         InputError: there were problems; or there is nothing to write.
     """
     found = list(dict.fromkeys(problems))
+    members = list(parts)
+    if not found and not members:
+        found = [f"{output}: nothing to write: the inputs hold no row for it"]
     if found:
+        # The same inputs give the same problems: nothing of this run is of use to the next.
+        discard(work)
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise InputError(found[0] + more)
-    members = list(parts)
-    if not members:
-        raise InputError(f"{output}: nothing to write: the inputs hold no row for it")
-    commit(output, members, {**head, "ledger": ledger})
+    commit(output, work.parts, members, {**head, "ledger": ledger})

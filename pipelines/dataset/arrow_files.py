@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from pipelines.dataset.parts import writing
-from pipelines.storage import filesystem
+from pipelines.storage import filesystem, make_parent
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def new_arrow_file(path: str, schema: pa.Schema) -> Iterator[ipc.RecordBatchFile
     """
     files, inner = filesystem(path)
     with writing(path):
-        files.create_dir(inner.rpartition("/")[0], recursive=True)
+        make_parent(files, inner)
         # Compressing what is read again once, soon, costs more than the disk.
         with files.open_output_stream(inner) as stream, ipc.new_file(stream, schema) as writer:
             yield writer
@@ -40,6 +40,11 @@ class ArrowFile:
         with open(inner, "rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._reader = ipc.open_file(pa.py_buffer(self._map))
+
+    @property
+    def count(self) -> int:
+        """How many record batches the file has."""
+        return int(self._reader.num_record_batches)
 
     def batch(self, number: int) -> pa.RecordBatch:
         """Return a record batch."""

@@ -1,7 +1,9 @@
 """Manifests: a dataset is finished when its `manifest.json` is there, and not before.
 
-A run takes the output directory for itself, writes parts under `_unfinished/`, and `commit` renames them to
-`data/<config>/train-00000-of-00064.parquet` and puts the manifest beside them last, in one atomic step.
+A run takes the output directory for itself and writes parts under `_unfinished/<fingerprint>/`. `commit` first writes a
+journal that holds the new manifest and all renames, then follows it: it removes the old manifest, renames the parts to
+`data/<config>/train-00000-of-00064.parquet`, and puts the new manifest beside them last. Until the journal is there an
+older dataset in the same place stays as it was; from then on the next run completes the commit, however this one ended.
 """
 
 from __future__ import annotations
@@ -10,20 +12,25 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from pyarrow import fs
 
 from pipelines.dataset.card import card
-from pipelines.dataset.parts import UNFINISHED, Part, writing
+from pipelines.dataset.parts import Part, writing
+from pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace, scratch_root
 from pipelines.errors import InputError, UsageError
 from pipelines.storage import filesystem, reading
 
 MANIFEST = "manifest.json"
 LOCK = "_lock"
 CARD = "README.md"
+# Left in place of the workspace of a run that failed and can use nothing again.
+FAILED = "failed"
+# In the workspace of a run: the commit that has begun.
+JOURNAL = "commit.json"
 # Of releases (`pipelines.dataset.release`).
 CROISSANT, RECIPE = "croissant.json", "release.json"
 _OURS = {MANIFEST, LOCK, UNFINISHED, CARD, "data", CROISSANT, RECIPE}
@@ -71,16 +78,28 @@ def has_leftovers(directory: str) -> bool:
     """Whether a run that was killed left something in a directory besides its dataset."""
     files, inner = filesystem(directory)
     with reading(directory):
-        found = files.get_file_info([f"{inner}/{UNFINISHED}", f"{inner}/{LOCK}"])
-    return any(info.type != fs.FileType.NotFound for info in found)
+        lock = files.get_file_info(f"{inner}/{LOCK}")
+    return lock.type != fs.FileType.NotFound or has_unfinished_work(directory)
+
+
+def has_unfinished_work(directory: str) -> bool:
+    """Whether a run on a directory was interrupted, or is under way."""
+    with reading(directory):
+        return any(files.get_file_info(root).type != fs.FileType.NotFound for files, root in _work_roots(directory))
 
 
 @contextmanager
-def claim(directory: str, dataset: str) -> Iterator[None]:
-    """Hold an output directory for one run, and leave no unfinished part behind, however the run ends.
+def claim(directory: str, dataset: str, keep: str = "") -> Iterator[None]:
+    """Hold an output directory for one run.
 
-    A lock of the operating system ends with its process, so a killed run locks nobody out; what it left is removed
-    here. Object stores have no such lock: two runs on one output there are for the user to avoid.
+    A lock of the operating system ends with its process, so a killed run locks nobody out. A commit that an earlier run
+    had begun is completed first; work of other runs than this one is removed. Object stores have no such lock: two runs
+    on one output there are for the user to avoid.
+
+    Args:
+        directory: of the dataset.
+        dataset: its name.
+        keep: fingerprint of the run, whose unfinished work is left in place until its dataset is finished.
 
     Raises:
         UsageError: the directory holds something else than a dataset of this name, or another run writes to it.
@@ -96,16 +115,62 @@ def claim(directory: str, dataset: str) -> Iterator[None]:
         lock = _lock(directory, inner) if local else None
     try:
         with writing(directory):
-            _remove(files, f"{inner}/{UNFINISHED}")
-        yield
+            _complete_commits(directory)
+            _remove_work(directory, keep)
+        try:
+            yield
+        except BaseException:
+            _leave_work(directory, keep)
+            raise
+        _remove_work(directory)
     finally:
-        # What cannot be removed now is left to the next run: the reason why this one ends must come out.
-        with suppress(OSError):
-            _remove(files, f"{inner}/{UNFINISHED}")
         if lock is not None:
             with suppress(OSError):
                 os.unlink(lock.name)
             lock.close()
+
+
+def _leave_work(directory: str, keep: str) -> None:
+    """Keep the work of a run that failed if a repetition can use it. Beside an older dataset a mark is left otherwise,
+    so that those who read that dataset are warned."""
+    with suppress(OSError, InputError):
+        kept = [files for files, root in _work_roots(directory) if keep and _exists(files, f"{root}/{keep}/{RECORDS}")]
+        _remove_work(directory, keep if kept else "")
+        if not kept and read_manifest(directory) is not None:
+            files, inner = filesystem(directory)
+            files.create_dir(f"{inner}/{UNFINISHED}/{FAILED}", recursive=True)
+
+
+def _exists(files: fs.FileSystem, path: str) -> bool:
+    return bool(files.get_file_info(path).type != fs.FileType.NotFound)
+
+
+def _remove_work(directory: str, keep: str = "") -> None:
+    """Remove the workspaces of runs, but for that of one fingerprint; what cannot be removed is for the next run."""
+    for files, root in _work_roots(directory):
+        with suppress(OSError):
+            entries = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
+            for entry in entries:
+                if entry.base_name != keep:
+                    _remove(files, entry.path)
+            if entries and not any(entry.base_name == keep for entry in entries):
+                _remove(files, root)
+
+
+def _work_roots(directory: str) -> Iterator[tuple[fs.FileSystem, str]]:
+    """Yield where the workspaces of runs on a directory are."""
+    files, inner = filesystem(directory)
+    yield files, f"{inner}/{UNFINISHED}"
+    if not isinstance(files, fs.LocalFileSystem):
+        yield filesystem(scratch_root(directory))
+
+
+def discard(work: Workspace) -> None:
+    """Remove the workspace of a run that no repetition can use; what cannot be removed is left to the next run."""
+    for path in {work.parts, work.scratch}:
+        files, inner = filesystem(path)
+        with suppress(OSError):
+            _remove(files, inner)
 
 
 def _check_ours(files: fs.FileSystem, directory: str, dataset: str) -> None:
@@ -170,7 +235,10 @@ def _lock(directory: str, inner: str) -> TextIO:
 
 
 def _remove(files: fs.FileSystem, path: str) -> None:
-    if files.get_file_info(path).type != fs.FileType.Directory:
+    kind = files.get_file_info(path).type
+    if kind == fs.FileType.File:
+        files.delete_file(path)
+    if kind != fs.FileType.Directory:
         return
     for last in (False, False, True):
         try:
@@ -182,29 +250,13 @@ def _remove(files: fs.FileSystem, path: str) -> None:
                 raise
 
 
-def clear(directory: str) -> None:
-    """Remove what an earlier, different run finished here; the manifest goes first.
-
-    The old dataset goes before the new one is made, not after: should the new run fail, the next stage must find no
-    dataset here, rather than one that is not what the user asked for last.
-
-    Raises:
-        InputError: it cannot be removed.
-    """
-    files, inner = filesystem(directory)
-    with writing(directory):
-        for name in (MANIFEST, CARD):
-            if files.get_file_info(f"{inner}/{name}").type == fs.FileType.File:
-                files.delete_file(f"{inner}/{name}")
-        _remove(files, f"{inner}/data")
-
-
-def commit(directory: str, parts: Iterable[Part], head: Mapping[str, Any]) -> dict[str, Any]:
+def commit(directory: str, work: str, parts: Iterable[Part], head: Mapping[str, Any]) -> dict[str, Any]:
     """Give parts their final names, in their order, and write the manifest. A second call with the same parts changes
     nothing.
 
     Args:
         directory: of the dataset.
+        work: directory of the run's parts.
         parts: the parts that count, in any order.
         head: what the manifest says besides its files.
 
@@ -216,28 +268,127 @@ def commit(directory: str, parts: Iterable[Part], head: Mapping[str, Any]) -> di
     for part in parts:
         by_config.setdefault(part.config, []).append(part)
     configs: dict[str, Any] = {}
+    moves: list[tuple[str, str]] = []
+    for config, members in sorted(by_config.items()):
+        members.sort(key=lambda part: part.order)
+        shards = []
+        for number, part in enumerate(members):
+            name = f"data/{config}/train-{number:05d}-of-{len(members):05d}.parquet"
+            moves.append((part.path, name))
+            shards.append({"path": name, "rows": part.rows, "bytes": part.size, "sha256": part.sha256})
+        configs[config] = {"rows": sum(part.rows for part in members), "shards": shards}
+    manifest = {**head, "configs": configs}
+    text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    place = filesystem(work)[1]
     with writing(directory):
-        for config, members in sorted(by_config.items()):
-            members.sort(key=lambda part: part.order)
-            files.create_dir(f"{inner}/data/{config}", recursive=True)
-            shards = []
-            for number, part in enumerate(members):
-                name = f"data/{config}/train-{number:05d}-of-{len(members):05d}.parquet"
-                _move(files, filesystem(part.path)[1], f"{inner}/{name}")
-                shards.append({"path": name, "rows": part.rows, "bytes": part.size, "sha256": part.sha256})
-            configs[config] = {"rows": sum(part.rows for part in members), "shards": shards}
-        manifest = {**head, "configs": configs}
-        files.create_dir(f"{inner}/{UNFINISHED}", recursive=True)
-        text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+        _check_movable(files, inner, moves)
+        # All that takes room on the disk is written before the old dataset is touched.
         for name, content in ((CARD, card(manifest)), (MANIFEST, text)):
-            with files.open_output_stream(f"{inner}/{UNFINISHED}/{name}") as stream:
-                stream.write(content.encode())
-            files.move(f"{inner}/{UNFINISHED}/{name}", f"{inner}/{name}")
+            _write_file(files, f"{place}/{name}", content)
+            moves.append((f"{work}/{name}", name))
+        _write_file(files, f"{place}/{JOURNAL}", json.dumps(moves, ensure_ascii=False))
+        _follow(files, inner, f"{place}/{JOURNAL}")
     return manifest
 
 
+def _complete_commits(directory: str) -> None:
+    """Complete the commits that earlier runs had begun."""
+    files, inner = filesystem(directory)
+    for entry in files.get_file_info(fs.FileSelector(f"{inner}/{UNFINISHED}", allow_not_found=True)):
+        journal = f"{entry.path}/{JOURNAL}"
+        if files.get_file_info(journal).type == fs.FileType.File:
+            _follow(files, inner, journal)
+
+
+def _follow(files: fs.FileSystem, inner: str, journal: str) -> None:
+    """Do what a journal says, from wherever an earlier attempt stopped."""
+    with files.open_input_stream(journal) as stream:
+        moves = [(source, name) for source, name in json.loads(stream.read())]
+    # What is not there any more an earlier attempt has renamed.
+    there = _listed(files, {source for source, _ in moves})
+    shards, last = moves[:-2], moves[-2:]
+    if last[-1][0] in there:
+        # The old manifest goes first: it must never stand beside files that it does not describe.
+        for _, name in last:
+            _remove(files, f"{inner}/{name}")
+    directories = sorted({f"{inner}/{name.rpartition('/')[0]}" for _, name in shards})
+    for directory in directories:
+        files.create_dir(directory, recursive=True)
+    for source, name in shards:
+        if source in there:
+            _move(files, filesystem(source)[1], f"{inner}/{name}")
+    _remove_others(files, inner, {name for _, name in shards})
+    for directory in (*directories, f"{inner}/data", inner):
+        _sync_directory(files, directory)
+    for source, name in last:
+        if source in there:
+            _move(files, filesystem(source)[1], f"{inner}/{name}")
+    _sync_directory(files, inner)
+    files.delete_file(journal)
+
+
+def _remove_others(files: fs.FileSystem, inner: str, names: set[str]) -> None:
+    """Remove the shards of an older dataset, and the directories that they leave empty."""
+    found = files.get_file_info(fs.FileSelector(f"{inner}/data", allow_not_found=True, recursive=True))
+    directories = {f"{inner}/{name.rpartition('/')[0]}" for name in names}
+    for entry in found:
+        if entry.type == fs.FileType.File and entry.path[len(inner) + 1 :] not in names:
+            files.delete_file(entry.path)
+    for entry in found:
+        if entry.type == fs.FileType.Directory and entry.path not in directories:
+            _remove(files, entry.path)
+
+
+def _write_file(files: fs.FileSystem, path: str, text: str) -> None:
+    """Write a file at once and durably."""
+    if not isinstance(files, fs.LocalFileSystem):
+        # An object appears as a whole when its stream is closed.
+        with files.open_output_stream(path) as stream:
+            stream.write(text.encode())
+        return
+    unfinished = f"{path}.new"
+    os.makedirs(os.path.dirname(unfinished), exist_ok=True)
+    with open(unfinished, "wb") as file:
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(unfinished, path)
+    _sync_directory(files, path.rpartition("/")[0])
+
+
+def _sync_directory(files: fs.FileSystem, path: str) -> None:
+    """Wait until the names in a local directory are on the disk."""
+    if isinstance(files, fs.LocalFileSystem) and os.path.isdir(path):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _check_movable(files: fs.FileSystem, inner: str, moves: Sequence[tuple[str, str]]) -> None:
+    """Check that each part is there, or that an earlier attempt has given it its final name.
+
+    Raises:
+        InputError: a part is neither.
+    """
+    there = _listed(files, {source for source, _ in moves})
+    for source, name in moves:
+        if source not in there and files.get_file_info(f"{inner}/{name}").type != fs.FileType.File:
+            raise InputError(f"{source}: a finished part has vanished: is something else writing there?")
+
+
+def _listed(files: fs.FileSystem, paths: set[str]) -> set[str]:
+    """Return those of the paths at which there is a file, by listing their directories."""
+    found: set[str] = set()
+    for directory in {path.rpartition("/")[0] for path in paths}:
+        entries = files.get_file_info(fs.FileSelector(filesystem(directory)[1], allow_not_found=True))
+        found.update(f"{directory}/{entry.base_name}" for entry in entries if entry.type == fs.FileType.File)
+    return found & paths
+
+
 def _move(files: fs.FileSystem, source: str, target: str) -> None:
-    if files.get_file_info(source).type == fs.FileType.File:
-        files.move(source, target)
-    elif files.get_file_info(target).type != fs.FileType.File:
-        raise InputError(f"{source}: a finished part has vanished: is something else writing there?")
+    files.move(source, target)
+    # Two names of one file stay as they are when one is renamed to the other.
+    if isinstance(files, fs.LocalFileSystem) and os.path.exists(source):
+        os.unlink(source)

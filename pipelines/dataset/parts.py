@@ -21,9 +21,7 @@ import pyarrow.parquet as pq
 
 from pipelines.dataset.memory import give_back
 from pipelines.errors import InputError
-from pipelines.storage import filesystem
-
-UNFINISHED = "_unfinished"
+from pipelines.storage import filesystem, make_parent
 
 
 class Part(NamedTuple):
@@ -71,7 +69,7 @@ class PartWriter:
     Use as a context manager; `part` is the result, or None where nothing was written.
 
     Args:
-        output: directory of the dataset.
+        directory: for finished parts, of the run's workspace.
         config: name of the part of the dataset that it belongs to.
         order: its place among the parts of that config.
         schema: of its rows.
@@ -80,10 +78,10 @@ class PartWriter:
     """
 
     def __init__(
-        self, output: str, config: str, order: int, schema: pa.Schema, repeating: Sequence[str] | bool = True
+        self, directory: str, config: str, order: int, schema: pa.Schema, repeating: Sequence[str] | bool = True
     ) -> None:
         self.config, self.order, self.schema, self.repeating = config, order, schema, repeating
-        self.path = f"{output}/{UNFINISHED}/{config}-{order:06d}-{uuid.uuid4().hex}.parquet"
+        self.path = f"{directory}/{config}-{order:06d}-{uuid.uuid4().hex}.parquet"
         self.part: Part | None = None
         self._rows = 0
         self._file: _Hashed | None = None
@@ -109,7 +107,7 @@ class PartWriter:
 
     def _open(self) -> None:
         files, inner = filesystem(self.path)
-        files.create_dir(inner.rpartition("/")[0], recursive=True)
+        make_parent(files, inner)
         self._file = _Hashed(files.open_output_stream(inner))
         repeating = self.repeating if isinstance(self.repeating, bool) else list(self.repeating)
         self._writer = pq.ParquetWriter(
@@ -143,7 +141,19 @@ class PartWriter:
         with writing(self.path):
             self._writer.close()
             self._file.close()
+            sync_file(self.path)
         self.part = Part(self.config, self.order, self.path, self._rows, self._file.size, self._file.digest.hexdigest())
+
+
+def sync_file(path: str) -> None:
+    """Wait until a local file is on the disk; an object store has done so when the file is closed."""
+    if "://" in path:
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

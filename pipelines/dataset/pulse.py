@@ -1,7 +1,7 @@
 """How far a running stage has come, told by its workers to the one that started them, on one machine.
 
-A worker writes a small file beside its unfinished parts, once a second; whoever waits for the stage adds them up. The
-files go with the unfinished parts. An object store is not asked every second: there nothing is told.
+A worker writes a small file into the scratch directory of the run, once a second; the launcher adds them up. Nothing is
+written where the scratch directory is on an object store: a cluster has its own pages.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 
-from pipelines.dataset.parts import UNFINISHED
-
 SECONDS = 1.0
 PULSES = "pulses"
 
@@ -23,12 +21,12 @@ class Pulse:
     """What one worker tells of one element.
 
     Args:
-        output: directory of the dataset.
+        scratch: directory of the run's workspace.
         name: of the element among those of the stage; a second attempt at it takes the place of the first.
     """
 
-    def __init__(self, output: str, name: str) -> None:
-        self._place = None if "://" in output else f"{output}/{UNFINISHED}/{PULSES}"
+    def __init__(self, scratch: str, name: str) -> None:
+        self._place = None if "://" in scratch else f"{scratch}/{PULSES}"
         self._name, self._next = name, 0.0
 
     def due(self) -> bool:
@@ -49,12 +47,12 @@ class Pulse:
             os.replace(path + ".new", path)
 
 
-def pulses(output: str) -> tuple[int, Counter[str]]:
+def pulses(scratch: str) -> tuple[int, Counter[str]]:
     """Return the bytes read so far by all workers, and the sums of what they count."""
     done, counts = 0, Counter[str]()
-    if "://" in output:
+    if "://" in scratch:
         return done, counts
-    place = f"{output}/{UNFINISHED}/{PULSES}"
+    place = f"{scratch}/{PULSES}"
     with suppress(OSError):
         for entry in os.scandir(place):
             if not entry.name.endswith(".new"):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.dataset.manifest import MANIFEST, RECIPE, damaged_shard, read_manifest
+from pipelines.dataset.manifest import MANIFEST, RECIPE, damaged_shard, has_unfinished_work, read_manifest
 from pipelines.dataset.memory import give_back
 from pipelines.errors import InputError
-from pipelines.storage import files_in, filesystem, matching
+from pipelines.storage import files_in, filesystem, matching, reading
 
 
 class Dataset(NamedTuple):
@@ -65,6 +67,31 @@ def _open(directory: str, name: str, version: str, flag: str) -> Dataset:
         )
     if shard := damaged_shard(directory, manifest):
         raise InputError(f"{shard}: missing or not of the size in the manifest: build its dataset again")
+    if has_unfinished_work(directory):
+        logging.getLogger("wikianchor").warning(
+            "--%s=%s: a rebuild of this dataset has not finished: the older dataset there is used", flag, directory
+        )
+    return Dataset(directory, manifest)
+
+
+def shards_of(directory: str, config: str) -> list[str]:
+    """Return the paths of the shards of a config, for workers that are given the directory of a dataset.
+
+    Raises:
+        InputError: there is no finished dataset.
+    """
+    files, inner = filesystem(f"{directory}/{MANIFEST}")
+    with reading(f"{directory}/{MANIFEST}"):
+        info = files.get_file_info(inner)
+    return _dataset(directory, info.mtime_ns, info.size).shards(config)
+
+
+@lru_cache(maxsize=64)
+def _dataset(directory: str, written: int | None, size: int) -> Dataset:
+    """Read a manifest; `written` and `size` tell it from one that was there before."""
+    manifest = read_manifest(directory)
+    if manifest is None:
+        raise InputError(f"{directory} has no {MANIFEST} any more: build its dataset again")
     return Dataset(directory, manifest)
 
 

@@ -26,15 +26,17 @@ from pipelines.dataset.manifest import (
     MANIFEST,
     RECIPE,
     claim,
-    clear,
     commit,
     damaged_shard,
     read_manifest,
 )
 from pipelines.dataset.parts import Part, PartWriter, writing
 from pipelines.dataset.reader import Dataset, read_batches
+from pipelines.dataset.workspace import UNFINISHED
 from pipelines.wikimedia.languages import language_of_wiki
 
+# Name of the workspace of a release; a release is cheap, so an interrupted one is not continued.
+WORK = "release"
 # Rows of a shard of one language, as many as one of all.
 ROWS_PER_SHARD = 250_000
 # Datasets whose main config has a column `wiki`.
@@ -63,7 +65,6 @@ def make_release(one: Dataset, output: str, by_language: bool, url: str, date: s
         os.unlink(f"{output}/{RECIPE}")
         os.unlink(f"{output}/{CROISSANT}")
     with claim(output, name):
-        clear(output)
         parts = [
             _linked(f"{one.directory}/{shard['path']}", output, config, order, shard)
             for config, found in one.manifest["configs"].items()
@@ -74,7 +75,9 @@ def make_release(one: Dataset, output: str, by_language: bool, url: str, date: s
             languages, more = _languages(one, name, output)
             parts += more
         head = {key: value for key, value in one.manifest.items() if key != "configs"}
-        manifest = commit(output, parts, {**head, **({"languages": languages} if languages else {})})
+        manifest = commit(
+            output, f"{output}/{UNFINISHED}/{WORK}", parts, {**head, **({"languages": languages} if languages else {})}
+        )
     schemas = {config: _schema(output, found) for config, found in manifest["configs"].items() if found["shards"]}
     _write(f"{output}/{CARD}", card(manifest, url.removeprefix("https://huggingface.co/datasets/")))
     _write(
@@ -106,7 +109,7 @@ def _schema(output: str, config: Mapping[str, Any]) -> pa.Schema:
 
 
 def _linked(source: str, output: str, config: str, order: int, shard: Mapping[str, Any]) -> Part:
-    path = f"{output}/_unfinished/{config}-{order:06d}.parquet"
+    path = f"{output}/{UNFINISHED}/{WORK}/{config}-{order:06d}.parquet"
     with writing(path):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         try:
@@ -146,7 +149,7 @@ def _apart(one: Dataset, name: str, wiki: str, output: str) -> list[Part]:
 
     def flush() -> None:
         rows = pa.Table.from_batches(waiting, schema)
-        with PartWriter(output, _language(wiki), len(parts), schema) as file:
+        with PartWriter(f"{output}/{UNFINISHED}/{WORK}", _language(wiki), len(parts), schema) as file:
             for batch in rows.combine_chunks().to_batches(20_000):
                 file.write(batch)
         if file.part is not None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +20,7 @@ from pipelines.storage import filesystem
 GROUPS_HELD = 4
 
 
-class _Group(NamedTuple):
-    """A row group of a shard of `titles`, with the lowest and highest page id in it."""
-
-    shard: str
-    number: int
-    first: int
-    last: int
+GROUP_COLUMNS = ("shard", "number", "first", "last")
 
 
 class PageLinks:
@@ -37,15 +29,18 @@ class PageLinks:
 
     Args:
         shards: of `titles`.
+        groups: their row groups, as `row_groups` gives them.
         index: of the wiki.
         ids: of entities.
         own: whether a page is taken to link to what it is about.
     """
 
-    def __init__(self, shards: Sequence[str], index: TitleIndex, ids: EntityIds, own: bool) -> None:
+    def __init__(
+        self, shards: Sequence[str], groups: Mapping[str, Ints], index: TitleIndex, ids: EntityIds, own: bool
+    ) -> None:
+        self._shards, self._groups = shards, groups
         self._index, self._ids, self._own = index, ids, own
-        self._groups = [group for shard in shards for group in _groups(*_version(shard))]
-        self._held: OrderedDict[_Group, Ints] = OrderedDict()
+        self._held: OrderedDict[int, Ints] = OrderedDict()
 
     def of_pages(self, pages: Ints) -> Excluded:
         """Return what these pages link to, redirects and sections followed; what other pages link to may come too."""
@@ -54,22 +49,23 @@ class PageLinks:
         first, last = int(pages.min()), int(pages.max())
         bounds = Excluded.keys_of(np.array([first, last + 1]), np.zeros(2, np.int64))
         found = [np.zeros(0, np.int64)]
-        for group in self._groups:
-            if first <= group.last and group.first <= last:
-                keys = self._keys(group)
-                start, end = np.searchsorted(keys, bounds)
-                found.append(keys[start:end])
+        near = (first <= self._groups["last"]) & (self._groups["first"] <= last)
+        for group in np.flatnonzero(near).tolist():
+            keys = self._keys(group)
+            start, end = np.searchsorted(keys, bounds)
+            found.append(keys[start:end])
         # Groups ascend as a rule, and then there is nothing to do for the sort.
         return Excluded(np.sort(np.concatenate(found), kind="stable"))
 
-    def _keys(self, group: _Group) -> Ints:
+    def _keys(self, group: int) -> Ints:
         """Return the keys of all (page, entity) of a group, ascending."""
         if group in self._held:
             self._held.move_to_end(group)
             return self._held[group]
-        files, inner = filesystem(group.shard)
+        files, inner = filesystem(self._shards[int(self._groups["shard"][group])])
+        number = int(self._groups["number"][group])
         with pq.ParquetFile(files.open_input_file(inner)) as file:
-            rows = file.read_row_group(group.number, columns=["page_id", "title", "links"], use_threads=False)
+            rows = file.read_row_group(number, columns=["page_id", "title", "links"], use_threads=False)
         batch = rows.combine_chunks().to_batches()[0]
         page_ids = batch.column("page_id").to_numpy()
         links: pa.ListArray = batch.column("links")
@@ -87,30 +83,24 @@ class PageLinks:
         return keys
 
 
-def _version(shard: str) -> tuple[str, int | None, int]:
-    files, inner = filesystem(shard)
-    info = files.get_file_info(inner)
-    return shard, info.mtime_ns, info.size
+def row_groups(shards: Sequence[str]) -> dict[str, Ints]:
+    """Return the row groups of shards of `titles`: the place of the shard, the number in it, and the lowest and highest
+    page id, from the file's own statistics, or read where it has none."""
+    found: list[tuple[int, int, int, int]] = []
+    for place, shard in enumerate(shards):
+        files, inner = filesystem(shard)
+        with pq.ParquetFile(files.open_input_file(inner)) as file:
+            found += [(place, number, *_pages(file, number)) for number in range(file.num_row_groups)]
+    columns = np.array(found, np.int64).reshape(-1, len(GROUP_COLUMNS)).T
+    return dict(zip(GROUP_COLUMNS, np.ascontiguousarray(columns), strict=True))
 
 
-@lru_cache(maxsize=4096)
-def _groups(shard: str, written: int | None, size: int) -> tuple[_Group, ...]:
-    """Return the row groups of a shard, their page ids from the file's own statistics, or read where it has none.
-
-    Every shard of sentences asks for those of all shards of titles, so they are kept; `written` and `size` tell a file
-    from one that stood in its place before.
-    """
-    files, inner = filesystem(shard)
-    found = []
-    with pq.ParquetFile(files.open_input_file(inner)) as file:
-        for number in range(file.num_row_groups):
-            group = file.metadata.row_group(number)
-            columns = (group.column(place) for place in range(group.num_columns))
-            statistics = next(column for column in columns if column.path_in_schema == "page_id").statistics
-            if statistics is not None and statistics.has_min_max:
-                first, last = int(statistics.min), int(statistics.max)
-            else:
-                bounds = pc.min_max(file.read_row_group(number, columns=["page_id"], use_threads=False)["page_id"])
-                first, last = bounds["min"].as_py(), bounds["max"].as_py()
-            found.append(_Group(shard, number, first, last))
-    return tuple(found)
+def _pages(file: pq.ParquetFile, number: int) -> tuple[int, int]:
+    """Return the lowest and the highest page id of a row group."""
+    group = file.metadata.row_group(number)
+    columns = (group.column(place) for place in range(group.num_columns))
+    statistics = next(column for column in columns if column.path_in_schema == "page_id").statistics
+    if statistics is not None and statistics.has_min_max:
+        return int(statistics.min), int(statistics.max)
+    bounds = pc.min_max(file.read_row_group(number, columns=["page_id"], use_threads=False)["page_id"])
+    return bounds["min"].as_py(), bounds["max"].as_py()

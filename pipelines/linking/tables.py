@@ -6,11 +6,10 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import stat
 import tempfile
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import lru_cache
 from typing import Any
 
@@ -18,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from pyarrow import fs
 
-from pipelines.dataset.parts import writing
-from pipelines.errors import InputError
+from pipelines.dataset.parts import sync_file, writing
+from pipelines.dataset.workspace import private_directory
 from pipelines.storage import filesystem
 
 # Values of a column read at a time.
@@ -55,6 +54,8 @@ def save_pieces(
                     head = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": shape}
                     np.lib.format.write_array_header_1_0(streams[key], head)
                 streams[key].write(np.ascontiguousarray(array))
+    for key in streams:
+        sync_file(f"{path}/{key}.npy")
     return path
 
 
@@ -138,7 +139,7 @@ def _local(path: str) -> str:
 
 def _local_copy(path: str) -> str:
     """Fetch a directory from remote storage, once for all processes of a machine, and return where it is."""
-    place = _private_directory()
+    place = private_directory()
     local = f"{place}/{path.rpartition('/')[2]}"
     if not os.path.isdir(local):
         files, inner = filesystem(path)
@@ -151,21 +152,6 @@ def _local_copy(path: str) -> str:
             # Another process was faster.
             shutil.rmtree(partial)
     return local
-
-
-def _private_directory() -> str:
-    """Return a directory for temporary files that nobody else can read or plant anything in.
-
-    Raises:
-        InputError: something else has its name.
-    """
-    path = f"{tempfile.gettempdir()}/wikianchor-{os.geteuid()}"
-    with suppress(FileExistsError):
-        os.mkdir(path, 0o700)
-    found = os.lstat(path)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise InputError(f"{path}: is no private directory of this user: remove it, or set TMPDIR to another place")
-    return path
 
 
 def read_table(path: str, name: str) -> npt.NDArray[Any]:

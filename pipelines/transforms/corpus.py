@@ -12,17 +12,18 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pipelines.dataset.parts import UNFINISHED, Part, PartWriter, writing
+from pipelines.dataset.parts import Part, PartWriter, sync_file, writing
 from pipelines.dataset.reader import read_batches
+from pipelines.dataset.workspace import Workspace
 from pipelines.linking.hashing import hash_string, mix
-from pipelines.storage import filesystem
+from pipelines.storage import filesystem, make_parent
 from pipelines.text.duplicates import BANDS, KEPT, NEAR_DUPLICATE, bands, near_pairs, near_rows, repeated
 from pipelines.text.japanese import is_japanese, paragraphs, pieces
 from pipelines.text.names import SPAN_RULES
@@ -63,7 +64,7 @@ class CorpusOptions:
     """What decides over the rows.
 
     Attributes:
-        output: directory of the dataset.
+        work: of the run.
         column: of a CSV, or key of JSON lines.
         parser: name of the parser.
         min_tokens: sentences with fewer are dropped.
@@ -73,7 +74,7 @@ class CorpusOptions:
         lots: rows of a dataset whose lot is this or higher are not parsed; ALL_LOTS for none.
     """
 
-    output: str
+    work: Workspace
     column: str
     parser: str
     min_tokens: int
@@ -92,6 +93,11 @@ class Drafted(NamedTuple):
     counts: dict[str, int]
     problems: list[str]
 
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        return self.counts
+
 
 class Written(NamedTuple):
     """A finished shard: its part, rows by verdict, tokens, and how often each word stands in it."""
@@ -101,18 +107,35 @@ class Written(NamedTuple):
     tokens: int
     words: dict[tuple[str, str], int]
 
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        verdicts = {f"sentences:{name}": number for name, number in self.verdicts.items()}
+        return {**verdicts, "bytes:written": sum(part.size for part in self.parts)}
 
-class Draft(beam.DoFn):
-    """Wrap `draft` for Beam; the parser is loaded once a worker."""
+
+class Draft:
+    """The step that reads a range; the parser is loaded once a worker."""
 
     def __init__(self, options: CorpusOptions) -> None:
         self._options = options
 
-    def setup(self) -> None:
-        self._parse = make_parser(self._options.parser)
+    @cached_property
+    def _parse(self) -> Parse:
+        return make_parser(self._options.parser)
 
-    def process(self, element: Task) -> Iterator[Drafted]:
-        yield draft(element, self._options, self._parse)
+    def __call__(self, task: Task) -> Drafted:
+        return draft(task, self._options, self._parse)
+
+
+class Judge:
+    """The step that looks at all rows together."""
+
+    def __init__(self, options: CorpusOptions) -> None:
+        self._options = options
+
+    def __call__(self, once: None, drafted: Iterable[Drafted]) -> str:
+        return judge(drafted, self._options)
 
 
 def draft(task: Task, options: CorpusOptions, parse: Parse) -> Drafted:
@@ -121,7 +144,7 @@ def draft(task: Task, options: CorpusOptions, parse: Parse) -> Drafted:
     problems: list[str] = []
     columns = _Columns(options.parser)
     heart = time.monotonic() + HEARTBEAT_SECONDS
-    with PartWriter(options.output, "draft", task.order, DRAFT) as file:
+    with PartWriter(options.work.parts, "draft", task.order, DRAFT) as file:
         for source, records in _batches(task.part, options, problems, counts):
             for number, index, sentence in _sentences(records, parse, options.min_tokens, counts):
                 columns.add(source, number, index, sentence)
@@ -270,13 +293,14 @@ def judge(drafted: Iterable[Drafted], options: CorpusOptions) -> str:
         # Ids are hashes of texts, and kept rows have different ones, so that no two lots are equal.
         lots = mix(options.seed, ids[rows])
         verdict[rows[np.argsort(lots, kind="stable")[options.sample :]]] = NOT_SAMPLED
-    path = f"{options.output}/{UNFINISHED}/verdict-{uuid.uuid4().hex}.npz"
+    path = f"{options.work.scratch}/verdict-{uuid.uuid4().hex}.npz"
     files, inner = filesystem(path)
     with writing(path):
-        files.create_dir(inner.rpartition("/")[0], recursive=True)
+        make_parent(files, inner)
         with files.open_output_stream(inner) as stream:
             orders = np.array([one.order for one in drafts], np.int64)
             np.savez(stream, verdict=verdict, starts=starts, orders=orders)
+    sync_file(path)
     return path
 
 
@@ -305,7 +329,7 @@ def write_shard(drafted: Drafted, options: CorpusOptions, verdict_path: str) -> 
         verdict = stored["verdict"][begin:end]
     words: Counter[tuple[str, str]] = Counter()
     tokens = place = 0
-    with PartWriter(options.output, "corpus", drafted.order, corpus.SCHEMA) as file:
+    with PartWriter(options.work.parts, "corpus", drafted.order, corpus.SCHEMA) as file:
         for batch in read_batches(drafted.path, corpus.SCHEMA.names):
             stays = verdict[place : place + len(batch)] == KEPT
             place += len(batch)
@@ -319,10 +343,10 @@ def write_shard(drafted: Drafted, options: CorpusOptions, verdict_path: str) -> 
     return Written((file.part,) if file.part else (), verdicts, tokens, dict(words))
 
 
-def write_words(output: str, words: Counter[tuple[str, str]]) -> Part | None:
+def write_words(work: Workspace, words: Counter[tuple[str, str]]) -> Part | None:
     """Write how often each word stands in the corpus, the most frequent first."""
     ordered = sorted(words.items(), key=lambda item: (-item[1], item[0]))
     rows = [{"word": word, "pos": pos, "count": count} for (word, pos), count in ordered]
-    with PartWriter(output, "words", 0, corpus.WORDS) as file:
+    with PartWriter(work.parts, "words", 0, corpus.WORDS) as file:
         file.write(pa.Table.from_pylist(rows, corpus.WORDS))
     return file.part

@@ -11,21 +11,23 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
-import apache_beam as beam
 import numpy as np
 
 from pipelines.dataset.columns import LedgerColumns, Mixed, SentenceColumns, TitleColumns
-from pipelines.dataset.earlier import Earlier, EarlierPage, Group
+from pipelines.dataset.earlier import Earlier, EarlierPage, Group, groups_of
 from pipelines.dataset.memory import gives_back
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
+from pipelines.dataset.reader import open_datasets
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import InputError, Truncated
 from pipelines.text.lost import IN_RANGE, TEMPLATE, WHILE_READING, forget_rare
 from pipelines.text.prose import page_sentences
 from pipelines.text.sentences import make_splitter
-from pipelines.wikimedia.dumps import Chunk, Range, read_range
+from pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
 from pipelines.wikimedia.mwparser import make_extractor
 from pipelines.wikimedia.page_kinds import PageKinds
 from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page, unescape
@@ -75,6 +77,12 @@ class Reading(NamedTuple):
     path: str
     tail: bytes
 
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters: those of the ledger, less single templates."""
+        counts = {name: number for name, number in self.counts.items() if not name.startswith(TEMPLATE)}
+        return {**counts, "bytes:written": sum(part.size for part in self.parts)}
+
 
 @dataclass(frozen=True)
 class DumpReader:
@@ -82,37 +90,52 @@ class DumpReader:
 
     Attributes:
         site: the wiki.
-        output: directory of the dataset.
+        work: of the run.
         splitter: name of the sentence splitter.
         parser: name of what reads wikitext.
         allow_truncated: take a cut-off file for what is in it.
-        earlier: row groups of a dataset of an earlier dump, made in the same way: pages that are the same in both are
+        previous: directory of a dataset of an earlier dump, made in the same way: pages that are the same in both are
             taken from there.
     """
 
     site: Site
-    output: str
+    work: Workspace
     splitter: str
     parser: str
     allow_truncated: bool
-    earlier: Mapping[str, Sequence[Group]] | None = None
+    previous: str | None = None
 
 
-class ReadDump(beam.DoFn):
-    """Wrap `read_dump` for Beam; what is costly to set up is set up once a worker."""
+def list_tasks(dumps: Sequence[str]) -> list[Task]:
+    """Cut dumps into ranges; the cut depends on the files alone."""
+    return [Task(order, part) for order, part in enumerate(split_dumps(dumps))]
+
+
+class ReadDump:
+    """The step that reads a range; what is costly to set up is set up once a worker."""
 
     def __init__(self, reader: DumpReader) -> None:
         self._reader = reader
 
-    def setup(self) -> None:
-        self._pages = PageReader(self._reader)
+    @cached_property
+    def _pages(self) -> PageReader:
+        return PageReader(self._reader)
 
-    def process(self, element: Task) -> Iterator[Reading]:
-        yield read_dump(element, self._reader, self._pages)
+    @cached_property
+    def _earlier(self) -> Mapping[str, Sequence[Group]] | None:
+        previous = self._reader.previous
+        if previous is None:
+            return None
+        return groups_of(open_datasets(previous, "sentences", sentences.VERSION, "previous")[0])
+
+    def __call__(self, task: Task) -> Reading:
+        return read_dump(task, self._reader, self._pages, self._earlier)
 
 
 @gives_back
-def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
+def read_dump(
+    task: Task, reader: DumpReader, pages: PageReader, earlier: Mapping[str, Sequence[Group]] | None = None
+) -> Reading:
     """Read a range of a dump and write its sentences and titles.
 
     A damaged or truncated file is read as far as it goes, and what is wrong is returned as a problem.
@@ -126,16 +149,16 @@ def read_dump(task: Task, reader: DumpReader, pages: PageReader) -> Reading:
     wiki, tail = reader.site.wiki, bytearray()
     rows, names, ledger = SentenceColumns(wiki), TitleColumns(wiki), LedgerColumns(wiki)
     all_rows, all_names, all_ledgers = Mixed(rows), Mixed(names), Mixed(ledger)
-    unchanged = _Unchanged(pages, reader.earlier) if reader.earlier is not None else None
+    unchanged = _Unchanged(pages, earlier) if earlier is not None else None
     # What waits with the titles and in the ledger, the rows of an earlier dataset among it: row groups end at the same
     # page whether a page was read or taken from there.
     links = reasons = 0
     with (
-        PartWriter(reader.output, "sentences", task.order, sentences.SCHEMA) as sentence_file,
-        PartWriter(reader.output, "titles", task.order, titles.SCHEMA) as title_file,
-        PartWriter(reader.output, "ledger", task.order, sentences.LEDGER) as ledger_file,
+        PartWriter(reader.work.parts, "sentences", task.order, sentences.SCHEMA) as sentence_file,
+        PartWriter(reader.work.parts, "titles", task.order, titles.SCHEMA) as title_file,
+        PartWriter(reader.work.parts, "ledger", task.order, sentences.LEDGER) as ledger_file,
     ):
-        pulse = Pulse(reader.output, f"{task.order}")
+        pulse = Pulse(reader.work.scratch, f"{task.order}")
         parse = pages.parse if unchanged is None else unchanged.parse
         for page in sound_pages(task.part, reader.allow_truncated, parse, counts, problems, tail, pulse):
             ids.append(page.page_id)

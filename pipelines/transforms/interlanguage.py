@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from pipelines.dataset.memory import give_back, gives_back
 from pipelines.dataset.parts import Part, PartWriter
-from pipelines.dataset.reader import read_batches
+from pipelines.dataset.reader import read_batches, shards_of
+from pipelines.dataset.workspace import Workspace
 from pipelines.linking.hashing import hash_strings
 from pipelines.linking.spill import TableSpill
 from pipelines.linking.tables import find
@@ -32,12 +33,16 @@ ROW = pa.schema([*((name, INTERLANGUAGE.field(name).type) for name in COLUMNS), 
 
 
 class JoinTask(NamedTuple):
-    """A wiki, the shards of `sitelinks`, and those of its `titles`, None where they were not given."""
+    """A wiki, the directory of the dataset of entities, and that of its sentences and titles, None where not given."""
 
     order: int
     wiki: str
-    sitelinks: tuple[str, ...]
-    titles: tuple[str, ...] | None
+    entities: str
+    sentences: str | None
+
+    def titles(self) -> list[str]:
+        """Return the shards of `titles`."""
+        return shards_of(self.sentences, "titles") if self.sentences else []
 
 
 class Joined(NamedTuple):
@@ -47,9 +52,15 @@ class Joined(NamedTuple):
     parts: tuple[Part, ...]
     counts: dict[str, int]
 
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        counts = {f"rows:{name}": number for name, number in self.counts.items()}
+        return {**counts, "bytes:written": sum(part.size for part in self.parts)}
+
 
 @gives_back
-def join_wiki(task: JoinTask, output: str) -> Joined:
+def join_wiki(task: JoinTask, work: Workspace) -> Joined:
     """Write the rows of a wiki, sorted by item, each item and page once.
 
     An item that both routes name, Wikidata's sitelinks and the wiki's page_props, is one row where they agree. What the
@@ -61,7 +72,7 @@ def join_wiki(task: JoinTask, output: str) -> Joined:
     pages = redirects = not_seen = 0
     with (
         TableSpill(ROW, len(bounds) + 1) as joined,
-        PartWriter(output, "interlanguage", task.order, INTERLANGUAGE) as writer,
+        PartWriter(work.parts, "interlanguage", task.order, INTERLANGUAGE) as writer,
     ):
         for rows in _joined(task, parts):
             joined.add(rows, np.searchsorted(bounds, rows.column("qid").to_numpy(), side="right"))
@@ -90,7 +101,7 @@ def _bounds(task: JoinTask) -> tuple[Ints, int]:
         found[: len(counts)] += counts
         counts = found
     before = np.cumsum(counts) - counts
-    titles = sum(batch.num_rows for shard in task.titles or () for batch in read_batches(shard, ["page_id"]))
+    titles = sum(batch.num_rows for shard in task.titles() for batch in read_batches(shard, ["page_id"]))
     return (np.flatnonzero(np.diff(before // ROWS_AT_ONCE)) + 1) * ITEMS, int(counts.sum()) + titles
 
 
@@ -108,7 +119,7 @@ def _joined(task: JoinTask, parts: int) -> Iterator[pa.RecordBatch]:
             _add(links_by_title, titled, hash_strings(titled.column("title")), parts)
             paged = batch.filter(batch.column("title").is_null())
             _add(links_by_page, paged, paged.column("page_id").to_numpy(), parts)
-        for shard in task.titles or ():
+        for shard in task.titles():
             for batch in read_batches(shard, ["title", "page_id", "redirect"]):
                 batch = batch.set_column(2, "redirect", batch.column("redirect").is_valid())
                 _add(by_title, batch, hash_strings(batch.column("title")), parts)
@@ -143,7 +154,7 @@ def _match(links: pa.Table, titles: pa.Table) -> pa.Table:
 
 
 def _sitelinks(task: JoinTask, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    for shard in task.sitelinks:
+    for shard in shards_of(task.entities, "sitelinks"):
         for batch in read_batches(shard, ["wiki", *columns], only=("wiki", task.wiki)):
             yield batch.filter(pc.equal(batch.column("wiki"), task.wiki)).select(columns)
 

@@ -4,19 +4,19 @@ written on the way. What only a whole file shows, whether it is cut off or no su
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 import pyarrow as pa
 
 from pipelines.dataset.memory import gives_back
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import InputError, Truncated
 from pipelines.storage import file_size
-from pipelines.wikimedia.dumps import Chunk, Range, read_range
+from pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
 from pipelines.wikimedia.sql import page_props_items
 from pipelines.wikimedia.wikidata import BadLine, Item, Skip, iter_lines, parse_item, wanted_filter
 from schemas import entities
@@ -48,32 +48,36 @@ class ItemReading(NamedTuple):
     sitelinks: dict[str, int]
     ends: tuple[bytes, bytes]
 
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        counts = {f"lines:{name}": number for name, number in self.counts.items()}
+        return {**counts, "bytes:written": sum(part.size for part in self.parts)}
+
 
 @dataclass(frozen=True)
 class ItemReader:
     """How Wikidata is read.
 
     Attributes:
-        output: directory of the dataset.
+        work: of the run.
         wikis: the wikis whose pages count.
         languages: of the labels to keep.
         allow_truncated: take a cut-off file for what is in it.
     """
 
-    output: str
+    work: Workspace
     wikis: tuple[str, ...]
     languages: tuple[str, ...]
     allow_truncated: bool
 
 
-class ReadItems(beam.DoFn):
-    """Wrap `read_items` for Beam."""
-
-    def __init__(self, reader: ItemReader) -> None:
-        self._reader = reader
-
-    def process(self, element: Source) -> Iterator[ItemReading]:
-        yield read_items(element, self._reader)
+def list_sources(wikidata: Sequence[str], page_props: Sequence[tuple[str, str]]) -> list[Source]:
+    """Cut dumps of Wikidata into ranges, and add tables of page_props, given as (path, wiki); the cut depends on the
+    files alone."""
+    parts = [(part, "") for part in split_dumps(wikidata)]
+    parts += [(Range(path, 0, file_size(path), True), wiki) for path, wiki in page_props]
+    return [Source(order, part, wiki) for order, (part, wiki) in enumerate(parts)]
 
 
 @gives_back
@@ -87,8 +91,8 @@ def read_items(source: Source, reader: ItemReader) -> ItemReading:
     problems: list[str] = []
     ends = Ends()
     with (
-        PartWriter(reader.output, "entities", source.order, entities.SCHEMA) as entity_file,
-        PartWriter(reader.output, "sitelinks", source.order, entities.SITELINKS) as sitelink_file,
+        PartWriter(reader.work.parts, "entities", source.order, entities.SCHEMA) as entity_file,
+        PartWriter(reader.work.parts, "sitelinks", source.order, entities.SITELINKS) as sitelink_file,
     ):
         links = _Sitelinks(sitelink_file)
         try:
@@ -135,7 +139,7 @@ def _read_json(
 ) -> None:
     wanted = wanted_filter(reader.wikis)
     waiting: list[Item] = []
-    pulse = Pulse(reader.output, f"{source.order}")
+    pulse = Pulse(reader.work.scratch, f"{source.order}")
 
     def told(done: int) -> None:
         if pulse.due():

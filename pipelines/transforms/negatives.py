@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -18,7 +19,10 @@ import pyarrow as pa
 from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 
 from pipelines.dataset.parts import Part, PartWriter
-from pipelines.dataset.reader import read_batches
+from pipelines.dataset.reader import read_batches, shards_of
+from pipelines.dataset.workspace import Workspace
+from pipelines.engine.resume import Kept, order_of
+from pipelines.engine.steps import Run
 from pipelines.errors import InputError
 from pipelines.text.filler import Filler, Holes, Ranked, Search, load_filler
 from pipelines.text.fills import Limits, NounSpans, Spans, chosen_spans, keep
@@ -42,7 +46,7 @@ class FillOptions:
     """What decides over the rows.
 
     Attributes:
-        output: directory of the dataset.
+        work: of the run.
         rule: which noun spans are filled.
         share: of a sentence's spans.
         most_holes: that the model has sentinels for.
@@ -52,7 +56,7 @@ class FillOptions:
         seed: of the share.
     """
 
-    output: str
+    work: Workspace
     rule: str
     share: float
     most_holes: int
@@ -76,6 +80,11 @@ class Made(NamedTuple):
 
     parts: tuple[Part, ...]
     counts: dict[str, int]
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        return {**self.counts, "bytes:written": sum(part.size for part in self.parts)}
 
 
 def read_shard(task: Task, options: FillOptions) -> ShardTexts:
@@ -191,7 +200,7 @@ def write_shard(result: PredictionResult, options: FillOptions, judge: NounSpans
         counts["sentences:kept"] += 1
         row = {"text": item.text, "sentence_id": sentence_id, "negatives": found.texts, "ranks": found.ranks}
         rows.append({**row, "holes": len(item.spans)})
-    with PartWriter(options.output, "negatives", shard.order, negatives.SCHEMA) as file:
+    with PartWriter(options.work.parts, "negatives", shard.order, negatives.SCHEMA) as file:
         file.write(pa.Table.from_pylist(rows, negatives.SCHEMA))
     return Made((file.part,) if file.part else (), dict(counts))
 
@@ -221,14 +230,44 @@ def balance(made: Iterable[Made], output: str) -> dict[str, dict[str, int]]:
     return ledger
 
 
-class WriteShard(beam.DoFn):
-    """Wrap `write_shard` for Beam."""
+def list_tasks(datasets: Sequence[str]) -> list[Task]:
+    """Return the shards of datasets of a corpus."""
+    paths = [path for directory in datasets for path in shards_of(directory, "corpus")]
+    return [Task(order, path) for order, path in enumerate(paths)]
+
+
+FINISHED = "finished"
+
+
+class ChooseSpans(beam.DoFn):
+    """Yield the sentences of a shard that is to be filled, or, apart, the result that an earlier run has kept."""
+
+    def __init__(self, options: FillOptions) -> None:
+        self._options = options
+        self._kept = Kept(WriteShard(options), options.work, STEP)
+
+    def process(self, element: Task) -> Iterator[Any]:
+        made = self._kept.find(order_of(element))
+        yield read_shard(element, self._options) if made is None else beam.pvalue.TaggedOutput(FINISHED, made)
+
+
+class WriteShard:
+    """The step that writes a shard; what judges its candidates is loaded once a worker."""
 
     def __init__(self, options: FillOptions) -> None:
         self._options = options
 
-    def setup(self) -> None:
-        self._judge = make_judge(self._options.rule)
+    @cached_property
+    def _judge(self) -> NounSpans:
+        return make_judge(self._options.rule)
 
-    def process(self, element: PredictionResult) -> Iterator[Made]:
-        yield write_shard(element, self._options, self._judge)
+    def __call__(self, result: PredictionResult) -> Made:
+        return write_shard(result, self._options, self._judge)
+
+
+STEP = "write"
+
+
+def written_once(options: FillOptions) -> Run:
+    """Return the step that writes a shard, to be run once over all runs of one command."""
+    return Run(WriteShard(options), options.work, STEP, lambda result: order_of(result.example))

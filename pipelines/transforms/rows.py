@@ -1,15 +1,13 @@
 """The rows of `wikianchor pairs` as Beam sees them: caps and samples, decisions, shuffled shards.
 
-Each step yields small records. Rows go from worker to worker through files, not through Beam's shuffle, which holds
-all it is given in memory on one machine: `decide_shard` writes its rows sorted and cut by output shard, `write_shard`
-reads its slice of each of those files.
+`decide_shard` and `write_shard` are the two sides of a shuffle (`pipelines.engine.shuffle`): rows are put in order by
+their place, a keyed hash of what they say.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -19,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
-from pipelines.dataset.memory import give_back, gives_back
-from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
+from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
-from pipelines.dataset.reader import read_batches
+from pipelines.dataset.reader import read_batches, shards_of
+from pipelines.dataset.workspace import Workspace
+from pipelines.engine.sorted_runs import KeyRange, Shard, Sorting
 from pipelines.linking.counts import ShardLinks
 from pipelines.linking.decisions import (
     ALL,
@@ -45,8 +43,7 @@ from pipelines.storage import file_size
 from pipelines.transforms.tables import ROW_GROUP, IndexBuilt, SentenceShard, TableBuilt
 from schemas import pairs
 
-# Rows held before they are sorted and written out.
-SPILL_ROWS = 100_000
+BY_PLACE = Sorting(ROW_SCHEMA, PLACE)
 # A row repeats its sentence, and an Arrow array of strings ends at 2 GB: batches are decided on in portions of this
 # size.
 PORTION_BYTES = 1 << 27
@@ -62,7 +59,7 @@ class DecideTask:
     """How links become rows.
 
     Attributes:
-        output: directory of the dataset.
+        work: of the run.
         options: of the decision.
         own_page: whether the page's own entity is barred from being a negative.
         rows_per_shard: rows of an output shard, about.
@@ -71,7 +68,7 @@ class DecideTask:
         per_wiki: whether sample and cap are counted in each wiki, and not in all together.
     """
 
-    output: str
+    work: Workspace
     options: DecisionOptions
     own_page: bool
     rows_per_shard: int
@@ -84,27 +81,18 @@ class DecideTask:
         return wiki if self.per_wiki else ""
 
 
-class SortedRows(NamedTuple):
-    """A file of rows, one record batch for each output shard; `rows` in each."""
-
-    path: str
-    rows: tuple[int, ...]
-
-
 class Decided(NamedTuple):
-    """What became of the links of a shard: bucket counts, and where the rows are."""
+    """What became of the links of a shard: how many ended in each bucket."""
 
     order: int
     wiki: str
     buckets: tuple[int, ...]
-    spills: tuple[SortedRows, ...]
 
-
-class ShardTask(NamedTuple):
-    """An output shard and the files that hold its rows."""
-
-    number: int
-    spills: tuple[str, ...]
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        found = {f"links:{name}": number for name, number in zip(BUCKETS, self.buckets, strict=True)}
+        return {**found, "links:seen": sum(self.buckets)}
 
 
 class ShardWritten(NamedTuple):
@@ -114,6 +102,15 @@ class ShardWritten(NamedTuple):
     kept: dict[str, int]
     duplicates: dict[str, int]
 
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        return {
+            "pairs:written": sum(self.kept.values()),
+            "pairs:duplicate": sum(self.duplicates.values()),
+            "bytes:written": sum(part.size for part in self.parts),
+        }
+
 
 def cap_lots(
     shard: SentenceShard,
@@ -121,8 +118,8 @@ def cap_lots(
     indexes: Mapping[str, IndexBuilt],
     links: Mapping[int, str],
     table: TableBuilt,
-) -> Iterator[tuple[tuple[str, int], bytes]]:
-    """Yield, for each entity linked to more often than the cap, the lowest lots of its rows in a shard."""
+) -> list[tuple[tuple[str, int], bytes]]:
+    """Return, for each entity linked to more often than the cap, the lowest lots of its rows in a shard."""
     decider, batches = _opened(shard, task, indexes, links, table)
     often = open_tables(table.path)["counts"] > task.cap
     found = [decider.lots(batch, linked, Limits.none(), often) for batch, linked in batches]
@@ -130,8 +127,11 @@ def cap_lots(
     lots = np.concatenate([np.zeros(0, np.uint64), *(some for _, some in found)])
     order = np.argsort(entities, kind="stable")
     unique, first = np.unique(entities[order], return_index=True)
-    for entity, its_lots in zip(unique.tolist(), np.split(lots[order], first[1:]), strict=False):
-        yield (task.scope(shard.wiki), entity), lowest(its_lots, task.cap).tobytes()
+    scope = task.scope(shard.wiki)
+    return [
+        ((scope, entity), lowest(its_lots, task.cap).tobytes())
+        for entity, its_lots in zip(unique.tolist(), np.split(lots[order], first[1:]), strict=False)
+    ]
 
 
 def save_caps(task: DecideTask, limits: Iterable[tuple[tuple[str, int], int]]) -> str:
@@ -144,7 +144,7 @@ def save_caps(task: DecideTask, limits: Iterable[tuple[tuple[str, int], int]]) -
     for scope, found in by_scope.items():
         entities, lots = zip(*sorted(found), strict=True)
         tables[f"capped-{scope}"], tables[f"caps-{scope}"] = np.array(entities, np.int64), np.array(lots, np.uint64)
-    return save_tables(f"{task.output}/{UNFINISHED}", "caps", tables)
+    return save_tables(task.work.scratch, "caps", tables)
 
 
 def sample_lots(
@@ -154,8 +154,8 @@ def sample_lots(
     links: Mapping[int, str],
     table: TableBuilt,
     caps: str | None,
-) -> Iterator[tuple[str, bytes]]:
-    """Yield the lowest lots of the rows in a shard, as many as the sample is to have."""
+) -> tuple[str, bytes]:
+    """Return the scope of a shard, and the lowest lots of the rows in a shard, as many as the sample is to have."""
     decider, batches = _opened(shard, task, indexes, links, table)
     limits = _limits(shard, task, caps, {})
     found, waiting = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
@@ -165,7 +165,7 @@ def sample_lots(
             found, waiting = lowest(np.concatenate([found, *waiting]), task.sample), []
             # What is higher than the last of enough is in no sample.
             limits = replace(limits, sample=limit_of(found, task.sample))
-    yield task.scope(shard.wiki), lowest(np.concatenate([found, *waiting]), task.sample).tobytes()
+    return task.scope(shard.wiki), lowest(np.concatenate([found, *waiting]), task.sample).tobytes()
 
 
 def lowest(lots: Hashes, count: int) -> Hashes:
@@ -198,7 +198,6 @@ class LowestLots(beam.CombineFn):
         return limit_of(accumulator, self._count)
 
 
-@gives_back
 def decide_shard(
     shard: SentenceShard,
     task: DecideTask,
@@ -207,8 +206,8 @@ def decide_shard(
     table: TableBuilt,
     caps: str | None,
     samples: Mapping[str, int],
-) -> Decided:
-    """Decide on the links of a shard and write the rows that come of it, sorted and cut by output shard.
+) -> Generator[pa.Table, None, Decided]:
+    """Decide on the links of a shard, and yield the rows of pairs that come of it.
 
     Args:
         shard: of sentences.
@@ -221,21 +220,14 @@ def decide_shard(
     """
     decider, batches = _opened(shard, task, indexes, links, table)
     limits = _limits(shard, task, caps, samples)
-    bounds = shard_bounds(table.rows, task)
     buckets = np.zeros(len(BUCKETS), np.int64)
-    waiting: list[pa.Table] = []
-    spills: list[SortedRows] = []
     for batch, linked in batches:
         counts, rows = decider.decide(batch, linked, limits)
         buckets += counts
-        waiting.append(rows)
-        if sum(part.num_rows for part in waiting) >= SPILL_ROWS:
-            spills.append(_spill(task.output, shard.order, waiting, bounds))
-    if any(part.num_rows for part in waiting):
-        spills.append(_spill(task.output, shard.order, waiting, bounds))
+        yield rows
     told = {"links": int(buckets.sum()), "kept": int(buckets[BUCKETS.index("kept")])}
-    Pulse(task.output, f"decide-{shard.order}").beat(file_size(shard.path), told)
-    return Decided(shard.order, shard.wiki, tuple(buckets.tolist()), tuple(spills))
+    Pulse(task.work.scratch, f"decide-{shard.order}").beat(file_size(shard.path), told)
+    return Decided(shard.order, shard.wiki, tuple(buckets.tolist()))
 
 
 def _opened(
@@ -248,7 +240,9 @@ def _opened(
     """Return what decides on the links of a shard, and its sentences with what their links lead to."""
     found = ShardLinks(*(read_table(links[shard.order], name) for name in ShardLinks._fields))
     ids = EntityIds(table.path)
-    page_links = PageLinks(shard.titles, TitleIndex(indexes[shard.wiki].path), ids, task.own_page)
+    index = indexes[shard.wiki]
+    titles, groups = shards_of(shard.dataset, "titles"), open_tables(index.groups)
+    page_links = PageLinks(titles, groups, TitleIndex(index.path), ids, task.own_page)
     decider = Decider(shard.wiki, (found.pages, found.own), open_tables(table.path), page_links, task.options)
     return decider, _batches(shard, linked_of(found, ids))
 
@@ -285,75 +279,28 @@ def shard_bounds(rows: Mapping[str, int], task: DecideTask) -> Hashes:
     return np.array([(number << 64) // shards for number in range(1, shards)], np.uint64)
 
 
-def _spill(output: str, order: int, waiting: list[pa.Table], bounds: Hashes) -> SortedRows:
-    """Write the rows that are waiting, of which none is left."""
-    # Nowhere does deciding take more memory than here: what Arrow keeps of the links before goes back first.
-    give_back()
-    rows, cuts = _sorted(waiting, bounds)
-    path = f"{output}/{UNFINISHED}/rows-{order:06d}-{uuid.uuid4().hex}.arrow"
-    with new_arrow_file(path, ROW_SCHEMA) as file:
-        for first, last in pairwise(cuts):
-            file.write_batch(rows.slice(first, last - first))
-    return SortedRows(path, tuple(last - first for first, last in pairwise(cuts)))
+def write_shard(wanted: KeyRange, shard: Shard, work: Workspace) -> ShardWritten:
+    """Write an output shard by place, less duplicates of the first row in the dump.
 
-
-def _sorted(waiting: list[pa.Table], bounds: Hashes) -> tuple[pa.RecordBatch, list[int]]:
-    """Return the rows that are waiting by place, and where each output shard begins, with the end of all."""
-    rows = pa.concat_tables(waiting)
-    waiting.clear()
-    places = rows[PLACE].to_numpy()
-    permutation = np.argsort(places, kind="stable")
-    cuts = [0, *np.searchsorted(places[permutation], bounds).tolist(), len(places)]
-    # A column at a time: of the rows there is never a third copy.
-    columns = [column.combine_chunks().take(pa.array(permutation)) for column in rows.columns]
-    return pa.RecordBatch.from_arrays(columns, schema=ROW_SCHEMA), cuts
-
-
-def plan_shards(decided: Iterable[Decided]) -> Iterator[ShardTask]:
-    """Yield the output shards that have rows, with the files that hold them, in the order of the dumps."""
-    spills = [spill for one in sorted(decided, key=lambda one: one.order) for spill in one.spills]
-    for number in range(max((len(spill.rows) for spill in spills), default=0)):
-        paths = tuple(spill.path for spill in spills if spill.rows[number])
-        if paths:
-            yield ShardTask(number, paths)
-
-
-@gives_back
-def write_shard(task: ShardTask, output: str) -> ShardWritten:
-    """Merge the rows of an output shard, drop duplicates but the first in the dump, and write it by place.
-
-    A row group is a range of places, so that one row group at a time is in memory: the files are sorted.
+    A row group is a range of places, so that one row group at a time is in memory.
     """
-    files = [ArrowFile(path) for path in task.spills]
-    batches = [file.batch(task.number) for file in files]
     kept, repeated = Counter[str](), Counter[str]()
-    with PartWriter(output, "pairs", task.number, pairs.SCHEMA, pairs.REPEATING) as writer:
-        for rows in _by_place(batches):
-            # Rows of several files are a copy: where they stood need not stay in memory while they are written.
-            for file in files:
-                file.forget()
+    with PartWriter(work.parts, "pairs", wanted.number, pairs.SCHEMA, pairs.REPEATING) as writer:
+        for rows in shard.cut_at(_row_groups(shard)):
             places = rows[PLACE].to_numpy()
-            # Stable, so what has one place stays in the order of the dumps.
-            permutation = np.argsort(places, kind="stable")
-            first = np.append(True, np.diff(places[permutation]) != 0)
-            kept.update(_counts(rows["wiki"].take(pa.array(permutation[first]))))
-            repeated.update(_counts(rows["wiki"].take(pa.array(permutation[~first]))))
-            writer.write(rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA).take(pa.array(permutation[first])))
+            first = pa.array(np.append(True, places[1:] != places[:-1]))
+            kept.update(_counts(rows["wiki"].filter(first)))
+            repeated.update(_counts(rows["wiki"].filter(pc.invert(first))))
+            writer.write(rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA).filter(first))
     return ShardWritten((writer.part,) if writer.part else (), dict(kept), dict(repeated))
 
 
-def _by_place(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield the rows of batches that are sorted by place in ranges of places, about a row group each."""
-    places = [batch.column(PLACE).to_numpy() for batch in batches]
-    lowest_place, highest = min(int(one[0]) for one in places), max(int(one[-1]) for one in places)
-    groups = -(-sum(map(len, places)) // ROW_GROUP)
+def _row_groups(shard: Shard) -> list[int]:
+    """Return the lowest place of each row group but the first: even parts of the places that rows have."""
+    lowest_place, highest = shard.ends()
+    groups = -(-shard.rows // ROW_GROUP)
     span = highest - lowest_place + 1
-    bounds = np.array([lowest_place + span * number // groups for number in range(1, groups)], np.uint64)
-    cuts = [[0, *np.searchsorted(one, bounds).tolist(), len(one)] for one in places]
-    for group in range(groups):
-        found = [batch.slice(at[group], at[group + 1] - at[group]) for batch, at in zip(batches, cuts, strict=True)]
-        if any(some.num_rows for some in found):
-            yield pa.Table.from_batches(found).combine_chunks()
+    return [lowest_place + span * number // groups for number in range(1, groups)]
 
 
 def _counts(values: pa.ChunkedArray) -> dict[str, int]:

@@ -6,7 +6,7 @@ Each step reads shards of datasets, writes tables to disk, and yields a small re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,11 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.dataset.memory import gives_back
-from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
+from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
-from pipelines.dataset.reader import read_batches
+from pipelines.dataset.reader import read_batches, shards_of
+from pipelines.dataset.workspace import Workspace
 from pipelines.linking.counts import ItemCounts, count_links, frequent_items
 from pipelines.linking.entity_table import TableOptions, build_entity_table
+from pipelines.linking.page_links import row_groups
 from pipelines.linking.tables import distinct, find, read_table, save_tables
 from pipelines.linking.title_build import build_title_index
 from pipelines.linking.title_index import Ints, TitleIndex
@@ -31,27 +33,28 @@ ROW_GROUP = 20_000
 
 
 class WikiTitles(NamedTuple):
-    """A wiki and the shards that its title index is made of."""
+    """A wiki and the datasets that its title index is made of: its own, and that of the entities."""
 
     wiki: str
-    titles: tuple[str, ...]
-    sitelinks: tuple[str, ...]
+    sentences: str
+    entities: str
 
 
 class SentenceShard(NamedTuple):
-    """A shard of `sentences`, its place among all, and the wiki's shards of `titles`."""
+    """A shard of `sentences`, its place among all, and the directory of its dataset."""
 
     order: int
     wiki: str
     path: str
-    titles: tuple[str, ...]
+    dataset: str
 
 
 class IndexBuilt(NamedTuple):
-    """Where the title index of a wiki is, and what went into it."""
+    """Where the title index of a wiki is, where the table of the row groups of `titles` is, and what went into it."""
 
     wiki: str
     path: str
+    groups: str
     counts: dict[str, int]
 
 
@@ -69,9 +72,8 @@ class TableTask:
     """What the entity table is made of.
 
     Attributes:
-        output: directory of the dataset.
-        entities: shards of `entities`.
-        sitelinks: shards of `sitelinks`.
+        work: of the run.
+        dataset: directory of the dataset of entities.
         min_links: an entity is kept when it is linked to more often than this.
         floor: where these links are counted: "corpus", "wiki", or a database name.
         required: database name of the wiki in which an entity must have a page, or "".
@@ -80,9 +82,8 @@ class TableTask:
         options: how entities are typed.
     """
 
-    output: str
-    entities: tuple[str, ...]
-    sitelinks: tuple[str, ...]
+    work: Workspace
+    dataset: str
     min_links: int
     floor: str
     required: str
@@ -99,19 +100,30 @@ class TableBuilt(NamedTuple):
     parts: tuple[Part, ...]
 
 
+def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> Iterator[SentenceShard]:
+    """Yield the shards of `sentences` of datasets, given as (wiki, directory)."""
+    order = 0
+    for wiki, directory in datasets:
+        for path in shards_of(directory, "sentences"):
+            yield SentenceShard(order, wiki, path, directory)
+            order += 1
+
+
 @gives_back
-def build_index(task: WikiTitles, output: str) -> tuple[str, IndexBuilt]:
+def build_index(task: WikiTitles, work: Workspace) -> IndexBuilt:
     """Build the title index of a wiki on disk."""
-    path, counts = build_title_index(task.titles, task.sitelinks, task.wiki, f"{output}/{UNFINISHED}")
-    return task.wiki, IndexBuilt(task.wiki, path, counts)
+    titles = shards_of(task.sentences, "titles")
+    path, counts = build_title_index(titles, shards_of(task.entities, "sitelinks"), task.wiki, work.scratch)
+    groups = save_tables(work.scratch, f"groups-{task.wiki}", row_groups(titles))
+    return IndexBuilt(task.wiki, path, groups, counts)
 
 
 @gives_back
-def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool, output: str) -> Counted:
+def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool, work: Workspace) -> Counted:
     """Look up what the links of a shard of sentences lead to, once for all steps, and count them by item."""
     found = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), sections)
-    path = save_tables(f"{output}/{UNFINISHED}", f"links-{shard.order:06d}", found._asdict())
-    Pulse(output, f"count-{shard.order}").beat(file_size(shard.path), {})
+    path = save_tables(work.scratch, f"links-{shard.order:06d}", found._asdict())
+    Pulse(work.scratch, f"count-{shard.order}").beat(file_size(shard.path), {})
     return Counted(shard.order, shard.wiki, len(found.which), path)
 
 
@@ -121,7 +133,7 @@ def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
     paths: dict[str, list[str]] = {}
     for shard in sorted(counted):
         paths.setdefault(shard.wiki, []).append(shard.path)
-    present = _items_in(task.sitelinks, task.required) if task.required else None
+    present = _items_in(shards_of(task.dataset, "sitelinks"), task.required) if task.required else None
     with ItemCounts(
         {
             wiki: ((read_table(path, "items"), read_table(path, "counts")) for path in found)
@@ -129,9 +141,9 @@ def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
         }
     ) as counted_items:
         frequent = frequent_items(counted_items, task.floor, task.min_links)
-        tables = build_entity_table(frequent, task.entities, present, task.options)
+        tables = build_entity_table(frequent, shards_of(task.dataset, "entities"), present, task.options)
         rows = _rows_at_most(counted_items, tables, task)
-    path = save_tables(f"{task.output}/{UNFINISHED}", "entities", tables)
+    path = save_tables(task.work.scratch, "entities", tables)
     return TableBuilt(path, rows, _publish_entities(task, tables))
 
 
@@ -163,7 +175,7 @@ def _publish_entities(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -
     qids = tables["qids"]
     labels = _labels(task, tables)
     starts, types = _types_drawn_under(tables)
-    with PartWriter(task.output, "entities", 0, pairs.ENTITIES) as writer:
+    with PartWriter(task.work.parts, "entities", 0, pairs.ENTITIES) as writer:
         for first in range(0, len(qids), ROW_GROUP):
             last = min(first + ROW_GROUP, len(qids))
             bounds = starts[first : last + 1]
@@ -202,7 +214,7 @@ def _labels(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -> pa.Array
     """Return by dense id the label in the best language that there is, null where there is none."""
     row_of = np.full(len(tables["qids"]), -1, np.int64)
     texts, total = [pa.array([], pa.string())], 0
-    for shard in task.entities:
+    for shard in shards_of(task.dataset, "entities"):
         for batch in read_batches(shard, ["qid", "labels"]):
             place = find(tables["sorted_qids"], batch.column("qid").to_numpy())
             matches = np.flatnonzero(place >= 0)

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from pipelines.dataset.columns import SentenceColumns, TitleColumns
 from pipelines.dataset.reader import Dataset
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import InputError
 from pipelines.linking.hashing import below, mix
 from pipelines.sentences import read_site
@@ -107,9 +108,10 @@ class _Wiki:
     def __init__(self, paths: Sequence[str], options: Mapping[str, Any]) -> None:
         site, _ = read_site(paths, options.get("wiki"))
         self._paths, self._wiki = paths, site.wiki
-        reader = DumpReader(
-            site, "", options.get("splitter", "rules"), options.get("parser", "wikianchor"), allow_truncated=True
-        )
+        # Nothing is written.
+        nowhere = Workspace("", "", "")
+        splitter, parser = options.get("splitter", "rules"), options.get("parser", "wikianchor")
+        reader = DumpReader(site, nowhere, splitter, parser, allow_truncated=True)
         self._pages = PageReader(reader)
 
     def read(

@@ -1,0 +1,113 @@
+"""Where a running stage keeps its work: parts of the dataset, tables and sorted runs, records of finished steps.
+
+Everything lies below a directory named by the fingerprint of the run, so a repeated command finds what an interrupted
+one has finished, and never mistakes the work of other inputs, options or sources for its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from importlib import resources
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+from pipelines.errors import InputError
+
+UNFINISHED = "_unfinished"
+# Of a workspace: the results of finished steps.
+RECORDS = "finished"
+# Versions of these packages change rows or the layout of files, besides the versions that a manifest carries.
+_LIBRARIES = ("apache-beam", "numpy", "pyarrow")
+_PACKAGES = ("pipelines", "schemas")
+_SOURCES = (".py", ".json", ".css")
+
+
+class Workspace(NamedTuple):
+    """The directories of one run of a stage.
+
+    Attributes:
+        parts: finished Parquet files under temporary names, on the file system of the output.
+        scratch: what only this run reads: tables, sorted runs, records of finished steps, progress. The same as
+            `parts`, but on the local disk where all workers share this machine and the output is an object store.
+        shuffle: how rows change places: "files" or "beam", or "" where that is not known.
+    """
+
+    parts: str
+    scratch: str
+    shuffle: str
+
+
+def workspace_of(output: str, fingerprint: str, shuffle: str) -> Workspace:
+    """Return the workspace of a run.
+
+    Args:
+        output: directory of the dataset.
+        fingerprint: of the run.
+        shuffle: how rows change places; by files only where all workers share this machine.
+    """
+    parts = f"{output}/{UNFINISHED}/{fingerprint}"
+    if "://" in output and shuffle == "files":
+        return Workspace(parts, f"{scratch_root(output)}/{fingerprint}", shuffle)
+    return Workspace(parts, parts, shuffle)
+
+
+def scratch_root(output: str) -> str:
+    """Return the local directory for the runs of an output that is not on a local disk."""
+    return f"{private_directory()}/{hashlib.sha256(output.encode()).hexdigest()[:16]}"
+
+
+def private_directory() -> str:
+    """Return a directory for temporary files that no other user can read or write.
+
+    Raises:
+        InputError: the path belongs to somebody else or is no directory.
+    """
+    path = f"{tempfile.gettempdir()}/wikianchor-{os.geteuid()}"
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o700)
+    entry = os.lstat(path)
+    if not stat.S_ISDIR(entry.st_mode) or entry.st_uid != os.geteuid() or entry.st_mode & 0o077:
+        raise InputError(f"{path}: is no private directory of this user: remove it, or set TMPDIR to another place")
+    return path
+
+
+def fingerprint_of(head: Mapping[str, Any], output: str, **how: Any) -> str:
+    """Return the fingerprint of a run: what decides the content of its intermediate files.
+
+    Args:
+        head: inputs, options and versions, as the manifest carries them.
+        output: directory of the dataset, as the user wrote it; records of finished steps hold paths below it.
+        how: anything else that changes what steps leave behind, such as the kind of shuffle.
+    """
+    parts = {
+        "head": head,
+        "output": output,
+        "how": how,
+        "sources": sources_digest(),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=1)
+def sources_digest() -> str:
+    """Return the sha256 of the installed sources, data files included."""
+    digest = hashlib.sha256()
+    for package in _PACKAGES:
+        root = str(resources.files(package))
+        for directory, names, files in os.walk(root):
+            names[:] = sorted(name for name in names if name != "__pycache__")
+            for name in sorted(files):
+                if name.endswith(_SOURCES):
+                    path = os.path.join(directory, name)
+                    digest.update(f"{package}/{os.path.relpath(path, root)}\0".encode())
+                    with open(path, "rb") as file:
+                        digest.update(hashlib.sha256(file.read()).digest())
+    return digest.hexdigest()

@@ -1,0 +1,55 @@
+"""Flags for the engine, beside those of Beam."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from pipelines.errors import UsageError
+
+SHUFFLES = ("auto", "beam", "files")
+_BY_FILES = frozenset(("directrunner", "fnapirunner", "prismrunner"))
+_BY_BEAM = frozenset(("dataflowrunner", "flinkrunner", "sparkrunner"))
+
+
+class EngineOptions(PipelineOptions):
+    """What Beam parses besides its own flags."""
+
+    @classmethod
+    def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
+        add: Callable[..., object] = parser.add_argument
+        add(
+            "--shuffle",
+            choices=SHUFFLES,
+            default="auto",
+            help="how rows change places: by Beam's GroupByKey, or by files on the local disk of one machine; auto: "
+            "files for the direct runner and Prism, beam for Dataflow, Flink and Spark",
+        )
+
+
+def shuffle_of(options: PipelineOptions) -> str:
+    """Return how rows change places: "files" or "beam"; "" where the flags do not say whether the workers share a disk.
+
+    >>> shuffle_of(PipelineOptions(["--runner=FlinkRunner"]))
+    'beam'
+    """
+    chosen = options.view_as(EngineOptions).shuffle
+    if chosen != "auto":
+        return str(chosen)
+    runner = str(options.get_all_options().get("runner") or "DirectRunner").rpartition(".")[2].lower()
+    return "files" if runner in _BY_FILES else "beam" if runner in _BY_BEAM else ""
+
+
+def check_shuffle(shuffle: str) -> None:
+    """Check that it is known how rows change places, before a graph is built that needs it.
+
+    Raises:
+        UsageError: the runner alone does not tell.
+    """
+    if not shuffle:
+        raise UsageError(
+            "--shuffle: this runner may be one machine or a cluster: "
+            "give --shuffle=files where all workers share a local disk, else --shuffle=beam"
+        )

@@ -1,0 +1,127 @@
+"""Steps whose results are kept: a step that finished for an element is not run again by the same command.
+
+A result is a small record: counts, and the paths of the files that the step wrote. It is written atomically, after
+these files, below the workspace of the run; the workspace is named by the fingerprint of the run, so a record is valid
+wherever it is found.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from typing import Any, get_args, get_origin, get_type_hints
+
+import msgspec
+from pyarrow import fs
+
+from pipelines.dataset.parts import Part, writing
+from pipelines.dataset.workspace import RECORDS, Workspace
+from pipelines.storage import filesystem, make_parent
+
+
+def order_of(element: Any) -> str:
+    """Return what tells an element of a step from the others: its `order`."""
+    return f"{element.order:06d}"
+
+
+class Kept:
+    """A function that runs a step once for each element, over all runs of one command.
+
+    Args:
+        step: a function of an element and side inputs; its return annotation is the type of its result, a NamedTuple
+            or a composition of plain types.
+        work: where results are kept.
+        name: of the step, unique in its stage.
+        unit: what tells an element from the others; "" for one whose result is not worth keeping.
+        result: type of the result, where the annotation of `step` does not say it.
+    """
+
+    def __init__(
+        self,
+        step: Callable[..., Any],
+        work: Workspace,
+        name: str,
+        unit: Callable[[Any], str] = order_of,
+        result: Any = None,
+    ) -> None:
+        self.step, self._work, self._name, self._unit = step, work, name, unit
+        self._result = result
+
+    def __call__(self, element: Any, *args: Any) -> Any:
+        if not (unit := self._unit(element)):
+            return self.step(element, *args)
+        result = self.find(unit)
+        if result is None:
+            result = self.step(element, *args)
+            save_record(self._path(unit), result)
+        if release := getattr(self.step, "release", None):
+            release(element)
+        return result
+
+    def find(self, unit: str) -> Any:
+        """Return the result that an earlier run has kept for a unit, or None."""
+        return load_record(self._path(unit), self._result or result_type(self.step))
+
+    def _path(self, unit: str) -> str:
+        return f"{self._work.scratch}/{RECORDS}/{self._name}-{unit}"
+
+
+def result_type(step: Callable[..., Any]) -> Any:
+    """Return the type that a step is annotated to return; for a generator the type of its return value."""
+    function = step if hasattr(step, "__code__") else getattr(step, "__wrapped__", type(step).__call__)
+    kind = get_type_hints(function)["return"]
+    return get_args(kind)[2] if get_origin(kind) is Generator else kind
+
+
+def save_record(path: str, record: Any) -> None:
+    """Write a record under its final name, at once. It may be lost in a power failure, and then its step is repeated;
+    the files that it names are on the disk already.
+
+    Raises:
+        InputError: the disk is full or the place cannot be written.
+    """
+    files, inner = filesystem(path)
+    data = msgspec.msgpack.encode(record)
+    with writing(path):
+        make_parent(files, inner)
+        if not isinstance(files, fs.LocalFileSystem):
+            # An object appears as a whole when its stream is closed.
+            with files.open_output_stream(inner) as stream:
+                stream.write(data)
+            return
+        unfinished = f"{inner}.{uuid.uuid4().hex}"
+        with open(unfinished, "wb") as file:
+            file.write(data)
+        os.replace(unfinished, inner)
+
+
+def load_record(path: str, kind: Any) -> Any:
+    """Return the record at a path, or None where there is none that can be used.
+
+    A record counts only if the parts that it names are there with the size that it says: after a power failure, files
+    may be missing that were written before it.
+    """
+    files, inner = filesystem(path)
+    try:
+        with files.open_input_stream(inner) as stream:
+            record = msgspec.msgpack.decode(stream.read(), type=kind, strict=False)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return record if all(map(_is_there, _parts_in(record))) else None
+
+
+def _parts_in(record: Any) -> Iterator[Part]:
+    if isinstance(record, Part):
+        yield record
+    elif isinstance(record, (tuple, list)):
+        for value in record:
+            yield from _parts_in(value)
+
+
+def _is_there(part: Part) -> bool:
+    files, inner = filesystem(part.path)
+    with suppress(OSError):
+        return bool(files.get_file_info(inner).size == part.size)
+    return False

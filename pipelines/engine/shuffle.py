@@ -1,0 +1,249 @@
+"""One shuffle for all stages: rows of many units are sorted by key, cut into output shards, and reduced shard by shard.
+
+    units -> map step -> rows -> (by key and position) -> reduce step for each output shard -> results
+
+By files, where all workers share a machine: each unit writes sorted runs to the scratch directory; runs are merged, in
+at most two passes, until each group has so few that a worker can open all of them; each output shard reads its range of
+keys from each run. By Beam, on a cluster: rows are cut into pieces by output shard, pieces go through `GroupByKey`, and
+an output shard sorts its pieces. Both give the reduce step the same rows in the same order, because the sort key of a
+row says which unit it comes from and where it stood there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+from apache_beam.typehints.decorators import no_annotations
+from pyarrow import ipc
+
+from pipelines.dataset.memory import give_back
+from pipelines.dataset.workspace import Workspace
+from pipelines.engine.options import check_shuffle
+from pipelines.engine.resume import result_type
+from pipelines.engine.sorted_runs import (
+    KeyRange,
+    MergeTask,
+    RunWriter,
+    SortedRun,
+    Sorter,
+    Sorting,
+    cut_rows,
+    merge_runs,
+    open_shard,
+    plan_merges,
+    remove_merged,
+    shard_of_pieces,
+)
+from pipelines.engine.steps import Run, count
+
+# With FAN_IN runs merged at a time, two passes and the reading of shards are enough for 64 ** 3 runs.
+MERGE_PASSES = 2
+MapStep = Callable[..., Generator[pa.Table, None, Any]]
+
+
+class Reduced(NamedTuple):
+    """What comes out of a shuffle: the result of the map step for each unit, and of the reduce step for each shard."""
+
+    units: beam.PCollection
+    shards: beam.PCollection
+
+
+class Shuffle(beam.PTransform):
+    """Shuffle the rows of units into output shards.
+
+    Args:
+        name: of the shuffle, unique in its stage.
+        work: of the run.
+        sorting: columns of the rows, and which of them is the key.
+        map_step: a generator of a unit and side inputs: it yields tables and returns a record. Units have an `order`
+            (int) and a `wiki`, which is the group of their rows; with `grouped=False` all rows are of one group.
+        map_sides: side inputs of the map step.
+        ranges: gives, from the PCollection of the units' results, a side input with the list of `KeyRange` of all
+            output shards; those of a group ascend and leave no gap.
+        reduce_step: a function of a `KeyRange`, its `Shard` and side inputs, that returns a record. It is called for
+            shards that have rows.
+        reduce_sides: side inputs of the reduce step, given the PCollection of the units' results.
+        grouped: whether rows of different wikis are apart.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        work: Workspace,
+        sorting: Sorting,
+        map_step: MapStep,
+        map_sides: Sequence[Any],
+        ranges: Callable[[beam.PCollection], Any],
+        reduce_step: Callable[..., Any],
+        reduce_sides: Callable[[beam.PCollection], Sequence[Any]] = lambda units: (),
+        grouped: bool = True,
+    ) -> None:
+        super().__init__()
+        check_shuffle(work.shuffle)
+        self._name, self._work, self._sorting = name, work, sorting
+        self._map_step, self._map_sides, self._grouped = map_step, map_sides, grouped
+        self._ranges, self._reduce_step, self._reduce_sides = ranges, reduce_step, reduce_sides
+
+    def expand(self, units: beam.PCollection) -> Reduced:
+        return self._by_files(units) if self._work.shuffle == "files" else self._by_beam(units)
+
+    def _by_files(self, units: beam.PCollection) -> Reduced:
+        work, once = self._work, units.pipeline | f"{self._name} once" >> beam.Create([None], reshuffle=False)
+        spill = SpillRuns(self._map_step, work.scratch, self._sorting, self._grouped)
+        spilled = units | "Map" >> beam.ParDo(self._run(spill, "map", spill.result), *self._map_sides)
+        results = spilled | "Results" >> beam.Map(lambda found: found[0])
+        runs = spilled | "Runs" >> beam.FlatMap(lambda found: found[1])  # SortedRun
+        merge = MergeRuns(work.scratch, self._sorting)
+        for left in reversed(range(MERGE_PASSES)):
+            runs = (
+                once
+                | f"Plan merges, {left} more"
+                >> beam.FlatMap(lambda _, runs, left: plan_merges(runs, left), beam.pvalue.AsList(runs), left)
+                | f"Spread merges, {left} more" >> beam.Reshuffle()  # MergeTask
+                | f"Merge, {left} more" >> beam.ParDo(self._run(merge, f"merge-{left}", SortedRun))
+            )  # SortedRun
+        shards = (
+            once
+            | "List shards" >> beam.FlatMap(lambda _, ranges: ranges, self._ranges(results))
+            | "Spread shards" >> beam.Reshuffle()  # KeyRange
+            | "Reduce"
+            >> beam.ParDo(
+                self._run(ReduceRuns(self._reduce_step, self._sorting), "reduce", result_type(self._reduce_step)),
+                beam.pvalue.AsList(runs),
+                *self._reduce_sides(results),
+            )
+        )
+        return Reduced(results, shards)
+
+    def _by_beam(self, units: beam.PCollection) -> Reduced:
+        mapped = units | "Map" >> beam.ParDo(
+            MapChunks(self._map_step, self._sorting, self._grouped), *self._map_sides
+        ).with_outputs(CHUNKS, main="results")
+        ranges = self._ranges(mapped.results)
+        shards = (
+            mapped[CHUNKS]
+            | "Cut" >> beam.FlatMap(cut_chunk, self._sorting, ranges).with_output_types(tuple[int, bytes])
+            | "Group" >> beam.GroupByKey()  # (number of the shard, pieces)
+            | "Reduce"
+            >> beam.ParDo(
+                self._run(ReducePieces(self._reduce_step, self._sorting), "reduce", result_type(self._reduce_step)),
+                ranges,
+                *self._reduce_sides(mapped.results),
+            )
+        )
+        return Reduced(mapped.results, shards)
+
+    def _run(self, step: Callable[..., Any], name: str, result: Any) -> Run:
+        return Run(step, self._work, f"{self._name}-{name}", _unit, result)
+
+
+CHUNKS = "chunks"
+
+
+def _unit(element: Any) -> str:
+    """Return what tells an element from the others of its step: a unit, a merge, or an output shard."""
+    if isinstance(element, MergeTask):
+        # A run that stays as it is costs nothing.
+        return "-".join(map(str, element.order)) if len(element.runs) > 1 else ""
+    number = element[0] if isinstance(element, tuple) and not hasattr(element, "order") else element.order
+    return f"{number:06d}"
+
+
+class SpillRuns:
+    """Run a map step for a unit and write its rows as sorted runs: (result of the step, runs)."""
+
+    def __init__(self, step: MapStep, directory: str, sorting: Sorting, grouped: bool) -> None:
+        self._step, self._directory, self._sorting, self._grouped = step, directory, sorting, grouped
+        self.result: Any = tuple[result_type(step), tuple[SortedRun, ...]]  # type: ignore[misc]
+
+    def __call__(self, unit: Any, *sides: Any) -> Any:
+        runs: list[SortedRun] = []
+        group = unit.wiki if self._grouped else ""
+        rows = _sorted_rows(self._step(unit, *sides), Sorter(self._sorting, unit.order))
+        while True:
+            try:
+                table = next(rows)
+            except StopIteration as end:
+                return end.value, tuple(runs)
+            give_back()
+            with RunWriter(self._directory, self._sorting) as writer:
+                writer.write(table)
+            runs.append(SortedRun((unit.order, len(runs)), group, writer.path, writer.rows))
+
+
+class MapChunks(beam.DoFn):
+    """Run a map step for a unit and yield its rows as sorted chunks, (group, serialised rows), beside its result."""
+
+    def __init__(self, step: MapStep, sorting: Sorting, grouped: bool) -> None:
+        self._step, self._sorting, self._grouped = step, sorting, grouped
+
+    @no_annotations
+    def process(self, unit: Any, *sides: Any) -> Iterator[Any]:
+        group = unit.wiki if self._grouped else ""
+        rows = _sorted_rows(self._step(unit, *sides), Sorter(self._sorting, unit.order))
+        while True:
+            try:
+                table = next(rows)
+            except StopIteration as end:
+                count(getattr(end.value, "metrics", {}))
+                yield end.value
+                return
+            for batch in table.combine_chunks().to_batches():
+                yield beam.pvalue.TaggedOutput(CHUNKS, (group, batch.serialize().to_pybytes()))
+
+
+def _sorted_rows(tables: Generator[pa.Table, None, Any], sorter: Sorter) -> Generator[pa.Table, None, Any]:
+    """Yield the rows of a map step in sorted tables; return what the step returns."""
+    while True:
+        try:
+            enough = sorter.add(next(tables))
+        except StopIteration as end:
+            if (rest := sorter.rest()) is not None:
+                yield rest
+            return end.value
+        if enough is not None:
+            yield enough
+
+
+def cut_chunk(chunk: tuple[str, bytes], sorting: Sorting, ranges: Sequence[KeyRange]) -> Iterator[tuple[int, bytes]]:
+    """Yield the pieces of a chunk by the number of their output shard."""
+    group, data = chunk
+    rows = pa.Table.from_batches([ipc.read_record_batch(pa.py_buffer(data), sorting.stored)])
+    yield from cut_rows(rows, sorting, [one for one in ranges if one.group == group])
+
+
+class MergeRuns:
+    """Merge runs, and remove them when the merged run is recorded."""
+
+    def __init__(self, directory: str, sorting: Sorting) -> None:
+        self._directory, self._sorting = directory, sorting
+        self.release = remove_merged
+
+    def __call__(self, task: MergeTask) -> SortedRun:
+        return merge_runs(task, self._directory, self._sorting)
+
+
+class ReduceRuns:
+    """Reduce an output shard out of sorted runs; None where it has no row."""
+
+    def __init__(self, step: Callable[..., Any], sorting: Sorting) -> None:
+        self._step, self._sorting = step, sorting
+
+    def __call__(self, wanted: KeyRange, runs: Iterable[SortedRun], *sides: Any) -> Any:
+        shard = open_shard(sorted(runs), self._sorting, wanted)
+        return self._step(wanted, shard, *sides) if shard.rows else None
+
+
+class ReducePieces:
+    """Reduce an output shard out of the pieces that came through Beam's shuffle."""
+
+    def __init__(self, step: Callable[..., Any], sorting: Sorting) -> None:
+        self._step, self._sorting = step, sorting
+
+    def __call__(self, element: tuple[int, Iterable[bytes]], ranges: Sequence[KeyRange], *sides: Any) -> Any:
+        number, pieces = element
+        wanted = next(one for one in ranges if one.number == number)
+        return self._step(wanted, shard_of_pieces(pieces, self._sorting), *sides)

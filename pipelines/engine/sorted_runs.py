@@ -1,0 +1,376 @@
+"""External sorting: tables in any order in, sorted runs on disk, and ranges of all runs together, in order, out.
+
+A run is an Arrow file of rows that ascend by their sort key. The sort key of a row is its shuffle key, a uint64 or a
+string, and then its position: the number of the unit (an input shard, say) that gave the row, and the number of the row
+among those of the unit. No two rows have the same sort key, so the order of all rows does not depend on how they were
+spread over runs.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import ipc
+
+from pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
+from pipelines.dataset.parts import sync_file
+
+Key = Any  # int or str
+POSITION = pa.field("position", pa.int64(), False)
+# A unit gives fewer rows than this.
+UNIT_ROWS = 1 << 32
+# Rows of a record batch of a run.
+BATCH_ROWS = 4096
+# Rows held before they are sorted and written as a run, and their bytes.
+RUN_ROWS, RUN_BYTES = 100_000, 1 << 26
+# Files that one worker has open at a time.
+FAN_IN = 64
+# Rows merged at a time, about.
+WINDOW_ROWS = 1 << 16
+# Every so many-th key is looked at to know where to cut.
+SAMPLED = 256
+
+
+class Sorting(NamedTuple):
+    """What is sorted: the columns of a row, without its position, and the column of its shuffle key."""
+
+    schema: pa.Schema
+    key: str
+
+    @property
+    def stored(self) -> pa.Schema:
+        """The columns of a run."""
+        return self.schema.append(POSITION)
+
+
+class SortedRun(NamedTuple):
+    """A run on disk, of rows of one group; `order` is its place among all runs."""
+
+    order: tuple[int, ...]
+    group: str
+    path: str
+    rows: int
+
+
+class KeyRange(NamedTuple):
+    """Rows of a group with keys from `low` on and before `high`, None for no bound; the content of an output shard."""
+
+    number: int
+    group: str
+    low: int | str | None
+    high: int | str | None
+
+
+class Sorter:
+    """Gather the rows of a unit and give them out as sorted tables of bounded size.
+
+    Args:
+        sorting: of the rows.
+        unit: its number.
+    """
+
+    def __init__(self, sorting: Sorting, unit: int) -> None:
+        self._sorting, self._next = sorting, unit * UNIT_ROWS
+        self._waiting: list[pa.Table] = []
+        self._rows = self._bytes = 0
+
+    def add(self, rows: pa.Table) -> pa.Table | None:
+        """Add rows; return what is to be written now, sorted, if it is enough."""
+        positions = pa.array(np.arange(self._next, self._next + rows.num_rows))
+        self._next += rows.num_rows
+        self._waiting.append(rows.select(self._sorting.schema.names).append_column(POSITION, positions))
+        self._rows += rows.num_rows
+        self._bytes += rows.nbytes
+        return self.rest() if self._rows >= RUN_ROWS or self._bytes >= RUN_BYTES else None
+
+    def rest(self) -> pa.Table | None:
+        """Return the rows that were added since the last sorted table, sorted; None if there is none."""
+        waiting, self._waiting, held = self._waiting, [], self._rows
+        self._rows = self._bytes = 0
+        return sort_rows(waiting, self._sorting) if held else None
+
+
+def sort_rows(tables: list[pa.Table], sorting: Sorting) -> pa.Table:
+    """Return the rows of all tables by sort key; the list is emptied, so that there is never a third copy."""
+    rows = pa.concat_tables(tables)
+    tables.clear()
+    key = rows[sorting.key]
+    if pa.types.is_string(key.type):
+        if _ascends(key.combine_chunks(), rows["position"].to_numpy()):
+            return rows.cast(sorting.stored).combine_chunks()
+        order = pc.sort_indices(
+            pa.table({"key": key, "position": rows["position"]}),
+            sort_keys=[("key", "ascending"), ("position", "ascending")],
+        )
+    else:
+        order = pa.array(np.lexsort((rows["position"].to_numpy(), key.to_numpy())))
+    # One column at a time.
+    columns = [rows[name].combine_chunks().take(order) for name in sorting.stored.names]
+    return pa.Table.from_arrays(columns, schema=sorting.stored)
+
+
+def _ascends(keys: pa.StringArray, positions: npt.NDArray[np.int64]) -> bool:
+    """Whether rows stand by key, and those of one key by position, as units give them that sort their own rows."""
+    if len(keys) < 2:
+        return True
+    later = bool(pc.all(pc.less_equal(keys[:-1], keys[1:])).as_py())
+    return later and bool((positions[1:] > positions[:-1]).all())
+
+
+class RunWriter:
+    """Write a run; use as a context manager.
+
+    Args:
+        directory: where to; the name of the file is new for each attempt.
+        sorting: of the rows.
+    """
+
+    def __init__(self, directory: str, sorting: Sorting) -> None:
+        self.path = f"{directory}/run-{uuid.uuid4().hex}.arrow"
+        self.rows = 0
+        self._schema = sorting.stored
+        self._stack = ExitStack()
+
+    def __enter__(self) -> RunWriter:
+        self._file = self._stack.enter_context(new_arrow_file(self.path, self._schema))
+        return self
+
+    def write(self, rows: pa.Table) -> None:
+        """Write sorted rows that come after those before."""
+        self.rows += rows.num_rows
+        for batch in rows.combine_chunks().to_batches(BATCH_ROWS):
+            self._file.write_batch(batch)
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+        if error[0] is None:
+            sync_file(self.path)
+
+
+class View:
+    """Rows of one run with keys in a range, in order: record batches that are looked at, not copied.
+
+    Args:
+        batches: in the order of their keys.
+        key: name of the column of the key.
+        file: that they lie in.
+    """
+
+    def __init__(self, batches: Sequence[pa.RecordBatch], key: str, file: ArrowFile | None = None) -> None:
+        self._batches, self._key, self._file = [batch for batch in batches if batch.num_rows], key, file
+        self._heads = [key_at(batch.column(key), 0) for batch in self._batches]
+        self.rows = sum(batch.num_rows for batch in self._batches)
+
+    @classmethod
+    def of_file(cls, path: str, key: str, low: Key | None, high: Key | None) -> View:
+        """Open the rows of a run with keys from `low` on and before `high`."""
+        file = ArrowFile(path)
+        numbers = range(file.count)
+
+        def head(number: int) -> Key:
+            return key_at(file.batch(number).column(key), 0)
+
+        # The batch before the first that begins in the range may end in it.
+        first = 0 if low is None else max(0, bisect_left(numbers, low, key=head) - 1)
+        last = file.count if high is None else bisect_left(numbers, high, key=head)
+        batches = [file.batch(number) for number in range(first, last)]
+        return cls([_between(batch, key, low, high) for batch in batches], key, file)
+
+    def between(self, low: Key | None, high: Key | None) -> list[pa.RecordBatch]:
+        """Return the rows with keys from `low` on and before `high`."""
+        first = 0 if low is None else max(0, bisect_left(self._heads, low) - 1)
+        last = len(self._heads) if high is None else bisect_left(self._heads, high)
+        return [_between(batch, self._key, low, high) for batch in self._batches[first:last]]
+
+    def sampled(self) -> list[Key]:
+        """Return every so many-th key."""
+        found: list[Key] = []
+        for batch in self._batches:
+            found += batch.column(self._key).take(pa.array(range(0, batch.num_rows, SAMPLED))).to_pylist()
+        return found
+
+    def ends(self) -> tuple[Key, Key]:
+        """Return the lowest and the highest key."""
+        last = self._batches[-1].column(self._key)
+        return self._heads[0], key_at(last, len(last) - 1)
+
+    def forget(self) -> None:
+        """Release the memory of rows that were looked at."""
+        if self._file is not None:
+            self._file.forget()
+
+
+class Shard:
+    """The rows of a range of keys, of all runs together.
+
+    Args:
+        views: the rows of each run.
+        sorting: of the rows.
+    """
+
+    def __init__(self, views: Iterable[View], sorting: Sorting) -> None:
+        self._views, self._sorting = [view for view in views if view.rows], sorting
+        self.rows = sum(view.rows for view in self._views)
+
+    def ends(self) -> tuple[Key, Key]:
+        """Return the lowest and the highest key; there must be rows."""
+        lows, highs = zip(*(view.ends() for view in self._views), strict=True)
+        return min(lows), max(highs)
+
+    def cut_at(self, bounds: Sequence[Key]) -> Iterator[pa.Table]:
+        """Yield the rows by sort key, in a table for each range of keys that holds some.
+
+        Args:
+            bounds: the lowest key of each range but the first, ascending.
+        """
+        for low, high in pairwise([None, *bounds, None]):
+            tables = [
+                pa.Table.from_batches(batches) for view in self._views if (batches := view.between(low, high)) != []
+            ]
+            if sum(table.num_rows for table in tables):
+                rows = sort_rows(tables, self._sorting)
+                # They are a copy: where they lay need not stay in memory.
+                for view in self._views:
+                    view.forget()
+                yield rows
+
+    def windows(self, rows: int = WINDOW_ROWS) -> Iterator[pa.Table]:
+        """Yield the rows by sort key, about so many at a time; rows of one key come together."""
+        sampled = sorted(key for view in self._views for key in view.sampled())
+        step = max(1, rows // SAMPLED)
+        yield from self.cut_at(sorted(set(sampled[step::step])))
+
+
+def open_shard(runs: Iterable[SortedRun], sorting: Sorting, wanted: KeyRange) -> Shard:
+    """Open the rows of a range of keys; at most `FAN_IN` runs of its group."""
+    return Shard(
+        (View.of_file(run.path, sorting.key, wanted.low, wanted.high) for run in runs if run.group == wanted.group),
+        sorting,
+    )
+
+
+def shard_of_pieces(pieces: Iterable[bytes], sorting: Sorting) -> Shard:
+    """Return the rows of pieces, serialised record batches in any order.
+
+    Many small pieces are sorted together into few large tables first.
+    """
+    views: list[View] = []
+    waiting: list[pa.Table] = []
+    size = 0
+
+    def flush() -> None:
+        rows = sort_rows(waiting, sorting)
+        views.append(View(rows.to_batches(BATCH_ROWS), sorting.key))
+
+    for piece in pieces:
+        batch = ipc.read_record_batch(pa.py_buffer(piece), sorting.stored)
+        waiting.append(pa.Table.from_batches([batch]))
+        size += batch.nbytes
+        if size >= RUN_BYTES // 8:
+            flush()
+            size = 0
+    if waiting:
+        flush()
+    return Shard(views, sorting)
+
+
+def cut_rows(rows: pa.Table, sorting: Sorting, ranges: Sequence[KeyRange]) -> Iterator[tuple[int, bytes]]:
+    """Yield the number of each range that some of these sorted rows are in, with them, serialised without a schema.
+
+    Args:
+        rows: sorted, of one group.
+        sorting: of the rows.
+        ranges: those of the group, ascending and without a gap.
+    """
+    keys = rows[sorting.key].combine_chunks()
+    starts = [0 if one.low is None else first_from(keys, one.low) for one in ranges]
+    for one, (first, last) in zip(ranges, pairwise([*starts, rows.num_rows]), strict=True):
+        if first < last:
+            piece = rows.slice(first, last - first).combine_chunks().to_batches()[0]
+            yield one.number, piece.serialize().to_pybytes()
+
+
+def key_ranges(group: str, bounds: Sequence[Key], first: int = 0) -> list[KeyRange]:
+    """Return the ranges that these bounds cut the keys of a group into, numbered from `first` on."""
+    return [
+        KeyRange(number, group, low, high) for number, (low, high) in enumerate(pairwise([None, *bounds, None]), first)
+    ]
+
+
+class MergeTask(NamedTuple):
+    """Runs to be merged into one."""
+
+    order: tuple[int, ...]
+    runs: tuple[SortedRun, ...]
+
+
+def plan_merges(runs: Iterable[SortedRun], passes_left: int) -> list[MergeTask]:
+    """Return the merges after which so few runs of each group are left that the passes that follow can take them.
+
+    No more is merged than has to be. A task of one run stands for a run that stays as it is.
+
+    Args:
+        runs: all there are.
+        passes_left: how many passes of merging come after this one.
+    """
+    groups: dict[str, list[SortedRun]] = {}
+    for run in sorted(runs):
+        groups.setdefault(run.group, []).append(run)
+    tasks: list[MergeTask] = []
+    for _, members in sorted(groups.items()):
+        surplus = len(members) - FAN_IN ** (passes_left + 1)
+        merged = 0
+        while surplus > 0:
+            taken = members[merged : merged + min(FAN_IN, surplus + 1)]
+            tasks.append(MergeTask(taken[0].order, tuple(taken)))
+            merged += len(taken)
+            surplus -= len(taken) - 1
+        tasks += [MergeTask(run.order, (run,)) for run in members[merged:]]
+    return tasks
+
+
+def merge_runs(task: MergeTask, directory: str, sorting: Sorting) -> SortedRun:
+    """Merge runs into one."""
+    if len(task.runs) == 1:
+        return task.runs[0]
+    group = task.runs[0].group
+    with RunWriter(directory, sorting) as writer:
+        for rows in open_shard(task.runs, sorting, KeyRange(0, group, None, None)).windows():
+            writer.write(rows)
+    return SortedRun(task.order, group, writer.path, writer.rows)
+
+
+def remove_merged(task: MergeTask) -> None:
+    """Remove the runs that a finished merge has made useless."""
+    for run in task.runs if len(task.runs) > 1 else ():
+        if os.path.exists(run.path):
+            os.unlink(run.path)
+
+
+def key_at(column: pa.Array, place: int) -> Key:
+    """Return a key as a Python value."""
+    return column[place].as_py()
+
+
+def first_from(keys: pa.Array, low: Key) -> int:
+    """Return the place of the first of ascending keys that is not below `low`."""
+    if isinstance(low, str):
+        return bisect_left(range(len(keys)), low, key=lambda place: key_at(keys, place))
+    return int(np.searchsorted(keys.to_numpy(), np.array(low, keys.type.to_pandas_dtype())))
+
+
+def _between(batch: pa.RecordBatch, key: str, low: Key | None, high: Key | None) -> pa.RecordBatch:
+    keys = batch.column(key)
+    first = 0 if low is None else first_from(keys, low)
+    last = batch.num_rows if high is None else first_from(keys, high)
+    return batch.slice(first, last - first)
