@@ -21,6 +21,7 @@ import joins_inputs as inputs
 import numpy as np
 from measure import Cost, fresh, parser, report, run, table
 
+from pipelines.dataset.workspace import Workspace
 from pipelines.linking.entity_table import TableOptions
 from pipelines.linking.title_build import build_title_index
 from pipelines.transforms import names, tables
@@ -168,8 +169,8 @@ def title_case(rows: int, times: int = 1) -> Case:
 
 def title_arguments(directory: Path) -> tuple[list[str], list[str], str]:
     """Return the shards of an input: titles, sitelinks, and the wiki."""
-    sitelinks = inputs.parts(directory, "sitelinks") + inputs.parts(directory, "page_props")
-    return inputs.parts(directory, "titles"), sitelinks, inputs.WIKI
+    sitelinks = inputs.shards(directory, "sitelinks") + inputs.shards(directory, "page_props")
+    return inputs.shards(directory, "titles"), sitelinks, inputs.WIKI
 
 
 def do_titles(directory: Path) -> None:
@@ -207,9 +208,8 @@ def do_entities(directory: Path) -> None:
         for order, path in enumerate(sorted((directory / "counts").iterdir()))
     ]
     task = tables.TableTask(
-        output=str(fresh(directory / "output")),
-        entities=tuple(inputs.parts(directory, "entities")),
-        sitelinks=(),
+        work=_work(directory),
+        dataset=str(directory / "entities"),
         min_links=MIN_LINKS,
         floor="corpus",
         required="",
@@ -227,11 +227,16 @@ def names_case(nodes: int) -> Case:
 
 def do_names(directory: Path) -> None:
     """Build the name table."""
-    merged = [
-        names.Merged(order, inputs.WIKI, str(path), "", inputs.NODES_PER_RANGE // 2)
+    merged = {
+        order: names.Merged(order, inputs.WIKI, str(path), "", inputs.NODES_PER_RANGE // 2)
         for order, path in enumerate(sorted((directory / "ranges").iterdir()))
-    ]
-    names.build_name_table(inputs.WIKI, merged, str(fresh(directory / "output")))
+    }
+    names.build_name_table(inputs.WIKI, merged, names.number_names(merged.values()), _work(directory))
+
+
+def _work(directory: Path) -> Workspace:
+    output = str(fresh(directory / "output"))
+    return Workspace(output, output, "")
 
 
 JOINS = {

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import generate
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.dataset.parts import UNFINISHED, PartWriter
+from pipelines.dataset.parts import Part, PartWriter
 from pipelines.linking.hashing import mix
 from pipelines.linking.tables import save_tables
 from schemas import entities, titles
@@ -49,8 +50,10 @@ def title_shards(directory: Path, rows: int, items_per_shard: int = ITEMS_PER_SH
 
 
 def entity_shards(directory: Path, items: int, shards: int) -> None:
-    """Write shards of `entities` with so many items, and the links counted in so many shards of `sentences`."""
-    _write(directory, "entities", entities.SCHEMA, ITEMS_PER_SHARD, np.arange(1, items + 1), _entities)
+    """Write a dataset of so many entities, and the links counted in so many shards of `sentences`."""
+    dataset, numbers = directory / "entities", np.arange(1, items + 1)
+    parts = _write(dataset, "entities", entities.SCHEMA, ITEMS_PER_SHARD, numbers, _entities)
+    generate.finish(dataset, parts, {"dataset": "entities", "schema_version": entities.VERSION})
     for number in range(shards):
         found, counts = _counts(items, number)
         save_tables(f"{directory}/counts", f"links-{number:06d}", {"items": found, "counts": counts})
@@ -87,20 +90,24 @@ def _write(
     rows_per_shard: int,
     rows: Ints,
     columns: Callable[[Ints], dict[str, Any]],
-) -> None:
+) -> list[Part | None]:
+    """Write shards of a config under temporary names, which keep their order."""
+    parts = []
     for order, first in enumerate(range(0, len(rows), rows_per_shard)):
-        with PartWriter(str(directory), config, order, schema) as writer:
+        with PartWriter(generate.parts_of(directory), config, order, schema) as writer:
             found = columns(rows[first : first + rows_per_shard])
             arrays = [
                 column if isinstance(column, pa.Array) else pa.array(column, field.type)
                 for field, column in ((field, found[field.name]) for field in schema)
             ]
             writer.write(pa.RecordBatch.from_arrays(arrays, schema=schema))
+        parts.append(writer.part)
+    return parts
 
 
-def parts(directory: Path, config: str) -> list[str]:
+def shards(directory: Path, config: str) -> list[str]:
     """Return the shards of a config, in order."""
-    return sorted(map(str, (directory / UNFINISHED).glob(f"{config}-*.parquet")))
+    return sorted(map(str, Path(generate.parts_of(directory)).glob(f"{config}-*.parquet")))
 
 
 def _share(seed: int, numbers: Ints, share: float) -> Mask:
