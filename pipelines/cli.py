@@ -140,7 +140,8 @@ def command_parser(name: str) -> argparse.ArgumentParser:
     parser = FlagParser(
         prog=f"wikianchor {name}",
         description=COMMANDS[name],
-        epilog=f"example: {EXAMPLES[name]}\nother flags go to Beam: --runner, --direct_num_workers ...",
+        epilog=f"example: {EXAMPLES[name]}\nother flags go to Beam: --runner, --direct_num_workers ...\n"
+        "how rows change places, which the runner decides unless you do: --shuffle=auto|beam|files",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -229,3 +229,21 @@ def test_rows_of_larger_slices_are_what_they_say_in_any_running_mode(tmp_path: P
         assert first is not None
         assert second is not None
         assert digests(first) == digests(second)
+
+
+def test_a_build_ends_with_the_stage_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    command = ["build", *FLAGS, f"--output={tmp_path}/out"]
+    assert main(command) == 0
+    before = all_digests(tmp_path / "out")
+
+    def fail(*args: Any) -> None:
+        raise InputError("no entities today")
+
+    monkeypatch.setattr(build.entities, "run", fail)
+    monkeypatch.setattr(build.pairs, "run", lambda *args: pytest.fail("went on"))
+    capfd.readouterr()
+    assert main([*command, "--labels=de"]) == 1
+    assert capfd.readouterr().err.splitlines()[-1] == "wikianchor: no entities today"
+    assert all_digests(tmp_path / "out") == before
