@@ -193,7 +193,7 @@ def files(case: Case, directory: Path, **sizes: int) -> dict[str, float]:
             runs = [_merged(task, directory) for task in tasks]
         merged += sum(run.rows for task, run in zip(tasks, runs, strict=True) if len(task.runs) > 1)
     with meter.of("read"):
-        for wanted in sorted_runs.key_ranges("", _bounds(case)):
+        for wanted in sorted_runs.key_ranges("", _bounds(case))[: case.block]:
             _written(wanted, sorted_runs.open_shard(sorted(runs), sorting, wanted), directory)
     return {**meter.costs(case.rows), "merged": merged / case.rows}
 

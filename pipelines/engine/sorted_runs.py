@@ -33,8 +33,8 @@ UNIT_ROWS = 1 << 32
 BATCH_ROWS = 4096
 # Rows held before they are sorted and written as a run, and their bytes.
 RUN_ROWS, RUN_BYTES = 100_000, 1 << 26
-# Files that one worker has open at a time.
-FAN_IN = 64
+# Runs that one worker has open at a time: with the file that it writes, 64.
+FAN_IN = 63
 # Rows merged at a time, about.
 WINDOW_ROWS = 1 << 16
 # Every so many-th key is looked at to know where to cut.
