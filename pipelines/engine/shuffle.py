@@ -39,7 +39,7 @@ from pipelines.engine.sorted_runs import (
 )
 from pipelines.engine.steps import Run, count
 
-# With FAN_IN runs merged at a time, two passes and the reading of shards are enough for 64 ** 3 runs.
+# With FAN_IN runs merged at a time, two passes and the reading of shards are enough for FAN_IN ** 3 runs.
 MERGE_PASSES = 2
 MapStep = Callable[..., Generator[pa.Table, None, Any]]
 

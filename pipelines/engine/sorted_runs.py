@@ -33,8 +33,8 @@ UNIT_ROWS = 1 << 32
 BATCH_ROWS = 4096
 # Rows held before they are sorted and written as a run, and their bytes.
 RUN_ROWS, RUN_BYTES = 100_000, 1 << 26
-# Files that one worker has open at a time.
-FAN_IN = 64
+# Runs that one worker has open at a time: with the file that it writes, 64.
+FAN_IN = 63
 # Rows merged at a time, about.
 WINDOW_ROWS = 1 << 16
 # Every so many-th key is looked at to know where to cut.
@@ -113,10 +113,24 @@ def sort_rows(tables: list[pa.Table], sorting: Sorting) -> pa.Table:
             sort_keys=[("key", "ascending"), ("position", "ascending")],
         )
     else:
-        order = pa.array(np.lexsort((rows["position"].to_numpy(), key.to_numpy())))
-    # One column at a time.
-    columns = [rows[name].combine_chunks().take(order) for name in sorting.stored.names]
-    return pa.Table.from_arrays(columns, schema=sorting.stored)
+        order = pa.array(_order(key.to_numpy(), rows["position"].to_numpy()))
+    return rows.take(order).cast(sorting.stored)
+
+
+def _order(keys: npt.NDArray[Any], positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the permutation that puts rows in order by key, and those of one key by position.
+
+    Few rows share a key, so only these are looked at again: sorting all by both takes several times as long, and so
+    does a stable sort.
+    """
+    order = np.argsort(keys)
+    ascending = keys[order]
+    same = ascending[1:] == ascending[:-1]
+    if same.any():
+        tied = np.append(same, False) | np.append(False, same)
+        rows = order[tied]
+        order[tied] = rows[np.lexsort((positions[rows], keys[rows]))]
+    return order
 
 
 def _ascends(keys: pa.StringArray, positions: npt.NDArray[np.int64]) -> bool:
@@ -157,57 +171,91 @@ class RunWriter:
             sync_file(self.path)
 
 
+class Batches:
+    """Record batches in memory, read as those of an `ArrowFile`."""
+
+    def __init__(self, batches: Sequence[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self.count = len(batches)
+
+    def batch(self, number: int) -> pa.RecordBatch:
+        """Return a record batch."""
+        return self._batches[number]
+
+    def forget(self) -> None:
+        """Do nothing: these rows are not mapped."""
+
+
+class Span(NamedTuple):
+    """Rows of a record batch: so many, from the row `begin` on."""
+
+    number: int
+    begin: int
+    rows: int
+
+
 class View:
     """Rows of one run with keys in a range, in order: record batches that are looked at, not copied.
 
     Args:
-        batches: in the order of their keys.
+        run: its record batches, each with rows, in the order of their keys.
         key: name of the column of the key.
-        file: that they lie in.
+        low, high: the range is from `low` on and before `high`; None for no bound.
     """
 
-    def __init__(self, batches: Sequence[pa.RecordBatch], key: str, file: ArrowFile | None = None) -> None:
-        self._batches, self._key, self._file = [batch for batch in batches if batch.num_rows], key, file
-        self._heads = [key_at(batch.column(key), 0) for batch in self._batches]
-        self.rows = sum(batch.num_rows for batch in self._batches)
-
-    @classmethod
-    def of_file(cls, path: str, key: str, low: Key | None, high: Key | None) -> View:
-        """Open the rows of a run with keys from `low` on and before `high`."""
-        file = ArrowFile(path)
-        numbers = range(file.count)
-
-        def head(number: int) -> Key:
-            return key_at(file.batch(number).column(key), 0)
-
+    def __init__(self, run: ArrowFile | Batches, key: str, low: Key | None = None, high: Key | None = None) -> None:
+        self._run, self._key = run, key
+        self._spans: list[Span] = []
         # The batch before the first that begins in the range may end in it.
-        first = 0 if low is None else max(0, bisect_left(numbers, low, key=head) - 1)
-        last = file.count if high is None else bisect_left(numbers, high, key=head)
-        batches = [file.batch(number) for number in range(first, last)]
-        return cls([_between(batch, key, low, high) for batch in batches], key, file)
+        first = 0 if low is None else max(0, bisect_left(range(run.count), low, key=self._head) - 1)
+        for number in range(first, run.count):
+            keys = run.batch(number).column(key)
+            end = len(keys) if high is None else first_from(keys, high)
+            if end == 0:
+                break
+            begin = first_from(keys, low) if number == first and low is not None else 0
+            if begin < end:
+                self._spans.append(Span(number, begin, end - begin))
+        self.rows = sum(span.rows for span in self._spans)
 
-    def between(self, low: Key | None, high: Key | None) -> list[pa.RecordBatch]:
-        """Return the rows with keys from `low` on and before `high`."""
-        first = 0 if low is None else max(0, bisect_left(self._heads, low) - 1)
-        last = len(self._heads) if high is None else bisect_left(self._heads, high)
-        return [_between(batch, self._key, low, high) for batch in self._batches[first:last]]
+    def _head(self, number: int) -> Key:
+        return key_at(self._run.batch(number).column(self._key), 0)
+
+    def _batch(self, span: Span) -> pa.RecordBatch:
+        return self._run.batch(span.number).slice(span.begin, span.rows)
+
+    def cut(self, bounds: Iterable[Key]) -> Iterator[list[pa.RecordBatch]]:
+        """Yield the rows of each of the ranges of keys that ascending bounds make, one more than there are bounds."""
+        batches = map(self._batch, self._spans)
+        batch = next(batches, None)
+        for bound in [*bounds, None]:
+            found = []
+            while batch is not None:
+                end = batch.num_rows if bound is None else first_from(batch.column(self._key), bound)
+                if end:
+                    found.append(batch.slice(0, end))
+                if end < batch.num_rows:
+                    batch = batch.slice(end)
+                    break
+                batch = next(batches, None)
+            yield found
 
     def sampled(self) -> list[Key]:
         """Return every so many-th key."""
         found: list[Key] = []
-        for batch in self._batches:
-            found += batch.column(self._key).take(pa.array(range(0, batch.num_rows, SAMPLED))).to_pylist()
+        for span in self._spans:
+            keys = self._batch(span).column(self._key)
+            found += keys.take(pa.array(range(0, len(keys), SAMPLED))).to_pylist()
         return found
 
     def ends(self) -> tuple[Key, Key]:
         """Return the lowest and the highest key."""
-        last = self._batches[-1].column(self._key)
-        return self._heads[0], key_at(last, len(last) - 1)
+        first, last = (self._batch(self._spans[at]).column(self._key) for at in (0, -1))
+        return key_at(first, 0), key_at(last, len(last) - 1)
 
     def forget(self) -> None:
         """Release the memory of rows that were looked at."""
-        if self._file is not None:
-            self._file.forget()
+        self._run.forget()
 
 
 class Shard:
@@ -233,16 +281,19 @@ class Shard:
         Args:
             bounds: the lowest key of each range but the first, ascending.
         """
-        for low, high in pairwise([None, *bounds, None]):
-            tables = [
-                pa.Table.from_batches(batches) for view in self._views if (batches := view.between(low, high)) != []
-            ]
-            if sum(table.num_rows for table in tables):
-                rows = sort_rows(tables, self._sorting)
-                # They are a copy: where they lay need not stay in memory.
+        looked_at = 0
+        for cuts in zip(*(view.cut(bounds) for view in self._views), strict=True):
+            tables = [pa.Table.from_batches(batches) for batches in cuts if batches]
+            if not tables:
+                continue
+            rows = sort_rows(tables, self._sorting)
+            looked_at += rows.num_rows
+            if looked_at >= WINDOW_ROWS:
+                # They are copies: where they lay need not stay in memory.
                 for view in self._views:
                     view.forget()
-                yield rows
+                looked_at = 0
+            yield rows
 
     def windows(self, rows: int = WINDOW_ROWS) -> Iterator[pa.Table]:
         """Yield the rows by sort key, about so many at a time; rows of one key come together."""
@@ -254,7 +305,7 @@ class Shard:
 def open_shard(runs: Iterable[SortedRun], sorting: Sorting, wanted: KeyRange) -> Shard:
     """Open the rows of a range of keys; at most `FAN_IN` runs of its group."""
     return Shard(
-        (View.of_file(run.path, sorting.key, wanted.low, wanted.high) for run in runs if run.group == wanted.group),
+        (View(ArrowFile(run.path), sorting.key, wanted.low, wanted.high) for run in runs if run.group == wanted.group),
         sorting,
     )
 
@@ -270,7 +321,7 @@ def shard_of_pieces(pieces: Iterable[bytes], sorting: Sorting) -> Shard:
 
     def flush() -> None:
         rows = sort_rows(waiting, sorting)
-        views.append(View(rows.to_batches(BATCH_ROWS), sorting.key))
+        views.append(View(Batches(rows.to_batches(BATCH_ROWS)), sorting.key))
 
     for piece in pieces:
         batch = ipc.read_record_batch(pa.py_buffer(piece), sorting.stored)
@@ -328,14 +379,13 @@ def plan_merges(runs: Iterable[SortedRun], passes_left: int) -> list[MergeTask]:
         groups.setdefault(run.group, []).append(run)
     tasks: list[MergeTask] = []
     for _, members in sorted(groups.items()):
-        surplus = len(members) - FAN_IN ** (passes_left + 1)
-        merged = 0
-        while surplus > 0:
-            taken = members[merged : merged + min(FAN_IN, surplus + 1)]
-            tasks.append(MergeTask(taken[0].order, tuple(taken)))
-            merged += len(taken)
-            surplus -= len(taken) - 1
-        tasks += [MergeTask(run.order, (run,)) for run in members[merged:]]
+        # The smallest ones are merged, dealt out so that all merges are of about one size.
+        members.sort(key=lambda run: run.rows)
+        surplus = max(0, len(members) - FAN_IN ** (passes_left + 1))
+        merges = -(-surplus // (FAN_IN - 1))
+        merged = [members[: surplus + merges][number::merges] for number in range(merges)]
+        kept = [[run] for run in members[surplus + merges :]]
+        tasks += [MergeTask(min(taken).order, tuple(taken)) for taken in [*merged, *kept]]
     return tasks
 
 
@@ -366,11 +416,6 @@ def first_from(keys: pa.Array, low: Key) -> int:
     """Return the place of the first of ascending keys that is not below `low`."""
     if isinstance(low, str):
         return bisect_left(range(len(keys)), low, key=lambda place: key_at(keys, place))
-    return int(np.searchsorted(keys.to_numpy(), np.array(low, keys.type.to_pandas_dtype())))
-
-
-def _between(batch: pa.RecordBatch, key: str, low: Key | None, high: Key | None) -> pa.RecordBatch:
-    keys = batch.column(key)
-    first = 0 if low is None else first_from(keys, low)
-    last = batch.num_rows if high is None else first_from(keys, high)
-    return batch.slice(first, last - first)
+    values = keys.to_numpy()
+    # A Python int would turn unsigned keys into floats.
+    return int(values.searchsorted(values.dtype.type(low)))

@@ -288,10 +288,12 @@ def write_shard(wanted: KeyRange, shard: Shard, work: Workspace) -> ShardWritten
     with PartWriter(work.parts, "pairs", wanted.number, pairs.SCHEMA, pairs.REPEATING) as writer:
         for rows in shard.cut_at(_row_groups(shard)):
             places = rows[PLACE].to_numpy()
-            first = pa.array(np.append(True, places[1:] != places[:-1]))
-            kept.update(_counts(rows["wiki"].filter(first)))
-            repeated.update(_counts(rows["wiki"].filter(pc.invert(first))))
-            writer.write(rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA).filter(first))
+            first = np.append(True, places[1:] != places[:-1])
+            if not first.all():
+                repeated.update(_counts(rows["wiki"].filter(pa.array(~first))))
+                rows = rows.filter(pa.array(first))
+            kept.update(_counts(rows["wiki"]))
+            writer.write(rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA))
     return ShardWritten((writer.part,) if writer.part else (), dict(kept), dict(repeated))
 
 

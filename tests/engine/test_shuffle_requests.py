@@ -1,0 +1,25 @@
+"""Requests to an object store: so many for each shard that comes in and goes out, none for each pair of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import store_requests
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shuffle", store_requests.SHUFFLES)
+def test_requests_do_not_grow_with_input_shards_times_output_shards(
+    tmp_path: Path, shuffle: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("moto.server", reason="NO MOTO: pip install '.[dev]'")
+    monkeypatch.setattr(store_requests, "PAGES", 60)
+    with store_requests.bucket() as (uri, counted):
+        total = {
+            (inputs, outputs): store_requests.count_requests(tmp_path, uri, counted, shuffle, inputs, outputs).total()
+            for inputs in (1, 3)
+            for outputs in (1, 3)
+        }
+    assert min(total.values()) > 0
+    assert total[3, 3] - total[3, 1] == total[1, 3] - total[1, 1]
