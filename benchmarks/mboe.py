@@ -28,6 +28,7 @@ from measure import fresh, parser, ratio, report, rounds_of, seconds, table
 from pipelines.dataset.manifest import commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import read_batches
+from pipelines.dataset.workspace import UNFINISHED
 from pipelines.linking.hashing import mix
 from schemas import mentions as schema
 from schemas.names import fold_all
@@ -129,14 +130,14 @@ def write_names(texts: list[str], output: Path, language: str) -> None:
         "origins": pa.repeat(pa.scalar(["anchor"], schema.SCHEMA.field("origins").type), len(keys)),
     }
     fresh(output)
-    parts = []
+    parts, work = [], f"{output}/{UNFINISHED}/{language}"
     for config, made in (("mentions", schema.SCHEMA), ("candidates", schema.CANDIDATES)):
-        with PartWriter(str(output), config, 0, made) as writer:
+        with PartWriter(work, config, 0, made) as writer:
             writer.write(pa.RecordBatch.from_arrays([columns[name] for name in made.names], schema=made))
         parts.append(writer.part)
     options = {"languages": {f"{language}wiki": language}, "link_probability": 0.01, "commonness": 0.05}
     head = {"dataset": "mentions", "schema_version": schema.VERSION, "inputs": [], "options": options}
-    commit(str(output), [part for part in parts if part is not None], head)
+    commit(str(output), work, [part for part in parts if part is not None], head)
 
 
 def step(arguments: Any) -> None:

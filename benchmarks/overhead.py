@@ -29,7 +29,8 @@ from pipelines.cli import COMMANDS
 from pipelines.dataset import pulse
 from pipelines.dataset.columns import LedgerColumns
 from pipelines.dataset.parts import PartWriter
-from pipelines.sentences import read_site, tasks
+from pipelines.dataset.workspace import workspace_of
+from pipelines.sentences import read_site
 from pipelines.transforms import dump
 
 RANGES = 64
@@ -106,13 +107,12 @@ def timed(function: Callable[..., Any], what: str, spent: dict[str, float]) -> C
 
 def read(path: str, output: Path) -> float:
     """Read a dump as a worker does and return the CPU seconds."""
-    (output / "_unfinished").mkdir(parents=True)
     site, _ = read_site([path], None)
-    reader = dump.DumpReader(site, str(output), "rules", "wikianchor", False)
+    reader = dump.DumpReader(site, workspace_of(str(output), "overhead", "files"), "rules", "wikianchor", False)
     pages = dump.PageReader(reader)
     start = thread_time()
-    for order, part in tasks([path]):
-        dump.read_dump(dump.Task(order, part), reader, pages)
+    for task in dump.list_tasks([path]):
+        dump.read_dump(task, reader, pages)
     return thread_time() - start
 
 

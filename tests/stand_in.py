@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines import pairs
-from pipelines.dataset.manifest import commit
+from pipelines.dataset.manifest import claim, commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import open_datasets, read_batches
+from pipelines.dataset.workspace import UNFINISHED
 from pipelines.flags.pairs import Choices, Config
 from pipelines.linking.hashing import hash_string, mix
 from schemas import entities as entities_schema
@@ -109,16 +110,18 @@ def write_dataset(
     name: str,
     options: Mapping[str, Any],
     configs: Mapping[str, tuple[pa.Schema, Sequence[list[dict[str, Any]]]]],
+    version: str = "1.0",
 ) -> Path:
     """Write a finished dataset: for each config its schema, and rows for each of its shards."""
-    parts = []
-    for config, (schema, shards) in configs.items():
-        for order, rows in enumerate(shards):
-            with PartWriter(str(directory), config, order, schema) as writer:
-                writer.write(pa.Table.from_pylist(rows, schema))
-            parts += [writer.part] if writer.part else []
-    head = {"dataset": name, "schema_version": "1.0", "inputs": [], "options": dict(options), "made_with": {}}
-    commit(str(directory), parts, {**head, "ledger": {}})
+    parts, work = [], f"{directory}/{UNFINISHED}/by-hand"
+    head = {"dataset": name, "schema_version": version, "inputs": [], "options": dict(options), "made_with": {}}
+    with claim(str(directory), name):
+        for config, (schema, shards) in configs.items():
+            for order, rows in enumerate(shards):
+                with PartWriter(work, config, order, schema) as writer:
+                    writer.write(pa.Table.from_pylist(rows, schema))
+                parts += [writer.part] if writer.part else []
+        commit(str(directory), work, parts, {**head, "ledger": {}})
     return directory
 
 
