@@ -31,6 +31,7 @@ from sampling import sample
 from pipelines.dataset.manifest import commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import Dataset, open_datasets, read_batches
+from pipelines.dataset.workspace import UNFINISHED
 from pipelines.linking.hashing import hash_strings, mix
 from pipelines.transforms.rows import SENTENCE_COLUMNS
 from schemas import pairs as pairs_schema
@@ -94,18 +95,17 @@ def multiplied(work: Path, language: str, links: int) -> Path:
     dataset = open_datasets(str(base), "sentences", sentences.VERSION, "sentences")[0]
     batches = {name: _whole(dataset, name) for name in ("sentences", "titles")}
     copies = -(-links // len(batches["sentences"].column("links").flatten()))
-    directory = str(output)
-    parts = []
+    parts, unfinished = [], f"{output}/{UNFINISHED}/copies"
     for shard, first in enumerate(range(0, copies, SHARD_COPIES)):
         with (
-            PartWriter(directory, "sentences", shard, sentences.SCHEMA) as rows,
-            PartWriter(directory, "titles", shard, titles.SCHEMA) as names,
+            PartWriter(unfinished, "sentences", shard, sentences.SCHEMA) as rows,
+            PartWriter(unfinished, "titles", shard, titles.SCHEMA) as names,
         ):
             for number in range(first, min(first + SHARD_COPIES, copies)):
                 _write_copy(batches, number, rows, names)
         parts += [writer.part for writer in (rows, names) if writer.part]
     head = {name: value for name, value in dataset.manifest.items() if name != "configs"}
-    commit(directory, parts, head)
+    commit(str(output), unfinished, parts, head)
     return output
 
 

@@ -23,6 +23,7 @@ from measure import parser, report, table
 from rightness import site_of
 
 from pipelines.dataset.columns import SentenceColumns, TitleColumns
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import InputError
 from pipelines.storage import file_size
 from pipelines.transforms.dump import DumpReader, PageReader
@@ -100,7 +101,7 @@ def rows_of(wikis: frozenset[str]) -> dict[str, dict[str, Row]]:
             site = site_of(path)
             if site.wiki not in wikis:
                 continue
-            reader = PageReader(DumpReader(site, "", "rules", "wikianchor", False))
+            reader = PageReader(DumpReader(site, Workspace("", "", ""), "rules", "wikianchor", False))
             sentences, titles = SentenceColumns(site.wiki), TitleColumns(site.wiki)
             dumps[path] = site.wiki, sentences
             for raw, _ in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):

@@ -24,6 +24,7 @@ import orjson
 import slices
 from measure import parser, report, table
 
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import InputError
 from pipelines.extract import shown_page
 from pipelines.storage import file_size
@@ -77,7 +78,7 @@ def articles(root: Path) -> dict[str, tuple[Site, dict[str, str]]]:
             site = site_of(path)
             pages = found.setdefault(site.wiki, (site, {}))[1]
             reader = PageReader(
-                DumpReader(site, output="", splitter="rules", parser="wikianchor", allow_truncated=False)
+                DumpReader(site, Workspace("", "", ""), splitter="rules", parser="wikianchor", allow_truncated=False)
             )
             for raw, _ in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
                 page = reader.parse(raw, path, Counter(), [])
