@@ -22,6 +22,7 @@ engines: $(VENV)/.dev
 # Workers, launchers, services and clocks that fail in the middle of a run.
 chaos: $(VENV)/.dev
 	$(BIN)/python -m pytest -m nightly tests/test_chaos.py
+	$(BIN)/python benchmarks/chaos.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -50,12 +51,15 @@ docs: $(VENV)/.docs
 audit: $(VENV)/.audit
 	$(BIN)/python tools/audit.py
 
-# The lock anew: every version and its hashes, for each Python that is supported.
+# Pin again: every package and its hashes for each supported Python, the digests of the base images, and the software
+# bill of materials (SBOM) of each image.
 lock: $(VENV)/.audit
 	$(BIN)/uv pip compile setup.py --extra gcp --extra hub --universal --python-version 3.10 --generate-hashes \
 		--no-annotate --quiet --custom-compile-command="make lock" -o docker/requirements.lock
 	$(BIN)/uv pip compile setup.py --extra gcp --extra ja --extra train --extra eval --extra t5 --python-platform linux \
 		--python-version 3.11 --generate-hashes --no-annotate --quiet --custom-compile-command="make lock" -o docker/gpu.lock
+	$(BIN)/python -m tools.base_images
+	$(BIN)/python -m tools.sbom
 
 $(VENV)/.docs: setup.py $(VENV)/.data
 	$(PIP) -e '.[docs]'

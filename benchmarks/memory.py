@@ -24,7 +24,7 @@ from measure import fresh, parser, report, run, table, wikianchor
 TIMES = (1, 4, 16, 64)
 ENGINES: dict[str, list[str | Path]] = {
     "direct": [],
-    "portable": ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK"],
+    "portable": ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK", "--shuffle=files"],
 }
 # As the images of workers in docker/ have it: engines with many threads are what it is for.
 ENVIRONMENTS = {"direct": {}, "portable": {"MALLOC_ARENA_MAX": "2"}}

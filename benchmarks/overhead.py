@@ -29,7 +29,7 @@ from pipelines.cli import COMMANDS
 from pipelines.dataset import pulse
 from pipelines.dataset.columns import LedgerColumns
 from pipelines.dataset.parts import PartWriter
-from pipelines.dataset.workspace import workspace_of
+from pipelines.dataset.workspace import Workspace
 from pipelines.sentences import read_site
 from pipelines.transforms import dump
 
@@ -108,7 +108,7 @@ def timed(function: Callable[..., Any], what: str, spent: dict[str, float]) -> C
 def read(path: str, output: Path) -> float:
     """Read a dump as a worker does and return the CPU seconds."""
     site, _ = read_site([path], None)
-    reader = dump.DumpReader(site, workspace_of(str(output), "overhead", "files"), "rules", "wikianchor", False)
+    reader = dump.DumpReader(site, Workspace(str(output), str(output), ""), "rules", "wikianchor", False)
     pages = dump.PageReader(reader)
     start = thread_time()
     for task in dump.list_tasks([path]):

@@ -28,10 +28,8 @@ import slices
 from measure import fresh, parser, ratio, report, rounds_of, run, seconds, table, wikianchor
 from sampling import sample
 
-from pipelines.dataset.manifest import commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import Dataset, open_datasets, read_batches
-from pipelines.dataset.workspace import UNFINISHED
 from pipelines.linking.hashing import hash_strings, mix
 from pipelines.transforms.rows import SENTENCE_COLUMNS
 from schemas import pairs as pairs_schema
@@ -95,17 +93,18 @@ def multiplied(work: Path, language: str, links: int) -> Path:
     dataset = open_datasets(str(base), "sentences", sentences.VERSION, "sentences")[0]
     batches = {name: _whole(dataset, name) for name in ("sentences", "titles")}
     copies = -(-links // len(batches["sentences"].column("links").flatten()))
-    parts, unfinished = [], f"{output}/{UNFINISHED}/copies"
+    directory = generate.parts_of(output)
+    parts = []
     for shard, first in enumerate(range(0, copies, SHARD_COPIES)):
         with (
-            PartWriter(unfinished, "sentences", shard, sentences.SCHEMA) as rows,
-            PartWriter(unfinished, "titles", shard, titles.SCHEMA) as names,
+            PartWriter(directory, "sentences", shard, sentences.SCHEMA) as rows,
+            PartWriter(directory, "titles", shard, titles.SCHEMA) as names,
         ):
             for number in range(first, min(first + SHARD_COPIES, copies)):
                 _write_copy(batches, number, rows, names)
-        parts += [writer.part for writer in (rows, names) if writer.part]
+        parts += [writer.part for writer in (rows, names)]
     head = {name: value for name, value in dataset.manifest.items() if name != "configs"}
-    commit(str(output), unfinished, parts, head)
+    generate.finish(output, parts, head)
     return output
 
 

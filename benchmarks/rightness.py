@@ -78,7 +78,9 @@ def articles(root: Path) -> dict[str, tuple[Site, dict[str, str]]]:
             site = site_of(path)
             pages = found.setdefault(site.wiki, (site, {}))[1]
             reader = PageReader(
-                DumpReader(site, Workspace("", "", ""), splitter="rules", parser="wikianchor", allow_truncated=False)
+                DumpReader(
+                    site, work=Workspace("", "", ""), splitter="rules", parser="wikianchor", allow_truncated=False
+                )
             )
             for raw, _ in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
                 page = reader.parse(raw, path, Counter(), [])

@@ -2,7 +2,7 @@
 # torch brings its own CUDA, the machine the driver.
 #
 #   docker build -f docker/gpu.Dockerfile -t REGION-docker.pkg.dev/PROJECT/REPOSITORY/wikianchor-gpu:VERSION .
-#   docker run --gpus=all --entrypoint=python IMAGE -m trainer.task ease --preset=ease-bert-paper \
+#   docker run --gpus=all --user=10001 --entrypoint=python IMAGE -m trainer.task ease --preset=ease-bert-paper \
 #       --data=gs://bucket/pairs --output=gs://bucket/model
 #   wikianchor negatives ... --runner=DataflowRunner --sdk_container_image=IMAGE
 FROM apache/beam_python3.11_sdk:2.77.0 AS beam
@@ -21,7 +21,10 @@ RUN pip install --no-cache-dir --no-deps /opt/wikianchor && pip check
 ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \
     MALLOC_ARENA_MAX=2 \
     HOME=/home/worker
-RUN useradd --create-home --uid 10001 worker
-USER 10001
+# Root and these directories: see worker.Dockerfile. The trainer needs neither: `docker run --user=10001`.
+RUN useradd --create-home --uid 10001 worker \
+    && install --directory --owner=10001 --group=10001 /var/opt/google /var/log/dataflow
+# hadolint ignore=DL3002
+USER 0
 WORKDIR /home/worker
 ENTRYPOINT ["/opt/apache/beam/boot"]

@@ -25,7 +25,12 @@ ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \
     MALLOC_ARENA_MAX=2 \
     FLEX_TEMPLATE_PYTHON_PY_FILE=/opt/wikianchor/launch.py \
     HOME=/home/worker
-RUN useradd --create-home --uid 10001 worker
-USER 10001
+# Root, as in Beam's own image: Dataflow mounts directories of its machine, which root owns, at /var/opt/google
+# (pangeo-docker-images#360) and writes logs below /var/log/dataflow (python-docs-samples#13213). A mount hides the
+# owner that a directory has in the image. Where nothing is mounted there, `docker run --user=10001` works too.
+RUN useradd --create-home --uid 10001 worker \
+    && install --directory --owner=10001 --group=10001 /var/opt/google /var/log/dataflow /var/log/dataflow/template_launcher
+# hadolint ignore=DL3002
+USER 0
 WORKDIR /home/worker
 ENTRYPOINT ["/opt/apache/beam/boot"]

@@ -43,35 +43,49 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     wikis = tuple(found.pages)
     pairs.check_floor(config.choices, wikis)
     rows = config.choices.sample * (len(wikis) if config.choices.sample_per_wiki else 1)
-    stages = build_stages(dict(found.pages), found.wikidata, found.page_props, config.output, rows)
+    of_sentences, of_entities, of_pairs = stage_configs(config, found)
+    options = [sentences.options_of(one, read_site(one.dumps, None)[0]) for one in of_sentences]
+    options += [entities.options_of(of_entities), pairs.options_of(of_pairs)]
+    stages = build_stages(dict(found.pages), found.wikidata, found.page_props, config.output, rows, options)
     print("\n".join(plan_lines(stages, config.output, workers_of(beam_args))), flush=True)
     if config.dry_run:
         return
-    for wiki, paths in found.pages.items():
-        stage = sentences_flags.Config(
+    for one in of_sentences:
+        sentences.run(one, beam_args)
+    entities.run(of_entities, beam_args)
+    pairs.run(of_pairs, beam_args)
+    report.print_report(config.output, start)
+
+
+def stage_configs(
+    config: Config, found: Dumps
+) -> tuple[list[sentences_flags.Config], entities_flags.Config, pairs_flags.Config]:
+    """Return what each stage of a build is asked for: `sentences` of each wiki, `entities` and `pairs`."""
+    wikis, output = tuple(found.pages), config.output
+    of_sentences = [
+        sentences_flags.Config(
             paths,
-            f"{config.output}/sentences/{wiki}",
+            f"{output}/sentences/{wiki}",
             None,
             config.splitter,
             config.parser,
             config.allow_truncated,
             earlier_sentences(config.previous, wiki),
         )
-        sentences.run(stage, beam_args)
+        for wiki, paths in found.pages.items()
+    ]
     required = (config.choices.required_wiki,) if config.choices.required_wiki else ()
     labels = config.labels or tuple(dict.fromkeys(("en", *(language(wiki) for wiki in wikis), "mul")))
     every = tuple(dict.fromkeys((*wikis, *required)))
-    entities.run(
-        entities_flags.Config(
-            found.wikidata, found.page_props, every, f"{config.output}/entities", labels, config.allow_truncated
-        ),
-        beam_args,
+    of_entities = entities_flags.Config(
+        found.wikidata, found.page_props, every, f"{output}/entities", labels, config.allow_truncated
     )
-    places = ",".join(f"{config.output}/sentences/{wiki}" for wiki in wikis)
-    pairs.run(
-        pairs_flags.Config(places, f"{config.output}/entities", f"{config.output}/pairs", config.choices), beam_args
+    places = ",".join(f"{output}/sentences/{wiki}" for wiki in wikis)
+    return (
+        of_sentences,
+        of_entities,
+        pairs_flags.Config(places, f"{output}/entities", f"{output}/pairs", config.choices),
     )
-    report.print_report(config.output, start)
 
 
 def earlier_sentences(previous: str | None, wiki: str) -> str | None:

@@ -11,14 +11,15 @@ import gc
 import importlib
 import logging
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType, ModuleType
+from types import ModuleType
 
+from pipelines import storage
+from pipelines.engine import interrupt
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import LogHandler
-from pipelines.runner import FlagParser, beam_options
+from pipelines.runner import FlagParser, abandoned, beam_options
 
 # Command -> what --help says of it. `pipelines.flags.COMMAND` is its command line, `pipelines.COMMAND` what runs, which
 # is imported then.
@@ -66,10 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is not None:
         return _status(argv)
     collect_seldom()
-    # A scheduler's SIGTERM ends a run as tidily as Ctrl-C does.
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupt.install()
     status = _status(sys.argv[1:])
-    if status == 130:
+    if status == interrupt.STATUS:
         # A pipeline's threads go on until their work is done: it is not wanted any more.
         sys.stderr.flush()
         os._exit(status)
@@ -78,7 +78,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         # Python must not try again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return status or _cannot_write(error)
+        status = status or _cannot_write(error)
+    if storage.hanging() or abandoned():
+        # Python would wait for the store's client, or for what is left of a pipeline.
+        sys.stderr.flush()
+        os._exit(status)
     return status
 
 
@@ -86,10 +90,6 @@ def collect_seldom() -> None:
     """Look for objects that refer to each other in circles a hundredth as often as Python does: we make hardly any, and
     looking takes a tenth of the time to start."""
     gc.set_threshold(100_000)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _status(arguments: Sequence[str]) -> int:
@@ -103,7 +103,8 @@ def _status(arguments: Sequence[str]) -> int:
     except OSError as error:
         return _cannot_write(error)
     except KeyboardInterrupt:
-        return _fail("interrupted; what was finished stays, run the same command again to go on", 130)
+        interrupt.say_interrupted()
+        return interrupt.STATUS
 
 
 def _cannot_write(error: OSError) -> int:

@@ -27,7 +27,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     paths = [*config.wikidata, *config.page_props]
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in paths]
-    options = {"wikis": sorted(config.wikis), "labels": list(config.labels), "allow_truncated": config.allow_truncated}
+    options = options_of(config)
     return run_stage(
         "entities",
         schema.VERSION,
@@ -38,6 +38,11 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         beam_args,
         sum(file_size(path) for path in paths),
     )
+
+
+def options_of(config: Config) -> dict[str, Any]:
+    """Return the options that the manifest carries."""
+    return {"wikis": sorted(config.wikis), "labels": list(config.labels), "allow_truncated": config.allow_truncated}
 
 
 def wiki_of(path: str, wikis: Sequence[str]) -> str:

@@ -11,3 +11,7 @@ class InputError(Exception):
 
 class Truncated(InputError):
     """A file ends before its data does. What came before has been given out."""
+
+
+class WorkerDied(InputError):
+    """A worker process was killed, or ended before its work was done."""

@@ -47,7 +47,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         {"dataset": one.manifest["dataset"], "wiki": one.manifest["options"].get("wiki"), "sha256": fingerprint(one)}
         for one in (*sentences, *entities)
     ]
-    options = asdict(config.choices) | {"rows_per_shard": config.rows_per_shard}
+    options = options_of(config)
     graph = partial(build, config=config, sentences=sentences, entities=entities[0])
     # Each shard of sentences is read twice at least: to count its links, and to decide on them.
     shards = [
@@ -55,6 +55,11 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     ]
     work = 2 * sum(shard["bytes"] for shard in shards)
     return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work)
+
+
+def options_of(config: Config) -> dict[str, Any]:
+    """Return the options that the manifest carries."""
+    return asdict(config.choices) | {"rows_per_shard": config.rows_per_shard}
 
 
 def fingerprint(dataset: Dataset) -> str:

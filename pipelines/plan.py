@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from pipelines.dataset.manifest import read_manifest
+from pipelines.dataset.changes import difference
+from pipelines.dataset.manifest import damaged_shard, read_manifest
+from pipelines.dataset.workspace import UNFINISHED, scratch_root
 from pipelines.progress import duration, size
+from pipelines.stage import made_with
 from pipelines.storage import file_size
 
 # Bytes of a compressed dump that a worker reads in a second, by its ending.
@@ -22,8 +26,8 @@ ITEMS = {".bz2": 2.3e6, ".gz": 18e6, "": 200e6}
 SENTENCES_DISK, AS_BZ2 = 0.9, {".bz2": 1.0, ".gz": 0.8, ".xz": 1.1, "": 0.28}
 LINKS = 11e-3  # links in sentences for each byte of a bz2 dump
 LINKS_PER_SECOND, BYTES_PER_PAIR = 200_000, 120
-# While it is made, `pairs` holds its rows and what its links lead to as well.
-PAIRS_DISK = 2.5
+# Of the scratch directory: a row of `pairs` on its way through the shuffle, and what a link leads to.
+BYTES_PER_SHUFFLED_ROW, BYTES_PER_LINK = 400, 14
 ITEMS_DISK = 0.02
 
 
@@ -36,7 +40,9 @@ class Stage:
         output: directory of its dataset.
         inputs: paths of dumps; none for what reads datasets.
         seconds: of one worker, roughly.
-        disk: bytes that it needs, roughly.
+        disk: bytes of its dataset, roughly.
+        scratch: bytes that it needs besides while it runs, roughly.
+        options: those that its manifest will carry.
     """
 
     name: str
@@ -44,28 +50,45 @@ class Stage:
     inputs: tuple[str, ...]
     seconds: float
     disk: float
+    scratch: float
+    options: Mapping[str, Any]
 
 
 def build_stages(
-    pages: dict[str, tuple[str, ...]], wikidata: Sequence[str], page_props: Sequence[str], output: str, sample: int
+    pages: dict[str, tuple[str, ...]],
+    wikidata: Sequence[str],
+    page_props: Sequence[str],
+    output: str,
+    sample: int,
+    options: Sequence[Mapping[str, Any]] | None = None,
 ) -> list[Stage]:
-    """Return the stages of a build, in order."""
+    """Return the stages of a build, in order.
+
+    Args:
+        pages: dumps by wiki.
+        wikidata, page_props: dumps of items.
+        output: of the build.
+        sample: rows of pairs at most, 0 for all.
+        options: of each stage, in order; None where nothing is known of them.
+    """
     stages = []
     total = 0.0
+    known = iter(options or [{}] * (len(pages) + 2))
     for wiki, paths in pages.items():
         as_bz2 = sum(file_size(path) * AS_BZ2[_ending(path)] for path in paths)
         total += as_bz2
         seconds = sum(file_size(path) / SENTENCES[_ending(path)] for path in paths)
         place = f"{output}/sentences/{wiki}"
-        stages.append(Stage(f"sentences {wiki}", place, tuple(paths), seconds, as_bz2 * SENTENCES_DISK))
+        stages.append(Stage(f"sentences {wiki}", place, tuple(paths), seconds, as_bz2 * SENTENCES_DISK, 0, next(known)))
     inputs = (*wikidata, *page_props)
     bytes_ = sum(file_size(path) for path in wikidata)
     seconds = sum(file_size(path) / ITEMS.get(_ending(path), ITEMS[""]) for path in inputs)
-    stages.append(Stage("entities", f"{output}/entities", inputs, seconds, bytes_ * ITEMS_DISK))
+    stages.append(Stage("entities", f"{output}/entities", inputs, seconds, bytes_ * ITEMS_DISK, 0, next(known)))
     links = total * LINKS
     rows = min(links, sample) if sample else links
-    disk = rows * BYTES_PER_PAIR * PAIRS_DISK
-    stages.append(Stage("pairs", f"{output}/pairs", (), links / LINKS_PER_SECOND, disk))
+    scratch = rows * BYTES_PER_SHUFFLED_ROW + links * BYTES_PER_LINK
+    seconds = links / LINKS_PER_SECOND
+    stages.append(Stage("pairs", f"{output}/pairs", (), seconds, rows * BYTES_PER_PAIR, scratch, next(known)))
     return stages
 
 
@@ -74,13 +97,29 @@ def _ending(path: str) -> str:
     return ending if ending in AS_BZ2 else ""
 
 
-def looks_done(stage: Stage) -> bool:
-    """Whether a stage seems to be done with these inputs, by their names and sizes; the stage itself looks closer."""
+def reason_to_run(stage: Stage, rebuilt: bool) -> str | None:
+    """Return why a stage runs: "" where there is no dataset yet, else what has changed; None where it seems to be done.
+    Inputs are told by their names and sizes; the stage itself looks closer.
+
+    Args:
+        stage: of the plan.
+        rebuilt: whether a dataset that it reads will be another one.
+    """
     manifest = read_manifest(stage.output)
     if manifest is None:
-        return False
+        return ""
+    head: dict[str, Any] = {"made_with": made_with()}
+    if stage.options:
+        head["options"] = dict(stage.options)
+    if change := difference(manifest, head):
+        return change
     known = {(source.get("path"), source.get("bytes")) for source in manifest.get("inputs", ())}
-    return all((os.path.basename(path), file_size(path)) in known for path in stage.inputs)
+    for path in stage.inputs:
+        if (os.path.basename(path), file_size(path)) not in known:
+            return f"{os.path.basename(path)} is new or has changed"
+    if damaged := damaged_shard(stage.output, manifest):
+        return f"{damaged} is missing or damaged"
+    return "a dataset that it reads will be another one" if rebuilt and not stage.inputs else None
 
 
 def plan_lines(stages: Sequence[Stage], output: str, workers: int | None) -> list[str]:
@@ -93,24 +132,37 @@ def plan_lines(stages: Sequence[Stage], output: str, workers: int | None) -> lis
     """
     width = max(len(stage.name) for stage in stages)
     lines = ["plan"]
-    left = need = 0.0
+    left = need = scratch = 0.0
     for stage in stages:
         read = f"{size(sum(file_size(path) for path in stage.inputs))} in {len(stage.inputs)} files"
-        if looks_done(stage):
+        reason = reason_to_run(stage, left > 0)
+        if reason is None:
             about = "done"
         else:
             left += stage.seconds
             need += stage.disk
+            scratch = max(scratch, stage.scratch)
             about = f"about {duration(stage.seconds / workers)}" if workers else "to do"
+            about = f"rebuild, {reason}: {about}" if reason else about
         lines.append(f"  {stage.name:{width}}  {read if stage.inputs else 'the datasets above':22}  {about}")
     if workers and left:
         shared = f"with {workers} workers" if workers > 1 else "with 1 worker, see --direct_num_workers"
         lines.append(f"  all of it: about {duration(left / workers)} {shared}")
-    if need and "://" not in output:
-        free = free_bytes(output)
-        enough = "" if free > need else ": NOT ENOUGH"
-        lines.append(f"  disk: about {size(need)} needed, {size(free)} free{enough}")
-    return lines
+    return lines + (_disk_lines(output, need, scratch) if need else [])
+
+
+def _disk_lines(output: str, need: float, scratch: float) -> list[str]:
+    """Return the lines on the disk that datasets need, and the scratch directory of a shuffle on this machine."""
+    if "://" in output:
+        place = scratch_root(output)
+        return [f"  scratch disk: about {size(scratch)} in {place}, {_free(place, scratch)}"]
+    where = f"about {size(scratch)} of it below {UNFINISHED}/ while it runs"
+    return [f"  disk: about {size(need + scratch)} needed, {where}, {_free(output, need + scratch)}"]
+
+
+def _free(directory: str, need: float) -> str:
+    free = free_bytes(directory)
+    return f"{size(free)} free" + ("" if free > need else ": NOT ENOUGH")
 
 
 def free_bytes(directory: str) -> int:

@@ -136,11 +136,16 @@ class Progress:
                 self._lines = 0
 
 
+def wipe_bars() -> None:
+    """Take all bars off the screen, so that other lines can be written there."""
+    for progress in list(_on_screen):
+        progress.wipe()
+
+
 class LogHandler(logging.StreamHandler[TextIO]):
     """Writes log lines above the bars instead of through them."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line."""
-        for progress in _on_screen:
-            progress.wipe()
+        wipe_bars()
         super().emit(record)

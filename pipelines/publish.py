@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Sequence
+from contextlib import closing
 
 from pipelines.dataset.manifest import CARD, CROISSANT, MANIFEST, read_manifest
 from pipelines.dataset.reader import Dataset
@@ -34,10 +35,8 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     release = make_release(one, config.release, config.by_language, web_address(config.target), today)
     files = release_files(release)
-    there = store.there()
-    foreign = sorted(
-        name for name in there if not is_release_file(name) and name not in (".gitattributes", "_published.json")
-    )
+    there = store.there(files)
+    foreign = sorted(name for name in there if not is_release_file(name) and name != ".gitattributes")
     if foreign and MANIFEST not in there and not config.target.startswith("hf://"):
         raise UsageError(f"--to={config.target} holds something else ({foreign[0]}): name an empty or a new place")
     sending = differing(files, there)
@@ -101,7 +100,7 @@ def tree(target: str, files: Sequence[Local], sending: Sequence[Local], old: Seq
 def send(store: Store, sending: Sequence[Local], old: Sequence[str], replace: bool) -> None:
     """Send files; the manifest of an earlier release goes first, that of this one comes last."""
     name = "publish"
-    with Progress() as progress:
+    with closing(store), Progress() as progress:
         progress.begin(name, sum(one.size for one in sending))
         store.remove([MANIFEST] if replace and sending else [])
         last = [one for one in sending if one.name == MANIFEST]

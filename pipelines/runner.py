@@ -9,23 +9,25 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import shlex
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from contextlib import redirect_stderr, suppress
+from contextlib import redirect_stderr
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipelines import dataflow
+from pipelines.engine import interrupt
 from pipelines.errors import UsageError
 
 if TYPE_CHECKING:
     import apache_beam as beam
 
+    from pipelines.engine.local_workers import LocalWorkers
+
 # Prism and Docker are for those who ask for them: the direct runner here is the one that needs nothing started.
 DIRECT = "FnApiRunner"
 LOOK_SECONDS = 0.5
+_abandoned = False
 
 
 def make_pipeline(beam_args: Sequence[str], dataset: str, wiki: str | None, output: str) -> beam.Pipeline:
@@ -47,12 +49,12 @@ def make_pipeline(beam_args: Sequence[str], dataset: str, wiki: str | None, outp
         dataflow.check(options, output)
     runner: Any = None
     if workers:
-        # Beam's own worker processes are noisy and do not end with their launcher: see `pipelines.worker`.
-        from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-        from apache_beam.transforms.environments import SubprocessSDKEnvironment
+        from apache_beam.options.pipeline_options import DirectOptions
 
-        command = f"exec {shlex.quote(sys.executable)} -m pipelines.worker"
-        runner = FnApiRunner(SubprocessSDKEnvironment.from_command_string(command))
+        from pipelines.engine.local_workers import LocalRunner
+
+        # Beam takes 0 for as many as there are cores.
+        runner = LocalRunner(options.view_as(DirectOptions).direct_num_workers or os.cpu_count() or 1)
     try:
         return beam.Pipeline(runner, options)
     except (ValueError, ImportError) as error:
@@ -67,23 +69,22 @@ def run_apart(pipeline: beam.Pipeline, look: Callable[[], None]) -> None:
     a worker's code, where Beam takes it for an error of ours, nor wait for Beam to end its workers, which can take as
     long as their work. Any other engine is given the graph from the main thread, as those that start a server want
     it, and has its job cancelled where we are interrupted.
+
+    Raises:
+        WorkerDied: a worker process on this machine did; the others have been killed.
     """
     if is_direct(runner_of(pipeline.options)):
         # Beam prints each failure of a worker thread on its own, besides handing it on. Our log keeps the real stderr.
         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
-            _watched(lambda: pipeline.run().wait_until_finish(), look)
+            _watched(lambda: pipeline.run().wait_until_finish(), look, getattr(pipeline.runner, "workers", None))
         return
     show_beams_log()
     result = pipeline.run()
-    try:
+    with interrupt.cancelling(result.cancel):
         _watched(result.wait_until_finish, look)
-    except (KeyboardInterrupt, SystemExit):
-        with suppress(Exception):
-            result.cancel()
-        raise
 
 
-def _watched(work: Callable[[], object], look: Callable[[], None]) -> None:
+def _watched(work: Callable[[], object], look: Callable[[], None], workers: LocalWorkers | None = None) -> None:
     ended: Future[None] = Future()
 
     def run() -> None:
@@ -94,10 +95,34 @@ def _watched(work: Callable[[], object], look: Callable[[], None]) -> None:
         else:
             ended.set_result(None)
 
-    threading.Thread(target=run, name="pipeline", daemon=True).start()
-    while not wait([ended], LOOK_SECONDS).done:
-        look()
+    try:
+        threading.Thread(target=run, name="pipeline", daemon=True).start()
+        while not wait([ended], LOOK_SECONDS).done:
+            look()
+            if workers is not None:
+                workers.check()
+        if workers is not None:
+            # What Beam says of a dead worker, if it says anything, is less clear.
+            workers.check()
+    except BaseException:
+        _abandon(workers)
+        raise
     ended.result()
+
+
+def _abandon(workers: LocalWorkers | None) -> None:
+    """Give up a run that goes on in threads of Beam's, and kill its workers."""
+    global _abandoned
+    _abandoned = True
+    if workers is not None:
+        # Each thread that loses its worker would print a traceback.
+        threading.excepthook = lambda _: None
+        workers.kill()
+
+
+def abandoned() -> bool:
+    """Return whether a run was given up: its threads may wait for ever, so the process has to end by `os._exit`."""
+    return _abandoned
 
 
 def show_beams_log() -> None:

@@ -37,14 +37,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     make_splitter(config.splitter, site.language)
     make_extractor(config.parser, site)
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
-    options = {
-        "wiki": site.wiki,
-        "language": site.language,
-        "site": site.digest(),
-        "splitter": config.splitter,
-        "parser": config.parser,
-        "allow_truncated": config.allow_truncated,
-    }
+    options = options_of(config, site)
     if config.previous:
         check_previous(config, options)
     return run_stage(
@@ -57,6 +50,18 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         beam_args,
         sum(file_size(path) for path in config.dumps),
     )
+
+
+def options_of(config: Config, site: Site) -> dict[str, Any]:
+    """Return the options that the manifest carries."""
+    return {
+        "wiki": site.wiki,
+        "language": site.language,
+        "site": site.digest(),
+        "splitter": config.splitter,
+        "parser": config.parser,
+        "allow_truncated": config.allow_truncated,
+    }
 
 
 def check_previous(config: Config, options: Mapping[str, Any]) -> None:

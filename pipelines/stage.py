@@ -9,6 +9,7 @@ output stays valid until the new one is complete.
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -16,10 +17,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from pipelines import dataflow
+from pipelines.dataset.changes import difference
 from pipelines.dataset.manifest import claim, commit, damaged_shard, discard, has_leftovers, read_manifest
 from pipelines.dataset.parts import Part
 from pipelines.dataset.pulse import pulses
-from pipelines.dataset.workspace import Workspace, fingerprint_of, workspace_of
+from pipelines.dataset.workspace import RECORDS, Workspace, fingerprint_of, workspace_of
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import Progress
 from pipelines.runner import make_pipeline, run_apart, runner_of
@@ -27,6 +29,7 @@ from pipelines.runner import make_pipeline, run_apart, runner_of
 if TYPE_CHECKING:
     import apache_beam as beam
 
+log = logging.getLogger("wikianchor")
 _FAILURE = re.compile(
     r"^(?:[\w.]+\.)?(?:InputError|UsageError|Truncated): (.*?)(?: \[while running .*)?$", re.MULTILINE
 )
@@ -97,10 +100,14 @@ def run_stage(
     build(pipeline, head, work)
     if dataflow.is_dataflow(runner_of(pipeline.options)):
         dataflow.check_keys(pipeline)
+    if (old := read_manifest(output)) is not None and (change := difference(old, head)):
+        log.info("%s: rebuild, %s; the dataset there stays until the new one is complete", output, change)
     with claim(output, dataset, fingerprint):
         # Another run may have made it while this one waited to begin, or this one completed its commit.
         if (done := _done(output, head)) is not None:
             return done
+        if os.path.isdir(f"{work.scratch}/{RECORDS}"):
+            log.info("%s: going on where an earlier run stopped", output)
         try:
             with Watch(dataset, options.get("wiki"), work.scratch, bytes_read) as watch:
                 run_apart(pipeline, watch.look)
@@ -108,7 +115,7 @@ def run_stage(
             raise _clear(error, output) from error
     manifest = read_manifest(output)
     if manifest is None and (template := pipeline.options.get_all_options().get("template_location")):
-        logging.getLogger("wikianchor").info("%s: the graph of a job that is yet to run", template)
+        log.info("%s: the graph of a job that is yet to run", template)
         return {**head, "configs": {}, "ledger": {}}
     if manifest is None:
         raise InputError(f"{output}: the pipeline ended without a dataset: run the same command again")
@@ -120,7 +127,6 @@ def _done(output: str, head: Mapping[str, Any]) -> dict[str, Any] | None:
     manifest = read_manifest(output)
     if manifest is None or any(manifest.get(key) != value for key, value in head.items()):
         return None
-    log = logging.getLogger("wikianchor")
     if (damaged := damaged_shard(output, manifest)) is not None:
         log.info("%s: missing or damaged, so its dataset is made again", damaged)
         return None

@@ -1,6 +1,7 @@
 """A worker process of a run on many cores of one machine: Beam's own, but silent, and gone when its launcher is.
 
-Beam starts it by `python -m pipelines.worker`, with what it needs to know in the environment.
+`pipelines.engine.local_workers` starts it by `python -m pipelines.worker LAUNCHER`: the process id of the launcher.
+What Beam needs to know is in the environment.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import threading
 import time
 import traceback
 
+from pipelines import storage
 from pipelines.cli import collect_seldom, log_to_stderr
 
 LOOK_SECONDS = 0.2
@@ -21,7 +23,8 @@ def main() -> None:
     """Serve the launcher until it has no more work, or is no more."""
     # A terminal sends Ctrl-C to every process of a job: it is for the launcher to act on it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    launcher = os.getppid()
+    # Not os.getppid(): the launcher may have been killed before this line.
+    launcher = int(sys.argv[1])
     threading.Thread(target=_end_with, args=(launcher,), daemon=True).start()
     log_to_stderr()
     collect_seldom()
@@ -32,9 +35,14 @@ def main() -> None:
         try:
             sdk_worker_main.main(sys.argv)
         except Exception:
+            # The connection to a launcher that is being killed breaks before its process has ended.
+            time.sleep(2 * LOOK_SECONDS)
             if os.getppid() == launcher:
                 traceback.print_exc(file=sys.__stderr__)
             os._exit(1)
+    if storage.hanging():
+        # Python would wait for the store's client.
+        os._exit(0)
 
 
 def _end_with(launcher: int) -> None:

@@ -10,7 +10,7 @@ that is once in a few hundred builds, and then one occurrence is counted too man
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,13 +137,33 @@ def _unique(hashes: Hashes, values: npt.NDArray[np.int32]) -> Nodes:
 
 def table_of(nodes: Nodes) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of a `NameTable`."""
-    bits = max(1, len(nodes.hashes).bit_length())
-    bounds = np.arange(1 << bits, dtype=np.uint64) << np.uint64(64 - bits)
-    return {
-        "hashes": np.append(nodes.hashes, _HIGHEST),
-        "values": np.append(nodes.values, np.int32(-2)),
-        "buckets": np.searchsorted(nodes.hashes, bounds).astype(np.uint32),
-    }
+    pieces = list(table_pieces([nodes], 1, len(nodes.hashes)))
+    return {name: np.concatenate([piece[name] for piece in pieces if name in piece]) for name in pieces[0]}
+
+
+def table_lengths(total: int) -> dict[str, int]:
+    """Return the lengths of the arrays of a `NameTable` of so many nodes."""
+    return {"hashes": total + 1, "values": total + 1, "buckets": 1 << max(1, total.bit_length())}
+
+
+def table_pieces(parts: Iterable[Nodes], ranges: int, total: int) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """Yield the arrays of a `NameTable` piece by piece.
+
+    Args:
+        parts: the nodes of each range of hashes, ascending; the ranges have one width.
+        ranges: how many, a power of two that is not above the number of buckets.
+        total: how many nodes there are in all.
+    """
+    buckets = table_lengths(total)["buckets"]
+    shift = np.uint64(65 - buckets.bit_length())
+    start, width = 0, buckets // ranges
+    for number, nodes in enumerate(parts):
+        bounds = np.arange(number * width, (number + 1) * width, dtype=np.uint64) << shift
+        places = start + np.searchsorted(nodes.hashes, bounds)
+        yield {"hashes": nodes.hashes, "values": nodes.values, "buckets": places.astype(np.uint32)}
+        start += len(nodes.hashes)
+    # The last bucket ends at a hash that no name has.
+    yield {"hashes": np.array([_HIGHEST]), "values": np.array([-2], np.int32)}
 
 
 class Found(NamedTuple):

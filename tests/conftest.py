@@ -15,6 +15,9 @@ from pipelines.cli import main
 # are so small that one thread is quicker anyway. Read when torch is loaded, and by every process that a test starts.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# No test loses power; waiting for the disk would be most of the time of many of them.
+os.fsync = lambda descriptor: None
+
 # How long an example takes says more of the machine's other work than of ours.
 settings.register_profile("wikianchor", deadline=None)
 settings.load_profile("wikianchor")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -62,14 +63,14 @@ def job_service(place: Path) -> Iterator[list[str]]:
     with process(place, sys.executable, "-m", module, "--port=0", f"--port_file={port_file}"):
         until(lambda: port_file.exists() and port_file.read_text().strip() != "", "the job service to start")
         endpoint = f"--job_endpoint=localhost:{port_file.read_text().strip()}"
-        yield ["--runner=PortableRunner", endpoint, "--environment_type=LOOPBACK"]
+        yield ["--runner=PortableRunner", endpoint, "--environment_type=LOOPBACK", "--shuffle=files"]
 
 
 @contextmanager
 def worker_pool(place: Path) -> Iterator[list[str]]:
     """Workers in a fresh environment that holds the built wheel and nothing of this one: what a cluster's are like."""
     with pool_of_workers(place) as flags:
-        yield ["--runner=PortableRunner", "--job_endpoint=embed", *flags]
+        yield ["--runner=PortableRunner", "--job_endpoint=embed", "--shuffle=beam", *flags]
 
 
 @contextmanager
@@ -180,11 +181,12 @@ def slots(port: int) -> int:
         return 0
 
 
+EMBEDDED = ("--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK")
 ENGINES = {
     "threads": Engine(flags("--direct_num_workers=3", "--direct_running_mode=multi_threading")),
     "processes": Engine(flags("--direct_num_workers=2", "--direct_running_mode=multi_processing"), here=False),
     "bundles repeated": Engine(flags("--direct_runner_bundle_repeat=1")),
-    "portable": Engine(flags("--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK")),
+    "portable": Engine(flags(*EMBEDDED, "--shuffle=beam")),
     "worker pool": Engine(worker_pool, here=False),
     "job service": Engine(job_service, nightly=True),
     "prism": Engine(prism, nightly=True),
@@ -200,13 +202,13 @@ def fetched() -> Path:
 
 
 def job_server(artifact: str) -> Path:
-    """Return a job server's jar: one of the runner, of whatever version, that lies where fetched things are kept, else
-    that of Beam's version from Maven Central."""
+    """Return a job server's jar: the newest one of the runner that is kept locally (the newest Beam first, then the
+    newest Flink), else that of the installed Beam from Maven Central."""
     release = version("apache-beam")
     runner = "-".join(artifact.split("-")[:3])
-    kept = sorted(fetched().glob(f"{runner}-*job-server-*.jar"))
+    kept = [(numbers(path.stem), path) for path in fetched().glob(f"{runner}-*job-server-*.jar")]
     if kept:
-        return kept[-1]
+        return max(kept)[1]
     jar = fetched() / f"{artifact}-{release}.jar"
     url = f"{JARS}/{artifact}/{release}/{jar.name}"
     jar.parent.mkdir(parents=True, exist_ok=True)
@@ -218,6 +220,16 @@ def job_server(artifact: str) -> Path:
         pytest.skip(f"NO JAR: {url}: {error}; or python tools/job_server.py")
     unfinished.rename(jar)
     return jar
+
+
+def numbers(name: str) -> tuple[list[int], ...]:
+    """Return the versions in a jar's name as numbers, the last one first.
+
+    >>> numbers("beam-runners-flink-1.19-job-server-2.70.0")
+    ([2, 70, 0], [1, 19])
+    """
+    versions = re.findall(r"\d[\d.]*", name)
+    return tuple([int(part) for part in text.split(".")] for text in reversed(versions))
 
 
 def clean_environment(place: Path, extra: str = "") -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines import pairs
-from pipelines.dataset.manifest import claim, commit
+from pipelines.dataset.manifest import commit
 from pipelines.dataset.parts import PartWriter
 from pipelines.dataset.reader import open_datasets, read_batches
-from pipelines.dataset.workspace import UNFINISHED
+from pipelines.dataset.workspace import UNFINISHED, Workspace, workspace_of
 from pipelines.flags.pairs import Choices, Config
 from pipelines.linking.hashing import hash_string, mix
 from schemas import entities as entities_schema
@@ -113,16 +114,21 @@ def write_dataset(
     version: str = "1.0",
 ) -> Path:
     """Write a finished dataset: for each config its schema, and rows for each of its shards."""
-    parts, work = [], f"{directory}/{UNFINISHED}/by-hand"
+    parts = []
+    for config, (schema, shards) in configs.items():
+        for order, rows in enumerate(shards):
+            with PartWriter(work_of(directory).parts, config, order, schema) as writer:
+                writer.write(pa.Table.from_pylist(rows, schema))
+            parts += [writer.part] if writer.part else []
     head = {"dataset": name, "schema_version": version, "inputs": [], "options": dict(options), "made_with": {}}
-    with claim(str(directory), name):
-        for config, (schema, shards) in configs.items():
-            for order, rows in enumerate(shards):
-                with PartWriter(work, config, order, schema) as writer:
-                    writer.write(pa.Table.from_pylist(rows, schema))
-                parts += [writer.part] if writer.part else []
-        commit(str(directory), work, parts, {**head, "ledger": {}})
+    commit(str(directory), work_of(directory).parts, parts, {**head, "ledger": {}})
+    shutil.rmtree(directory / UNFINISHED)
     return directory
+
+
+def work_of(directory: Path | str) -> Workspace:
+    """Return where a run works that is to write a dataset, shuffling by files."""
+    return workspace_of(str(directory), "test", "files")
 
 
 def write_sentences(directory: Path, wiki: str, pages: Sequence[Page], shards: int = 1) -> Path:

@@ -4,6 +4,7 @@ nothing of the dead run is left. `make chaos`."""
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from chaos import PHASES, PROCESSES, Job, make_inputs
 
 from tests.dumps import export, page
 from tests.engines import answers, free_port, process, until
@@ -21,7 +23,6 @@ from tests.every_pipeline import all_digests
 pytestmark = pytest.mark.nightly
 ROOT = Path(__file__).parent.parent
 TEXT = "The [[Moon]] goes around the [[Earth]]. It is far away from the [[Sun|star]], as everybody knows."
-PROCESSES = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def finished(run: subprocess.Popen[str]) -> tuple[int, str]:
 
 def writing(out: Path) -> Callable[[], bool]:
     """Whether a run is in the middle of it."""
-    return lambda: any(out.glob("_unfinished/*.parquet"))
+    return lambda: any(out.glob("_unfinished/**/*.parquet"))
 
 
 def children(pid: int) -> list[int]:
@@ -72,24 +73,27 @@ def check_again(dump: Path, out: Path, expected: object, *flags: str) -> None:
     assert {path.name for path in out.iterdir()} == {"data", "manifest.json", "README.md"}
 
 
-def test_a_worker_is_killed(dump: Path, expected: object, tmp_path: Path) -> None:
-    run = start(dump, tmp_path / "out", *PROCESSES)
-    until(writing(tmp_path / "out"), "the first part")
-    os.kill(children(run.pid)[0], signal.SIGKILL)
-    status, said = finished(run)
-    assert status == 1
-    assert said.endswith("a worker or the job service died (killed, or out of memory?): run it again")
-    check_again(dump, tmp_path / "out", expected, *PROCESSES)
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
+    """The commands of `benchmarks/chaos.py`, measured."""
+    place = tmp_path_factory.mktemp("jobs")
+    found = {}
+    for name, command in make_inputs(place, 1500).items():
+        found[name] = Job([*command, f"--output={place}/out-{name}", *PROCESSES], place / f"out-{name}")
+        found[name].measure()
+    return found
 
 
-def test_the_launcher_is_killed(dump: Path, expected: object, tmp_path: Path) -> None:
-    run = start(dump, tmp_path / "out", *PROCESSES)
-    until(writing(tmp_path / "out"), "the first part")
-    workers = children(run.pid)
-    run.kill()
-    run.communicate()
-    until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers), "the workers to end")
-    check_again(dump, tmp_path / "out", expected, *PROCESSES)
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("target", ["worker", "launcher"])
+@pytest.mark.parametrize("command", ["sentences", "pairs"])
+def test_a_worker_or_the_launcher_is_killed(command: str, target: str, phase: str, jobs: dict[str, Job]) -> None:
+    chance = random.Random(phase)
+    for _ in range(2):
+        ended = jobs[command].kill(target, phase, chance)
+        assert (ended.hung, ended.orphans) == (False, 0)
+        assert ended.is_clear(target), ended
+        assert jobs[command].again()
 
 
 def test_the_job_service_is_killed_and_comes_back(dump: Path, expected: object, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from pipelines import dataflow
 from pipelines.cli import main
 from pipelines.dataset.manifest import read_manifest
+from pipelines.dataset.workspace import Workspace
 from pipelines.errors import UsageError
 from pipelines.flags.negatives import Config
 from tests.conftest import Ended
@@ -95,7 +96,8 @@ def test_only_the_step_with_the_model_gets_an_accelerator(device: str) -> None:
         pytest.skip("NO TORCH: pip install '.[t5]'")
     pipeline = beam.Pipeline("FnApiRunner", options=PipelineOptions(["--runner=DataflowRunner"]))
     config = Config("corpus", "model", "gs://bucket/out", device=device)
-    negatives.build(pipeline, {}, config, [], Search(4, 4, False), 10)
+    work = Workspace("gs://bucket/out", "gs://bucket/out", "beam")
+    negatives.build(pipeline, {}, work, config, [], Search(4, 4, False), 10)
     proto = pipeline.to_runner_api()
     hinted = {
         one.unique_name.split("/")[0]

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import doctest
+import fnmatch
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import launch
 import pytest
 
 from pipelines.errors import UsageError
-from tools import templates
+from tools import base_images, sbom, templates
 
 ROOT = Path(__file__).parent.parent
+# The user of the images beside root.
+WORKER = 10001
 FILES = sorted((ROOT / "docker").glob("*.Dockerfile"))
 
 
@@ -42,18 +49,83 @@ def test_the_launcher_turns_parameters_into_flags() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_an_image_is_pinned_and_nobody_is_root_in_it(path: Path) -> None:
+def test_an_image_is_pinned_and_passes_the_linter(path: Path) -> None:
     text = path.read_text()
     bases = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
     assert bases
-    assert all(re.search(r":[\w.]*\d", base) for base in bases)
-    assert re.findall(r"^USER (\S+)", text, re.MULTILINE)[-1].isdigit()
+    assert all(re.fullmatch(r"[^@]+:[\w.-]*\d[\w.-]*(@sha256:[0-9a-f]{64})?", base) for base in bases)
     assert "--require-hashes" in text
     linter = Path(sys.executable).with_name("hadolint")
     if not linter.exists():
         pytest.skip("NO HADOLINT: pip install '.[dev]'")
     checked = subprocess.run([linter, path], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_root_by_default_and_directories_that_another_user_can_write_too(path: Path, image_root: Path) -> None:
+    text = path.read_text()
+    # Dataflow mounts root's directories over these, so the image must not choose another user.
+    assert re.findall(r"^USER (\S+)", text, re.MULTILINE) == ["0"]
+    assert "HOME=/home/worker" in text
+    (command,) = re.findall(r"install --directory [^\n]*", text)
+    subprocess.run(command.replace(" /var", f" {image_root}/var"), shell=True, check=True)
+    files = ["var/opt/google/staged.whl", "var/log/dataflow/harness.log"]
+    if "launcher" in text:
+        files.append("var/log/dataflow/template_launcher/runner-json.log")
+    for file in files:
+        subprocess.run(["touch", image_root / file], user=WORKER, group=WORKER, check=True)
+
+
+def test_a_mount_hides_the_owner_that_the_image_gave_a_directory(image_root: Path) -> None:
+    """Why directories of the user are not enough on Dataflow, and the image has root."""
+    host, inside = image_root / "host", image_root / "google"
+    for directory in (host, inside):
+        directory.mkdir()
+    os.chown(inside, WORKER, WORKER)
+    mount = ["unshare", "--mount", "sh", "-ec", f"mount --bind {host} {inside}; exec $0 $@"]
+    if subprocess.run([*mount, "true"], capture_output=True).returncode:
+        pytest.skip("NO MOUNTS: needs the capability SYS_ADMIN")
+    as_worker = ["setpriv", f"--reuid={WORKER}", f"--regid={WORKER}", "--clear-groups"]
+    refused = subprocess.run([*mount, *as_worker, "touch", inside / "staged.whl"], capture_output=True, text=True)
+    assert "Permission denied" in refused.stderr
+    subprocess.run([*mount, "touch", inside / "staged.whl"], check=True)
+
+
+@pytest.fixture
+def image_root() -> Iterator[Path]:
+    """A directory that every user may enter, in place of an image's `/`."""
+    if os.geteuid() != 0:
+        pytest.skip("NEEDS ROOT: files are given to another user")
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        yield Path(directory)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_what_an_image_copies_is_sent_to_the_builder(path: Path) -> None:
+    for sources in re.findall(r"^COPY (?!--from)(.+) \S+$", path.read_text(), re.MULTILINE):
+        assert all(sent_to_builder(source) for source in sources.split())
+
+
+def test_nothing_else_is_sent_to_the_builder() -> None:
+    kept = ["setup.py", "pipelines/cli.py", "pipelines/text/data/rules.json", "trainer/task.py", "schemas/shards.py"]
+    assert all(sent_to_builder(path) for path in kept)
+    left = [".git/config", ".venv/bin/python", "out/demo/manifest.json", "docker/worker.Dockerfile", "key.json", ".env"]
+    left += ["pipelines/__pycache__/cli.cpython-311.pyc", "tests/conftest.py", "demo/dumps/x.bz2"]
+    assert not any(sent_to_builder(path) for path in left)
+
+
+def sent_to_builder(path: str) -> bool:
+    """Whether .dockerignore lets a path through: the last pattern that matches it or a directory above decides."""
+    sent = True
+    above = [path, *(str(parent) for parent in Path(path).parents if str(parent) != ".")]
+    for line in (ROOT / ".dockerignore").read_text().splitlines():
+        pattern = line.removeprefix("!")
+        names = [Path(one).name for one in above] if pattern.startswith("**/") else above
+        if line and not line.startswith("#") and fnmatch.filter(names, pattern.removeprefix("**/")):
+            sent = line.startswith("!")
+    return sent
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "gpu.lock"])
@@ -64,6 +136,41 @@ def test_a_lock_has_a_hash_for_every_version(name: str) -> None:
     assert all("==" in lines[number] and "--hash=sha256:" in lines[number + 1] for number in pins)
     beam = next(lines[number] for number in pins if lines[number].startswith("apache-beam=="))
     assert f"beam_python3.11_sdk:{beam.split('==')[1].split()[0]}" in "".join(path.read_text() for path in FILES)
+
+
+@pytest.mark.parametrize("image", sbom.LOCKS)
+def test_the_bill_of_materials_is_that_of_the_lock(image: str) -> None:
+    assert sbom.target(image).read_text(encoding="utf-8") == sbom.text(image), "run python -m tools.sbom"
+    bill = json.loads(sbom.text(image))
+    assert len({component["purl"] for component in bill["components"]}) == len(bill["components"])
+    versions = {component["name"]: component["version"] for component in bill["components"]}
+    assert versions["apache/beam_python3.11_sdk"] == versions["apache-beam"]
+
+
+def test_a_bill_lists_what_the_images_python_installs_and_digests() -> None:
+    dockerfile = f"FROM gcr.io/a/b:1@sha256:{'0' * 64} AS x\nFROM python:3.11.13-slim\n"
+    lock = """old==1 ; python_full_version < '3.11' \\\n    --hash=sha256:00\nplain==2.0 \\
+    --hash=sha256:11\nlinux-only==3 ; sys_platform == 'linux'\n# via nothing\n"""
+    components = sbom.bill("worker", dockerfile, lock)["components"]
+    assert [component["purl"] for component in components] == [
+        f"pkg:docker/a/b@sha256%3A{'0' * 64}?repository_url=gcr.io",
+        "pkg:docker/library/python@3.11.13-slim",
+        "pkg:pypi/plain@2.0",
+        "pkg:pypi/linux-only@3",
+    ]
+    assert components[0]["hashes"] == [{"alg": "SHA-256", "content": "0" * 64}]
+
+
+@pytest.mark.parametrize("image", sbom.LOCKS)
+def test_a_bill_is_valid_cyclonedx(image: str) -> None:
+    validation = pytest.importorskip("cyclonedx.validation.json", reason="NO CYCLONEDX: pip install '.[dev]'")
+    schema = pytest.importorskip("cyclonedx.schema")
+    assert validation.JsonStrictValidator(schema.SchemaVersion.V1_6).validate_str(sbom.text(image)) is None
+
+
+@pytest.mark.parametrize("module", [base_images, sbom], ids=lambda module: module.__name__)
+def test_examples_of_the_docstrings(module: ModuleType) -> None:
+    assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.nightly

@@ -10,8 +10,11 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +113,8 @@ def test_a_full_disk(
     command: list[str], room: int, place: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the first part, in a later one, and in the manifest itself, where `room` is what is missing at the end."""
-    if room < 0:
+    was_there = room < 0
+    if was_there:
         assert wikianchor(*command).status == 0
         room += sum(path.stat().st_size for path in (place / "out").rglob("*") if path.is_file())
         command = [*command, "--allow_truncated"]
@@ -127,10 +131,13 @@ def test_a_full_disk(
     assert ended.said[0].endswith(": the disk is full: free some space and run the same command again")
     monkeypatch.undo()
     monkeypatch.chdir(place)
-    assert read_manifest("out") is None
-    assert not (place / "out" / "_unfinished").exists()
+    old = read_manifest("out")
+    assert (old is not None) == was_there
+    if old is not None:
+        assert damaged_shard("out", old) is None, "the old dataset stays"
     assert wikianchor(*command).status == 0
     check_whole(place / "out")
+    assert not (place / "out" / "_unfinished").exists()
 
 
 @contextlib.contextmanager
@@ -250,14 +257,18 @@ def test_another_option_or_input_makes_it_again_and_the_way_back_gives_the_same_
     check_whole(place / "out")
 
 
-def test_a_new_command_that_fails_does_not_leave_the_old_dataset_for_its_result(
+def test_a_new_command_that_fails_leaves_the_old_dataset_and_who_reads_it_is_warned(
     place: Path, wikianchor: Callable
 ) -> None:
     assert wikianchor(*SENTENCES).status == 0
+    before = content(place / "out")
     (place / "dump.xml").write_bytes(export(pages(6))[:-300])
     assert wikianchor(*SENTENCES).status == 1
-    assert read_manifest("out") is None
-    assert content(place / "out") == {}
+    assert content(place / "out") == before
+    assert wikianchor(*ENTITIES[:-1], "--output=items").status == 0
+    ended = wikianchor("pairs", "--sentences=out", "--entities=items", "--output=pairs", "--min_links=0")
+    warning = "--sentences=out: a rebuild of this dataset has not finished: the older dataset there is used"
+    assert warning in [line[9:] for line in ended.progress]
 
 
 @pytest.mark.parametrize(
@@ -352,15 +363,15 @@ raise SystemExit(main())
 """
 
 
-def start(*arguments: str) -> "subprocess.Popen[str]":
-    """Start the command as a user does, apart from this process and its signals."""
+def start(*arguments: str, before: str = "", **variables: str) -> "subprocess.Popen[str]":
+    """Start the command as a user does, apart from this process and its signals; `before` is code that runs first."""
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *arguments],
+        [sys.executable, "-c", before + COMMAND, *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1]), **variables},
     )
 
 
@@ -406,10 +417,174 @@ def test_an_interrupt_ends_a_run_at_once(workers: str, number: int, long_dump: P
     errors = process.communicate(timeout=20)[1]
     assert time.monotonic() - sent < 5
     assert process.returncode == 130
-    assert said(errors) == ["wikianchor: interrupted; what was finished stays, run the same command again to go on"]
+    assert said(errors) == [INTERRUPTED]
     assert read_manifest("out") is None
     if workers == "one":
         assert content(long_dump / "out") == {}
+
+
+INTERRUPTED = "wikianchor: interrupted; what was finished stays, run the same command again to go on"
+
+
+@contextlib.contextmanager
+def store_that_falls_silent() -> Iterator[tuple[int, threading.Event]]:
+    """A store that answers HEAD and nothing else: its port, and whether another request has come."""
+    silent = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            silent.set()
+            time.sleep(60)
+
+        def log_message(self, *given: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads, server.block_on_close = True, False
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port, silent
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(("signals", "most"), [([signal.SIGINT], 5), ([signal.SIGTERM], 5), ([signal.SIGINT] * 2, 2)])
+def test_an_interrupt_ends_a_command_that_waits_for_a_store(signals: list[int], most: float) -> None:
+    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
+    with store_that_falls_silent() as (port, silent):
+        process = start("verify", "s3://bucket/out", AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}", **keys)
+        assert silent.wait(30)
+        sent = time.monotonic()
+        for number in signals:
+            process.send_signal(number)
+            time.sleep(0.5)
+        errors = process.communicate(timeout=20)[1]
+        assert time.monotonic() - sent < most
+    assert process.returncode == 130
+    assert errors.splitlines() == [INTERRUPTED]
+
+
+def command_that(body: str) -> str:
+    """Return code that makes `wikianchor verify` run a function of ours, in which `place` is its first argument."""
+    return f"""
+import contextlib, os, signal, sys, threading, time
+from pipelines import verify
+from pipelines.engine import interrupt
+def run(config, beam_args):
+    place = sys.argv[2]
+{textwrap.indent(body, "    ")}
+verify.run = run
+"""
+
+
+READY = """
+open(place + "/ready", "w").close()
+while True:
+    time.sleep(0.1)
+"""
+
+
+def interrupted(place: Path, body: str, number: int) -> tuple[float, int, str]:
+    """Interrupt a command that runs some code, and return how long it took to end, its status and its stderr."""
+    process = start("verify", str(place), before=command_that(body))
+    wait_for((place / "ready").exists, process)
+    process.send_signal(number)
+    sent = time.monotonic()
+    errors = process.communicate(timeout=40)[1]
+    return time.monotonic() - sent, process.returncode, errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_a_command_whose_library_keeps_it_to_itself(number: int, tmp_path: Path) -> None:
+    body = """
+from pipelines.progress import Progress
+sys.stderr.isatty = lambda: True
+bars = Progress().__enter__()
+bars.begin("work", 100)
+bars.advance("work", 50)
+signal.signal(signal.SIGINT, lambda *given: None)
+with contextlib.suppress(KeyboardInterrupt):
+"""
+    body += textwrap.indent(READY, "    ") + READY
+    took, status, errors = interrupted(tmp_path, body, number)
+    assert status == 130
+    assert 2 < took < 5
+    assert errors.endswith("\x1b[F\x1b[K" + INTERRUPTED + "\n"), errors
+    assert errors.count(INTERRUPTED) == 1
+
+
+SERVER = """
+from apache_beam.runners.portability.job_server import StopOnExitJobServer
+def note(line):
+    with open(place + "/notes", "a") as file:
+        file.write(line + chr(10))
+class Server:
+    def start(self):
+        return "localhost:1"
+    def stop(self):
+        note("server stopped")
+StopOnExitJobServer(Server()).start()
+"""
+JOB = """
+def cancel():
+    note("cancelling")
+    time.sleep(4)
+    note("cancelled")
+with interrupt.cancelling(cancel):
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_cancels_a_job_before_its_server_stops(number: int, tmp_path: Path) -> None:
+    body = SERVER + JOB + textwrap.indent(READY, "    ")
+    _, status, errors = interrupted(tmp_path, body, number)
+    assert (status, errors) == (130, INTERRUPTED + "\n")
+    assert (tmp_path / "notes").read_text().split("\n") == ["cancelling", "cancelled", "server stopped", ""]
+
+
+def test_an_interrupt_cancels_a_job_while_the_main_thread_hangs(tmp_path: Path) -> None:
+    hang = """
+    from pyarrow import fs
+    threading.Timer(1, lambda: open(place + "/ready", "w").close()).start()
+    files, _ = fs.FileSystem.from_uri("gs://anonymous@bucket?scheme=http&endpoint_override=127.0.0.1:9")
+    files.get_file_info("bucket")
+"""
+    body = SERVER + JOB + hang
+    took, status, errors = interrupted(tmp_path, body, signal.SIGINT)
+    assert (status, errors) == (130, INTERRUPTED + "\n")
+    assert (tmp_path / "notes").read_text().split("\n")[:2] == ["cancelling", "cancelled"]
+    assert 6.5 < took < 10
+
+
+def test_a_job_that_cannot_be_cancelled_is_reported(tmp_path: Path) -> None:
+    body = JOB.replace('note("cancelling")', 'raise OSError("no route to host")')
+    body += textwrap.indent(READY, "    ")
+    took, status, errors = interrupted(tmp_path, body, signal.SIGINT)
+    assert status == 130
+    assert took < 5
+    assert [line[9:] if line[2] == ":" else line for line in errors.splitlines()] == [
+        "the job may still run: cancelling it failed (no route to host)", INTERRUPTED
+    ]  # fmt: skip
+
+
+def test_a_signal_of_a_forked_child_is_its_own(tmp_path: Path) -> None:
+    body = """
+child = os.fork()
+if not child:
+    with contextlib.suppress(KeyboardInterrupt):
+        time.sleep(60)
+    os._exit(7)
+time.sleep(0.5)
+os.kill(child, signal.SIGTERM)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+time.sleep(4)
+"""
+    process = start("verify", str(tmp_path), before=command_that(body))
+    assert process.communicate(timeout=40)[1] == ""
+    assert process.returncode == 0
 
 
 def test_worker_processes_end_with_a_killed_launcher(long_dump: Path) -> None:

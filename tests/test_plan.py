@@ -39,9 +39,28 @@ def test_a_plan_and_nothing_else(tmp_path: Path, wikianchor: Run) -> None:
 
 
 def test_what_is_done_is_told(built: Path, wikianchor: Run) -> None:
-    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={built}", "--dry_run")
+    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={built}", "--min_links=2", "--dry_run")
     assert ended.output.count("  done") == 5
     assert "all of it" not in ended.output
+
+
+def test_what_is_rebuilt_is_told_with_the_reason(built: Path, wikianchor: Run, tmp_path: Path) -> None:
+    base = ("build", f"--dumps={DEMO}", f"--output={built}", "--dry_run")
+    ended = wikianchor(*base, "--min_links=3", "--sample=7")
+    assert ended.output.count("  done") == 4
+    assert "rebuild, --min_links was 2: about" in ended.output
+    ended = wikianchor(*base, "--min_links=2", "--allow_truncated")
+    assert ended.output.count("rebuild, --allow_truncated was false") == 4
+    assert "rebuild, a dataset that it reads will be another one" in ended.output
+    copy = shutil.copytree(built, tmp_path / "copy")
+    next((copy / "sentences/enwiki/data/titles").iterdir()).unlink()
+    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={copy}", "--min_links=2", "--dry_run")
+    assert re.search(r"sentences enwiki .* rebuild, \S+parquet is missing or damaged: about", ended.output)
+
+
+def test_the_scratch_disk_of_a_shuffle_is_told(tmp_path: Path, wikianchor: Run) -> None:
+    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--dry_run")
+    assert re.search(r"disk: about \d+ kB needed, about \d+ kB of it below _unfinished/ while it runs", ended.output)
 
 
 def test_a_plan_for_several_workers_and_for_a_cluster(tmp_path: Path, wikianchor: Run) -> None:

@@ -1,5 +1,6 @@
 """`wikianchor publish` onto stand-ins of the Hub and of a bucket, and what readers make of the card."""
 
+import hashlib
 import json
 import os
 import re
@@ -49,7 +50,7 @@ PAIRS = ["README.md", "croissant.json", *(f"data/{name}/{SHARD}" for name in ("d
 
 
 def test_what_is_published(release: Path) -> None:
-    assert names(release) == [*PAIRS[:1], "_published.json", *PAIRS[1:], "manifest.json"]
+    assert names(release) == [*PAIRS, "manifest.json"]
     rows = pq.read_table(release / "data" / "pairs" / SHARD)
     for language in ("de", "en", "ja"):
         some = pq.read_table(release / "data" / language / SHARD)
@@ -57,7 +58,6 @@ def test_what_is_published(release: Path) -> None:
 
 
 def test_what_is_published_can_be_verified(release: Path, wikianchor: Run) -> None:
-    (release / "_published.json").unlink()
     assert wikianchor("verify", release).status == 0
 
 
@@ -118,10 +118,10 @@ def test_an_interrupted_publication_goes_on(
     demo: Path, tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = []
-    put = store.Bucket._note
+    note = store.Bucket._note
 
-    def broken(self: store.Bucket, name: str, stored: list[Any] | None) -> None:
-        put(self, name, stored)
+    def broken(self: store.Bucket, name: str, sha256: str | None) -> None:
+        note(self, name, sha256)
         sent.append(name)
         if len(sent) == 3:
             raise OSError(28, "No space left on device")
@@ -135,6 +135,42 @@ def test_an_interrupted_publication_goes_on(
     assert "manifest.json" in names(tmp_path / "place")
 
 
+def change_a_byte(data: bytes) -> bytes:
+    return data[:100] + bytes([data[100] ^ 1]) + data[101:]
+
+
+def test_a_changed_file_of_the_same_size_is_sent_again(demo: Path, release: Path, wikianchor: Run) -> None:
+    shard = release / "data" / "pairs" / SHARD
+    content = shard.read_bytes()
+    shard.write_bytes(change_a_byte(content))
+    # A record, whoever wrote it, proves nothing of a file that can be read.
+    digest = hashlib.sha256(content).hexdigest()
+    record = {f"data/pairs/{SHARD}": {"sha256": digest, "checksum": ""}, "README.md": [1, "x"]}
+    (release / "_published.json").write_text(json.dumps(record))
+    ended = wikianchor("publish", demo / "pairs", f"--to={release}")
+    assert ended.status == 0, ended.said
+    assert f"data/pairs/{SHARD}\n" in ended.output
+    assert ended.output.count("(there)") == len(PAIRS) - 1
+    assert shard.read_bytes() == content
+
+
+@pytest.mark.parametrize("to", ["place", "hub"])
+def test_a_damaged_release_is_not_published(
+    to: str, demo: Path, release: Path, tmp_path: Path, wikianchor: Run, request: pytest.FixtureRequest
+) -> None:
+    target = f"{tmp_path}/other"
+    if to == "hub":
+        request.getfixturevalue("hub")
+        target = f"hf://{REPO}"
+    assert wikianchor("publish", demo / "pairs", f"--to={target}", "--dry_run").status == 0
+    shard = demo / "pairs-release" / "data" / "de" / SHARD
+    shard.write_bytes(change_a_byte(shard.read_bytes()))
+    ended = wikianchor("publish", demo / "pairs", f"--to={target}")
+    assert ended.status == 1
+    assert ended.said[-1].startswith(f"wikianchor: {shard}: its sha256 is ")
+    assert ended.said[-1].endswith(": remove the directory of the release and run the same command again")
+
+
 def test_a_bucket(demo: Path, tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     bucket = tmp_path / "bucket"
     bucket.mkdir()
@@ -146,6 +182,79 @@ def test_a_bucket(demo: Path, tmp_path: Path, wikianchor: Run, monkeypatch: pyte
     monkeypatch.setattr(store, "filesystem", opened)
     assert wikianchor("publish", demo / "pairs", "--to=s3://bucket/toy").status == 0
     assert set(PAIRS) < set(names(bucket / "toy"))
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[fs.FileSystem]:
+    """A store that speaks S3, with a bucket."""
+    server = pytest.importorskip("moto.server", reason="NO MOTO: pip install '.[dev]'").ThreadedMotoServer(port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
+    for name, value in {**keys, "AWS_ENDPOINT_URL": f"http://{host}:{port}"}.items():
+        monkeypatch.setenv(name, value)
+    files, _ = fs.FileSystem.from_uri("s3://bucket?allow_bucket_creation=true")
+    files.create_dir("bucket")
+    yield files
+    files.delete_dir_contents("bucket")
+    server.stop()
+
+
+def read(files: fs.FileSystem, path: str) -> bytes:
+    with files.open_input_stream(path) as stream:
+        return bytes(stream.read())
+
+
+def write(files: fs.FileSystem, path: str, data: bytes) -> None:
+    with files.open_output_stream(path) as stream:
+        stream.write(data)
+
+
+def test_an_object_store(demo: Path, s3: fs.FileSystem, wikianchor: Run) -> None:
+    command = ("publish", demo / "pairs", "--to=s3://bucket/toy")
+    assert wikianchor(*command).status == 0
+    record = json.loads(read(s3, "bucket/toy/_published.json"))
+    assert sorted(record) == sorted([*PAIRS, "manifest.json"])
+    assert wikianchor(*command).output.count("(there)") == len(PAIRS) + 1
+    # An object that has changed, and one that the record does not know, are sent again.
+    shard = f"bucket/toy/data/pairs/{SHARD}"
+    content = read(s3, shard)
+    write(s3, shard, change_a_byte(content))
+    del record["README.md"]
+    write(s3, "bucket/toy/_published.json", json.dumps(record).encode())
+    ended = wikianchor(*command)
+    assert ended.status == 0, ended.said
+    assert ended.output.count("(there)") == len(PAIRS) - 2
+    assert read(s3, shard) == content
+    assert wikianchor(*command).output.count("(there)") == len(PAIRS) + 1
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(0.0, 6), (3600.0, 2)])
+def test_the_record_is_written_now_and_then(
+    seconds: float, times: int, demo: Path, s3: fs.FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    bucket = store.Bucket("s3://bucket/toy")
+    real = bucket._files
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(real, name)
+
+        def open_output_stream(self, path: str) -> Any:
+            written.append(path)
+            return real.open_output_stream(path)
+
+    monkeypatch.setattr(store, "RECORD_SECONDS", seconds)
+    bucket._files = Watched()
+    shard = demo / "pairs" / "data" / "pairs" / SHARD
+    digest = hashlib.sha256(shard.read_bytes()).hexdigest()
+    locals_ = [store.Local(f"{number}", str(shard), shard.stat().st_size, digest) for number in range(6)]
+    bucket.put(locals_, lambda file, amount: None)
+    bucket.close()
+    records = [path for path in written if path.endswith("_published.json")]
+    assert len(records) == times
+    assert sorted(json.loads(read(s3, "bucket/toy/_published.json"))) == [f"{number}" for number in range(6)]
 
 
 def test_what_is_wrong(demo: Path, tmp_path: Path, wikianchor: Run) -> None:
@@ -237,7 +346,6 @@ def test_the_examples_of_the_card(reader: str, release: Path, tmp_path: Path, mo
 
 def test_every_config_opens_by_its_name(release: Path, tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets", reason="NO datasets: pip install '.[hub-dev]'")
-    (release / "_published.json").unlink()
     for config, rows in (("pairs", 1067), ("ja", 262), ("entities", 79)):
         found = datasets.load_dataset(str(release), config, split="train", cache_dir=str(tmp_path / "cache"))
         assert found.num_rows == rows

@@ -1,10 +1,10 @@
-"""Put a Beam job server together out of its parts, for `make engines` where the whole one cannot be fetched.
+"""Build a Beam job server from its parts, for `make engines` where Maven Central does not give the complete jar.
 
-    python tools/job_server.py flink --version=2.62.0
+    python tools/job_server.py flink --version=2.70.0 --pin=org.apache.beam:beam-runners-java-job-service:2.65.0
 
-Maven fetches the runner and what it needs; the jar that is written names these files and starts the server. Needs
-Maven and Java. The newest release whose parts are all there is often older than your Beam: the protocol between job
-server and workers has not changed for years.
+Maven downloads the runner and its dependencies; the jar that is written refers to these files and starts the server.
+Needs Maven and Java. `--pin` replaces the version of one dependency, which helps where a repository holds only some
+versions of it. The server may be older than your Beam: the protocol between job server and workers is stable.
 """
 
 from __future__ import annotations
@@ -24,8 +24,13 @@ LINE_BYTES = 70
 
 
 class Server(NamedTuple):
-    """A job server: Beam's artifact, the class that starts it, and what Beam's own list of needs leaves to the cluster,
-    as group:artifact:version."""
+    """A job server.
+
+    Attributes:
+        artifact: Beam's artifact; `{flink}` stands for the version of Flink.
+        main: the class that starts the server.
+        more: dependencies that Beam leaves to the cluster, as group:artifact:version.
+    """
 
     artifact: str
     main: str
@@ -34,9 +39,9 @@ class Server(NamedTuple):
 
 SERVERS = {
     "flink": Server(
-        "beam-runners-flink-1.19",
+        "beam-runners-flink-{flink}",
         "org.apache.beam.runners.flink.FlinkJobServerDriver",
-        ("org.slf4j:slf4j-simple:1.7.36",),
+        ("org.slf4j:slf4j-simple:2.0.16",),
     ),
     "spark": Server(
         "beam-runners-spark-3",
@@ -52,43 +57,63 @@ OPENS = " ".join(
 
 
 def main() -> None:
-    """Fetch and write what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runner", choices=SERVERS)
-    parser.add_argument("--version", required=True, help="of Beam")
-    parser.add_argument(
+    """Download the parts and write the jar that the command line asks for."""
+    options = parser().parse_args()
+    server = SERVERS[options.runner]
+    artifact = server.artifact.format(flink=options.flink_version)
+    options.output.mkdir(parents=True, exist_ok=True)
+    jars = options.output.resolve() / f"{artifact}-{options.version}"
+    fetch(project([f"org.apache.beam:{artifact}:{options.version}", *server.more], options.pin), jars)
+    jar = options.output / f"{artifact}-job-server-{options.version}.jar"
+    write(jar, server.main, sorted(jars.glob("*.jar")))
+    print(jar)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("runner", choices=SERVERS)
+    flags.add_argument("--version", required=True, help="of Beam")
+    flags.add_argument("--flink_version", default="1.19", help="as in the name of Beam's artifact (1.19)")
+    flags.add_argument(
+        "--pin",
+        action="append",
+        default=[],
+        metavar="GROUP:ARTIFACT:VERSION",
+        help="use this version of a dependency; may be repeated",
+    )
+    flags.add_argument(
         "--output",
         type=Path,
         default=os.environ.get("WIKIANCHOR_ENGINES", "out/engines"),
         help="directory (out/engines)",
     )
-    found = parser.parse_args()
-    server = SERVERS[found.runner]
-    found.output.mkdir(parents=True, exist_ok=True)
-    jars = found.output.resolve() / f"{server.artifact}-{found.version}"
-    if not jars.exists():
-        fetch([f"org.apache.beam:{server.artifact}:{found.version}", *server.more], jars)
-    jar = found.output / f"{server.artifact}-job-server-{found.version}.jar"
-    write(jar, server.main, sorted(jars.glob("*.jar")))
-    print(jar)
+    return flags
 
 
-def fetch(artifacts: Iterable[str], jars: Path) -> None:
-    """Let Maven fetch artifacts and all that they need into a directory."""
+def fetch(maven_project: str, jars: Path) -> None:
+    """Let Maven download the dependencies of a project into a directory, which is replaced."""
     with tempfile.TemporaryDirectory() as place:
-        Path(place, "pom.xml").write_text(project(artifacts))
-        unfinished = jars.with_suffix(".part")
+        Path(place, "pom.xml").write_text(maven_project)
+        unfinished = jars.with_name(f"{jars.name}.part")
         shutil.rmtree(unfinished, ignore_errors=True)
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={unfinished}", "-DincludeScope=runtime"]
         subprocess.run(["mvn", "--batch-mode", "--quiet", *goal], cwd=place, check=True)
+        shutil.rmtree(jars, ignore_errors=True)
         unfinished.rename(jars)
 
 
-def project(artifacts: Iterable[str]) -> str:
-    """Return a Maven project that needs some artifacts."""
-    needs = "".join(f"<dependency>{_coordinates(artifact)}</dependency>" for artifact in artifacts)
-    own = f"<modelVersion>4.0.0</modelVersion>{_coordinates('local:job-server:1')}"
-    return f'<project xmlns="http://maven.apache.org/POM/4.0.0">{own}<dependencies>{needs}</dependencies></project>'
+def project(artifacts: Iterable[str], pins: Iterable[str] = ()) -> str:
+    """Return a Maven project that depends on artifacts and fixes the versions of others, given as
+    group:artifact:version."""
+    managed = f"<dependencyManagement>{_dependencies(pins)}</dependencyManagement>"
+    body = f"<modelVersion>4.0.0</modelVersion>{_coordinates('local:job-server:1')}{managed}{_dependencies(artifacts)}"
+    return f'<project xmlns="http://maven.apache.org/POM/4.0.0">{body}</project>'
+
+
+def _dependencies(artifacts: Iterable[str]) -> str:
+    listed = "".join(f"<dependency>{_coordinates(artifact)}</dependency>" for artifact in artifacts)
+    return f"<dependencies>{listed}</dependencies>"
 
 
 def _coordinates(artifact: str) -> str:

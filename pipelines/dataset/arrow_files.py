@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from pipelines.dataset.parts import writing
-from pipelines.storage import filesystem
+from pipelines.storage import filesystem, make_parent
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def new_arrow_file(path: str, schema: pa.Schema) -> Iterator[ipc.RecordBatchFile
     """
     files, inner = filesystem(path)
     with writing(path):
-        files.create_dir(inner.rpartition("/")[0], recursive=True)
+        make_parent(files, inner)
         # Compressing what is read again once, soon, costs more than the disk.
         with files.open_output_stream(inner) as stream, ipc.new_file(stream, schema) as writer:
             yield writer

@@ -20,13 +20,15 @@ from pyarrow import fs
 
 from pipelines.dataset.card import card
 from pipelines.dataset.parts import Part, writing
-from pipelines.dataset.workspace import UNFINISHED, Workspace, scratch_root
+from pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace, scratch_root
 from pipelines.errors import InputError, UsageError
 from pipelines.storage import filesystem, reading
 
 MANIFEST = "manifest.json"
 LOCK = "_lock"
 CARD = "README.md"
+# Left in place of the workspace of a run that failed and can use nothing again.
+FAILED = "failed"
 # In the workspace of a run: the commit that has begun.
 JOURNAL = "commit.json"
 # Of releases (`pipelines.dataset.release`).
@@ -77,8 +79,13 @@ def has_leftovers(directory: str) -> bool:
     files, inner = filesystem(directory)
     with reading(directory):
         lock = files.get_file_info(f"{inner}/{LOCK}")
-        roots = [files.get_file_info(root) for files, root in _work_roots(directory)]
-    return any(info.type != fs.FileType.NotFound for info in (lock, *roots))
+    return lock.type != fs.FileType.NotFound or has_unfinished_work(directory)
+
+
+def has_unfinished_work(directory: str) -> bool:
+    """Whether a run on a directory was interrupted, or is under way."""
+    with reading(directory):
+        return any(files.get_file_info(root).type != fs.FileType.NotFound for files, root in _work_roots(directory))
 
 
 @contextmanager
@@ -113,8 +120,7 @@ def claim(directory: str, dataset: str, keep: str = "") -> Iterator[None]:
         try:
             yield
         except BaseException:
-            if not keep:
-                _remove_work(directory)
+            _leave_work(directory, keep)
             raise
         _remove_work(directory)
     finally:
@@ -122,6 +128,21 @@ def claim(directory: str, dataset: str, keep: str = "") -> Iterator[None]:
             with suppress(OSError):
                 os.unlink(lock.name)
             lock.close()
+
+
+def _leave_work(directory: str, keep: str) -> None:
+    """Keep the work of a run that failed if a repetition can use it. Beside an older dataset a mark is left otherwise,
+    so that those who read that dataset are warned."""
+    with suppress(OSError, InputError):
+        kept = [files for files, root in _work_roots(directory) if keep and _exists(files, f"{root}/{keep}/{RECORDS}")]
+        _remove_work(directory, keep if kept else "")
+        if not kept and read_manifest(directory) is not None:
+            files, inner = filesystem(directory)
+            files.create_dir(f"{inner}/{UNFINISHED}/{FAILED}", recursive=True)
+
+
+def _exists(files: fs.FileSystem, path: str) -> bool:
+    return bool(files.get_file_info(path).type != fs.FileType.NotFound)
 
 
 def _remove_work(directory: str, keep: str = "") -> None:
@@ -257,11 +278,16 @@ def commit(directory: str, work: str, parts: Iterable[Part], head: Mapping[str, 
             shards.append({"path": name, "rows": part.rows, "bytes": part.size, "sha256": part.sha256})
         configs[config] = {"rows": sum(part.rows for part in members), "shards": shards}
     manifest = {**head, "configs": configs}
-    journal = f"{filesystem(work)[1]}/{JOURNAL}"
+    text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    place = filesystem(work)[1]
     with writing(directory):
         _check_movable(files, inner, moves)
-        _write_file(files, journal, json.dumps({"manifest": manifest, "moves": moves}, ensure_ascii=False))
-        _follow(files, inner, journal)
+        # All that takes room on the disk is written before the old dataset is touched.
+        for name, content in ((CARD, card(manifest)), (MANIFEST, text)):
+            _write_file(files, f"{place}/{name}", content)
+            moves.append((f"{work}/{name}", name))
+        _write_file(files, f"{place}/{JOURNAL}", json.dumps(moves, ensure_ascii=False))
+        _follow(files, inner, f"{place}/{JOURNAL}")
     return manifest
 
 
@@ -277,26 +303,27 @@ def _complete_commits(directory: str) -> None:
 def _follow(files: fs.FileSystem, inner: str, journal: str) -> None:
     """Do what a journal says, from wherever an earlier attempt stopped."""
     with files.open_input_stream(journal) as stream:
-        plan = json.loads(stream.read())
-    manifest = plan["manifest"]
-    text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-    if _read(files, f"{inner}/{MANIFEST}") != text.encode():
+        moves = [(source, name) for source, name in json.loads(stream.read())]
+    # What is not there any more an earlier attempt has renamed.
+    there = _listed(files, {source for source, _ in moves})
+    shards, last = moves[:-2], moves[-2:]
+    if last[-1][0] in there:
         # The old manifest goes first: it must never stand beside files that it does not describe.
-        for name in (MANIFEST, CARD):
+        for _, name in last:
             _remove(files, f"{inner}/{name}")
-    names = {name for _, name in plan["moves"]}
-    for directory in sorted({name.rpartition("/")[0] for name in names}):
-        files.create_dir(f"{inner}/{directory}", recursive=True)
-    there = _listed(files, {source for source, _ in plan["moves"]})
-    for source, name in plan["moves"]:
-        # What is not there any more an earlier attempt has renamed.
+    directories = sorted({f"{inner}/{name.rpartition('/')[0]}" for _, name in shards})
+    for directory in directories:
+        files.create_dir(directory, recursive=True)
+    for source, name in shards:
         if source in there:
             _move(files, filesystem(source)[1], f"{inner}/{name}")
-    _remove_others(files, inner, names)
-    for directory in sorted({"data", *(name.rpartition("/")[0] for name in names)}):
-        _sync_directory(files, f"{inner}/{directory}")
-    _write_file(files, f"{inner}/{CARD}", card(manifest), journal)
-    _write_file(files, f"{inner}/{MANIFEST}", text, journal)
+    _remove_others(files, inner, {name for _, name in shards})
+    for directory in (*directories, f"{inner}/data", inner):
+        _sync_directory(files, directory)
+    for source, name in last:
+        if source in there:
+            _move(files, filesystem(source)[1], f"{inner}/{name}")
+    _sync_directory(files, inner)
     files.delete_file(journal)
 
 
@@ -312,21 +339,14 @@ def _remove_others(files: fs.FileSystem, inner: str, names: set[str]) -> None:
             _remove(files, entry.path)
 
 
-def _read(files: fs.FileSystem, path: str) -> bytes | None:
-    if files.get_file_info(path).type != fs.FileType.File:
-        return None
-    with files.open_input_stream(path) as stream:
-        return bytes(stream.read())
-
-
-def _write_file(files: fs.FileSystem, path: str, text: str, beside: str | None = None) -> None:
-    """Write a file at once and durably; `beside` names a file in the directory for its temporary name."""
+def _write_file(files: fs.FileSystem, path: str, text: str) -> None:
+    """Write a file at once and durably."""
     if not isinstance(files, fs.LocalFileSystem):
         # An object appears as a whole when its stream is closed.
         with files.open_output_stream(path) as stream:
             stream.write(text.encode())
         return
-    unfinished = f"{(beside or path).rpartition('/')[0]}/{path.rpartition('/')[2]}.new"
+    unfinished = f"{path}.new"
     os.makedirs(os.path.dirname(unfinished), exist_ok=True)
     with open(unfinished, "wb") as file:
         file.write(text.encode())

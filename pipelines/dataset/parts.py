@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from pipelines.dataset.memory import give_back
 from pipelines.errors import InputError
-from pipelines.storage import filesystem
+from pipelines.storage import filesystem, make_parent
 
 
 class Part(NamedTuple):
@@ -107,7 +107,7 @@ class PartWriter:
 
     def _open(self) -> None:
         files, inner = filesystem(self.path)
-        files.create_dir(inner.rpartition("/")[0], recursive=True)
+        make_parent(files, inner)
         self._file = _Hashed(files.open_output_stream(inner))
         repeating = self.repeating if isinstance(self.repeating, bool) else list(self.repeating)
         self._writer = pq.ParquetWriter(

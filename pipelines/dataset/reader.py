@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.dataset.manifest import MANIFEST, RECIPE, damaged_shard, read_manifest
+from pipelines.dataset.manifest import MANIFEST, RECIPE, damaged_shard, has_unfinished_work, read_manifest
 from pipelines.dataset.memory import give_back
 from pipelines.errors import InputError
 from pipelines.storage import files_in, filesystem, matching, reading
@@ -66,6 +67,10 @@ def _open(directory: str, name: str, version: str, flag: str) -> Dataset:
         )
     if shard := damaged_shard(directory, manifest):
         raise InputError(f"{shard}: missing or not of the size in the manifest: build its dataset again")
+    if has_unfinished_work(directory):
+        logging.getLogger("wikianchor").warning(
+            "--%s=%s: a rebuild of this dataset has not finished: the older dataset there is used", flag, directory
+        )
     return Dataset(directory, manifest)
 
 

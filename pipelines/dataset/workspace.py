@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 from pipelines.errors import InputError
 
 UNFINISHED = "_unfinished"
+# Of a workspace: the results of finished steps.
+RECORDS = "finished"
 # Versions of these packages change rows or the layout of files, besides the versions that a manifest carries.
 _LIBRARIES = ("apache-beam", "numpy", "pyarrow")
 _PACKAGES = ("pipelines", "schemas")

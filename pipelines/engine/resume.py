@@ -17,10 +17,8 @@ import msgspec
 from pyarrow import fs
 
 from pipelines.dataset.parts import Part, writing
-from pipelines.dataset.workspace import Workspace
-from pipelines.storage import filesystem
-
-RECORDS = "finished"
+from pipelines.dataset.workspace import RECORDS, Workspace
+from pipelines.storage import filesystem, make_parent
 
 
 def order_of(element: Any) -> str:
@@ -78,7 +76,8 @@ def result_type(step: Callable[..., Any]) -> Any:
 
 
 def save_record(path: str, record: Any) -> None:
-    """Write a record under its final name, durably and at once.
+    """Write a record under its final name, at once. It may be lost in a power failure, and then its step is repeated;
+    the files that it names are on the disk already.
 
     Raises:
         InputError: the disk is full or the place cannot be written.
@@ -86,7 +85,7 @@ def save_record(path: str, record: Any) -> None:
     files, inner = filesystem(path)
     data = msgspec.msgpack.encode(record)
     with writing(path):
-        files.create_dir(inner.rpartition("/")[0], recursive=True)
+        make_parent(files, inner)
         if not isinstance(files, fs.LocalFileSystem):
             # An object appears as a whole when its stream is closed.
             with files.open_output_stream(inner) as stream:
@@ -95,8 +94,6 @@ def save_record(path: str, record: Any) -> None:
         unfinished = f"{inner}.{uuid.uuid4().hex}"
         with open(unfinished, "wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
         os.replace(unfinished, inner)
 
 

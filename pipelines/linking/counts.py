@@ -96,11 +96,7 @@ class ItemCounts:
     """
 
     def __init__(self, counted: Mapping[str, Iterable[tuple[Ints, Ints]]]) -> None:
-        self._spills: dict[str, Spill] = {}
-        for wiki, found in sorted(counted.items()):
-            self._spills[wiki] = Spill(COUNT, PARTS)
-            for items, counts in found:
-                self._spills[wiki].add(rows_of(COUNT, item=items, count=counts), items % PARTS)
+        self._spills = {wiki: _summed(found) for wiki, found in sorted(counted.items())}
 
     def __enter__(self) -> ItemCounts:
         return self
@@ -115,7 +111,20 @@ class ItemCounts:
         """Yield part after part: by wiki, items, ascending, and their counts."""
         for part in range(PARTS):
             rows = {wiki: spill.read(part) for wiki, spill in self._spills.items()}
-            yield {wiki: sum_counts([(found["item"], found["count"])]) for wiki, found in rows.items()}
+            yield {wiki: (found["item"], found["count"]) for wiki, found in rows.items()}
+
+
+def _summed(counted: Iterable[tuple[Ints, Ints]]) -> Spill:
+    """Return the sum of each item's counts, in parts: what shards count is laid out on disk, and summed once."""
+    summed = Spill(COUNT, PARTS)
+    with Spill(COUNT, PARTS) as by_shard:
+        for items, counts in counted:
+            by_shard.add(rows_of(COUNT, item=items, count=counts), items % PARTS)
+        for part in range(PARTS):
+            rows = by_shard.read(part)
+            items, counts = sum_counts([(rows["item"], rows["count"])])
+            summed.add(rows_of(COUNT, item=items, count=counts), np.full(len(items), part))
+    return summed
 
 
 def sum_counts(counted: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:

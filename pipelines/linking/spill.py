@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyarrow import ipc
 
 from pipelines.dataset.parts import writing
+from pipelines.linking.hashing import Hashes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,6 +31,11 @@ def rows_of(kind: np.dtype[Any], **columns: npt.NDArray[Any]) -> Rows:
     for name, column in columns.items():
         rows[name] = column
     return rows
+
+
+def hash_range(hashes: Hashes, parts: int) -> Hashes:
+    """Return which of so many ranges, of one width, each hash is in."""
+    return ((hashes >> np.uint64(32)) * np.uint64(parts)) >> np.uint64(32)
 
 
 class _Parts:

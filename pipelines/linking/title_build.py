@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.dataset.reader import read_batches
-from pipelines.linking.hashing import Hashes, hash_strings
-from pipelines.linking.spill import Rows, Spill, rows_of
+from pipelines.linking.hashing import hash_strings
+from pipelines.linking.spill import Rows, Spill, hash_range, rows_of
 from pipelines.linking.tables import distinct, find, save_pieces
 from pipelines.linking.title_index import (
     BROKEN,
@@ -85,7 +85,7 @@ def _join(titles: Sequence[str], sitelinks: Sequence[str], wiki: str, table: Spi
             for part in range(parts):
                 rows = paged.read(part)
                 rows["item"] = _look_up(by_page.read(part), rows["page"])
-                hashed.add(rows, _part_of(rows["key"], parts))
+                hashed.add(rows, hash_range(rows["key"], parts))
         for part in range(parts):
             links, rows = by_title.read(part), hashed.read(part)
             # A part of a dump does not hold every page that it links to, but Wikidata links to pages that exist only.
@@ -116,7 +116,7 @@ def _spill_sitelinks(shards: Sequence[str], wiki: str, by_title: Spill, by_page:
     for batch in _read(shards, wiki, ["qid", "title", "page_id"]):
         titles, pages, items = batch.column("title"), batch.column("page_id"), batch.column("qid").to_numpy()
         rows = rows_of(LINK, key=hash_strings(titles.drop_null()), item=items[_valid(titles)])
-        by_title.add(rows, _part_of(rows["key"], parts))
+        by_title.add(rows, hash_range(rows["key"], parts))
         rows = rows_of(LINK, key=pages.drop_null().to_numpy(), item=items[_valid(pages)])
         by_page.add(rows, rows["key"] % np.uint64(parts))
 
@@ -176,7 +176,9 @@ def _hop(hops: Spill, table: Spill, ends: Spill, starts: Ints) -> Spill:
 
 def _add_hops(hops: Spill, row: Ints, there: Rows, parts: int) -> None:
     """Send redirects on from where they are."""
-    hops.add(rows_of(HOP, row=row, target=there["target"], section=there["section"]), _part_of(there["target"], parts))
+    hops.add(
+        rows_of(HOP, row=row, target=there["target"], section=there["section"]), hash_range(there["target"], parts)
+    )
 
 
 def _add_ends(ends: Spill, starts: Ints, row: Ints, item: Ints, code: Codes) -> None:
@@ -211,11 +213,6 @@ def _flag_codes(flags: pa.ListArray) -> Codes:
 def _valid(column: pa.Array) -> npt.NDArray[np.bool_]:
     valid: npt.NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
     return valid
-
-
-def _part_of(hashes: Hashes, parts: int) -> Hashes:
-    """Return which of so many ranges, of one width, each hash is in."""
-    return ((hashes >> np.uint64(32)) * np.uint64(parts)) >> np.uint64(32)
 
 
 def _look_up(links: Rows, wanted: npt.NDArray[Any]) -> Ints:

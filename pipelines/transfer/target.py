@@ -10,11 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pyarrow import fs
-
 from pipelines.dataset.parts import writing
 from pipelines.errors import UsageError
-from pipelines.storage import READ_BYTES, filesystem, reading
+from pipelines.storage import READ_BYTES, filesystem, make_parent, reading
 
 PART = ".part"
 _DIGESTS: dict[str, Callable[[], Any]] = {
@@ -139,8 +137,7 @@ class ObjectTarget:
 
     def _begin(self) -> None:
         with writing(self._path + PART):
-            if not isinstance(self._files, fs.S3FileSystem):
-                self._files.create_dir(self._inner.rpartition("/")[0], recursive=True)
+            make_parent(self._files, self._inner)
             self._out = self._files.open_output_stream(self._inner + PART)
         self._hash, self.position = _DIGESTS[self._file.kind](), 0
 

@@ -23,7 +23,7 @@ from pipelines.dataset.parts import Part, PartWriter, sync_file, writing
 from pipelines.dataset.reader import read_batches
 from pipelines.dataset.workspace import Workspace
 from pipelines.linking.hashing import hash_string, mix
-from pipelines.storage import filesystem
+from pipelines.storage import filesystem, make_parent
 from pipelines.text.duplicates import BANDS, KEPT, NEAR_DUPLICATE, bands, near_pairs, near_rows, repeated
 from pipelines.text.japanese import is_japanese, paragraphs, pieces
 from pipelines.text.names import SPAN_RULES
@@ -296,7 +296,7 @@ def judge(drafted: Iterable[Drafted], options: CorpusOptions) -> str:
     path = f"{options.work.scratch}/verdict-{uuid.uuid4().hex}.npz"
     files, inner = filesystem(path)
     with writing(path):
-        files.create_dir(inner.rpartition("/")[0], recursive=True)
+        make_parent(files, inner)
         with files.open_output_stream(inner) as stream:
             orders = np.array([one.order for one in drafts], np.int64)
             np.savez(stream, verdict=verdict, starts=starts, orders=orders)

@@ -21,12 +21,13 @@ from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
 from pipelines.dataset.reader import read_batches
 from pipelines.linking.anchors import ANCHOR, REDIRECT, ROWS, TITLE, Targets, count_anchors, merge_names, title_names
 from pipelines.linking.occurrences import count_occurrences
-from pipelines.linking.tables import distinct, map_tables, open_tables, read_table, save_tables
+from pipelines.linking.spill import Spill, hash_range, rows_of
+from pipelines.linking.tables import distinct, map_tables, open_tables, read_table, save_pieces, save_tables
 from pipelines.linking.title_index import Ints, TitleIndex
 from pipelines.transforms.tables import IndexBuilt
 from pipelines.wikimedia.wikidata import META_CLASSES
 from schemas import mentions
-from schemas.name_table import NameTable, Nodes, merge, nodes_of, table_of
+from schemas.name_table import NameTable, Nodes, merge, nodes_of, table_lengths, table_pieces
 
 # Rows of a record batch in a file of sorted rows; the first key of each tells where a range of keys begins.
 BATCH_ROWS = 4096
@@ -36,6 +37,10 @@ MERGED_TOGETHER = 50_000
 # Of the keys of a range every so many-th is looked at to know where to cut it.
 SAMPLED = 256
 ROW_GROUP = 50_000
+# A node of a name table: its hash, and its value as in `Nodes`.
+NODE = np.dtype([("hash", np.uint64), ("value", np.int32)])
+# Names whose nodes are in memory at a time, about, where the name table is built.
+NAMES_AT_ONCE = 1 << 19
 _MERGED = pa.schema(
     [
         pa.field("name", pa.int64()),
@@ -273,18 +278,29 @@ def _first_from(keys: pa.StringArray, low: str) -> int:
 
 @gives_back
 def build_name_table(wiki: str, merged: Iterable[Merged], output: str) -> tuple[str, TableBuilt]:
-    """Build the table by which the names of a wiki are found."""
-    parts, starts, total = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))], [], 0
-    for one in sorted(merged):
-        if one.wiki != wiki:
-            continue
-        values = read_table(one.path, "values")
-        shift = np.where(values >= 0, 2 * total, 0).astype(np.int32)
-        parts.append(Nodes(read_table(one.path, "hashes"), values + shift))
-        starts.append((one.order, total))
-        total += one.names
-    path = save_tables(f"{output}/{UNFINISHED}", f"table-{wiki}", table_of(merge(parts)))
-    return wiki, TableBuilt(wiki, path, tuple(starts))
+    """Build the table by which the names of a wiki are found, a range of hashes at a time."""
+    found = [one for one in sorted(merged) if one.wiki == wiki]
+    starts = [0, *np.cumsum([one.names for one in found]).tolist()]
+    parts = 1 << (starts[-1] // NAMES_AT_ONCE).bit_length()
+    with Spill(NODE, parts) as by_hash, Spill(NODE, parts) as nodes:
+        for one, start in zip(found, starts, strict=False):
+            values = read_table(one.path, "values")
+            values += np.where(values >= 0, 2 * start, 0).astype(np.int32)
+            hashes = read_table(one.path, "hashes")
+            by_hash.add(rows_of(NODE, hash=hashes, value=values), hash_range(hashes, parts))
+        for part in range(parts):
+            every = merge([_nodes_in(by_hash, part)])
+            nodes.add(rows_of(NODE, hash=every.hashes, value=every.values), np.full(len(every.hashes), part))
+        total = len(nodes)
+        pieces = table_pieces((_nodes_in(nodes, part) for part in range(parts)), parts, total)
+        path = save_pieces(f"{output}/{UNFINISHED}", f"table-{wiki}", table_lengths(total), pieces)
+    orders = (one.order for one in found)
+    return wiki, TableBuilt(wiki, path, tuple(zip(orders, starts, strict=False)))
+
+
+def _nodes_in(spill: Spill, part: int) -> Nodes:
+    rows = spill.read(part)
+    return Nodes(np.ascontiguousarray(rows["hash"]), np.ascontiguousarray(rows["value"]))
 
 
 @gives_back

@@ -183,7 +183,7 @@ def _publish_entities(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -
                 pa.array(np.arange(first, last, dtype=np.int32)),
                 pa.array(qids[first:last]),
                 pa.array(tables["counts"][first:last]),
-                pa.array(labels[first:last], pa.string()),
+                labels[first:last],
                 pa.ListArray.from_arrays(
                     pa.array((bounds - bounds[0]).astype(np.int32)),
                     pa.array(types[bounds[0] : bounds[-1]]),
@@ -210,15 +210,26 @@ def _types_drawn_under(tables: Mapping[str, npt.NDArray[Any]]) -> tuple[Ints, In
     return starts, types[once]
 
 
-def _labels(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -> list[str | None]:
-    labels: list[str | None] = [None] * len(tables["qids"])
-    rank = {language: number for number, language in enumerate(task.languages)}
+def _labels(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -> pa.Array:
+    """Return by dense id the label in the best language that there is, null where there is none."""
+    row_of = np.full(len(tables["qids"]), -1, np.int64)
+    texts, total = [pa.array([], pa.string())], 0
     for shard in shards_of(task.dataset, "entities"):
         for batch in read_batches(shard, ["qid", "labels"]):
             place = find(tables["sorted_qids"], batch.column("qid").to_numpy())
-            there = np.flatnonzero(place >= 0)
-            found = batch.column("labels").take(pa.array(there)).to_pylist()
-            for row, choices in zip(tables["sorted_ids"][place[there]], found, strict=True):
-                best = min(choices, key=lambda label: rank.get(label["language"], len(rank)), default=None)
-                labels[row] = best["text"] if best else None
-    return labels
+            matches = np.flatnonzero(place >= 0)
+            row_of[tables["sorted_ids"][place[matches]]] = np.arange(total, total + len(matches))
+            texts.append(_best_labels(batch.column("labels").take(pa.array(matches)), task.languages))
+            total += len(matches)
+    return pa.concat_arrays(texts).take(pa.array(row_of, mask=row_of < 0))
+
+
+def _best_labels(labels: pa.ListArray, languages: Sequence[str]) -> pa.Array:
+    """Return for each list of labels the text of the first in the best language, null for an empty list."""
+    choices, rows = labels.flatten(), pc.list_parent_indices(labels).to_numpy()
+    rank = pc.index_in(choices.field("language"), value_set=pa.array(languages, pa.string()))
+    order = np.lexsort((pc.fill_null(rank, len(languages)).to_numpy(), rows))
+    best = np.full(len(labels), -1, np.int64)
+    # Of several values for one row the last one is kept, so the best come last.
+    best[rows[order[::-1]]] = order[::-1]
+    return choices.field("text").take(pa.array(best, mask=best < 0))

@@ -5,7 +5,8 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +19,29 @@ from pipelines.dataset.manifest import (
     LOCK,
     MANIFEST,
     claim,
-    clear,
     commit,
     damaged_shard,
+    discard,
     has_leftovers,
     read_manifest,
 )
-from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
+from pipelines.dataset.parts import Part, PartWriter
+from pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace
 from pipelines.errors import InputError, UsageError
 
 SCHEMA = pa.schema([("number", pa.int64())])
 HEAD = {"dataset": "rows", "schema_version": "1.0", "options": {"ü": [1, None]}, "ledger": {}}
 
 
+RUN = "fingerprint"
+
+
+def work(output: Path, run: str = RUN) -> str:
+    return f"{output}/{UNFINISHED}/{run}"
+
+
 def write_part(output: Path, config: str, order: int, rows: int = 5) -> Part:
-    with PartWriter(str(output), config, order, SCHEMA) as writer:
+    with PartWriter(work(output), config, order, SCHEMA) as writer:
         writer.write(pa.RecordBatch.from_pydict({"number": range(order, order + rows)}, schema=SCHEMA))
     assert writer.part is not None
     return writer.part
@@ -40,10 +49,9 @@ def write_part(output: Path, config: str, order: int, rows: int = 5) -> Part:
 
 def run(output: Path, rows: int = 5) -> dict[str, Any]:
     """What a stage does with its output."""
-    with claim(str(output), "rows"):
-        clear(str(output))
+    with claim(str(output), "rows", RUN):
         found = [write_part(output, "a", order, rows) for order in (1, 0)] + [write_part(output, "b", 4, rows)]
-        return commit(str(output), found, HEAD | {"options": rows})
+        return commit(str(output), work(output), found, HEAD | {"options": rows})
 
 
 def names(output: Path) -> list[str]:
@@ -58,11 +66,11 @@ FINISHED = [
 ]
 
 
-def check_whole(output: Path) -> None:
+def check_whole(output: Path, besides: Set[str] = frozenset()) -> None:
     """The manifest speaks the truth, and nothing else is there."""
     found = read_manifest(str(output))
     assert found is not None
-    assert names(output) == FINISHED
+    assert sorted(set(names(output)) - besides) == FINISHED
     for config in found["configs"].values():
         assert config["rows"] == sum(shard["rows"] for shard in config["shards"])
         for shard in config["shards"]:
@@ -85,8 +93,8 @@ def test_a_run_leaves_its_dataset_and_nothing_else(tmp_path: Path) -> None:
 def test_a_commit_that_a_runner_repeats_changes_nothing(tmp_path: Path) -> None:
     with claim(str(tmp_path), "rows"):
         found = [write_part(tmp_path, "a", order) for order in range(2)] + [write_part(tmp_path, "b", 0)]
-        first = commit(str(tmp_path), found, HEAD)
-        assert commit(str(tmp_path), reversed(found), HEAD) == first
+        first = commit(str(tmp_path), work(tmp_path), found, HEAD)
+        assert commit(str(tmp_path), work(tmp_path), reversed(found), HEAD) == first
     check_whole(tmp_path)
 
 
@@ -95,14 +103,14 @@ def test_a_part_that_vanished_is_an_error(tmp_path: Path) -> None:
         found = [write_part(tmp_path, "a", order) for order in range(2)]
         os.unlink(found[1].path)
         with pytest.raises(InputError, match="a finished part has vanished"):
-            commit(str(tmp_path), found, HEAD)
+            commit(str(tmp_path), work(tmp_path), found, HEAD)
     assert read_manifest(str(tmp_path)) is None
 
 
 def test_an_abandoned_part_goes(tmp_path: Path) -> None:
     with claim(str(tmp_path), "rows"):
         write_part(tmp_path, "a", 0)
-        commit(str(tmp_path), [write_part(tmp_path, "a", 0)], HEAD)
+        commit(str(tmp_path), work(tmp_path), [write_part(tmp_path, "a", 0)], HEAD)
     assert names(tmp_path) == [CARD, "data/a/train-00000-of-00001.parquet", MANIFEST]
 
 
@@ -208,28 +216,59 @@ def test_a_lock_that_was_removed_meanwhile_is_not_the_lock(tmp_path: Path, monke
             pytest.fail("two runs at once")
 
 
-def test_leftovers_of_a_killed_run_are_removed(tmp_path: Path) -> None:
+def test_leftovers_of_other_runs_are_removed(tmp_path: Path) -> None:
     (tmp_path / LOCK).touch()
     write_part(tmp_path, "a", 0)
-    (tmp_path / UNFINISHED / "titles-x").mkdir()
+    (tmp_path / UNFINISHED / "other" / "titles-x").mkdir(parents=True)
+    (tmp_path / UNFINISHED / "file").touch()
     assert has_leftovers(str(tmp_path))
-    with claim(str(tmp_path), "rows"):
+    with claim(str(tmp_path), "rows", "another"):
         assert names(tmp_path) == [LOCK]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_work_of_the_same_run_is_kept_until_the_dataset_is_finished(tmp_path: Path) -> None:
+    run(tmp_path, rows=3)
+
+    def interrupted() -> Part:
+        with suppress(KeyboardInterrupt), claim(str(tmp_path), "rows", RUN):
+            part = write_part(tmp_path, "a", 0)
+            (Path(work(tmp_path)) / RECORDS).mkdir()
+            raise KeyboardInterrupt
+        return part
+
+    part = interrupted()
+    assert Path(part.path).exists()
+    found = read_manifest(str(tmp_path))
+    assert found is not None
+    assert damaged_shard(str(tmp_path), found) is None, "the old dataset stays valid"
+    with claim(str(tmp_path), "rows", RUN):
+        assert Path(part.path).exists()
+        commit(str(tmp_path), work(tmp_path), [part], HEAD)
+    assert names(tmp_path) == [CARD, "data/a/train-00000-of-00001.parquet", MANIFEST]
+    assert not (tmp_path / UNFINISHED).exists()
+
+
+def test_work_that_no_run_can_use_is_removed(tmp_path: Path) -> None:
+    with suppress(InputError), claim(str(tmp_path), "rows", RUN):
+        write_part(tmp_path, "a", 0)
+        discard(Workspace(work(tmp_path), work(tmp_path), "files"))
+        raise InputError("broken input")
+    assert not (tmp_path / UNFINISHED / RUN).exists()
 
 
 def test_an_error_ends_the_claim_and_is_what_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any) -> None:
         raise OSError("cannot remove")
 
-    def work() -> None:
+    def begin() -> None:
         with claim(str(tmp_path), "rows"):
             write_part(tmp_path, "a", 0)
             monkeypatch.setattr(manifest, "_remove", fail)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        work()
+        begin()
     monkeypatch.undo()
     with claim(str(tmp_path), "rows"):
         assert names(tmp_path) == [LOCK]
@@ -257,8 +296,8 @@ def test_a_worker_that_is_still_ending_does_not_keep_the_parts(tmp_path: Path) -
 # --- death ------------------------------------------------------------------------------------------------------------
 
 
-def dies_at(event: int, work: Callable[[], object]) -> bool:
-    """Run work in a child that kills itself at the given call or return in the code under test; whether it died."""
+def dies_at(event: int, job: Callable[[], object]) -> bool:
+    """Run a job in a child that kills itself at the given call or return in the code under test; whether it died."""
     sources = {manifest.__file__, parts.__file__}
     child = os.fork()
     if child:
@@ -274,7 +313,7 @@ def dies_at(event: int, work: Callable[[], object]) -> bool:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.setprofile(count)
-    work()
+    job()
     os._exit(0)
 
 
@@ -282,8 +321,8 @@ def dies_at(event: int, work: Callable[[], object]) -> bool:
 @pytest.mark.parametrize("older", [False, True])
 def test_death_at_any_moment_leaves_no_half_dataset_and_the_same_command_mends_it(tmp_path: Path, older: bool) -> None:
     """Every call and return of the code that writes is a moment to be killed at."""
-    died = whole = 0
-    for event in range(1, 10_000, 3):
+    died = whole = completed = 0
+    for event in range(1, 10_000, 7):
         output = tmp_path / str(event)
         if older:
             run(output, rows=3)
@@ -296,6 +335,11 @@ def test_death_at_any_moment_leaves_no_half_dataset_and_the_same_command_mends_i
             assert found is not None
             assert damaged_shard(str(output), found) is None
             assert found["options"] == 5 or (older and found["options"] == 3)
+        elif older or list(output.glob(f"{UNFINISHED}/*/{manifest.JOURNAL}")):
+            # The commit had begun: whoever comes next completes it, without the parts being written again.
+            completed += 1
+            with claim(str(output), "rows"):
+                check_whole(output, {LOCK})
         run(output)
         check_whole(output)
         shutil.rmtree(output)
@@ -303,3 +347,4 @@ def test_death_at_any_moment_leaves_no_half_dataset_and_the_same_command_mends_i
             break
     assert died > 50
     assert whole > 1
+    assert completed > 1

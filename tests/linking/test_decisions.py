@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pipelines.linking.counts import above_floor, count_links
 from pipelines.linking.decisions import ALL, BUCKETS, ROW_SCHEMA, Decider, DecisionOptions, Limits, linked_of
 from pipelines.linking.entity_table import EntityIds, TableOptions, build_entity_table
-from pipelines.linking.page_links import PageLinks
+from pipelines.linking.page_links import PageLinks, row_groups
 from pipelines.linking.tables import save_tables
 from pipelines.linking.title_build import build_title_index
 from pipelines.linking.title_index import TitleIndex
@@ -60,7 +60,7 @@ class Case:
         self.qids = self.table["qids"].tolist()
         ids = EntityIds(save_tables(str(tmp_path), "entities", self.table))
         self.linked = linked_of(links, ids)
-        page_links = PageLinks(titles, index, ids, own_page)
+        page_links = PageLinks(titles, row_groups(titles), index, ids, own_page)
         self.decider = Decider(WIKI, (links.pages, links.own), self.table, page_links, options)
 
     def buckets(self, limits: Limits | None = None) -> dict[str, int]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipelines.linking import page_links
 from pipelines.linking.entity_table import EntityIds
-from pipelines.linking.page_links import PageLinks
+from pipelines.linking.page_links import PageLinks, row_groups
 from pipelines.linking.tables import save_tables
 from pipelines.linking.title_build import build_title_index
 from pipelines.linking.title_index import TitleIndex
@@ -55,7 +55,7 @@ def ids(tmp_path: Path) -> EntityIds:
 
 def opened(tmp_path: Path, titles: list[str], own: bool) -> PageLinks:
     index = index_of(tmp_path, titles)
-    return PageLinks(titles, index, ids(tmp_path), own)
+    return PageLinks(titles, row_groups(titles), index, ids(tmp_path), own)
 
 
 def held(links: PageLinks, pages: list[int]) -> dict[int, set[str]]:
@@ -73,11 +73,11 @@ def test_links_are_followed_wherever_they_stand_on_the_page(tmp_path: Path, grou
     shards = [write(tmp_path / "t/0", PAGES, group, statistics)]
     index = index_of(tmp_path, shards)
     expected = {1: {"B", "C"}, 2: {"B", "D"}, 3: {"D", "C"}, 4: set(), 5: {"D"}, 9: set()}
-    assert held(PageLinks(shards, index, ids(tmp_path), own=False), [1, 2, 3, 4, 5, 9]) == expected
+    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own=False), [1, 2, 3, 4, 5, 9]) == expected
     own = {
         page: found | ({name} & set(IDS)) for (page, found), name in zip(expected.items(), [*"ABCDE", ""], strict=True)
     }
-    assert held(PageLinks(shards, index, ids(tmp_path), own=True), [1, 2, 3, 4, 5, 9]) == own
+    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own=True), [1, 2, 3, 4, 5, 9]) == own
 
 
 def test_a_page_that_is_not_there_links_to_nothing(tmp_path: Path) -> None:
@@ -86,7 +86,11 @@ def test_a_page_that_is_not_there_links_to_nothing(tmp_path: Path) -> None:
     assert held(links, [77]) == {77: set()}
     assert held(links, []) == {}
     assert (
-        len(PageLinks([], index_of(tmp_path, shards), np.zeros(0, np.int32), own=True).of_pages(np.array([1])).keys)
+        len(
+            PageLinks([], row_groups([]), index_of(tmp_path, shards), np.zeros(0, np.int32), own=True)
+            .of_pages(np.array([1]))
+            .keys
+        )
         == 0
     )
 
@@ -139,7 +143,7 @@ def test_a_file_written_anew_in_its_place_is_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "t/0"
     shards = [write(path, [Page("P", links=["A"], page_id=1)], 5)]
     index = index_of(tmp_path, shards)
-    assert held(PageLinks(shards, index, ids(tmp_path), own=False), [1]) == {1: {"A"}}
+    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own=False), [1]) == {1: {"A"}}
     path.unlink()
     write(path, [Page("P", page_id=500), Page("Q", links=["B", "C"], page_id=501)], 1)
-    assert held(PageLinks(shards, index, ids(tmp_path), own=False), [501]) == {501: {"B", "C"}}
+    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own=False), [501]) == {501: {"B", "C"}}

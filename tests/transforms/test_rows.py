@@ -13,21 +13,27 @@ from hypothesis import strategies as st
 
 from pipelines import pairs
 from pipelines.dataset.reader import open_datasets
+from pipelines.engine import sorted_runs
+from pipelines.engine.shuffle import ReduceRuns, SpillRuns
+from pipelines.engine.sorted_runs import KeyRange, SortedRun, key_ranges
 from pipelines.flags.pairs import Choices, Config
 from pipelines.linking.decisions import ALL, BUCKETS
 from pipelines.transforms import rows
 from pipelines.transforms.rows import DecideTask, LowestLots, limit_of, lowest, shard_bounds
 from pipelines.transforms.tables import (
     IndexBuilt,
-    SentenceShard,
     TableBuilt,
     WikiTitles,
     build_index,
     build_table,
     count_shard,
+    list_sentence_shards,
 )
 from schemas import pairs as schema
-from tests.stand_in import Item, Page, small_wiki, write_entities, write_sentences
+from tests.stand_in import Item, Page, small_wiki, work_of, write_entities, write_sentences
+
+# Of each shard of sentences, what became of its links, and the runs of its rows.
+Spilled = list[tuple[rows.Decided, tuple[SortedRun, ...]]]
 
 
 class Steps:
@@ -43,19 +49,15 @@ class Steps:
         entities = open_datasets(str(write_entities(tmp_path / "e", list(wikis), shared)), "entities", "1", "entities")[
             0
         ]
-        self.shards: list[SentenceShard] = []
         self.indexes: dict[str, IndexBuilt] = {}
-        output = str(tmp_path / "out")
-        config = Config("", "", output, Choices(**{"min_links": 0, **choices}), rows_per_shard)
-        table_task, self.task = pairs._tasks(config, entities)
+        self.work = work_of(tmp_path / "out")
+        config = Config("", "", str(tmp_path / "out"), Choices(**{"min_links": 0, **choices}), rows_per_shard)
+        table_task, self.task = pairs._tasks(config, self.work, entities)
         for wiki, (pages, _) in wikis.items():
             path = write_sentences(tmp_path / wiki, wiki, pages, cut)
-            dataset = open_datasets(str(path), "sentences", "1", "sentences")[0]
-            titles = tuple(dataset.shards("titles"))
-            self.indexes |= [build_index(WikiTitles(wiki, titles, tuple(entities.shards("sitelinks"))), output)]
-            for shard in dataset.shards("sentences"):
-                self.shards.append(SentenceShard(len(self.shards), wiki, shard, titles))
-        counted = [count_shard(shard, self.indexes, False, output) for shard in self.shards]
+            self.indexes[wiki] = build_index(WikiTitles(wiki, str(path), entities.directory), self.work)
+        self.shards = list(list_sentence_shards([(wiki, str(tmp_path / wiki)) for wiki in wikis]))
+        counted = [count_shard(shard, self.indexes, False, self.work) for shard in self.shards]
         self.links = {one.order: one.path for one in counted}
         self.seen = {wiki: sum(one.seen for one in counted if one.wiki == wiki) for wiki in wikis}
         self.table: TableBuilt = build_table(table_task, counted)
@@ -71,16 +73,21 @@ class Steps:
 
     def samples(self, caps: str | None = None) -> dict[str, int]:
         combine = LowestLots(self.task.sample)
-        found = [pair for shard in self.shards for pair in rows.sample_lots(shard, self.task, *self.tables, caps)]
+        found = [rows.sample_lots(shard, self.task, *self.tables, caps) for shard in self.shards]
         return dict(combined(combine, found))
 
-    def decided(self, caps: str | None = None, samples: dict[str, int] | None = None) -> list[rows.Decided]:
-        return [rows.decide_shard(shard, self.task, *self.tables, caps, samples or {}) for shard in self.shards]
+    def decided(self, caps: str | None = None, samples: dict[str, int] | None = None) -> Spilled:
+        spill = SpillRuns(rows.decide_shard, self.work.scratch, rows.BY_PLACE, grouped=False)
+        return [spill(shard, self.task, *self.tables, caps, samples or {}) for shard in self.shards]
 
-    def written(self, decided: Iterable[rows.Decided]) -> list[rows.ShardWritten]:
-        return [rows.write_shard(task, self.task.output) for task in rows.plan_shards(decided)]
+    def written(self, decided: Spilled) -> list[rows.ShardWritten]:
+        runs = [run for _, found in decided for run in found]
+        ranges = key_ranges("", shard_bounds(self.table.rows, self.task).tolist())
+        reduce = ReduceRuns(rows.write_shard, rows.BY_PLACE)
+        written = [reduce(wanted, runs, self.work) for wanted in ranges]
+        return [one for one in written if one is not None]
 
-    def all_rows(self, decided: Iterable[rows.Decided]) -> list[dict[str, Any]]:
+    def all_rows(self, decided: Spilled) -> list[dict[str, Any]]:
         return rows_of(self.written(decided))
 
 
@@ -137,7 +144,7 @@ def test_rows_are_those_decided_each_once_in_the_order_of_their_places(tmp_path:
     steps = Steps(tmp_path)
     decided = steps.decided()
     written = steps.written(decided)
-    kept = sum(one.buckets[0] for one in decided)
+    kept = sum(one.buckets[0] for one, _ in decided)
     assert sum(sum(shard.kept.values()) + sum(shard.duplicates.values()) for shard in written) == kept
     found = rows_of(written)
     assert len(found) == sum(sum(shard.kept.values()) for shard in written)
@@ -176,11 +183,11 @@ def test_neither_cut_nor_spill_nor_portion_shows_in_the_files(
 ) -> None:
     expected = Steps(tmp_path / "whole")
     whole = [shard.parts[0].sha256 for shard in expected.written(expected.decided())]
-    monkeypatch.setattr(rows, "SPILL_ROWS", spill)
+    monkeypatch.setattr(sorted_runs, "RUN_ROWS", spill)
     monkeypatch.setattr(rows, "PORTION_BYTES", portion)
     steps = Steps(tmp_path / "cut", cut)
     decided = steps.decided()
-    assert [shard.parts[0].sha256 for shard in steps.written(reversed(decided))] == whole
+    assert [shard.parts[0].sha256 for shard in steps.written(decided[::-1])] == whole
     # And once more, as a runner may.
     assert [shard.parts[0].sha256 for shard in steps.written(steps.decided())] == whole
 
@@ -196,7 +203,7 @@ def test_samples_are_exact_and_the_same_for_any_cut(tmp_path: Path, per_wiki: bo
     )
     assert len(found) == (154 if per_wiki else 77)
     buckets = Counter(dict.fromkeys(steps.seen, 0))
-    for one in decided:
+    for one, _ in decided:
         buckets[one.wiki] += sum(one.buckets)
     assert buckets == steps.seen
     reference = Steps(tmp_path / "whole", sample=77, sample_per_wiki=per_wiki)
@@ -224,7 +231,7 @@ def test_caps_are_exact(tmp_path: Path, per_wiki: bool) -> None:
     found = steps.all_rows(decided)
     assert counted(found) == expected
     assert max(expected.values()) == cap
-    over = sum(one.buckets[BUCKETS.index("over_cap")] for one in decided)
+    over = sum(one.buckets[BUCKETS.index("over_cap")] for one, _ in decided)
     assert over > 0
 
 
@@ -250,21 +257,14 @@ def test_what_is_chosen_by_lot_is_spread_over_all_shards(tmp_path: Path, choices
     steps = Steps(tmp_path, rows_per_shard=20, **choices)
     caps = steps.caps() if steps.task.cap else None
     decided = steps.decided(caps, steps.samples(caps) if steps.task.sample else {})
-    sizes = np.sum([spill.rows for one in decided for spill in one.spills], axis=0)
+    sizes = np.array([shard.parts[0].rows for shard in steps.written(decided)])
     assert len(sizes) > 4
     expected = sizes.sum() / len(sizes)
     assert abs(sizes - expected).max() < 4 * expected**0.5
 
 
-def test_nothing_decided_plans_nothing() -> None:
-    assert list(rows.plan_shards([])) == []
-    assert list(rows.plan_shards([rows.Decided(0, "enwiki", (0,) * len(BUCKETS), ())])) == []
-
-
-def test_an_output_shard_without_rows_is_not_planned() -> None:
-    spills = (rows.SortedRows("a", (1, 0, 0)), rows.SortedRows("b", (2, 0, 3)))
-    found = list(rows.plan_shards([rows.Decided(0, "enwiki", (6,), spills)]))
-    assert found == [rows.ShardTask(0, ("a", "b")), rows.ShardTask(2, ("b",))]
+def test_an_output_shard_without_rows_is_not_written(tmp_path: Path) -> None:
+    assert ReduceRuns(rows.write_shard, rows.BY_PLACE)(KeyRange(0, "", None, None), [], work_of(tmp_path)) is None
 
 
 def test_the_first_in_the_dump_stays_of_rows_that_say_the_same(tmp_path: Path) -> None:
@@ -285,5 +285,5 @@ def test_the_first_in_the_dump_stays_of_rows_that_say_the_same(tmp_path: Path) -
 
 
 def test_the_scope_is_the_wiki_or_all() -> None:
-    task = DecideTask("", None, True, 1, 1, 1, True)  # type: ignore[arg-type]
+    task = DecideTask(work_of(""), None, True, 1, 1, 1, True)  # type: ignore[arg-type]
     assert task.scope("enwiki") == "enwiki"

@@ -14,20 +14,16 @@ from pipelines.linking.entity_table import TableOptions
 from pipelines.linking.tables import open_tables, read_table, save_tables
 from pipelines.transforms.tables import (
     Counted,
-    SentenceShard,
     TableBuilt,
     TableTask,
     WikiTitles,
     build_index,
     build_table,
     count_shard,
+    list_sentence_shards,
 )
 from schemas import pairs as schema
-from tests.stand_in import Item, small_wiki, write_entities, write_sentences
-
-
-def shards_of(directory: Path, config: str) -> tuple[str, ...]:
-    return tuple(str(path) for path in sorted((directory / "data" / config).glob("*")))
+from tests.stand_in import Item, small_wiki, work_of, write_entities, write_sentences
 
 
 def counted_as(output: str, order: int, wiki: str, counts: dict[int, int]) -> Counted:
@@ -47,16 +43,15 @@ def table_of(
     directory = write_entities(tmp_path / "e", sorted(counted), items, labels=languages)
     options = TableOptions(more.pop("negatives", 1), "best_rank", 0, False)
     task = TableTask(
-        output=str(tmp_path / "out"),
-        entities=shards_of(directory, "entities"),
-        sitelinks=shards_of(directory, "sitelinks"),
+        work=work_of(tmp_path / "out"),
+        dataset=str(directory),
         languages=languages,
         options=options,
         **{"min_links": 0, "floor": "corpus", "required": "", "cap": 0, **more},
     )
     found = build_table(
         task,
-        [counted_as(task.output, order, wiki, counts) for order, (wiki, counts) in enumerate(counted.items())],
+        [counted_as(task.work.scratch, order, wiki, counts) for order, (wiki, counts) in enumerate(counted.items())],
     )
     rows = [row for part in found.parts for row in pq.read_table(part.path).to_pylist()]
     return found, rows
@@ -67,11 +62,11 @@ def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int
     pages, items = small_wiki()
     sentences = write_sentences(tmp_path / "s", "enwiki", pages, cut)
     entities = write_entities(tmp_path / "e", ["enwiki"], items)
-    titles = shards_of(sentences, "titles")
-    indexes = dict([build_index(WikiTitles("enwiki", titles, shards_of(entities, "sitelinks")), str(tmp_path / "o"))])
+    work = work_of(tmp_path / "o")
+    indexes = {"enwiki": build_index(WikiTitles("enwiki", str(sentences), str(entities)), work)}
     seen, shards = 0, []
-    for order, path in enumerate(shards_of(sentences, "sentences")):
-        found = count_shard(SentenceShard(order, "enwiki", path, titles), indexes, False, str(tmp_path / "o"))
+    for order, shard in enumerate(list_sentence_shards([("enwiki", str(sentences))])):
+        found = count_shard(shard, indexes, False, work)
         assert (found.order, found.wiki) == (order, "enwiki")
         assert len(read_table(found.path, "codes")) == found.seen
         seen += found.seen

@@ -1,0 +1,315 @@
+"""Kill workers and launchers of `wikianchor sentences` and `wikianchor pairs` at random moments.
+
+    python benchmarks/chaos.py
+    python benchmarks/chaos.py --kills=6 --commands=pairs --seed=2
+
+Each command runs on two worker processes over copies of the demonstration's pages. A third of the kills come while the
+workers start, a third while they work and a third once the dataset is committed and the run closes down; the moment
+within a phase, and the worker, are random. A killed worker must end the command within ten seconds, with status 1 and
+one line; a killed launcher must leave no worker after ten seconds. After each kill the same command must make the same
+bytes as a run without one, and leave nothing else behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import generate
+from measure import fresh, parser, report, table
+
+ROOT = Path(__file__).resolve().parents[1]
+DEMO = ROOT / "demo/dumps/enwiki-20260101-pages-articles-multistream.xml.bz2"
+PROCESSES = ("--direct_num_workers=2", "--direct_running_mode=multi_processing")
+PHASES = ("start", "work", "close")
+# What the end of a run may take after a kill, and a whole run, in seconds.
+LIMIT, PATIENCE = 10.0, 300.0
+_PROGRESS = re.compile(r"\d\d:\d\d:\d\d ")
+
+
+def main() -> None:
+    """Kill, and print a table."""
+    flags = parser(__doc__, rounds=1)
+    flags.add_argument("--kills", type=int, default=60, help="of workers, and of launchers, of each command (60)")
+    flags.add_argument("--commands", default="sentences,pairs", help="which, with commas (sentences,pairs)")
+    flags.add_argument("--pages", type=int, default=3000, help="pages of the dump (3000)")
+    flags.add_argument("--seed", type=int, default=1, help="of the random moments (1)")
+    arguments = flags.parse_args()
+    place = arguments.work.resolve() / f"chaos-{arguments.pages}"
+    commands = make_inputs(place, arguments.pages)
+    chance = random.Random(arguments.seed)
+    rows: list[list[Any]] = []
+    for name in arguments.commands.split(","):
+        output = place / f"out-{name}"
+        job = Job([*commands[name], f"--output={output}", *PROCESSES], output)
+        job.measure()
+        for target in ("worker", "launcher"):
+            phases = [PHASES[number % len(PHASES)] for number in range(arguments.kills)]
+            rows += rows_of(name, target, [(job.kill(target, phase, chance), job.again()) for phase in phases])
+    head = ["killed", "of them hung", "slowest end, s", "orphans", "other lines", "other bytes"]
+    text = table(["command, process, phase", *head], rows)
+    report("kills", f"{text}\n\nTarget: the slowest end within {LIMIT:.0f} s, and 0 in the columns beside it.")
+
+
+def make_inputs(place: Path, pages: int) -> dict[str, list[str]]:
+    """Make the inputs unless they are there, and return the commands without their output."""
+    place.mkdir(parents=True, exist_ok=True)
+    dump, wikidata = place / "enwiki-20260101-pages-articles.xml", place / "wikidata.json"
+    if not (place / "entities/manifest.json").exists():
+        generate.write_dump(generate.read_source([str(DEMO)]), dump, pages=pages)
+        generate.write_items(generate.items_of(generate.articles([str(dump)])), wikidata)
+        for command in (
+            ["sentences", f"--dump={dump}", f"--output={place}/sentences"],
+            ["entities", f"--wikidata={wikidata}", "--wikis=enwiki", f"--output={place}/entities"],
+        ):
+            subprocess.run([sys.executable, "-m", "pipelines.cli", *command], check=True, env=environment())
+    return {
+        "sentences": ["sentences", f"--dump={dump}"],
+        "pairs": ["pairs", f"--sentences={place}/sentences", f"--entities={place}/entities", "--min_links=1"],
+    }
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended that was hit by a kill.
+
+    Attributes:
+        phase: in which the kill came, by what was in the output directory.
+        status: exit status of the command.
+        seconds: from the kill to the end of the command and its workers.
+        hung: the command had to be killed after `LIMIT` seconds.
+        orphans: workers that were left.
+        lines: of stderr, without those of progress.
+    """
+
+    phase: str
+    status: int
+    seconds: float
+    hung: bool
+    orphans: int
+    lines: tuple[str, ...]
+
+    def is_clear(self, target: str) -> bool:
+        """Return whether the command said what it should: one line about a worker, nothing where it was killed."""
+        if target == "launcher":
+            return not self.lines
+        return self.status == 1 and len(self.lines) == 1 and self.lines[0].startswith("wikianchor: worker ")
+
+
+@dataclass
+class Job:
+    """A command that is killed again and again.
+
+    Attributes:
+        command: its arguments, with the output.
+        output: directory of its dataset.
+        digest: of the dataset that it makes without a kill.
+        seconds: that each phase takes without a kill.
+    """
+
+    command: Sequence[str]
+    output: Path
+    digest: str = ""
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
+
+    def measure(self) -> None:
+        """Run the command to its end, and learn how long its phases take and what it makes."""
+        fresh(self.output)
+        launcher, moments = Launcher(self.command), []
+        for event in (launcher.workers, self.writes, self.commits, lambda: not any(map(alive, launcher.workers()))):
+            launcher.until(event)
+            moments.append(time.monotonic())
+        launcher.end(PATIENCE)
+        self.seconds = {phase: last - first for phase, (first, last) in zip(PHASES, pairwise(moments), strict=True)}
+        self.digest = digest(self.output)
+
+    def writes(self) -> bool:
+        """Return whether the workers have begun to write."""
+        return any(path.is_file() for path in self.output.glob("_unfinished/**/*")) or self.commits()
+
+    def commits(self) -> bool:
+        """Return whether the dataset is finished."""
+        return (self.output / "manifest.json").exists()
+
+    def phase(self) -> str:
+        """Return the phase of the run by what is in its output directory."""
+        return "close" if self.commits() else "work" if self.writes() else "start"
+
+    def kill(self, target: str, phase: str, chance: random.Random) -> Ended:
+        """Kill a worker or the launcher of a new run; run again where it had just ended by itself.
+
+        Args:
+            target: "worker" or "launcher".
+            phase: in which to kill.
+            chance: of the moment within the phase, and of the worker.
+        """
+        while (ended := self._kill(target, phase, chance)) is None:
+            pass
+        print(f"{target}: {ended}", file=sys.stderr)
+        return ended
+
+    def _kill(self, target: str, wanted: str, chance: random.Random) -> Ended | None:
+        fresh(self.output)
+        launcher = Launcher(self.command)
+        launcher.until(launcher.workers)
+        launcher.until({"start": lambda: True, "work": self.writes, "close": self.commits}[wanted])
+        time.sleep(chance.random() * self.seconds[wanted])
+        workers, phase = launcher.workers(), self.phase()
+        pids = [launcher.pid] if target == "launcher" else workers
+        killed = bool(pids) and kill(chance.choice(pids))
+        begin = time.monotonic()
+        hung = launcher.end(LIMIT if killed else PATIENCE)
+        # What was killed was about to end in the same moment.
+        if not killed or (target == "worker" and phase == "close" and launcher.status == 0):
+            return None
+        orphans = left_of(workers, begin + LIMIT)
+        return Ended(phase, launcher.status, time.monotonic() - begin, hung, len(orphans), launcher.lines())
+
+    def again(self) -> bool:
+        """Run the command to its end, and return whether its bytes are those of a run without a kill."""
+        launcher = Launcher(self.command)
+        hung = launcher.end(PATIENCE)
+        return not hung and launcher.status == 0 and digest(self.output) == self.digest
+
+
+def rows_of(name: str, target: str, trials: Sequence[tuple[Ended, bool]]) -> list[list[Any]]:
+    """Return the rows of the table about the kills of one command's workers or launchers.
+
+    Args:
+        name: of the command.
+        target: "worker" or "launcher".
+        trials: how each run ended, and whether the same command then made the same bytes.
+    """
+    rows: list[list[Any]] = []
+    for phase in PHASES:
+        if these := [trial for trial in trials if trial[0].phase == phase]:
+            counts = [
+                sum(ended.hung for ended, _ in these),
+                max(ended.seconds for ended, _ in these),
+                sum(ended.orphans for ended, _ in these),
+                sum(not ended.is_clear(target) for ended, _ in these),
+                sum(not same for _, same in these),
+            ]
+            rows.append([f"{name}, {target}, {phase}", len(these), *counts])
+    return rows
+
+
+class Launcher:
+    """A command that runs the code beside this file, with its stderr in a file.
+
+    Args:
+        arguments: of the command.
+    """
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 open as long as the command runs
+        command = [sys.executable, "-m", "pipelines.cli", *arguments]
+        self._process = subprocess.Popen(command, stderr=self._errors, env=environment())
+        self.pid = self._process.pid
+
+    @property
+    def status(self) -> int:
+        """Exit status of the command, once it has ended."""
+        return self._process.wait(0)
+
+    def workers(self) -> list[int]:
+        """Return its worker processes."""
+        return workers_of(self.pid)
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def until(self, event: Callable[[], object]) -> None:
+        """Wait for an event.
+
+        Raises:
+            RuntimeError: the command ends without it.
+        """
+        while not event():
+            if self._process.poll() is not None and not event():
+                raise RuntimeError(f"the command ended with {self.status} too early: {self.lines()}")
+            time.sleep(0.005)
+
+    def end(self, seconds: float) -> bool:
+        """Wait for its end; where it does not come in time, kill it and its workers, and return True."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            for pid in (*self.workers(), self.pid):
+                kill(pid)
+            self._process.wait()
+            return True
+        return False
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the lines of its stderr without those of progress."""
+        self._errors.seek(0)
+        return tuple(line for line in self._errors.read().splitlines() if not _PROGRESS.match(line))
+
+
+def environment() -> dict[str, str]:
+    """Return the environment in which commands run the code beside this file."""
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def workers_of(launcher: int) -> list[int]:
+    """Return the worker processes of a launcher, which may have ended."""
+    tail = f"\0pipelines.worker\0{launcher}\0".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if (entry / "cmdline").read_bytes().endswith(tail):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return sorted(found)
+
+
+def left_of(workers: Sequence[int], last: float) -> list[int]:
+    """Wait until workers have ended, until `last` by the monotonic clock, and return those that have not."""
+    while (left := [pid for pid in workers if alive(pid)]) and time.monotonic() < last:
+        time.sleep(0.01)
+    return left
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process runs: it is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def kill(pid: int) -> bool:
+    """Kill a process, and return whether it was still running."""
+    if not alive(pid):
+        return False
+    os.kill(pid, signal.SIGKILL)
+    return True
+
+
+def digest(directory: Path) -> str:
+    """Return one checksum for all files of a directory."""
+    found = hashlib.sha256()
+    for path in sorted(directory.rglob("*")):
+        if path.is_file():
+            found.update(f"{path.relative_to(directory)}\n".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+if __name__ == "__main__":
+    main()

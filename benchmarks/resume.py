@@ -1,0 +1,118 @@
+"""What a stage costs that was killed and is started again.
+
+    WIKIANCHOR_DATA=data python benchmarks/resume.py [--stages pairs mentions] [--shuffle=beam]
+
+Each stage runs once to its end, on the inputs of memory.py. Then, for each share, it runs until its processes have used
+that share of the CPU of the whole run, is killed with SIGKILL with all its workers, and the same command runs to its
+end. "Again" is the CPU that both runs took together beyond the whole run, start-up excluded: what was done twice. A
+killed run loses the unit that each worker was at; "a unit" is the whole run divided by its number of finished steps.
+The dataset must be the same to the byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import memory
+from measure import fresh, parser, report, run, table, wikianchor
+
+SHARES = (25, 50, 75, 95)
+# How many times the smallest input of memory.py a stage gets, so that it takes two minutes of CPU or more.
+TIMES = {"sentences": 64, "entities": 256, "pairs": 128, "mentions": 32, "mewsc16": 64, "corpus": 16}
+LOOK_SECONDS = 0.05
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    """Measure and print the table."""
+    flags = parser(__doc__, rounds=1)
+    flags.add_argument("--language", default="en", help="whose slices (en)")
+    flags.add_argument("--megabytes", type=float, default=12, help="XML of the smallest dump (12)")
+    flags.add_argument("--line_bytes", type=int, default=2_000, help="bytes of a line of Wikidata, about (2000)")
+    flags.add_argument("--links", type=int, default=187_500, help="links of the smallest dataset (187500)")
+    flags.add_argument("--pages", type=int, default=2000, help="pages of the smallest Wikinews (2000)")
+    flags.add_argument("--lines", type=int, default=100, help="lines of the smallest text (100)")
+    flags.add_argument("--stages", nargs="+", default=list(TIMES), choices=list(TIMES), help="what is measured (all)")
+    flags.add_argument("--times", type=int, default=0, help="times the smallest input (by stage)")
+    flags.add_argument("--shuffle", default="files", choices=("files", "beam"), help="how rows change places (files)")
+    arguments = flags.parse_args()
+    rows = [row for stage in arguments.stages for row in measure(arguments, stage)]
+    head = ["stage", "killed at, %", "whole run, CPU s", "again, s", "again, %", "a unit, s", "bytes"]
+    target = "Target: at most one unit for the worker, and 5 % of the whole run."
+    report(f"killed and started again, --shuffle={arguments.shuffle}", f"{table(head, rows)}\n\n{target}")
+
+
+def measure(arguments: Any, stage: str) -> list[list[Any]]:
+    """Return the rows of a stage."""
+    given = memory.INPUTS[stage](arguments, arguments.times or TIMES[stage])
+    output = arguments.work / "resume"
+    command = [*wikianchor(stage, *given.flags, f"--output={output}"), f"--shuffle={arguments.shuffle}"]
+    fresh(output)
+    units, whole = finish(command, output)
+    expected = digest(output)
+    start = run(command).user
+    rows = []
+    for share in SHARES:
+        fresh(output)
+        spent = kill_at(command, start + (whole - start) * share / 100)
+        again = spent - start + finish(command, output)[1] - start - (whole - start)
+        same = "the same" if digest(output) == expected else "DIFFERENT"
+        work = whole - start
+        rows.append([f"{stage} ({given.size})", share, work, again, 100 * again / work, work / units, same])
+        print(rows[-1], file=sys.stderr)
+    return rows
+
+
+def finish(command: Sequence[str | Path], output: Path) -> tuple[int, float]:
+    """Run a command to its end; return the most finished steps that were seen, and its user CPU."""
+    steps = 0
+    before = os.times().children_user
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while process.poll() is None:
+        steps = max(steps, sum(1 for _ in output.glob("_unfinished/*/finished/*")))
+        time.sleep(1)
+    if process.returncode:
+        raise SystemExit(f"{command} ended with {process.returncode}: {process.communicate()[1].decode()[-500:]}")
+    return max(1, steps), os.times().children_user - before
+
+
+def kill_at(command: Sequence[str | Path], seconds: float) -> float:
+    """Run a command until it has used so much user CPU, and kill it; return what it has used."""
+    process = subprocess.Popen(
+        [str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    used = 0.0
+    while process.poll() is None and used < seconds:
+        time.sleep(LOOK_SECONDS)
+        used = max(used, cpu(process.pid))
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return used
+
+
+def cpu(pid: int) -> float:
+    """Return the user CPU that a process and its ended children have used, 0 when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[13])) / TICKS
+
+
+def digest(output: Path) -> str:
+    """Return one checksum for the shards and the ledger of a dataset."""
+    manifest = json.loads((output / "manifest.json").read_text())
+    return hashlib.sha256(json.dumps([manifest["configs"], manifest["ledger"]], sort_keys=True).encode()).hexdigest()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,212 @@
+"""SIGINT and SIGTERM end a command within seconds, also while a library holds the main thread.
+
+Python runs a signal handler between two bytecodes of the main thread: never while that thread waits in C++ code, such
+as a store's client. But its C-level handler writes the number of the signal to a pipe at once
+(https://docs.python.org/3/library/signal.html#signal.set_wakeup_fd). A thread reads that pipe:
+
+    signal -> handler in the main thread: KeyboardInterrupt, a tidy end
+           -> thread: request the cancellation of jobs on clusters at once; end the process if it has not ended in time
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+from pipelines.progress import wipe_bars
+
+STATUS = 130
+MESSAGE = "wikianchor: interrupted; what was finished stays, run the same command again to go on"
+# The time for a tidy end after the signal, or after the answer to a request to cancel a job on a cluster.
+GRACE_SECONDS = 3.0
+# The time for that answer.
+CANCEL_SECONDS = 15.0
+# A terminal, `timeout` or a scheduler may send one signal to a process twice. A person is slower.
+REPEAT_SECONDS = 0.2
+# Writing to a terminal that is stopped takes for ever.
+MESSAGE_SECONDS = 0.5
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Cancellation:
+    """The request to cancel a job, sent once, in a thread of its own."""
+
+    def __init__(self, cancel: Callable[[], object]) -> None:
+        self._cancel, self._error = cancel, "no answer"
+        self._thread = threading.Thread(target=self._run, name="cancel", daemon=True)
+        self._lock = threading.Lock()
+        self.requested = False
+        self.answered: float | None = None
+
+    def _run(self) -> None:
+        try:
+            self._cancel()
+        except Exception as error:
+            self._error = str(error) or type(error).__name__
+        else:
+            self._error = ""
+        self.answered = time.monotonic()
+
+    def request(self) -> None:
+        """Send the request, unless it was sent."""
+        with self._lock:
+            if not self.requested:
+                self.requested = True
+                self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until the request is answered, and say so where it is not."""
+        self._thread.join(CANCEL_SECONDS)
+        if self._error:
+            reason = " ".join(self._error.split())
+            logging.getLogger("wikianchor").warning("the job may still run: cancelling it failed (%s)", reason)
+
+
+class _Watcher:
+    """The handler of the signals of this process, and the thread that makes sure that it ends."""
+
+    def __init__(self) -> None:
+        self._interrupted = False
+        self._spoken = threading.Lock()
+        self._cancellations: list[_Cancellation] = []
+
+    def start(self) -> None:
+        """Handle SIGINT, unless it is ignored, and SIGTERM. To be called in the main thread."""
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        # A forked child that gets a signal must not write to the pipe of its parent.
+        os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, self.handle)
+        signal.signal(signal.SIGTERM, self.handle)
+        threading.Thread(target=self._watch, args=(reader,), name="signals", daemon=True).start()
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Raise KeyboardInterrupt for the first signal; the thread acts on the others."""
+        if self._interrupted:
+            return
+        self._interrupted = True
+        handler = signal.getsignal(signal.SIGINT)
+        if number == signal.SIGTERM and callable(handler) and handler != self.handle:
+            # Beam's handler of SIGINT stops the job server that it has started.
+            handler(number, frame)
+        raise KeyboardInterrupt
+
+    def add(self, cancellation: _Cancellation) -> None:
+        """Let a job be cancelled at the first signal."""
+        self._cancellations.append(cancellation)
+
+    def remove(self, cancellation: _Cancellation) -> None:
+        """Forget a job that has ended."""
+        with suppress(ValueError):
+            self._cancellations.remove(cancellation)
+
+    def may_speak(self) -> bool:
+        """Return True once: one thread tells the user."""
+        return self._spoken.acquire(blocking=False)
+
+    def _watch(self, reader: int) -> None:
+        while not _signalled(reader, None):
+            pass
+        first = time.monotonic()
+        while time.monotonic() < self._deadline(first):
+            for cancellation in list(self._cancellations):
+                cancellation.request()
+            if _signalled(reader, 0.1) and time.monotonic() - first > REPEAT_SECONDS:
+                break
+        self._end()
+
+    def _deadline(self, first: float) -> float:
+        last = first
+        for cancellation in list(self._cancellations):
+            if cancellation.answered is None:
+                return first + CANCEL_SECONDS + GRACE_SECONDS
+            last = max(last, cancellation.answered)
+        return last + GRACE_SECONDS
+
+    def _end(self) -> None:
+        thread = threading.Thread(target=self._speak, daemon=True)
+        thread.start()
+        thread.join(MESSAGE_SECONDS)
+        os._exit(STATUS)
+
+    def _speak(self) -> None:
+        if self.may_speak():
+            wipe_bars()
+            # sys.stderr may be redirected, or locked by the thread that hangs.
+            os.write(2, f"{MESSAGE}\n".encode())
+
+
+def _signalled(reader: int, seconds: float | None) -> bool:
+    """Wait for one of our signals, no longer than some seconds."""
+    if not select.select([reader], [], [], seconds)[0]:
+        return False
+    return any(number in _SIGNALS for number in os.read(reader, 512))
+
+
+_watcher: _Watcher | None = None
+
+
+def install() -> None:
+    """Make SIGINT and SIGTERM end this process within seconds. To be called once, in the main thread."""
+    global _watcher
+    _watcher = _Watcher()
+    _watcher.start()
+
+
+def say_interrupted() -> None:
+    """Print the line for the user who interrupted a command, unless the thread has printed it."""
+    if _watcher is None or _watcher.may_speak():
+        print(MESSAGE, file=sys.stderr)
+
+
+@contextmanager
+def cancelling(cancel: Callable[[], object]) -> Iterator[None]:
+    """Request the cancellation of a job on a cluster when the body is interrupted, and wait for it.
+
+    The request is sent at the signal, even if the main thread hangs, and before Beam stops the job server that it may
+    have started: the job needs that server to be cancelled.
+
+    Args:
+        cancel: sends the request; called at most once, in another thread.
+    """
+    cancellation = _Cancellation(cancel)
+    watcher = _watcher
+    handler = _take_sigint(watcher)
+    try:
+        if watcher is not None:
+            watcher.add(cancellation)
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        cancellation.request()
+        cancellation.wait()
+        if handler is not None:
+            with suppress(KeyboardInterrupt):
+                handler(signal.SIGINT, None)
+        raise
+    finally:
+        if watcher is not None and not cancellation.requested:
+            watcher.remove(cancellation)
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+
+
+def _take_sigint(watcher: _Watcher | None) -> Any:
+    """Put our handler of SIGINT in the place of another one, and return that; None where there is none."""
+    if watcher is None or threading.current_thread() is not threading.main_thread():
+        return None
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or handler == watcher.handle:
+        return None
+    signal.signal(signal.SIGINT, watcher.handle)
+    return handler

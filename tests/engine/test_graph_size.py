@@ -1,0 +1,111 @@
+"""Graphs at the largest size that a user has: 18 wikis of 7,000 shards in all. Nothing in a graph grows with them."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pytest
+
+from pipelines import corpus, entities, interlanguage, pairs, sentences
+from pipelines.dataset.reader import Dataset
+from pipelines.dataset.workspace import Workspace
+from pipelines.flags import corpus as corpus_flags
+from pipelines.flags import entities as entities_flags
+from pipelines.flags import interlanguage as interlanguage_flags
+from pipelines.flags import pairs as pairs_flags
+from pipelines.flags import sentences as sentences_flags
+from pipelines.sentences import read_site
+
+WIKIS = tuple(f"{chr(ord('a') + number)}{chr(ord('a') + number)}wiki" for number in range(18))
+SHARDS = 7_000
+MOST_BYTES, MOST_SECONDS = 2 << 20, 5
+DUMP = next((Path(__file__).parent.parent.parent / "demo/dumps").glob("enwiki*.xml*"))
+HEAD: dict[str, Any] = {"options": {}, "inputs": []}
+
+
+def dataset(directory: str, name: str, configs: tuple[str, ...], shards: int, **options: Any) -> Dataset:
+    """A dataset of which there is nothing but the manifest."""
+    listed = {
+        config: {
+            "rows": shards,
+            "shards": [
+                {
+                    "path": f"data/{config}/train-{n:05d}-of-{shards:05d}.parquet",
+                    "rows": 1,
+                    "bytes": 1,
+                    "sha256": "0" * 64,
+                }
+                for n in range(shards)
+            ],
+        }
+        for config in configs
+    }
+    return Dataset(directory, {"dataset": name, "options": options, "configs": listed, "ledger": {}})
+
+
+def wikis() -> list[Dataset]:
+    both = ("sentences", "titles")
+    return [
+        dataset(f"/data/out/sentences/{wiki}", "sentences", both, SHARDS // len(WIKIS), wiki=wiki, language="en")
+        for wiki in WIKIS
+    ]
+
+
+def items() -> Dataset:
+    both = ("entities", "sitelinks")
+    return dataset("/data/out/entities", "entities", both, SHARDS, wikis=list(WIKIS), labels=["en"])
+
+
+def pairs_graph(pipeline: Any, work: Workspace, place: Path) -> None:
+    choices = pairs_flags.Choices(sample=1_000_000, max_per_entity=10)
+    config = pairs_flags.Config("s", "e", "/data/out/pairs", choices)
+    pairs.build(pipeline, HEAD, work, config, wikis(), items())
+
+
+def interlanguage_graph(pipeline: Any, work: Workspace, place: Path) -> None:
+    config = interlanguage_flags.Config("e", "/data/out/interlanguage", "s")
+    interlanguage.build(pipeline, HEAD, work, config, wikis(), items())
+
+
+def sentences_graph(pipeline: Any, work: Workspace, place: Path) -> None:
+    dump = place / "dump.xml"
+    # A sparse file of many ranges: nothing but its size is looked at.
+    with dump.open("wb") as file:
+        file.truncate(100 << 30)
+    config = sentences_flags.Config((str(dump),), "/data/out/s")
+    sentences.build(pipeline, HEAD, work, config, read_site([str(DUMP)], None)[0], frozenset())
+
+
+def entities_graph(pipeline: Any, work: Workspace, place: Path) -> None:
+    dump = place / "wikidata.json"
+    with dump.open("wb") as file:
+        file.truncate(1 << 40)
+    config = entities_flags.Config((str(dump),), (), WIKIS, "/data/out/entities")
+    entities.build(pipeline, HEAD, work, config)
+
+
+def corpus_graph(pipeline: Any, work: Workspace, place: Path) -> None:
+    config = corpus_flags.Config((), tuple(one.directory for one in wikis()), "/data/out/corpus")
+    corpus.build(pipeline, HEAD, work, config, wikis(), 1 << 64)
+
+
+GRAPHS: dict[str, Callable[[Any, Workspace, Path], None]] = {
+    "pairs": pairs_graph,
+    "interlanguage": interlanguage_graph,
+    "sentences": sentences_graph,
+    "entities": entities_graph,
+    "corpus": corpus_graph,
+}
+
+
+@pytest.mark.parametrize("shuffle", ["files", "beam"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_graph_does_not_grow_with_the_shards(name: str, shuffle: str, tmp_path: Path) -> None:
+    begin = time.process_time()
+    pipeline = beam.Pipeline(runner="FnApiRunner")
+    GRAPHS[name](pipeline, Workspace("/data/out/w", "/data/out/w", shuffle), tmp_path)
+    size = len(pipeline.to_runner_api().SerializeToString())
+    assert size < MOST_BYTES
+    assert time.process_time() - begin < MOST_SECONDS

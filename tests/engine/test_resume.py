@@ -1,0 +1,257 @@
+"""Steps whose results are kept: what finished is not done again by the same command, and gives the same bytes."""
+
+import json
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+import pyarrow as pa
+import pytest
+
+from pipelines import cli
+from pipelines.dataset.parts import Part, PartWriter
+from pipelines.dataset.workspace import fingerprint_of, sources_digest
+from pipelines.engine.resume import Kept, load_record, result_type, save_record
+from pipelines.engine.steps import Run
+from pipelines.transforms import dump, rows
+from tests.every_pipeline import all_digests
+from tests.stand_in import work_of
+
+DEMO = Path(__file__).parent.parent.parent / "demo/dumps"
+
+
+class Element(NamedTuple):
+    order: int
+    value: str
+
+
+class Result(NamedTuple):
+    order: int
+    parts: tuple[Part, ...]
+    counts: dict[str, int]
+    words: dict[tuple[str, str], int]
+    tail: bytes
+    best: str | None
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        return self.counts
+
+
+def logged(name: str, log: Path, step: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a step that writes a line for each call into a file, which workers of any kind share."""
+
+    def call(element: Any, *args: Any) -> Any:
+        with log.open("a") as file:
+            file.write(f"{name} {element.order}\n")
+        return step(element, *args)
+
+    return call
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_record_is_what_was_saved(tmp_path: Path) -> None:
+    result = Result(1, (), {"pages:kept": 2}, {("a", "b"): 3}, b"\xff\x00", None)
+    save_record(f"{tmp_path}/finished/read-1", result)
+    assert load_record(f"{tmp_path}/finished/read-1", Result) == result
+    assert [path.name for path in (tmp_path / "finished").iterdir()] == ["read-1"]
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"\x93\x01", b"\x93\x01\xa1x\xc0"])
+def test_a_record_that_cannot_be_read_is_none(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "record").write_bytes(data)
+    assert load_record(f"{tmp_path}/record", Result) is None
+    assert load_record(f"{tmp_path}/none", Result) is None
+
+
+def test_a_record_counts_only_with_its_parts(tmp_path: Path) -> None:
+    schema = pa.schema([("number", pa.int64())])
+    with PartWriter(str(tmp_path), "rows", 0, schema) as writer:
+        writer.write(pa.table({"number": [1]}, schema=schema))
+    assert writer.part is not None
+    result = Result(1, (writer.part,), {}, {}, b"", "x")
+    save_record(f"{tmp_path}/record", result)
+    assert load_record(f"{tmp_path}/record", Result) == result
+    Path(writer.part.path).write_bytes(b"")
+    assert load_record(f"{tmp_path}/record", Result) is None
+    Path(writer.part.path).unlink()
+    assert load_record(f"{tmp_path}/record", Result) is None
+
+
+def test_the_type_of_a_result_is_that_of_the_annotation() -> None:
+    def plain(element: Element) -> Result: ...
+
+    def rows_of(element: Element) -> Generator[pa.Table, None, Result]: ...
+
+    class Step:
+        def __call__(self, element: Element) -> list[Result]: ...
+
+    assert result_type(plain) is Result
+    assert result_type(rows_of) is Result
+    assert result_type(Step()) == list[Result]
+
+
+def test_a_step_runs_once_for_each_element_and_workspace(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def step(element: Element) -> Result:
+        calls.append(element.order)
+        return Result(element.order, (), {element.value: 1}, {}, b"", None)
+
+    first = Kept(step, work_of(tmp_path / "a"), "step")
+    for _ in range(2):
+        assert [first(Element(order, "x")).order for order in range(3)] == [0, 1, 2]
+    assert calls == [0, 1, 2]
+    Kept(step, work_of(tmp_path / "a"), "another")(Element(0, "x"))
+    Kept(step, work_of(tmp_path / "b"), "step")(Element(0, "x"))
+    assert calls == [0, 1, 2, 0, 0]
+
+
+def test_a_fingerprint_is_of_everything_that_decides() -> None:
+    head = {"inputs": [{"sha1": "x"}], "options": {"a": 1}}
+    every = {
+        fingerprint_of(head, "out", shuffle="files"),
+        fingerprint_of(head, "out", shuffle="beam"),
+        fingerprint_of(head, "other", shuffle="files"),
+        fingerprint_of({**head, "options": {"a": 2}}, "out", shuffle="files"),
+        fingerprint_of({**head, "inputs": []}, "out", shuffle="files"),
+    }
+    assert len(every) == 5
+    assert fingerprint_of(head, "out", shuffle="files") in every
+
+
+def test_a_changed_source_is_another_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from pipelines.dataset import workspace
+
+    (tmp_path / "module.py").write_text("x = 1")
+    (tmp_path / "data.json").write_text("{}")
+    (tmp_path / "__pycache__").mkdir()
+    monkeypatch.setattr(workspace.resources, "files", lambda package: tmp_path)
+    found = []
+    for path, text in (("module.py", "x = 1"), ("module.py", "x = 2"), ("data.json", "[]"), ("__pycache__/x.py", "")):
+        (tmp_path / path).write_text(text)
+        sources_digest.cache_clear()
+        found.append(sources_digest())
+    sources_digest.cache_clear()
+    assert len(set(found)) == 3
+    assert found[2] == found[3]
+
+
+# --- Beam -------------------------------------------------------------------------------------------------------------
+
+
+def test_counters_are_those_of_the_results_found_again_too(tmp_path: Path) -> None:
+    def step(element: Element) -> Result:
+        return Result(element.order, (), {"pages:kept": element.order, "pages:none": 0}, {}, b"", None)
+
+    for _ in range(2):
+        pipeline = beam.Pipeline(runner="FnApiRunner")
+        elements = pipeline | beam.Create([Element(order, "") for order in range(5)])
+        _ = elements | beam.ParDo(Run(step, work_of(tmp_path), "step"))
+        result = pipeline.run()
+        result.wait_until_finish()
+        counters = {one.key.metric.name: one.committed for one in result.metrics().query()["counters"]}
+        assert counters == {"pages:kept": 10}
+
+
+# --- stages -----------------------------------------------------------------------------------------------------------
+
+
+def interrupted_after(number: int, log: Path, step: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a step that fails, as a killed worker does, when it was called so often."""
+
+    def call(element: Any, *args: Any) -> Any:
+        if log.exists() and len(log.read_text().splitlines()) >= number:
+            raise RuntimeError("killed")
+        return step(element, *args)
+
+    return call
+
+
+def test_finished_ranges_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pipelines.wikimedia import dumps
+    from tests.dumps import export, page
+
+    source = tmp_path / "dump.xml"
+    source.write_bytes(export([page(f"P{n}", n, "The [[Moon]] is far away. " * 20) for n in range(1, 200)]))
+    monkeypatch.setattr(dumps, "SMALLEST_RANGE", 10_000)
+    assert cli.main(["sentences", f"--dump={source}", f"--output={tmp_path}/whole"]) == 0
+    command = ["sentences", f"--dump={source}", f"--output={tmp_path}/out"]
+    log = tmp_path / "log"
+    real = dump.read_dump
+    monkeypatch.setattr(dump, "read_dump", interrupted_after(4, log, logged("read", log, real)))
+    with pytest.raises(RuntimeError, match="killed"):
+        cli.main(command)
+    assert not (tmp_path / "out/manifest.json").exists()
+    done = log.read_text().split("\n")
+    monkeypatch.setattr(dump, "read_dump", logged("read", log, real))
+    assert cli.main(command) == 0
+    every = log.read_text().split("\n")
+    assert len(every) == len(set(every)) > len(done), "no range twice"
+    assert all_digests(f"{tmp_path}/out") == all_digests(f"{tmp_path}/whole")
+    assert not (tmp_path / "out/_unfinished").exists()
+
+
+@pytest.mark.parametrize("shuffle", ["files", "beam"])
+def test_pairs_goes_on_where_it_stopped(shuffle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = ["build", f"--dumps={DEMO}", "--min_links=2", f"--shuffle={shuffle}"]
+    assert cli.main([*base, f"--output={tmp_path}/whole"]) == 0
+    log = tmp_path / "log"
+    decide, write = rows.decide_shard, rows.write_shard
+
+    def failing(*args: Any) -> rows.ShardWritten:
+        raise RuntimeError("killed")
+
+    def decided(shard: Any, *args: Any) -> Generator[pa.Table, None, rows.Decided]:
+        with log.open("a") as file:
+            file.write(f"decide {shard.order}\n")
+        return (yield from decide(shard, *args))
+
+    monkeypatch.setattr(rows, "decide_shard", decided)
+    monkeypatch.setattr(rows, "write_shard", failing)
+    with pytest.raises(RuntimeError, match="killed"):
+        cli.main([*base, f"--output={tmp_path}/out"])
+    first = log.read_text()
+    monkeypatch.setattr(rows, "write_shard", write)
+    assert cli.main([*base, f"--output={tmp_path}/out"]) == 0
+    # Through Beam's own shuffle rows are made again; files of an earlier run are there.
+    assert log.read_text() == (first if shuffle == "files" else first + first)
+    assert all_digests(f"{tmp_path}/out") == all_digests(f"{tmp_path}/whole")
+
+
+def test_another_option_begins_anew_and_the_old_dataset_stays_until_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wikianchor: Callable[..., Any]
+) -> None:
+    base = ("build", f"--dumps={DEMO}", f"--output={tmp_path}/out")
+    assert wikianchor(*base, "--min_links=2").status == 0
+    before = (tmp_path / "out/pairs/manifest.json").read_bytes()
+    write = rows.write_shard
+
+    def failing(*args: Any) -> rows.ShardWritten:
+        raise RuntimeError("killed")
+
+    monkeypatch.setattr(rows, "write_shard", failing)
+    with pytest.raises(RuntimeError, match="killed"):
+        cli.main([*base, "--min_links=3"])
+    assert (tmp_path / "out/pairs/manifest.json").read_bytes() == before
+    assert wikianchor("verify", f"{tmp_path}/out/pairs").status == 0
+    monkeypatch.setattr(rows, "write_shard", write)
+    ended = wikianchor(*base, "--min_links=3")
+    assert ended.status == 0
+    assert any("pairs: rebuild, --min_links was 2; the dataset there stays" in line for line in ended.progress)
+    assert json.loads((tmp_path / "out/pairs/manifest.json").read_text())["options"]["min_links"] == 3
+
+
+def test_a_dataset_beside_a_failed_rebuild_is_used_with_a_warning(
+    tmp_path: Path, wikianchor: Callable[..., Any]
+) -> None:
+    out = tmp_path / "out"
+    assert wikianchor("build", f"--dumps={DEMO}", f"--output={out}", "--min_links=2").status == 0
+    (out / "sentences/enwiki/_unfinished/other").mkdir(parents=True)
+    given = (f"--sentences={out}/sentences/*", f"--entities={out}/entities", f"--output={tmp_path}/pairs")
+    ended = wikianchor("pairs", *given, "--min_links=2")
+    assert ended.status == 0
+    assert any("a rebuild of this dataset has not finished" in line for line in ended.progress), ended.progress

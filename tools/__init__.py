@@ -1,0 +1,1 @@
+"""Commands for maintainers: run from the root of the checkout."""
