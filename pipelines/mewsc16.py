@@ -1,12 +1,12 @@
 """`wikianchor mewsc16`: dumps of Wikinews in, the dataset `mewsc16` out: first sentences of articles with their topics.
 
-    ranges of the dumps -> ReadCategories ---------------------> (what each category stands for)
-    wikis with SQL tables -> ReadTables (with the categories) -> (the topics of each page, packed)
-    ranges of the dumps -> ReadNews (with both) ---------------> candidates of each range
-    languages -> Decide (with the candidates) -> rows, counts -> commit
+    ranges of the dumps -> read_categories ---------------------> (what each category stands for)
+    wikis with SQL tables -> read_tables (with the categories) -> (the topics of each page, packed)
+    ranges of the dumps -> ReadNews (with both) -> candidates, counts
+    candidates -> Shuffle (by language) -> decide -> parts, counts -> commit
 
 Elements: `Task` -> `CategoryReading`; `NewsWiki` -> `TableReading`; `Task` -> `NewsReading`; language -> `Decision` ->
-the manifest. Rows never pass through Beam.
+the manifest.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from pipelines.dataset.workspace import Workspace
@@ -24,7 +25,7 @@ from pipelines.flags.mewsc16 import Config
 from pipelines.sentences import without_end
 from pipelines.stage import finish, run_stage
 from pipelines.storage import file_size, sha1
-from pipelines.wikimedia.dumps import LARGEST_RANGE, RANGES, SMALLEST_RANGE, read_head, split_file
+from pipelines.wikimedia.dumps import read_head
 from pipelines.wikimedia.languages import PROJECTS, split_wiki
 from pipelines.wikimedia.site import Site, site_from_header
 from pipelines.wikinews.compare import compare
@@ -65,7 +66,6 @@ def build_dataset(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
             f"--sql: no categorylinks.sql.gz of {bare[0].site.wiki}: give it, or choose --membership=direct"
         )
     reader = NewsReader(
-        output=config.output,
         topics=topics,
         membership=membership,
         faults=frozenset(config.faults) if paper else None,
@@ -177,48 +177,49 @@ def build(
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from pipelines.transforms.news import Decide, ReadCategories, ReadNews, ReadTables
+    from pipelines.engine.shuffle import Shuffle
+    from pipelines.engine.sorted_runs import KeyRange
+    from pipelines.engine.steps import List, Run
+    from pipelines.transforms import news
 
-    ranges = pipeline | "List ranges" >> beam.Create(tasks(wikis))  # Task
-    categories = beam.pvalue.AsList(ranges | "Read categories" >> beam.ParDo(ReadCategories(reader)))
-    packed = (
+    ranges = pipeline | "List ranges" >> List(news.list_tasks, wikis)  # Task
+    categories = beam.pvalue.AsList(
+        ranges | "Read categories" >> beam.ParDo(Run(news.read_categories, work, "categories"), reader)
+    )  # CategoryReading
+    packed = beam.pvalue.AsList(
         pipeline
-        | "List wikis" >> beam.Create(list(wikis))  # NewsWiki
-        | "Read tables" >> beam.ParDo(ReadTables(reader), categories)  # TableReading
-    )
-    readings = ranges | "Read news" >> beam.ParDo(
-        ReadNews(reader), categories, beam.pvalue.AsList(packed)
-    )  # NewsReading
-    decisions = (
-        pipeline
-        | "List languages" >> beam.Create(list(enumerate(wiki.language for wiki in wikis)))  # (int, str)
-        | "Decide" >> beam.ParDo(Decide(reader), beam.pvalue.AsList(readings))  # Decision
-    )
+        | "List wikis" >> beam.Create(wikis)  # NewsWiki
+        | "Read tables"
+        >> beam.ParDo(Run(news.read_tables, work, "tables", attrgetter("language")), reader, work, categories)
+    )  # TableReading
+    languages = [KeyRange(number, wiki.language, None, None) for number, wiki in enumerate(wikis)]
+    output_shards = beam.pvalue.AsList(pipeline | "List languages" >> beam.Create(languages))
+    readings, decisions = ranges | "Shuffle candidates" >> Shuffle(
+        "candidates",
+        work,
+        news.BY_RANGE,
+        news.ReadNews(reader, work),
+        (categories, packed),
+        lambda _: output_shards,
+        news.decide,
+        lambda _: (reader, work),
+    )  # NewsReading, Decision
     (
         pipeline
         | "Once" >> beam.Create([None], reshuffle=False)
         | "Commit"
         >> beam.Map(
-            lambda _, read, tables, decided: commit_decisions(config, head, read, tables, decided),
-            read=beam.pvalue.AsList(readings),
-            tables=beam.pvalue.AsList(packed),
-            decided=beam.pvalue.AsList(decisions),
+            lambda _, *results: commit_decisions(config, work, head, *results),
+            beam.pvalue.AsList(readings),
+            packed,
+            beam.pvalue.AsList(decisions),
         )
     )
 
 
-def tasks(wikis: Sequence[NewsWiki]) -> list[Any]:
-    """Cut the dumps into ranges; the cut depends on the files alone."""
-    from pipelines.transforms.news import Task
-
-    total = sum(file_size(path) for wiki in wikis for path in wiki.dumps)
-    size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
-    parts = [(wiki, part) for wiki in wikis for path in wiki.dumps for part in split_file(path, size)]
-    return [Task(order, wiki, part) for order, (wiki, part) in enumerate(parts)]
-
-
 def commit_decisions(
     config: Config,
+    work: Workspace,
     head: Mapping[str, Any],
     readings: Iterable[Any],
     packed: Iterable[Any],
@@ -229,8 +230,14 @@ def commit_decisions(
     Raises:
         InputError: an input was broken, a language has no row, or the ledger does not balance.
     """
+    from pipelines.transforms.news import Decision
+
     ordered = sorted(readings, key=lambda reading: reading.order)
-    decided = sorted(decisions, key=lambda decision: decision.language)
+    by_language = {decision.language: decision for decision in decisions}
+    # Nothing is decided for a language without any candidate.
+    decided = [
+        by_language.get(language, Decision(language, [], {}, [])) for language in sorted(head["options"]["languages"])
+    ]
     problems = [problem for reading in ordered for problem in reading.problems]
     problems += [problem for table in packed for problem in table.problems]
     if not problems and not config.allow_truncated:
@@ -248,7 +255,7 @@ def commit_decisions(
             mine = [reading for reading in ordered if reading.language == decision.language]
             ledger[decision.language] = ledger_of(decision, mine)
         problems = [nothing_of(language, found) for language, found in ledger.items() if not found["pages"].get(KEPT)]
-    finish(config.output, head, [part for decision in decided for part in decision.parts], ledger, problems)
+    finish(config.output, work, head, [part for decision in decided for part in decision.parts], ledger, problems)
 
 
 def ledger_of(decision: Any, readings: Sequence[Any]) -> dict[str, Any]:

@@ -111,6 +111,7 @@ def write_dataset(
     name: str,
     options: Mapping[str, Any],
     configs: Mapping[str, tuple[pa.Schema, Sequence[list[dict[str, Any]]]]],
+    version: str = "1.0",
 ) -> Path:
     """Write a finished dataset: for each config its schema, and rows for each of its shards."""
     parts = []
@@ -119,7 +120,7 @@ def write_dataset(
             with PartWriter(work_of(directory).parts, config, order, schema) as writer:
                 writer.write(pa.Table.from_pylist(rows, schema))
             parts += [writer.part] if writer.part else []
-    head = {"dataset": name, "schema_version": "1.0", "inputs": [], "options": dict(options), "made_with": {}}
+    head = {"dataset": name, "schema_version": version, "inputs": [], "options": dict(options), "made_with": {}}
     commit(str(directory), work_of(directory).parts, parts, {**head, "ledger": {}})
     shutil.rmtree(directory / UNFINISHED)
     return directory

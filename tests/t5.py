@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from pipelines.dataset.manifest import commit
-from pipelines.dataset.parts import PartWriter
 from pipelines.linking.hashing import hash_string
 from pipelines.text.names import SPAN_RULES
 from pipelines.text.noun_spans import Token
 from schemas import corpus, negatives
+from tests.stand_in import write_dataset
 
 PLACES = ("外来", "病棟", "自宅", "薬局", "診療所")
 SIGNS = ("発熱", "頭痛", "腹痛", "咳嗽", "発疹", "倦怠感")
@@ -84,8 +81,8 @@ def write_corpus(
 ) -> Path:
     """A `corpus` dataset as the command writes it."""
     rows = [corpus_row(number, text) for number, text in enumerate(texts, 1)]
-    head = {"dataset": "corpus", "schema_version": version, "options": {"parser": parser}, "inputs": []}
-    return _write(place, "corpus", corpus.SCHEMA, rows, shards, head)
+    dealt = [rows[number::shards] for number in range(shards)]
+    return write_dataset(place, "corpus", {"parser": parser}, {"corpus": (corpus.SCHEMA, dealt)}, version)
 
 
 def write_negatives(place: Path, texts: Sequence[str] = TEXTS) -> Path:
@@ -95,18 +92,5 @@ def write_negatives(place: Path, texts: Sequence[str] = TEXTS) -> Path:
         others = [texts[(number + step) % len(texts)] for step in (1, 5, 30)]
         row = {"text": text, "sentence_id": number, "negatives": others[: 1 + number % 3], "holes": 3}
         rows.append({**row, "ranks": list(range(1, len(row["negatives"]) + 1))})
-    head = {"dataset": "negatives", "schema_version": negatives.VERSION, "options": {}, "inputs": []}
-    return _write(place, "negatives", negatives.SCHEMA, rows, 2, head)
-
-
-def _write(
-    place: Path, name: str, schema: pa.Schema, rows: list[dict[str, Any]], shards: int, head: dict[str, Any]
-) -> Path:
-    parts = []
-    for number in range(shards):
-        with PartWriter(str(place), name, number, schema) as file:
-            file.write(pa.Table.from_pylist(rows[number::shards], schema))
-        assert file.part is not None
-        parts.append(file.part)
-    commit(str(place), parts, {**head, "ledger": {}})
-    return place
+    dealt = [rows[::2], rows[1::2]]
+    return write_dataset(place, "negatives", {}, {"negatives": (negatives.SCHEMA, dealt)}, negatives.VERSION)

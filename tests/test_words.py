@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import pyarrow as pa
 import pytest
 
-from pipelines.dataset.manifest import commit
-from pipelines.dataset.parts import PartWriter
 from schemas import corpus
+from tests.stand_in import write_dataset
 
 ROWS = [("患者", "NOUN", 9), ("症例", "NOUN", 7), ("こと", "NOUN", 50), ("例", "NOUN", 40), ("東京", "PROPN", 3)]
 ROWS += [("する", "VERB", 90), ("患者", "PROPN", 1), ("%%", "NOUN", 8)]
@@ -19,12 +17,7 @@ ROWS += [("する", "VERB", 90), ("患者", "PROPN", 1), ("%%", "NOUN", 8)]
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     rows = [{"word": word, "pos": pos, "count": count} for word, pos, count in ROWS]
-    with PartWriter(str(tmp_path / "corpus"), "words", 0, corpus.WORDS) as file:
-        file.write(pa.Table.from_pylist(rows, corpus.WORDS))
-    assert file.part is not None
-    head = {"dataset": "corpus", "schema_version": corpus.VERSION, "options": {}, "inputs": [], "ledger": {}}
-    commit(str(tmp_path / "corpus"), [file.part], head)
-    return tmp_path / "corpus"
+    return write_dataset(tmp_path / "corpus", "corpus", {}, {"words": (corpus.WORDS, [rows])}, corpus.VERSION)
 
 
 def words(path: Path) -> list[str]:

@@ -1,31 +1,32 @@
-"""Reading Wikinews: ranges of dumps in, small records out that name the parts written on the way.
+"""The steps of `wikianchor mewsc16`: ranges of Wikinews dumps in, the rows of each language out.
 
 A dump is read twice: once for its category pages, which tell what a category stands for, and once for its articles. In
-between the wiki's own tables of categories are packed into a file that workers map into memory. Last, the candidates
-of each language, a part for each range, are judged together: duplicates and small classes show in the whole only.
+between the wiki's own tables of categories are packed into a file that workers map into memory. `ReadNews` and `decide`
+are the two sides of a shuffle (`pipelines.engine.shuffle`): all candidates of a language are judged together, because
+duplicates and small classes show in the whole language only.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
-import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
-from pipelines.dataset.memory import gives_back
-from pipelines.dataset.parts import UNFINISHED, Part, PartWriter
+from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
-from pipelines.dataset.reader import read_batches
+from pipelines.dataset.workspace import Workspace
+from pipelines.engine.sorted_runs import KeyRange, Shard, Sorting
 from pipelines.errors import InputError
 from pipelines.transforms.dump import sound_pages
-from pipelines.wikimedia.dumps import Range, read_range
+from pipelines.wikimedia.dumps import Range, read_range, split_dumps
 from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from pipelines.wikimedia.site import Site
 from pipelines.wikimedia.titles import parse_target
@@ -38,9 +39,13 @@ from pipelines.wikinews.released import ReleasedReader
 from pipelines.wikinews.signs import PublicationReader
 from schemas.mewsc16 import SCHEMA, SUBCATEGORY, TEMPLATE, TOPICS
 
-CANDIDATES = "candidates"
-# Until a row group is written its rows are Python values, which take far more memory than columns.
+# Candidates of a range that become columns together: as Python values they take far more memory.
 ROW_GROUP = 2_000
+# Of a candidate: the number of its range, and in the low 32 bits that of its row group in the range.
+ROW_GROUP_KEY = "row_group"
+BY_RANGE = Sorting(SCHEMA.append(pa.field(ROW_GROUP_KEY, pa.uint64(), False)), ROW_GROUP_KEY)
+# Candidates that memory holds, about, while a language is judged and written.
+WINDOW_ROWS = 5 * ROW_GROUP
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,6 @@ class NewsReader:
     """How Wikinews becomes topic sentences.
 
     Attributes:
-        output: directory of the dataset.
         topics: language -> category -> topic.
         membership: of `wikinews.names.MODES`.
         faults: of the released set, to be made again; None for clean sentences.
@@ -70,7 +74,6 @@ class NewsReader:
         allow_truncated: take a cut-off file for what is in it.
     """
 
-    output: str
     topics: Mapping[str, Mapping[str, str]]
     membership: str
     faults: frozenset[str] | None
@@ -82,8 +85,13 @@ class Task(NamedTuple):
     """A range of a wiki's dump and its place among all ranges."""
 
     order: int
-    wiki: NewsWiki
+    news: NewsWiki
     part: Range
+
+    @property
+    def wiki(self) -> str:
+        """The language, by which candidates are grouped."""
+        return self.news.language
 
 
 class CategoryReading(NamedTuple):
@@ -102,16 +110,20 @@ class TableReading(NamedTuple):
 
 
 class NewsReading(NamedTuple):
-    """What became of a range; `parts` hold candidates, `tail` is for the commit to see whether the file has its end."""
+    """What became of the pages of a range; `tail` is for the commit to see whether the file has its end."""
 
     order: int
     language: str
-    parts: list[Part]
     counts: dict[str, int]
     problems: list[str]
     path: str
     tail: bytes
     newest: str
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters: those of the ledger."""
+        return self.counts
 
 
 class Decision(NamedTuple):
@@ -122,31 +134,36 @@ class Decision(NamedTuple):
     counts: dict[str, int]
     problems: list[str]
 
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters: those of the ledger."""
+        return {**self.counts, "bytes:written": sum(part.size for part in self.parts)}
 
-class ReadCategories(beam.DoFn):
-    """Read the category pages of a range. What cannot be read here is found, and told, when the articles are read."""
 
-    def __init__(self, reader: NewsReader) -> None:
-        self._parents = reader.membership == "descend-1"
+def list_tasks(wikis: Sequence[NewsWiki]) -> list[Task]:
+    """Cut the dumps of wikis into ranges; the cut depends on the files alone."""
+    by_path = {path: wiki for wiki in wikis for path in wiki.dumps}
+    return [Task(order, by_path[part.path], part) for order, part in enumerate(split_dumps(list(by_path)))]
 
-    def process(self, element: Task) -> Iterator[CategoryReading]:
-        categories = CategoryReader(element.wiki.site)
-        found: list[tuple[int, str, str, tuple[str, ...]]] = []
-        try:
-            for raw, offset in cut_pages(read_range(element.part), element.part.path):
-                page = _category_page(raw, f"near byte {offset}", element.wiki.site)
-                if page is None:
-                    continue
-                name = page.title.partition(":")[2]
-                redirect = categories.redirect(page) or ""
-                parents = tuple(categories.categories(page.text)) if self._parents and not redirect else ()
-                if redirect or parents:
-                    found.append((page.page_id, name, redirect, parents))
-                elif self._parents:
-                    found.append((page.page_id, name, "", ()))
-        except InputError:
-            pass
-        yield CategoryReading(element.wiki.language, found)
+
+def read_categories(task: Task, reader: NewsReader) -> CategoryReading:
+    """Read the category pages of a range. What cannot be read here is reported when the articles are read."""
+    with_parents = reader.membership == "descend-1"
+    categories = CategoryReader(task.news.site)
+    found: list[tuple[int, str, str, tuple[str, ...]]] = []
+    try:
+        for raw, offset in cut_pages(read_range(task.part), task.part.path):
+            page = _category_page(raw, f"near byte {offset}", task.news.site)
+            if page is None:
+                continue
+            name = page.title.partition(":")[2]
+            redirect = categories.redirect(page) or ""
+            parents = tuple(categories.categories(page.text)) if with_parents and not redirect else ()
+            if redirect or with_parents:
+                found.append((page.page_id, name, redirect, parents))
+    except InputError:
+        pass
+    return CategoryReading(task.wiki, found)
 
 
 def _category_page(raw: bytes, where: str, site: Site) -> Page | None:
@@ -174,30 +191,26 @@ def categories_of(language: str, readings: Iterable[CategoryReading]) -> Categor
     return Categories(dict(sorted(redirects.items())), dict(sorted(parents.items())), ids)
 
 
-class ReadTables(beam.DoFn):
+def read_tables(
+    wiki: NewsWiki, reader: NewsReader, work: Workspace, categories: Sequence[CategoryReading]
+) -> TableReading:
     """Pack the tables of categories of a wiki."""
+    path, problems = "", list[str]()
+    if "categorylinks" in wiki.tables:
+        try:
+            path = _pack(wiki, reader, work, categories_of(wiki.language, categories))
+        except InputError as error:
+            problems.append(str(error))
+    return TableReading(wiki.language, path, problems)
 
-    def __init__(self, reader: NewsReader) -> None:
-        self._reader = reader
 
-    def process(self, element: NewsWiki, categories: Sequence[CategoryReading]) -> Iterator[TableReading]:
-        language, problems = element.language, list[str]()
-        path = ""
-        if "categorylinks" in element.tables:
-            try:
-                path = self._pack(element, categories_of(language, categories))
-            except InputError as error:
-                problems.append(str(error))
-        yield TableReading(language, path, problems)
-
-    def _pack(self, wiki: NewsWiki, categories: Categories) -> str:
-        reader = self._reader
-        link_targets = wiki.tables.get("linktarget")
-        numbers = dict(tables.category_titles(link_targets)) if link_targets else {}
-        rows = wiki.tables["categorylinks"]
-        names = names_of(wiki, reader, categories, table_parents(wiki, reader, categories, numbers))
-        found = tables.PageBits.of_rows(tables.bits_by_page(tables.category_rows(rows, link_targets), numbers, names))
-        return found.save(f"{reader.output}/{UNFINISHED}", f"pages-{wiki.language}")
+def _pack(wiki: NewsWiki, reader: NewsReader, work: Workspace, categories: Categories) -> str:
+    link_targets = wiki.tables.get("linktarget")
+    numbers = dict(tables.category_titles(link_targets)) if link_targets else {}
+    rows = wiki.tables["categorylinks"]
+    names = names_of(wiki, reader, categories, table_parents(wiki, reader, categories, numbers))
+    bits = tables.PageBits.of_rows(tables.bits_by_page(tables.category_rows(rows, link_targets), numbers, names))
+    return bits.save(work.scratch, f"pages-{wiki.language}")
 
 
 def table_parents(
@@ -220,62 +233,58 @@ def names_of(
     return bits_of_names(wiki.site.language, reader.topics[wiki.language], categories, reader.membership, parents)
 
 
-class ReadNews(beam.DoFn):
-    """Read the articles of a range and write the candidates among them; what is costly is set up once a wiki."""
+class ReadNews:
+    """The step that reads the articles of a range; what is costly to set up is set up once for a wiki."""
 
-    def __init__(self, reader: NewsReader) -> None:
-        self._reader = reader
-
-    def setup(self) -> None:
+    def __init__(self, reader: NewsReader, work: Workspace) -> None:
+        self._reader, self._work = reader, work
         self._pages: dict[str, PageReader] = {}
 
-    def process(
-        self, element: Task, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
-    ) -> Iterator[NewsReading]:
-        language = element.wiki.language
-        if language not in self._pages:
-            table = next(found for found in packed if found.language == language)
-            names = names_of(element.wiki, self._reader, categories_of(language, categories))
-            self._pages[language] = PageReader(
-                element.wiki, self._reader, names, tables.PageBits.load(table.path) if table.path else None
-            )
-        yield read_news(element, self._reader, self._pages[language])
+    def __call__(
+        self, task: Task, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
+    ) -> Generator[pa.Table, None, NewsReading]:
+        if task.wiki not in self._pages:
+            self._pages[task.wiki] = self._page_reader(task.news, categories, packed)
+        return (yield from read_news(task, self._reader, self._work, self._pages[task.wiki]))
+
+    def _page_reader(
+        self, wiki: NewsWiki, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
+    ) -> PageReader:
+        names = names_of(wiki, self._reader, categories_of(wiki.language, categories))
+        path = next(table.path for table in packed if table.language == wiki.language)
+        return PageReader(wiki, self._reader, names, tables.PageBits.load(path) if path else None)
 
 
-@gives_back
-def read_news(task: Task, reader: NewsReader, pages: PageReader) -> NewsReading:
-    """Read a range of a dump and write the pages with a topic and a sentence, fit or not to be kept.
-
-    Raises:
-        InputError: the output cannot be written.
-    """
+def read_news(
+    task: Task, reader: NewsReader, work: Workspace, pages: PageReader
+) -> Generator[pa.Table, None, NewsReading]:
+    """Read a range of a dump, and yield the candidates: pages with a topic and a sentence, whether kept or not."""
     counts: Counter[str] = Counter()
     problems: list[str] = []
     tail, newest = bytearray(), ""
-    language = task.wiki.language
-    with PartWriter(reader.output, f"{CANDIDATES}-{language}", task.order, SCHEMA) as file:
-        rows: list[tuple[object, ...]] = []
-        pulse = Pulse(reader.output, f"{task.order}")
-        for page in sound_pages(task.part, reader.allow_truncated, pages.parse, counts, problems, tail, pulse):
-            newest = max(newest, page.timestamp)
-            row, reason = pages.read(page, counts)
-            if row is None:
-                counts[f"pages:{reason}"] += 1
-                continue
-            rows.append(row)
-            if len(rows) >= ROW_GROUP:
-                file.write(_batch(rows))
-                rows.clear()
-        if rows:
-            file.write(_batch(rows))
-    parts = [file.part] if file.part is not None else []
-    return NewsReading(task.order, language, parts, dict(counts), problems, task.part.path, bytes(tail), newest)
+    rows: list[tuple[object, ...]] = []
+    key = task.order << 32
+    pulse = Pulse(work.scratch, f"{task.order}")
+    for page in sound_pages(task.part, reader.allow_truncated, pages.parse, counts, problems, tail, pulse):
+        newest = max(newest, page.timestamp)
+        row, reason = pages.read(page, counts)
+        if row is None:
+            counts[f"pages:{reason}"] += 1
+            continue
+        rows.append((*row, key))
+        if len(rows) >= ROW_GROUP:
+            yield _table(rows)
+            rows.clear()
+            key += 1
+    if rows:
+        yield _table(rows)
+    return NewsReading(task.order, task.wiki, dict(counts), problems, task.part.path, bytes(tail), newest)
 
 
-def _batch(rows: Sequence[tuple[object, ...]]) -> pa.RecordBatch:
+def _table(rows: Sequence[tuple[object, ...]]) -> pa.Table:
     columns = zip(*rows, strict=True)
-    arrays = [pa.array(values, SCHEMA.field(number).type) for number, values in enumerate(columns)]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, BY_RANGE.schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=BY_RANGE.schema)
 
 
 class PageReader:
@@ -376,18 +385,6 @@ def _count_routes(written: int, listed: int, counts: Counter[str]) -> None:
     counts["memberships:table_only"] += (listed & ~written & own).bit_count()
 
 
-class Decide(beam.DoFn):
-    """Judge the candidates of a language together and write those that are kept."""
-
-    def __init__(self, reader: NewsReader) -> None:
-        self._reader = reader
-
-    def process(self, element: tuple[int, str], readings: Sequence[NewsReading]) -> Iterator[Decision]:
-        order, language = element
-        mine = sorted((reading for reading in readings if reading.language == language), key=lambda found: found.order)
-        yield decide(language, order, [part.path for reading in mine for part in reading.parts], self._reader)
-
-
 # What makes two sentences the same: their letters and numbers.
 _SAME = re.compile(r"[\W_]+")
 KEPT = "kept"
@@ -405,35 +402,51 @@ class Candidates(NamedTuple):
     unknown: NDArray[np.bool_]
 
     @staticmethod
-    def read(paths: Sequence[str]) -> Candidates:
-        """Read them in the order of the parts."""
+    def read(shard: Shard) -> Candidates:
+        """Read them in the order of the dump."""
         ids, keys, labels = np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int8)
-        found = [Candidates(ids, keys, labels, np.zeros(0, np.bool_))]
-        for path in paths:
-            for batch in read_batches(path, ["page_id", "sentence", "label", "status"]):
-                same = [
-                    xxhash.xxh3_64_intdigest(_SAME.sub(" ", sentence.casefold()).strip().encode())
-                    for sentence in batch.column("sentence").to_pylist()
-                ]
-                codes = [TOPICS.index(label) for label in batch.column("label").to_pylist()]
-                unknown = [status == "unknown" for status in batch.column("status").to_pylist()]
-                ids = batch.column("page_id").to_numpy().astype(np.int64)
-                found.append(Candidates(ids, np.array(same, np.uint64), np.array(codes, np.int8), np.array(unknown)))
-        return Candidates(*map(np.concatenate, zip(*found, strict=True)))
+        columns = [Candidates(ids, keys, labels, np.zeros(0, np.bool_))]
+        for rows in shard.windows(WINDOW_ROWS):
+            sentences = rows["sentence"].to_pylist()
+            same = [
+                xxhash.xxh3_64_intdigest(_SAME.sub(" ", sentence.casefold()).strip().encode()) for sentence in sentences
+            ]
+            codes = [TOPICS.index(label) for label in rows["label"].to_pylist()]
+            unknown = [status == "unknown" for status in rows["status"].to_pylist()]
+            ids = rows["page_id"].to_numpy().astype(np.int64)
+            columns.append(Candidates(ids, np.array(same, np.uint64), np.array(codes, np.int8), np.array(unknown)))
+        return Candidates(*map(np.concatenate, zip(*columns, strict=True)))
 
 
-def decide(language: str, order: int, paths: Sequence[str], reader: NewsReader) -> Decision:
-    """Decide which candidates are kept and write them.
+def decide(wanted: KeyRange, shard: Shard, reader: NewsReader, work: Workspace) -> Decision:
+    """Decide which candidates of a language are kept and write them.
 
     Of sentences that say the same, whatever their signs and capitals, the first is kept; all go where their labels
     differ, as those of a template's text do.
     """
-    candidates = Candidates.read(paths)
+    language = wanted.group
+    candidates = Candidates.read(shard)
     problems = []
     pages, times = np.unique(candidates.ids, return_counts=True)
     if len(pages) < len(candidates.ids):
         twice = pages[times.argmax()]
         problems.append(f"{language}: page {twice} was given twice: give each page once, a dump or its parts")
+    fates = _fates(candidates, reader)
+    numbers = np.bincount(fates, minlength=len(FATES)).tolist()
+    counts = Counter({f"pages:{fate}": number for fate, number in zip(FATES, numbers, strict=True) if number})
+    begin = 0
+    with PartWriter(work.parts, language, wanted.number, SCHEMA) as file:
+        for rows in _row_groups(shard):
+            stays = fates[begin : begin + rows.num_rows] == _KEPT
+            begin += rows.num_rows
+            kept = rows.filter(pa.array(stays))
+            file.write(kept)
+            _count_rows(kept, counts)
+    return Decision(language, [file.part] if file.part is not None else [], dict(counts), problems)
+
+
+def _fates(candidates: Candidates, reader: NewsReader) -> NDArray[np.int8]:
+    """Return the place in FATES of what becomes of each candidate."""
     fates = np.full(len(candidates.ids), _KEPT, np.int8)
     if reader.faults is None:
         if not candidates.unknown.all():
@@ -442,21 +455,25 @@ def decide(language: str, order: int, paths: Sequence[str], reader: NewsReader) 
         _drop_duplicates(fates, candidates)
     sizes = np.bincount(candidates.labels[fates == _KEPT], minlength=len(TOPICS))
     fates[(fates == _KEPT) & (sizes[candidates.labels] < reader.min_pages)] = _SMALL_CLASS
-    numbers = np.bincount(fates, minlength=len(FATES)).tolist()
-    counts = Counter({f"pages:{fate}": number for fate, number in zip(FATES, numbers, strict=True) if number})
-    begin = 0
-    with PartWriter(reader.output, language, order, SCHEMA) as file:
-        for path in paths:
-            for batch in read_batches(path, SCHEMA.names):
-                stays = fates[begin : begin + batch.num_rows] == _KEPT
-                begin += batch.num_rows
-                kept = pa.Table.from_batches([batch], SCHEMA).filter(pa.array(stays))
-                file.write(kept.combine_chunks())
-                for column, kind in (("label", "labels"), ("licence", "licences"), ("status", "status")):
-                    counts.update(f"{kind}:{value}" for value in kept.column(column).to_pylist())
-                for routes in kept.column("routes").to_pylist():
-                    counts[f"routes:{min(routes, key=_strength)}"] += 1
-    return Decision(language, [file.part] if file.part is not None else [], dict(counts), problems)
+    return fates
+
+
+def _row_groups(shard: Shard) -> Iterator[pa.Table]:
+    """Yield the candidates of a language by row group; their bounds depend on the dump alone."""
+    for rows in shard.windows(WINDOW_ROWS):
+        keys = rows[ROW_GROUP_KEY].to_numpy()
+        starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])).tolist()
+        rows = rows.select(SCHEMA.names).cast(SCHEMA)
+        for first, last in pairwise([*starts, rows.num_rows]):
+            yield rows.slice(first, last - first)
+
+
+def _count_rows(rows: pa.Table, counts: Counter[str]) -> None:
+    """Count the rows of a dataset by label, licence, status and surest route."""
+    for column, kind in (("label", "labels"), ("licence", "licences"), ("status", "status")):
+        counts.update(f"{kind}:{value}" for value in rows[column].to_pylist())
+    for routes in rows["routes"].to_pylist():
+        counts[f"routes:{min(routes, key=_strength)}"] += 1
 
 
 def _strength(route: str) -> int:
