@@ -27,7 +27,7 @@ from measure import fresh, parser, report, run, table, wikianchor
 
 SHARES = (25, 50, 75, 95)
 # How many times the smallest input of memory.py a stage gets, so that it takes two minutes of CPU or more.
-TIMES = {"sentences": 64, "entities": 256, "pairs": 128, "mentions": 32, "mewsc16": 64, "corpus": 16}
+TIMES = {"sentences": 96, "entities": 256, "pairs": 128, "mentions": 64, "mewsc16": 64, "corpus": 16}
 LOOK_SECONDS = 0.05
 TICKS = os.sysconf("SC_CLK_TCK")
 
