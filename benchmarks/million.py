@@ -5,7 +5,7 @@
 The pages are real ones of a slice under new titles and ids, the long ones left out so that the mean is that of
 Wikipedia, about ten KB; each has an item with a type, and every link leads to one of them. Memory is that of all
 processes of a run together, the pages that they share counted once (proportional set size), looked at each second.
-Both runs must give the same manifests.
+A process may have 256 files open. Both runs must give the same manifests.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -35,7 +36,10 @@ def main() -> None:
     flags = parser(__doc__, rounds=1)
     flags.add_argument("--language", default="en", help="whose slice (en)")
     flags.add_argument("--pages", type=int, default=1_000_000, help="how many (1000000)")
+    flags.add_argument("--open_files", type=int, default=256, help="that a process may have (256)")
     arguments = flags.parse_args()
+    # The processes that are started here inherit it.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (arguments.open_files, arguments.open_files))
     dumps: Path = arguments.work / f"million-{arguments.pages}"
     made = make(dumps, arguments.language, arguments.pages)
     rows: list[list[Any]] = []
@@ -49,7 +53,7 @@ def main() -> None:
         print(rows[-1], file=sys.stderr)
     head = ["run", "user CPU s", "wall s", "peak of all processes, MB", "articles", "links seen", "pairs"]
     same = "the same" if len(set(digests)) == 1 else "DIFFERENT"
-    last = f"Shards of both runs: {same} bytes. Target: the same, and less than 4,096 MB."
+    last = f"Shards of both runs: {same} bytes. Target: the same, and less than 4,096 MB; {arguments.open_files} open files."
     report("a million pages", f"{made}\n\n{table(head, rows)}\n\n{last}")
 
 
