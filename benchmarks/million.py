@@ -53,7 +53,8 @@ def main() -> None:
         print(rows[-1], file=sys.stderr)
     head = ["run", "user CPU s", "wall s", "peak of all processes, MB", "articles", "links seen", "pairs"]
     same = "the same" if len(set(digests)) == 1 else "DIFFERENT"
-    last = f"Shards of both runs: {same} bytes. Target: the same, and less than 4,096 MB; {arguments.open_files} open files."
+    limits = f"less than 4,096 MB, {arguments.open_files} open files in a process"
+    last = f"Shards of both runs: {same} bytes. Target: the same, {limits}."
     report("a million pages", f"{made}\n\n{table(head, rows)}\n\n{last}")
 
 
