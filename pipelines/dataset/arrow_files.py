@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import ipc
@@ -32,6 +33,8 @@ class ArrowFile:
     """A file opened for reading. On a local disk it is mapped, so that of a batch only what is looked at is read."""
 
     def __init__(self, path: str) -> None:
+        # For readers of sorted batches: the first keys that they have looked at, by the number of the batch.
+        self.heads: dict[int, Any] = {}
         self._map: mmap.mmap | None = None
         files, inner = filesystem(path)
         if "://" in path:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from apache_beam.typehints.decorators import no_annotations
 from pyarrow import ipc
 
+from pipelines.dataset.arrow_files import ArrowFile
 from pipelines.dataset.memory import give_back
 from pipelines.dataset.workspace import Workspace
 from pipelines.engine.options import check_shuffle
@@ -248,9 +249,11 @@ class ReduceRuns:
 
     def __init__(self, step: Callable[..., Any], sorting: Sorting, empty: bool) -> None:
         self._step, self._sorting, self._empty = step, sorting, empty
+        # Opening a run costs as much as reading a thousand rows: a worker keeps those of a group open.
+        self._files: dict[str, ArrowFile] = {}
 
     def __call__(self, wanted: KeyRange, runs: Iterable[SortedRun], *sides: Any) -> Any:
-        shard = open_shard(sorted(runs), self._sorting, wanted)
+        shard = open_shard(sorted(runs), self._sorting, wanted, self._files)
         return self._step(wanted, shard, *sides) if shard.rows or self._empty else None
 
 

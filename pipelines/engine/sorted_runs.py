@@ -177,6 +177,7 @@ class Batches:
     def __init__(self, batches: Sequence[pa.RecordBatch]) -> None:
         self._batches = batches
         self.count = len(batches)
+        self.heads: dict[int, Key] = {}
 
     def batch(self, number: int) -> pa.RecordBatch:
         """Return a record batch."""
@@ -219,7 +220,10 @@ class View:
         self.rows = sum(span.rows for span in self._spans)
 
     def _head(self, number: int) -> Key:
-        return key_at(self._run.batch(number).column(self._key), 0)
+        heads = self._run.heads
+        if number not in heads:
+            heads[number] = key_at(self._run.batch(number).column(self._key), 0)
+        return heads[number]
 
     def _batch(self, span: Span) -> pa.RecordBatch:
         return self._run.batch(span.number).slice(span.begin, span.rows)
@@ -302,12 +306,25 @@ class Shard:
         yield from self.cut_at(sorted(set(sampled[step::step])))
 
 
-def open_shard(runs: Iterable[SortedRun], sorting: Sorting, wanted: KeyRange) -> Shard:
-    """Open the rows of a range of keys; at most `FAN_IN` runs of its group."""
-    return Shard(
-        (View(ArrowFile(run.path), sorting.key, wanted.low, wanted.high) for run in runs if run.group == wanted.group),
-        sorting,
-    )
+def open_shard(
+    runs: Iterable[SortedRun], sorting: Sorting, wanted: KeyRange, files: dict[str, ArrowFile] | None = None
+) -> Shard:
+    """Open the rows of a range of keys; at most `FAN_IN` runs of its group.
+
+    Args:
+        runs: of all groups.
+        sorting: of their rows.
+        wanted: the range.
+        files: runs that stay open from one call to the next; those of other groups are closed.
+    """
+    opened = {} if files is None else files
+    paths = [run.path for run in runs if run.group == wanted.group]
+    for path in opened.keys() - set(paths):
+        del opened[path]
+    for path in paths:
+        if path not in opened:
+            opened[path] = ArrowFile(path)
+    return Shard((View(opened[path], sorting.key, wanted.low, wanted.high) for path in paths), sorting)
 
 
 def shard_of_pieces(pieces: Iterable[bytes], sorting: Sorting) -> Shard:
