@@ -7,29 +7,9 @@ which the environment of a worker has a variable, MALLOC_ARENA_MAX (docs/how-to/
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import ParamSpec, TypeVar
-
 import pyarrow as pa
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def give_back() -> None:
-    """Give back what Arrow keeps for this thread and does not use."""
+    """Give back what Arrow keeps for this thread and does not use. `engine.steps.Run` does so after every step."""
     pa.default_memory_pool().release_unused()
-
-
-def gives_back(step: Callable[P, R]) -> Callable[P, R]:
-    """Let a step of a graph give back, when it has ended and all that it held is free."""
-
-    @wraps(step)
-    def done(*args: P.args, **named: P.kwargs) -> R:
-        try:
-            return step(*args, **named)
-        finally:
-            give_back()
-
-    return done

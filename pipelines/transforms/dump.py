@@ -18,7 +18,6 @@ import numpy as np
 
 from pipelines.dataset.columns import LedgerColumns, Mixed, SentenceColumns, TitleColumns
 from pipelines.dataset.earlier import Earlier, EarlierPage, Group, groups_of
-from pipelines.dataset.memory import gives_back
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import open_datasets
@@ -132,7 +131,6 @@ class ReadDump:
         return read_dump(task, self._reader, self._pages, self._earlier)
 
 
-@gives_back
 def read_dump(
     task: Task, reader: DumpReader, pages: PageReader, earlier: Mapping[str, Sequence[Group]] | None = None
 ) -> Reading:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.dataset.memory import give_back, gives_back
+from pipelines.dataset.memory import give_back
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.reader import read_batches, shards_of
 from pipelines.dataset.workspace import Workspace
@@ -59,7 +59,6 @@ class Joined(NamedTuple):
         return {**counts, "bytes:written": sum(part.size for part in self.parts)}
 
 
-@gives_back
 def join_wiki(task: JoinTask, work: Workspace) -> Joined:
     """Write the rows of a wiki, sorted by item, each item and page once.
 

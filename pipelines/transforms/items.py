@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from pipelines.dataset.memory import gives_back
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.workspace import Workspace
@@ -80,7 +79,6 @@ def list_sources(wikidata: Sequence[str], page_props: Sequence[tuple[str, str]])
     return [Source(order, part, wiki) for order, (part, wiki) in enumerate(parts)]
 
 
-@gives_back
 def read_items(source: Source, reader: ItemReader) -> ItemReading:
     """Read a range and write its entities and sitelinks.
 

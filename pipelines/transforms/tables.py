@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.dataset.memory import gives_back
 from pipelines.dataset.parts import Part, PartWriter
 from pipelines.dataset.pulse import Pulse
 from pipelines.dataset.reader import read_batches, shards_of
@@ -109,7 +108,6 @@ def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> Iterator[Senten
             order += 1
 
 
-@gives_back
 def build_index(task: WikiTitles, work: Workspace) -> IndexBuilt:
     """Build the title index of a wiki on disk."""
     titles = shards_of(task.sentences, "titles")
@@ -118,7 +116,6 @@ def build_index(task: WikiTitles, work: Workspace) -> IndexBuilt:
     return IndexBuilt(task.wiki, path, groups, counts)
 
 
-@gives_back
 def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool, work: Workspace) -> Counted:
     """Look up what the links of a shard of sentences lead to, once for all steps, and count them by item."""
     found = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), sections)
@@ -127,7 +124,6 @@ def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], section
     return Counted(shard.order, shard.wiki, len(found.which), path)
 
 
-@gives_back
 def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
     """Build the entity table on disk, and the `entities` config that explains its dense ids."""
     paths: dict[str, list[str]] = {}
