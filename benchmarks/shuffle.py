@@ -11,7 +11,8 @@ The rows are like those of `pairs`, 350 bytes each, with random places. Every me
   the code of another checkout, before there was a shuffle (commit adce651), on the same rows.
 - `parquet`: the smallest size with the encoder.
 - `beam`: what our own code costs beside Beam's GroupByKey: rows are cut into pieces by output shard, and the pieces of
-  an output shard are sorted. Shards are a block again.
+  an output shard are sorted. Twenty chunks of 100,000 rows are cut; shards are read out of as many of their pieces as
+  there would be.
 - `engine`: both shuffles through the direct runner, with 20 units and 8 shards. `beam` holds all rows in memory there.
 - `requests`: requests of `wikianchor pairs` to an object store (moto), over sentence shards and output shards.
 """
@@ -100,10 +101,10 @@ def beam(arguments: Any) -> None:
     """Measure cutting rows into pieces, and sorting pieces."""
     lines = []
     for size in arguments.sizes:
-        case = list(cases(size, BEAM_ROWS).values())[-1]
-        costs = measured("beam", case, arguments)
-        lines.append([size.replace("x", " x "), case.rows, case.block, *figures(costs, BEAM_COLUMNS)])
-    head = ["chunks x shards", "rows", "shards with rows", *BEAM_COLUMNS.values()]
+        chunks, shards = map(int, size.split("x"))
+        costs = measured("beam", Case(chunks, shards, BEAM_ROWS, shards), arguments)
+        lines.append([f"{chunks:,} x {shards:,}", RUN_ROWS // shards, *figures(costs, BEAM_COLUMNS)])
+    head = ["chunks x shards", "rows of a piece", *BEAM_COLUMNS.values()]
     report("shuffle by Beam, less GroupByKey", f"{table(head, lines)}\n\nus of user CPU per row.")
 
 

@@ -237,29 +237,31 @@ def old(case: Case, directory: Path) -> dict[str, float]:
 
 
 def beam(case: Case, directory: Path) -> dict[str, float]:
-    """Cut chunks into pieces by output shard, and read output shards out of pieces."""
+    """Cut chunks into pieces for all output shards, and read shards out of as many pieces as a shard has of all chunks.
+
+    Fewer chunks than the case has give the pieces: those of a shard here come from anywhere, which costs the same.
+    """
     from pipelines.engine import sorted_runs
     from pipelines.engine.shuffle import cut_chunk
 
-    source, meter, sorting = Source(case), Meter(), pairs_rows.BY_PLACE
+    chunks = case.rows // RUN_ROWS
+    source, meter, sorting = Source(Case(chunks, case.shards, case.rows, case.shards)), Meter(), pairs_rows.BY_PLACE
     ranges = sorted_runs.key_ranges("", _bounds(case))
-    pieces: dict[int, list[bytes]] = {}
-    sent = 0
-    for number in range(case.runs):
+    pieces: list[bytes] = []
+    for number in range(chunks):
         given = list(source.unit(number))
         with meter.of("sort"):
             sorter = sorted_runs.Sorter(sorting, number)
-            (table,) = [table for rows in [*given, None] if (table := sorter.add(rows) if rows else sorter.rest())]
+            (table,) = [table for rows in given if (table := sorter.add(rows)) is not None]
             (batch,) = table.combine_chunks().to_batches()
             chunk = batch.serialize().to_pybytes()
         with meter.of("cut"):
-            for shard, piece in cut_chunk(("", chunk), sorting, ranges):
-                pieces.setdefault(shard, []).append(piece)
-                sent += len(piece)
+            pieces += [piece for _, piece in cut_chunk(("", chunk), sorting, ranges)]
+    sent = sum(map(len, pieces))
     with meter.of("read"):
-        for number, found in pieces.items():
-            _written(ranges[number], sorted_runs.shard_of_pieces(found, sorting), directory)
-            found.clear()
+        while pieces:
+            _written(ranges[0], sorted_runs.shard_of_pieces(pieces[-case.runs :], sorting), directory)
+            del pieces[-case.runs :]
     return {**meter.costs(case.rows), "sent": sent / case.rows}
 
 

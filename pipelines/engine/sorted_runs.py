@@ -333,17 +333,17 @@ def shard_of_pieces(pieces: Iterable[bytes], sorting: Sorting) -> Shard:
     Many small pieces are sorted together into few large tables first.
     """
     views: list[View] = []
-    waiting: list[pa.Table] = []
-    size = 0
+    waiting: list[pa.RecordBatch] = []
+    size, stored = 0, sorting.stored
 
     def flush() -> None:
-        rows = sort_rows(waiting, sorting)
+        rows = sort_rows([pa.Table.from_batches(waiting)], sorting)
+        waiting.clear()
         views.append(View(Batches(rows.to_batches(BATCH_ROWS)), sorting.key))
 
     for piece in pieces:
-        batch = ipc.read_record_batch(pa.py_buffer(piece), sorting.stored)
-        waiting.append(pa.Table.from_batches([batch]))
-        size += batch.nbytes
+        waiting.append(ipc.read_record_batch(pa.py_buffer(piece), stored))
+        size += len(piece)
         if size >= RUN_BYTES // 8:
             flush()
             size = 0
@@ -360,12 +360,12 @@ def cut_rows(rows: pa.Table, sorting: Sorting, ranges: Sequence[KeyRange]) -> It
         sorting: of the rows.
         ranges: those of the group, ascending and without a gap.
     """
-    keys = rows[sorting.key].combine_chunks()
+    (batch,) = rows.combine_chunks().to_batches()
+    keys = batch.column(sorting.key)
     starts = [0 if one.low is None else first_from(keys, one.low) for one in ranges]
     for one, (first, last) in zip(ranges, pairwise([*starts, rows.num_rows]), strict=True):
         if first < last:
-            piece = rows.slice(first, last - first).combine_chunks().to_batches()[0]
-            yield one.number, piece.serialize().to_pybytes()
+            yield one.number, batch.slice(first, last - first).serialize().to_pybytes()
 
 
 def key_ranges(group: str, bounds: Sequence[Key], first: int = 0) -> list[KeyRange]:
