@@ -111,6 +111,9 @@ def beam_flags() -> set[str]:
     """The flags that go to Beam."""
     from apache_beam.options.pipeline_options import PipelineOptions
 
+    # Ours for the engine are parsed with Beam's.
+    import pipelines.engine.options  # noqa: F401
+
     parser = argparse.ArgumentParser(conflict_handler="resolve")
     for options in PipelineOptions.__subclasses__():
         options._add_argparse_args(parser)
