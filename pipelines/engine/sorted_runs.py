@@ -293,11 +293,15 @@ class Shard:
             rows = sort_rows(tables, self._sorting)
             looked_at += rows.num_rows
             if looked_at >= WINDOW_ROWS:
-                # They are copies: where they lay need not stay in memory.
-                for view in self._views:
-                    view.forget()
+                self._forget()
                 looked_at = 0
             yield rows
+        self._forget()
+
+    def _forget(self) -> None:
+        """Release the memory of rows that were looked at: what is yielded are copies, and runs may stay open."""
+        for view in self._views:
+            view.forget()
 
     def windows(self, rows: int = WINDOW_ROWS) -> Iterator[pa.Table]:
         """Yield the rows by sort key, about so many at a time; rows of one key come together."""
