@@ -36,7 +36,7 @@ from pipelines.linking.decisions import (
 )
 from pipelines.linking.entity_table import EntityIds
 from pipelines.linking.hashing import Hashes
-from pipelines.linking.page_links import PageLinks
+from pipelines.linking.page_links import GROUP_COLUMNS, PageLinks
 from pipelines.linking.tables import distinct, open_tables, read_table, save_tables
 from pipelines.linking.title_index import TitleIndex
 from pipelines.storage import file_size
@@ -241,7 +241,11 @@ def _opened(
     found = ShardLinks(*(read_table(links[shard.order], name) for name in ShardLinks._fields))
     ids = EntityIds(table.path)
     index = indexes[shard.wiki]
-    titles, groups = shards_of(shard.dataset, "titles"), open_tables(index.groups)
+    # Read, not mapped: a mapped array holds a file open, and there are some for each wiki.
+    titles, groups = (
+        shards_of(shard.dataset, "titles"),
+        {name: read_table(index.groups, name) for name in GROUP_COLUMNS},
+    )
     page_links = PageLinks(titles, groups, TitleIndex(index.path), ids, task.own_page)
     decider = Decider(shard.wiki, (found.pages, found.own), open_tables(table.path), page_links, task.options)
     return decider, _batches(shard, linked_of(found, ids))

@@ -153,7 +153,7 @@ def test_pairs_of_many_shards_under_a_limit_of_open_files(tmp_path: Path) -> Non
     sentences = write_sentences(tmp_path / "s", "enwiki", pages, shards)
     command = ["pairs", f"--sentences={sentences}", f"--entities={write_entities(tmp_path / 'e', ['enwiki'], items)}"]
     assert len(list((sentences / "data/sentences").iterdir())) == shards
-    with open_files_at_most(70):
+    with open_files_at_most(110):
         assert cli.main([*command, "--min_links=0", f"--output={tmp_path}/limited"]) == 0
     assert cli.main([*command, "--min_links=0", f"--output={tmp_path}/free", "--shuffle=beam"]) == 0
     assert all_digests(f"{tmp_path}/limited") == all_digests(f"{tmp_path}/free")

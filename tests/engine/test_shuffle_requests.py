@@ -22,4 +22,6 @@ def test_requests_do_not_grow_with_input_shards_times_output_shards(
             for outputs in (1, 3)
         }
     assert min(total.values()) > 0
-    assert total[3, 3] - total[3, 1] == total[1, 3] - total[1, 1]
+    # A request or two more or less: whether a worker still has a manifest at hand depends on what it did before. Were
+    # each input opened for each output, there would be at least four for each of the four pairs more.
+    assert abs((total[3, 3] - total[3, 1]) - (total[1, 3] - total[1, 1])) <= 2
