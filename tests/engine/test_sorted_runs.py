@@ -228,7 +228,7 @@ def test_runs_that_stay_open_do_not_stay_in_memory(tmp_path: Path, monkeypatch: 
     case = Given(INTEGERS, [list(range(unit, 90, 3)) for unit in range(3)], 100, 100, [])
     runs, opened, forgotten = write_runs(case, str(tmp_path)), {}, []
     monkeypatch.setattr(sorted_runs, "WINDOW_ROWS", 1 << 16)
-    monkeypatch.setattr(sorted_runs.ArrowFile, "forget", forgotten.append)
+    monkeypatch.setattr(sorted_runs.ArrowFile, "forget", lambda file: forgotten.append(file))
     for wanted in key_ranges("", [20, 40, 60]):
         list(open_shard(runs, INTEGERS, wanted, opened).cut_at([wanted.low or 0]))
     assert [forgotten.count(file) for file in opened.values()] == [4, 4, 4]
