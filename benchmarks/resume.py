@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,9 @@ def kill_at(command: Sequence[str | Path], seconds: float) -> float:
     while process.poll() is None and used < seconds:
         time.sleep(LOOK_SECONDS)
         used = max(used, cpu(process.pid))
-    os.killpg(process.pid, signal.SIGKILL)
+    # It may have come to its end in the last moment.
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     return used
 

@@ -264,7 +264,10 @@ def test_what_is_chosen_by_lot_is_spread_over_all_shards(tmp_path: Path, choices
 
 
 def test_an_output_shard_without_rows_is_not_written(tmp_path: Path) -> None:
-    assert ReduceRuns(rows.write_shard, rows.BY_PLACE, empty=False)(KeyRange(0, "", None, None), [], work_of(tmp_path)) is None
+    assert (
+        ReduceRuns(rows.write_shard, rows.BY_PLACE, empty=False)(KeyRange(0, "", None, None), [], work_of(tmp_path))
+        is None
+    )
 
 
 def test_the_first_in_the_dump_stays_of_rows_that_say_the_same(tmp_path: Path) -> None:
