@@ -82,15 +82,16 @@ def files(arguments: Any) -> None:
     """Measure the shuffle by files."""
     lines = []
     for size in arguments.sizes:
-        found = cases(size, arguments.rows)
-        kinds = [("files", kind) for kind in found]
+        kinds = cases(size, arguments.rows)
+        ways = [("files", kind) for kind in kinds]
         if arguments.old is not None and size in arguments.old_sizes:
             # Few rows in each piece are dearer for it than what is real.
-            kinds.append(("old", kinds[-1][1]))
-        for function, kind in kinds:
-            case = found[kind]
-            costs = measured(function, case, arguments)
-            named = [size.replace("x", " x "), kind, "old" if function == "old" else "present", case.rows, case.block]
+            ways.append(("old", ways[-1][1]))
+        # By turns, so that a busy machine is as busy for each.
+        turns = [[measure(way, kinds[kind], arguments) for way, kind in ways] for _ in range(arguments.rounds)]
+        for (way, kind), *costs in zip(ways, *turns, strict=True):
+            case, code = kinds[kind], "old" if way == "old" else "present"
+            named = [size.replace("x", " x "), kind, code, case.rows, case.block]
             lines.append([*named, *figures(costs, FILES_COLUMNS)])
     head = ["runs x shards", "rows are", "code", "rows", "shards with rows", *FILES_COLUMNS.values()]
     target = f"Target: at most 3 in all, 2 times merged, 64 open files. The present code may open {OPEN_FILES}."
@@ -145,19 +146,21 @@ def figures(costs: Sequence[Mapping[str, float]], names: Mapping[str, str]) -> l
 
 
 def measured(function: str, case: Case, arguments: Any, **options: Any) -> list[dict[str, float]]:
-    """Measure a case in processes of their own, as many as there are rounds."""
-    found = []
-    for _ in range(arguments.rounds):
-        directory = fresh(arguments.work / "shuffle")
-        told = [function, json.dumps(case), str(directory), json.dumps(options)]
-        command = [sys.executable, str(HERE / "shuffle_cases.py"), *told]
-        root = arguments.old if function == "old" else HERE.parent
-        environment = {**os.environ, "PYTHONPATH": str(root.resolve())}
-        ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
-        found.append(json.loads(ended.stdout))
-        print(f"{function} {case}: {found[-1]}", file=sys.stderr)
-        fresh(directory)
-    return found
+    """Measure a case as many times as there are rounds."""
+    return [measure(function, case, arguments, **options) for _ in range(arguments.rounds)]
+
+
+def measure(function: str, case: Case, arguments: Any, **options: Any) -> dict[str, float]:
+    """Measure a case in a process of its own."""
+    directory = fresh(arguments.work / "shuffle")
+    told = [function, json.dumps(case), str(directory), json.dumps(options)]
+    root = arguments.old if function == "old" else HERE.parent
+    command, environment = [sys.executable, str(HERE / "shuffle_cases.py"), *told], {"PYTHONPATH": str(root.resolve())}
+    ended = subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True)
+    costs: dict[str, float] = json.loads(ended.stdout)
+    print(f"{function} {case}: {costs}", file=sys.stderr)
+    fresh(directory)
+    return costs
 
 
 PARTS: dict[str, Callable[[Any], None]] = {

@@ -178,14 +178,7 @@ def files(case: Case, directory: Path, **sizes: int) -> dict[str, float]:
     for number in range(case.runs):
         given = list(source.unit(number))
         with meter.of("write"):
-            sorter = sorted_runs.Sorter(sorting, number)
-            tables = [table for rows in given if (table := sorter.add(rows)) is not None]
-            tables += [rest] if (rest := sorter.rest()) is not None else []
-            (table,) = tables
-            give_back()
-            with sorted_runs.RunWriter(str(directory), sorting) as writer:
-                writer.write(table)
-            runs.append(sorted_runs.SortedRun((number, 0), "", writer.path, writer.rows))
+            runs.append(_run_of(given, number, directory))
     merged = 0
     for left in reversed(range(MERGE_PASSES)):
         tasks = sorted_runs.plan_merges(runs, left)
@@ -198,6 +191,19 @@ def files(case: Case, directory: Path, **sizes: int) -> dict[str, float]:
         for wanted in sorted_runs.key_ranges("", _bounds(case))[: case.block]:
             _written(wanted, sorted_runs.open_shard(sorted(runs), sorting, wanted, opened), directory)
     return {**meter.costs(case.rows), "merged": merged / case.rows}
+
+
+def _run_of(given: list[pa.Table], number: int, directory: Path) -> Any:
+    from pipelines.engine.sorted_runs import RunWriter, SortedRun, Sorter
+
+    sorter = Sorter(pairs_rows.BY_PLACE, number)
+    tables = [table for rows in given if (table := sorter.add(rows)) is not None]
+    tables += [rest] if (rest := sorter.rest()) is not None else []
+    (table,) = tables
+    give_back()
+    with RunWriter(str(directory), pairs_rows.BY_PLACE) as writer:
+        writer.write(table)
+    return SortedRun((number, 0), "", writer.path, writer.rows)
 
 
 def _merged(task: Any, directory: Path) -> Any:

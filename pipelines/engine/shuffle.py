@@ -183,6 +183,8 @@ class SpillRuns:
             with RunWriter(self._directory, self._sorting) as writer:
                 writer.write(table)
             runs.append(SortedRun((unit.order, len(runs)), group, writer.path, writer.rows))
+            # It must not stay in memory while the next table is gathered.
+            del table
 
 
 class MapChunks(beam.DoFn):
@@ -217,6 +219,7 @@ def _sorted_rows(tables: Generator[pa.Table, None, Any], sorter: Sorter) -> Gene
             return end.value
         if enough is not None:
             yield enough
+            del enough
 
 
 def cut_chunk(chunk: tuple[str, bytes], sorting: Sorting, ranges: Sequence[KeyRange]) -> Iterator[tuple[int, bytes]]:
