@@ -164,7 +164,7 @@ def test_open_files_do_not_grow_with_the_number_of_shards(tmp_path: Path) -> Non
     sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages, 80)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # `sentences` and `titles` are 160 shards, and a worker opens 64 at a time.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 120, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 90, hard))
     try:
         limited = run(sentences, entities, tmp_path / "limited")
     finally:

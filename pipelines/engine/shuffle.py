@@ -252,12 +252,16 @@ class ReduceRuns:
 
     def __init__(self, step: Callable[..., Any], sorting: Sorting, empty: bool) -> None:
         self._step, self._sorting, self._empty = step, sorting, empty
-        # Opening a run costs as much as reading a thousand rows: a worker keeps those of a group open.
+        # Opening a run costs as much as reading a thousand rows: those of a group stay open for a bundle.
         self._files: dict[str, ArrowFile] = {}
 
     def __call__(self, wanted: KeyRange, runs: Iterable[SortedRun], *sides: Any) -> Any:
         shard = open_shard(sorted(runs), self._sorting, wanted, self._files)
         return self._step(wanted, shard, *sides) if shard.rows or self._empty else None
+
+    def close(self) -> None:
+        """Close all runs."""
+        self._files.clear()
 
 
 class ReducePieces:

@@ -50,6 +50,11 @@ class Run(beam.DoFn):
         if result is not None:
             yield result
 
+    def finish_bundle(self) -> None:
+        # Runners keep a DoFn for later bundles: what it holds open would add up over the steps of a graph.
+        if close := getattr(self._kept.step, "close", None):
+            close()
+
 
 def count(numbers: Mapping[str, int]) -> None:
     """Add to the counters that a cluster shows."""
