@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines import entities, pairs, sentences
@@ -21,12 +21,12 @@ from pipelines.flags.build import Config
 from pipelines.runner import workers_of
 from pipelines.sentences import read_site
 from pipelines.storage import files_in, matching
+from pipelines.wikimedia.dump_names import is_part, of_newest_date, part_order
 from pipelines.wikimedia.dumps import read_head
 
 _XML = re.compile(r"\.xml|\.bz2$|\.gz$|\.xz$")
-# Exports without the text of articles, and files that are still being fetched.
-_NO_PAGES = re.compile(r"^stub-|-stub-|-index\d*\.txt|pages-logging|abstract|\.json|\.sql|\.part$")
-_PART = re.compile(r"\.xml-p\d+p\d+")
+# Exports without the text of articles, parts of a page's history, and files that are still being fetched.
+_NO_PAGES = re.compile(r"^stub-|-stub-|-index\d*\.txt|pages-logging|abstract|\.json|\.sql|-p\d+r\d+r\d+\.xml|\.part$")
 _JSON = re.compile(r"\.json(?:\.(?:gz|bz2))?$")
 _ENTITY = re.compile(rb'\s*(?:\[\s*)?\{[^\n]*?"type"\s*:\s*"(?:item|property|lexeme)"')
 _PAGE_PROPS = re.compile(r"(\w+)-.*page_props\.sql(?:\.gz)?$")
@@ -147,7 +147,7 @@ def find_dumps(places: str, wikis: Sequence[str]) -> Dumps:
         raise InputError(
             f"--dumps={places} has no pages-articles dump (a file such as enwiki-20260101-pages-articles.xml.bz2)"
         )
-    props = tuple(path for path in paths if page_props_wiki(path) in chosen)
+    props = tuple(props_of(paths, chosen))
     if not wikidata and not props:
         raise InputError(
             f"--dumps={places} has no JSON dump of Wikidata (wikidata-*.json.gz or .bz2) "
@@ -173,6 +173,14 @@ def tell_apart(paths: Sequence[str]) -> tuple[dict[str, list[str]], list[str], l
     return pages, wikidata, unread
 
 
+def props_of(paths: Sequence[str], wikis: Iterable[str]) -> list[str]:
+    """Return the page_props tables of wikis among files, the newest of each."""
+    tables: dict[str, list[str]] = {wiki: [] for wiki in wikis}
+    for path in paths:
+        tables.get(page_props_wiki(path) or "", []).append(path)
+    return sorted(path for found in tables.values() for path in of_newest_date(found))
+
+
 def page_props_wiki(path: str) -> str | None:
     """Return the wiki that a page_props table is of by its name; None for any other file."""
     match = _PAGE_PROPS.match(os.path.basename(path))
@@ -195,17 +203,19 @@ def list_files(places: str) -> list[str]:
 
 
 def one_of_each(paths: Sequence[str]) -> list[str]:
-    """Of a wiki's files keep those that make one dump: articles before full histories, multistream before the same in
-    one stream, parts before or without the whole."""
-    files = list(paths)
+    """Of a wiki's files keep those that make one dump, in the order of their pages: of the newest date, articles before
+    exports and full histories, multistream before the same in one stream, parts before or without the whole."""
+    files = of_newest_date(paths)
     for sort in ("pages-articles", "multistream"):
         files = [path for path in files if sort in os.path.basename(path)] or files
-    return [path for path in files if _PART.search(os.path.basename(path))] or files
+    parts = [path for path in files if is_part(path)]
+    return sorted(parts or files, key=part_order)
 
 
 def one_packing(paths: Sequence[str]) -> tuple[str, ...]:
-    """Of a dump that is there in several packings keep one: gzip reads eight times faster than bzip2."""
+    """Of the newest dump keep one packing where it is there in several: gzip reads eight times faster than bzip2."""
     best: dict[str, str] = {}
+    files = of_newest_date(paths)
     for ending in (".bz2", "", ".gz"):
-        best |= {path.removesuffix(ending): path for path in paths if path.endswith(ending or ".json")}
+        best |= {path.removesuffix(ending): path for path in files if path.endswith(ending or ".json")}
     return tuple(sorted(best.values()))

@@ -28,8 +28,8 @@ from pipelines.transfer.needs import NEEDS
 from pipelines.transfer.target import PART, RemoteFile, checksum
 
 RECORD = "download.json"
-# Wikimedia asks for no more.
-CONNECTIONS = 2
+# Wikimedia allows three connections per address.
+CONNECTIONS = 3
 
 
 def run(config: Config, beam_args: Sequence[str]) -> None:
@@ -38,7 +38,8 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         raise UsageError(f"download has no flag {beam_args[0]}, and runs without Beam")
     stop = threading.Event()
     client = Client(f"wikianchor/{program_version()} ({config.contact})", stop=stop)
-    files = list(files_for(client, NEEDS[config.target], config.wikis, config.date, config.site, config.mirror))
+    need = NEEDS[config.target]
+    files = list(files_for(client, need, config.wikis, config.date, config.source, config.site, config.mirror))
     record = read_record(config.output)
     missing = [file for file in files if not is_verified(config.output, file, record)]
     print("\n".join(plan(config, files, missing)))

@@ -141,12 +141,12 @@ def test_a_mirror_cannot_serve_other_bytes(get: Run, tmp_path: Path) -> None:
     assert files(tmp_path / "dumps") == []
 
 
-def test_no_more_than_two_connections(get: Run, server: DumpServer, tmp_path: Path) -> None:
+def test_no_more_than_three_connections(get: Run, server: DumpServer, tmp_path: Path) -> None:
     parts = {f"enwiki-{DATE}-pages-articles-multistream{n}.xml-p{n}p{n}.bz2": bytes([n]) * 9 for n in range(1, 8)}
     server.files |= run_of("enwiki", DATE, parts)
     server.pause = 0.05
     assert get(CONTACT, "--for=sentences").status == 0
-    assert server.most_open == 2
+    assert server.most_open == 3
     assert files(tmp_path / "dumps") == ["download.json", *sorted(parts)]
 
 
@@ -194,7 +194,7 @@ HOSTILE_LISTS = {
     "no JSON": ({f"/enwiki/{DATE}/dumpstatus.json": b"<html>"}, "not JSON"),
     "other JSON": ({f"/enwiki/{DATE}/dumpstatus.json": b"[1]"}, "no list of jobs"),
     "jobs of another shape": ({f"/enwiki/{DATE}/dumpstatus.json": b'{"jobs": {"articlesmultistreamdump": 3}}'}, None),
-    "no runs": ({"/enwiki/": directory("latest/")}, "lists no run in which articlesmultistreamdump are done"),
+    "no runs": ({"/enwiki/": directory("latest/")}, "lists no dump in which articlesmultistreamdump are done"),
 }
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from pipelines.errors import UsageError
 from pipelines.flags.lists import split_list
-from pipelines.transfer.needs import NEEDS, SITE, wiki_named
+from pipelines.transfer.needs import ARTICLES, NEEDS, SITE, wiki_named
 
 DESCRIPTION = """\
 Fetches the dumps that a target needs from dumps.wikimedia.org: what is there already is kept, what was cut off is gone
-on with, and every file is checked against the sha1 that Wikimedia publishes. Wikimedia turns away programs that do not
-say who runs them: give an address once, with --contact.
+on with, and every file is checked against the checksum that Wikimedia publishes. Wikimedia turns away programs that do
+not say who runs them: give an address once, with --contact.
 """
+SOURCES = ("auto", "dumps", "exports")
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Config:
     target: str
     wikis: tuple[str, ...]
     date: str | None
+    source: str
     output: str
     mirror: str | None
     site: str
@@ -46,6 +48,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wikis", required=True, help="languages or database names with commas, such as en,ja")
     parser.add_argument(
         "--date", default="latest", help="date of the dumps, YYYYMMDD (default: latest, the newest that is finished)"
+    )
+    parser.add_argument(
+        "--source",
+        choices=SOURCES,
+        default="auto",
+        help="where pages come from: dumps (articles alone, deprecated by Wikimedia), exports (MediaWiki Content File "
+        "Exports, all namespaces, about twice the bytes), or auto, the newest that is complete; tables and Wikidata "
+        "are always those of the dumps",
     )
     parser.add_argument("--output", required=True, metavar="DIR", help="directory of the dumps; gs:// and s3:// too")
     parser.add_argument(
@@ -68,8 +78,11 @@ def config_from(arguments: argparse.Namespace) -> Config:
     wikis = tuple(dict.fromkeys(wiki_named(name, project) for name in split_list(arguments.wikis)))
     if not wikis:
         raise UsageError("--wikis= names no wiki: write it like en,ja")
-    if arguments.date != "latest" and not re.fullmatch(r"\d{8}", arguments.date):
+    date = arguments.date.replace("-", "")
+    if arguments.date != "latest" and not re.fullmatch(r"\d{8}|\d{4}-\d\d-\d\d", arguments.date):
         raise UsageError(f"--date={arguments.date}: write it like 20260101, or latest")
+    if arguments.source == "exports" and ARTICLES not in NEEDS[arguments.target].jobs:
+        raise UsageError(f"--source=exports: --for={arguments.target} needs no pages, and tables are in dumps only")
     for flag in ("mirror", "site"):
         url = getattr(arguments, flag)
         if url is not None and not re.match(r"https?://[^/]", url):
@@ -80,7 +93,8 @@ def config_from(arguments: argparse.Namespace) -> Config:
     return Config(
         target=arguments.target,
         wikis=wikis,
-        date=None if arguments.date == "latest" else arguments.date,
+        date=None if arguments.date == "latest" else date,
+        source=arguments.source,
         output=arguments.output.rstrip("/"),
         mirror=arguments.mirror and arguments.mirror.rstrip("/"),
         site=arguments.site.rstrip("/"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pipelines.errors import UsageError
 from pipelines.flags.lists import split_list
 from pipelines.storage import expand
+from pipelines.wikimedia.dump_names import part_order
 from pipelines.wikinews.names import FAULTS, MIN_PAGES, MODES
 
 
@@ -80,7 +81,7 @@ def config_from(arguments: argparse.Namespace) -> Config:
     Raises:
         UsageError: no file is named, or flags that do not go together.
     """
-    dumps = tuple(expand(arguments.dump, "dump"))
+    dumps = tuple(sorted(expand(arguments.dump, "dump"), key=part_order))
     released = tuple(expand(arguments.compare, "compare"))
     if not dumps and not released:
         raise UsageError("mewsc16 needs --dump=FILES, or --compare=FILES and a dataset in --output")

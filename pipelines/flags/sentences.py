@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.errors import UsageError
 from pipelines.storage import expand
+from pipelines.wikimedia.dump_names import part_order
 from pipelines.wikimedia.names import PARSERS
 
 
@@ -56,7 +57,7 @@ def config_from(arguments: argparse.Namespace) -> Config:
     Raises:
         UsageError: no file is named.
     """
-    dumps = tuple(expand(arguments.dump, "dump"))
+    dumps = tuple(sorted(expand(arguments.dump, "dump"), key=part_order))
     if not dumps:
         raise UsageError("--dump= names no file")
     return Config(

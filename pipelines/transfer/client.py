@@ -159,7 +159,7 @@ class Client:
         """Yield the bytes of a file from one on, at most to its end."""
         with self._ask(file.url, {"Range": f"bytes={begin}-"} if begin else {}) as response:
             if response is None:
-                raise InputError(f"{file.url}: the server has no such file: see --date and --mirror")
+                raise InputError(f"{file.url}: the server has no such file: see --date, --source and --mirror")
             skip = begin
             length = response.headers.get("Content-Length", "")
             total = int(length) if length.isdigit() and response.status_code == 200 else file.size

@@ -1,8 +1,12 @@
 """Which files of dumps.wikimedia.org a task needs: wikis and a date in, files with their checksums out.
 
-Names are never built, they are listed: those of a wiki's run in its `dumpstatus.json`, those of Wikidata's JSON dump in
-its directory, beside a list of checksums. What is listed may be fetched elsewhere, from a mirror; the lists themselves
-come from Wikimedia, so a mirror cannot serve other bytes unseen.
+The pages of a wiki are published twice: in its dumps (`/<wiki>/<YYYYMMDD>/`, articles alone, deprecated since January
+2026) and in the MediaWiki Content File Exports (`/other/mediawiki_content_current/<wiki>/<YYYY-MM-DD>/`, all
+namespaces). SQL tables and Wikidata's JSON are in dumps only.
+
+Names are never built, they are listed: those of a dump in its `dumpstatus.json`, those of an export and of Wikidata's
+JSON dump in their directory, beside a list of checksums. The files may be fetched from a mirror; the lists always come
+from Wikimedia, so a mirror cannot serve other bytes unseen.
 """
 
 from __future__ import annotations
@@ -10,21 +14,37 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pipelines.errors import InputError
-from pipelines.transfer.needs import SITE, Need
+from pipelines.transfer.needs import ARTICLES, SITE, Need
 from pipelines.transfer.target import RemoteFile
+from pipelines.wikimedia.dump_names import part_order
 
 ENTITIES = "wikidatawiki/entities"
-_DATE = re.compile(r"""href=["'](?:[^"'<>]*/)?(\d{8})/["']""")
+EXPORTS = "other/mediawiki_content_current"
+# The two files that a complete export has beside its XML.
+EXPORT_DONE, EXPORT_SUMS = "_SUCCESS", "SHA256SUMS"
+_DATE = re.compile(r"""href=["'](?:[^"'<>]*/)?(\d{8}|\d{4}-\d\d-\d\d)/["']""")
 _NAME = re.compile(r"""href=["'](?:[^"'<>]*/)?([\w.-]+)["']""")
 _SAFE = re.compile(r"[A-Za-z0-9][\w.-]*")
 _SHA1 = re.compile(r"[0-9a-f]{40}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 # Places of streams in a multistream dump: our reader finds them by itself.
 _INDEX = re.compile(r"-index\d*\.txt")
-# Runs of a wiki that are looked at for one whose jobs are done. Wikimedia keeps about seven.
+# Runs of a wiki that are looked at for a complete one. Wikimedia keeps about seven dumps and three exports.
 RUNS = 8
+
+
+class Run(NamedTuple):
+    """A complete run of a wiki: its date, YYYYMMDD, and its files."""
+
+    date: str
+    files: Iterator[RemoteFile]
+
+
+class NoRun(InputError):
+    """A wiki has no complete run of the date that is asked for."""
 
 
 class Lists(Protocol):
@@ -38,7 +58,13 @@ class Lists(Protocol):
 
 
 def files_for(
-    lists: Lists, need: Need, wikis: Sequence[str], date: str | None, site: str = SITE, mirror: str | None = None
+    lists: Lists,
+    need: Need,
+    wikis: Sequence[str],
+    date: str | None,
+    source: str = "auto",
+    site: str = SITE,
+    mirror: str | None = None,
 ) -> Iterator[RemoteFile]:
     """Yield the files that a target needs.
 
@@ -46,38 +72,138 @@ def files_for(
         lists: asks the servers.
         need: of the target.
         wikis: database names.
-        date: of the run, YYYYMMDD; None for the newest whose jobs are done.
+        date: of the pages, YYYYMMDD; None for the newest complete run. Tables beside an export, and Wikidata, have
+            dates of their own: theirs is that date or the last before it.
+        source: of the pages: "dumps", "exports", or "auto" for the newer of both; of the same date, the dump.
         site: where the lists are.
         mirror: where the files are fetched, the site itself if None.
 
     Raises:
         InputError: there is no such run, or its list is none.
     """
+    base = mirror or site
     for wiki in wikis:
-        run, status = _run(lists, wiki, need.jobs, date, site)
-        for job in need.jobs:
-            for name, entry in sorted(status["jobs"][job]["files"].items()):
-                if not _INDEX.search(name):
-                    yield _listed(name, entry, run, f"{site}/{wiki}/{run}/dumpstatus.json", mirror or site)
+        if ARTICLES not in need.jobs or source == "dumps":
+            yield from _dump(lists, wiki, need.jobs, date, site, base).files
+        elif source == "exports":
+            yield from _export(lists, wiki, need.jobs, date, site, base).files
+        else:
+            yield from _newer(lists, wiki, need.jobs, date, site, base).files
     if need.wikidata:
-        yield _wikidata(lists, date, site, mirror or site)
+        yield _wikidata(lists, date, site, base)
 
 
-def _run(lists: Lists, wiki: str, jobs: Sequence[str], date: str | None, site: str) -> tuple[str, Mapping[str, Any]]:
-    """Return date and status of the run asked for, or of the newest whose jobs are done."""
-    if date is not None:
+def _newer(lists: Lists, wiki: str, jobs: Sequence[str], date: str | None, site: str, base: str) -> Run:
+    """Return the newer of the newest dump and the newest export, the dump if both are of one date."""
+    runs, problems = [], []
+    for find in (_dump, _export):
+        try:
+            runs.append(find(lists, wiki, jobs, date, site, base))
+        except NoRun as error:
+            problems.append(str(error))
+    if not runs:
+        raise NoRun("; ".join(problems))
+    return max(runs, key=lambda run: run.date)
+
+
+def _dump(
+    lists: Lists, wiki: str, jobs: Sequence[str], date: str | None, site: str, base: str, exact: bool = True
+) -> Run:
+    """Return the files of some jobs of a wiki's dump: of the date asked for, or the newest in which they are done.
+
+    Args:
+        exact: the date must be met; else the last one before it is taken, or the first after it.
+    """
+    if date is not None and exact:
         status = _status(lists, wiki, date, site)
         if status is None:
             there = ", ".join(_dates(lists, f"{site}/{wiki}/")[:RUNS])
-            raise InputError(f"--date={date}: {wiki} has no run of that date; it has {there or 'none'}")
+            raise NoRun(f"--date={date}: {wiki} has no dump of that date; it has {there or 'none'}")
         if waiting := [job for job in jobs if not _is_done(status, job)]:
-            raise InputError(f"--date={date}: the run of {wiki} has not finished {waiting[0]}: take an earlier one")
-        return date, status
-    for run in _dates(lists, f"{site}/{wiki}/")[:RUNS]:
+            raise NoRun(f"--date={date}: the dump of {wiki} has not finished {waiting[0]}: take an earlier one")
+        return Run(date, _files_of(status, jobs, wiki, date, site, base))
+    for run in _nearest(_dates(lists, f"{site}/{wiki}/"), date):
         status = _status(lists, wiki, run, site)
         if status is not None and all(_is_done(status, job) for job in jobs):
-            return run, status
-    raise InputError(f"{site}/{wiki}/: lists no run in which {', '.join(jobs)} are done: is {wiki} a wiki?")
+            return Run(run, _files_of(status, jobs, wiki, run, site, base))
+    raise NoRun(f"{site}/{wiki}/: lists no dump in which {', '.join(jobs)} are done: is {wiki} a wiki?")
+
+
+def _nearest(runs: Sequence[str], date: str | None) -> Sequence[str]:
+    """Return the runs worth a look, the best first: those up to a date, newest first, then those after it."""
+    if date is not None:
+        runs = [run for run in runs if run <= date] + sorted(run for run in runs if run > date)
+    return runs[:RUNS]
+
+
+def _files_of(
+    status: Mapping[str, Any], jobs: Sequence[str], wiki: str, run: str, site: str, base: str
+) -> Iterator[RemoteFile]:
+    for job in jobs:
+        for name, entry in sorted(status["jobs"][job]["files"].items()):
+            if not _INDEX.search(name):
+                yield _listed(name, entry, run, f"{site}/{wiki}/{run}/dumpstatus.json", base)
+
+
+def _export(lists: Lists, wiki: str, jobs: Sequence[str], date: str | None, site: str, base: str) -> Run:
+    """Return the newest complete export of a wiki, or the one of a date, with the tables of a dump beside it."""
+    data = lists.read(f"{site}/{EXPORTS}/{wiki}/")
+    runs = _dates_in(data) if data is not None else []
+    wanted = [run for run in runs if date in (None, _compact(run))]
+    for run in wanted[:RUNS]:
+        page = lists.read(f"{site}/{_export_directory(wiki, run)}/")
+        names = _names_in(page) if page is not None else []
+        if EXPORT_DONE in names and EXPORT_SUMS in names:
+            tables = [job for job in jobs if job != ARTICLES]
+            return Run(_compact(run), _export_files(lists, wiki, run, names, tables, date, site, base))
+    if date is None:
+        raise NoRun(f"{site}/{EXPORTS}/{wiki}/: lists no complete export: is {wiki} a wiki?")
+    if wanted:
+        raise NoRun(f"--date={date}: the export of {wiki} is not finished: take an earlier one")
+    there = ", ".join(map(_compact, runs[:RUNS]))
+    raise NoRun(f"--date={date}: {wiki} has no export of that date; it has {there or 'none'}")
+
+
+def _export_directory(wiki: str, run: str) -> str:
+    return f"{EXPORTS}/{wiki}/{run}/xml/bzip2"
+
+
+def _export_files(
+    lists: Lists,
+    wiki: str,
+    run: str,
+    names: Sequence[str],
+    tables: Sequence[str],
+    date: str | None,
+    site: str,
+    base: str,
+) -> Iterator[RemoteFile]:
+    """Yield the files of an export in the order of their pages, and the tables of the dump nearest to a date."""
+    directory = _export_directory(wiki, run)
+    sums = f"{site}/{directory}/{EXPORT_SUMS}"
+    known = _sums(lists.read(sums) or b"", _SHA256)
+    pattern = re.compile(rf"{re.escape(wiki)}-{run}-p\d+p\d+\.xml\.bz2")
+    matches = sorted(filter(pattern.fullmatch, {*names, *known}), key=part_order)
+    if not matches:
+        raise InputError(f"{site}/{directory}/: lists no file such as {wiki}-{run}-p1p999.xml.bz2")
+    for name in matches:
+        if name not in known:
+            raise InputError(f"{sums}: tells no sha256 of {name}")
+        size = lists.length(f"{site}/{directory}/{name}")
+        if size is None:
+            raise InputError(f"{sums}: names {name}, which is not there")
+        yield RemoteFile(name, f"{base}/{directory}/{name}", size, known[name], "sha256", _compact(run))
+    if tables:
+        yield from _dump(lists, wiki, tables, date, site, base, exact=False).files
+
+
+def _compact(date: str) -> str:
+    """Return a date without hyphens.
+
+    >>> _compact("2026-03-01")
+    '20260301'
+    """
+    return date.replace("-", "")
 
 
 def _is_done(status: Mapping[str, Any], job: str) -> bool:
@@ -100,15 +226,24 @@ def _status(lists: Lists, wiki: str, run: str, site: str) -> Mapping[str, Any] |
 
 
 def _dates(lists: Lists, url: str) -> list[str]:
-    """Return the dates of the runs in a directory, newest first."""
-    return sorted(set(_DATE.findall(_page(lists, url))), reverse=True)
+    """Return the dates of the runs in a directory, newest first.
+
+    Raises:
+        NoRun: there is no such directory.
+    """
+    page = lists.read(url)
+    if page is None:
+        raise NoRun(f"{url}: there is no such directory")
+    return _dates_in(page)
 
 
-def _page(lists: Lists, url: str) -> str:
-    data = lists.read(url)
-    if data is None:
-        raise InputError(f"{url}: there is no such directory")
-    return data.decode("utf-8", "replace")
+def _dates_in(page: bytes) -> list[str]:
+    return sorted(set(_DATE.findall(page.decode("utf-8", "replace"))), reverse=True)
+
+
+def _names_in(page: bytes) -> list[str]:
+    """Return the names of the files in a directory."""
+    return _NAME.findall(page.decode("utf-8", "replace"))
 
 
 def _listed(name: str, entry: object, run: str, source: str, base: str) -> RemoteFile:
@@ -141,7 +276,7 @@ def _wikidata(lists: Lists, date: str | None, site: str, base: str) -> RemoteFil
     if date is not None:
         runs = [run for run in runs if run <= date] or runs[-1:]
     for run in runs[:RUNS]:
-        names = _NAME.findall(_page(lists, f"{place}{run}/"))
+        names = _names_in(lists.read(f"{place}{run}/") or b"")
         dumps = sorted((name for name in names if re.search(r"-all\.json\.(gz|bz2)$", name)), reverse=True)
         for sums in (name for name in names if name.endswith("-sha1sums.txt")):
             known = _sums(lists.read(f"{place}{run}/{sums}") or b"")
@@ -153,7 +288,8 @@ def _wikidata(lists: Lists, date: str | None, site: str, base: str) -> RemoteFil
     raise InputError(f"{place}: lists no JSON dump of Wikidata with its checksum")
 
 
-def _sums(data: bytes) -> dict[str, str]:
-    """Return sha1 by name of a list as sha1sum writes it."""
-    found = (line.split() for line in data.decode("utf-8", "replace").splitlines())
-    return {parts[1].lstrip("*"): parts[0] for parts in found if len(parts) == 2 and _SHA1.fullmatch(parts[0])}
+def _sums(data: bytes, digest: re.Pattern[str] = _SHA1) -> dict[str, str]:
+    """Return checksums by name of a list as sha1sum and sha256sum write it."""
+    lines = (line.split() for line in data.decode("utf-8", "replace").splitlines())
+    pairs = (parts for parts in lines if len(parts) == 2 and digest.fullmatch(parts[0]))
+    return {name.lstrip("*").removeprefix("./"): checksum for checksum, name in pairs}

@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -208,6 +208,25 @@ def run_of(wiki: str, date: str, dumps: Mapping[str, bytes], status: str = "done
             if word in name:
                 jobs[job]["files"][name] = listed(path, data)
     return {**files, f"/{wiki}/{date}/dumpstatus.json": json.dumps({"version": "0.8", "jobs": jobs}).encode()}
+
+
+def export_of(
+    wiki: str, date: str, parts: Mapping[str, bytes], left_out: Collection[str] = (), **changed: bytes
+) -> dict[str, bytes]:
+    """A MediaWiki Content File Export: its files under their paths, their checksums and the mark of a complete run.
+
+    Args:
+        date: YYYY-MM-DD.
+        parts: XML by page ranges such as "p1p9".
+        left_out: files that a run in progress does not have yet.
+        changed: `SHA256SUMS` with other bytes.
+    """
+    place = f"/other/mediawiki_content_current/{wiki}/{date}/xml/bzip2/"
+    files = {f"{wiki}-{date}-{pages}.xml.bz2": data for pages, data in parts.items()}
+    sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files.items())
+    files |= {"SHA256SUMS": sums.encode(), "_SUCCESS": b"", **changed}
+    there = {name: data for name, data in files.items() if name not in left_out}
+    return {place: directory(*there), **{place + name: data for name, data in there.items()}}
 
 
 def directory(*names: str) -> bytes:

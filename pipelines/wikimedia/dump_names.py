@@ -1,0 +1,50 @@
+"""What the names of dump files tell: the date of the dump, and the place of a part among the parts of a wiki.
+
+Wikimedia names parts `enwiki-20260101-pages-articles2.xml-p41243p151573.bz2` in its dumps, and
+`enwiki-2026-03-01-p10p1147431.xml.bz2` in its MediaWiki Content File Exports.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+_DATE = re.compile(r"-(20\d\d)(-?)(\d\d)\2(\d\d)-")
+_PART = re.compile(r"(.*?)\d*(?:\.xml-p(\d+)p\d+|-p(\d+)p\d+\.xml)")
+
+
+def dump_date(path: str) -> str:
+    """Return the date in the name of a file, YYYYMMDD, or "".
+
+    >>> dump_date("dumps/enwiki-2026-03-01-p10p1147431.xml.bz2")
+    '20260301'
+    """
+    match = _DATE.search(os.path.basename(path))
+    return match[1] + match[3] + match[4] if match else ""
+
+
+def of_newest_date(paths: Sequence[str]) -> list[str]:
+    """Return the files of the newest date that any of them has in its name; all if none has."""
+    newest = max(map(dump_date, paths), default="")
+    return [path for path in paths if dump_date(path) == newest]
+
+
+def is_part(path: str) -> bool:
+    """Return whether a file is named as a part of a wiki's pages.
+
+    >>> is_part("enwiki-2026-03-01-p10p1147431.xml.bz2")
+    True
+    """
+    return _PART.match(os.path.basename(path)) is not None
+
+
+def part_order(path: str) -> tuple[str, int, str]:
+    """Return a sort key that puts the parts of a dump in the order of their pages, and other files in that of names.
+
+    >>> sorted(["b-p20p30.xml", "b-p3p19.xml", "a.xml"], key=part_order)
+    ['a.xml', 'b-p3p19.xml', 'b-p20p30.xml']
+    """
+    directory, name = os.path.split(path)
+    match = _PART.match(name)
+    return (os.path.join(directory, match[1]), int(match[2] or match[3]), path) if match else (path, 0, path)
