@@ -18,6 +18,7 @@ from pipelines.dataset.workspace import UNFINISHED, scratch_root
 from pipelines.progress import duration, size
 from pipelines.stage import made_with
 from pipelines.storage import file_size
+from pipelines.wikimedia.dumps import is_one_task
 
 # Bytes of a compressed dump that a worker reads in a second, by its ending.
 SENTENCES = {".bz2": 1.5e6, ".gz": 1.3e6, ".xz": 1.0e6, "": 6.0e6}
@@ -145,6 +146,12 @@ def plan_lines(stages: Sequence[Stage], output: str, workers: int | None) -> lis
             about = f"about {duration(stage.seconds / workers)}" if workers else "to do"
             about = f"rebuild, {reason}: {about}" if reason else about
         lines.append(f"  {stage.name:{width}}  {read if stage.inputs else 'the datasets above':22}  {about}")
+        if reason is not None:
+            lines += [
+                f"    {os.path.basename(path)} is one task for one worker: bzip2, or gzip in members, can be shared"
+                for path in stage.inputs
+                if is_one_task(path)
+            ]
     if workers and left:
         shared = f"with {workers} workers" if workers > 1 else "with 1 worker, see --direct_num_workers"
         lines.append(f"  all of it: about {duration(left / workers)} {shared}")

@@ -1,6 +1,7 @@
 """The plan of a build, its settings file, and what workers tell while it runs."""
 
 import bz2
+import gzip
 import json
 import re
 import shutil
@@ -14,6 +15,7 @@ import pytest
 from pipelines import cli, plan
 from pipelines.dataset.pulse import Pulse, pulses
 from pipelines.transfer.needs import NEEDS, wiki_named
+from pipelines.wikimedia import dumps
 from tests.dumps import export, page
 
 ROOT = Path(__file__).parent.parent
@@ -70,6 +72,18 @@ def test_a_plan_for_several_workers_and_for_a_cluster(tmp_path: Path, wikianchor
     ended = wikianchor(*base, "--runner=PortableRunner")
     assert ended.output.count("to do") == 5
     assert "all of it" not in ended.output
+
+
+def test_a_file_that_workers_cannot_share_is_told(
+    tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dumps, "SMALLEST_RANGE", 100)
+    (tmp_path / "enwiki.xml.gz").write_bytes(gzip.compress(export([page("A", 1, "Text.")])))
+    places = f"{tmp_path},{DEMO}/dewiki-*.bz2,{DEMO}/wikidata-*"
+    ended = wikianchor("build", f"--dumps={places}", f"--output={tmp_path}/out", "--dry_run")
+    assert [line for line in ended.output.splitlines() if "one task" in line] == [
+        "    enwiki.xml.gz is one task for one worker: bzip2, or gzip in members, can be shared"
+    ]
 
 
 def test_a_full_disk_is_told(tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,8 @@ stand in ends where they do not, so it is tried as far as the next mark. https:/
 from __future__ import annotations
 
 import bz2
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
@@ -21,6 +23,9 @@ BLOCK, END = 0x314159265359, 0x177245385090
 MARK_BITS, CHECKSUM_BITS, HEADER_BYTES = 48, 32, 4
 # No compressed block is longer: 900,000 bytes that do not compress, with their tables.
 LONGEST_BLOCK = 1 << 20
+# Bits look like a mark by chance once in 2 ** 44 bytes. A block with more than a few such is no dump's: whoever made it
+# wants them all to be tried.
+FALSE_MARKS = 8
 
 
 class Mark(NamedTuple):
@@ -108,13 +113,13 @@ def read_blocks(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tup
 
 
 class _Blocks:
-    """A window over the file, moved from block to block."""
+    """A window over the file, moved from block to block. Marks are counted from the start of the file here."""
 
     def __init__(self, file: BinaryIO, path: str, start: int, end: int) -> None:
         self._file, self._path, self._end = file, path, end
         # The window's bytes, where it begins, how far it was searched for marks, and those found and not yet used.
         self._data, self._base, self._searched = b"", start, 0
-        self._marks: list[Mark] = []
+        self._marks: deque[Mark] = deque()
         # The text of the first block, which was unpacked to see whether it is one.
         self._ready: bytes | None = None
         file.seek(start)
@@ -122,70 +127,88 @@ class _Blocks:
     def read(self) -> Iterator[tuple[bytes, int]]:
         first = self._first()
         while first is not None:
+            self._forget(first.bit // 8)
             if first.end:
                 first = self._after_stream(first)
                 continue
-            text, after = self._block(first)
-            yield text, self._place(first)
-            self._forget(after.bit // 8)
+            text = self._block(first)
+            yield text, first.bit // 8
             first = self._take()
 
     def _first(self) -> Mark | None:
         """Return the first mark of a true block in the part, None where there is none."""
-        while (mark := self._take()) is not None and self._place(mark) < self._end:
+        tried = 0
+        while (mark := self._take()) is not None and mark.bit // 8 < self._end:
+            self._forget(mark.bit // 8)
+            # What ends here is a stream that begins before the part, or one without a block.
+            if mark.end:
+                continue
             # Only the first may be false without the block before it to show that.
-            if not mark.end and (self._sound(mark) or not self._inside_another(mark)):
+            if self._sound(mark) or not self._inside_another(mark):
                 return mark
+            tried += 1
+            if tried > FALSE_MARKS:
+                raise self._damaged(mark)
         return None
 
     def _sound(self, mark: Mark) -> bool:
         following = self._peek()
-        self._ready = None if following is None else unpack_block(self._data, mark.bit, following.bit)
+        self._ready = None if following is None else self._unpack(mark, following)
         return self._ready is not None
+
+    def _unpack(self, first: Mark, last: Mark) -> bytes | None:
+        return unpack_block(self._data, first.bit - 8 * self._base, last.bit - 8 * self._base)
 
     def _inside_another(self, mark: Mark) -> bool:
         """Whether a mark stands within a block that begins before it."""
-        place = 8 * self._base + mark.bit
         here = self._file.tell()
-        begin = max(0, place // 8 - LONGEST_BLOCK)
+        begin = max(0, mark.bit // 8 - LONGEST_BLOCK)
         self._file.seek(begin)
         data = self._file.read(2 * LONGEST_BLOCK)
         self._file.seek(here)
         marks = [found.bit for found in find_marks(data)]
-        inside = place - 8 * begin
+        inside = mark.bit - 8 * begin
+        place = bisect_left(marks, inside)
+        # A block with the mark in it has few others that are false.
         return any(
-            first < inside < last and unpack_block(data, first, last) is not None for first in marks for last in marks
+            unpack_block(data, first, last) is not None
+            for first in marks[max(0, place - FALSE_MARKS) : place]
+            for last in marks[place + 1 : place + 1 + FALSE_MARKS]
         )
 
-    def _block(self, first: Mark) -> tuple[bytes, Mark]:
-        """Return the text of a block and the mark after it, passing over what only looks like a mark."""
+    def _block(self, first: Mark) -> bytes:
+        """Return the text of a block, passing over what only looks like the mark after it."""
         if self._ready is not None:
             text, self._ready = self._ready, None
-            return text, self._marks[0]
+            return text
         passed = 0
         while (after := self._peek(passed)) is not None and after.bit - first.bit <= 8 * LONGEST_BLOCK:
-            found = unpack_block(self._data, first.bit, after.bit)
+            found = self._unpack(first, after)
             if found is not None:
-                del self._marks[:passed]
-                return found, after
+                for _ in range(passed):
+                    self._marks.popleft()
+                return found
             passed += 1
+            if passed > FALSE_MARKS:
+                break
         if not passed:
-            size = self._base + len(self._data)
             raise Truncated(
-                f"{self._path}: the bz2 block at byte {self._place(first)} is cut off at byte {size}: fetch it again"
+                f"{self._path}: the bz2 block at byte {first.bit // 8} is cut off at byte {self._read_to}: "
+                "fetch it again"
             )
-        raise InputError(f"{self._path}: damaged bz2 data in the block at byte {self._place(first)}: fetch it again")
+        raise self._damaged(first)
+
+    def _damaged(self, mark: Mark) -> InputError:
+        return InputError(f"{self._path}: damaged bz2 data in the block at byte {mark.bit // 8}: fetch it again")
 
     def _after_stream(self, mark: Mark) -> Mark | None:
         """Return the first mark of the stream that follows the end of another, None at the end of the file."""
-        begin = (mark.bit + MARK_BITS + CHECKSUM_BITS + 7) // 8
-        while len(self._data) < begin + HEADER_BYTES + 6 and self._more():
+        place = (mark.bit + MARK_BITS + CHECKSUM_BITS + 7) // 8
+        while self._read_to < place + HEADER_BYTES + 6 and self._more():
             pass
-        place = self._base + begin
-        if len(self._data) < begin:
-            raise Truncated(
-                f"{self._path}: a bz2 stream is cut off at byte {self._base + len(self._data)}: fetch it again"
-            )
+        if self._read_to < place:
+            raise Truncated(f"{self._path}: a bz2 stream is cut off at byte {self._read_to}: fetch it again")
+        begin = place - self._base
         header = self._data[begin : begin + HEADER_BYTES]
         if not header.strip(b"\x00"):
             self._pass_padding(begin)
@@ -195,10 +218,9 @@ class _Blocks:
         following = self._take()
         if following is None:
             raise Truncated(
-                f"{self._path}: the bz2 stream at byte {place} is cut off at byte {self._base + len(self._data)}: "
-                "fetch it again"
+                f"{self._path}: the bz2 stream at byte {place} is cut off at byte {self._read_to}: fetch it again"
             )
-        if following.bit != 8 * (begin + HEADER_BYTES):
+        if following.bit != 8 * (place + HEADER_BYTES):
             raise InputError(f"{self._path}: damaged bz2 data in the stream at byte {place}: fetch it again")
         return following
 
@@ -212,15 +234,13 @@ class _Blocks:
                 return
         raise InputError(f"{self._path}: byte {place} is not bz2 data: fetch it again")
 
-    def _place(self, mark: Mark) -> int:
-        return self._base + mark.bit // 8
+    @property
+    def _read_to(self) -> int:
+        return self._base + len(self._data)
 
     def _take(self) -> Mark | None:
         """Return the next mark and go past it; None at the end of the file."""
-        mark = self._peek()
-        if mark is not None:
-            del self._marks[0]
-        return mark
+        return None if self._peek() is None else self._marks.popleft()
 
     def _peek(self, number: int = 0) -> Mark | None:
         while len(self._marks) <= number and self._more():
@@ -234,14 +254,16 @@ class _Blocks:
             return False
         self._data += new
         # What the last read cut off begins in its last seven bytes.
-        marks = find_marks(self._data, max(0, self._searched - 7))
-        self._marks += [mark for mark in marks if (mark.bit + MARK_BITS + 7) // 8 > self._searched]
+        for mark in find_marks(self._data, max(0, self._searched - 7)):
+            if (mark.bit + MARK_BITS + 7) // 8 > self._searched:
+                self._marks.append(Mark(8 * self._base + mark.bit, mark.end))
         self._searched = len(self._data)
         return True
 
     def _forget(self, before: int) -> None:
-        """Drop the bytes of the window before one."""
-        self._data = self._data[before:]
-        self._base += before
-        self._searched -= before
-        self._marks = [Mark(mark.bit - 8 * before, mark.end) for mark in self._marks]
+        """Drop the bytes of the window before one of the file, where they are worth it: the rest is copied."""
+        passed = before - self._base
+        if passed >= READ_BYTES // 2:
+            self._data = self._data[passed:]
+            self._base = before
+            self._searched -= passed

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import bz2
 import lzma
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 from pipelines.errors import InputError, Truncated
 from pipelines.storage import READ_BYTES, file_size, open_file, reading
 from pipelines.wikimedia.bzip2_blocks import read_blocks
-from pipelines.wikimedia.gzip_members import read_members
+from pipelines.wikimedia.compressed import CompressedFile
+from pipelines.wikimedia.gzip_members import find_member, read_members
 
 CHUNK_BYTES = 1 << 20
 # Past its end a range needs the rest of one page, most often nothing.
@@ -44,8 +45,9 @@ class Range(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Decompressed bytes, the compressed offset where they come from, and whether the range owns what begins in them;
-    `exact` where they stand in the file as they are, so that every byte of them has an offset of its own."""
+    """Decompressed bytes, the compressed offset that they come from or shortly before it, and whether the range owns
+    what begins in them; `exact` where they stand in the file as they are, so that every byte of them has an offset of
+    its own."""
 
     data: bytes
     offset: int
@@ -90,6 +92,18 @@ def split_file(path: str, range_bytes: int) -> list[Range]:
     return [Range(path, start, min(start + range_bytes, size), start + range_bytes >= size, blocks) for start in starts]
 
 
+def is_one_task(path: str) -> bool:
+    """Return whether a file is worth many tasks and can only be one, because it has no place to begin at but its start:
+    xz, or gzip in a single member."""
+    if file_size(path) <= SMALLEST_RANGE:
+        return False
+    kind = compression(path)
+    if kind == "gz":
+        with open_file(path) as file, reading(path):
+            return find_member(file, 1, LARGEST_RANGE) is None
+    return kind == "xz"
+
+
 def _has_short_streams(path: str) -> bool:
     """Whether a second bz2 stream starts soon; to read by blocks costs more, so that is for other files."""
     with open_file(path) as file, reading(path):
@@ -107,14 +121,35 @@ def read_range(part: Range) -> Iterator[Chunk]:
     with open_file(part.path) as file, reading(part.path):
         if kind == "plain":
             yield from _read_plain(file, part)
-        elif kind == "bz2" and not part.blocks:
-            yield from _read_bz2(file, part)
-        elif kind == "xz":
-            yield from _read_xz(file, part)
         else:
-            read = read_blocks if kind == "bz2" else read_members
-            for data, offset in read(file, part.path, part.start, part.end):
-                yield Chunk(data, offset, offset < part.end)
+            yield from _joined(_UNPACK[kind](file, part))
+
+
+def _joined(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Join chunks that are smaller than any use of them: a reader looks for the end of its record in each."""
+    waiting: list[Chunk] = []
+    size = 0
+    try:
+        for chunk in chunks:
+            if waiting and chunk.owned != waiting[0].owned:
+                yield _join(waiting)
+                waiting, size = [], 0
+            waiting.append(chunk)
+            size += len(chunk.data)
+            if size >= BEYOND_BYTES:
+                yield _join(waiting)
+                waiting, size = [], 0
+    except InputError:
+        # What is whole must come out before the damage is met.
+        if waiting:
+            yield _join(waiting)
+        raise
+    if waiting:
+        yield _join(waiting)
+
+
+def _join(chunks: list[Chunk]) -> Chunk:
+    return chunks[0] if len(chunks) == 1 else chunks[0]._replace(data=b"".join(chunk.data for chunk in chunks))
 
 
 def _read_plain(file: BinaryIO, part: Range) -> Iterator[Chunk]:
@@ -154,16 +189,12 @@ def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
     stream = 0 if part.start == 0 else find_stream(file, part.start, part.end)
     if stream is None:
         return
-    file.seek(stream)
-    decompressor, data, position = bz2.BZ2Decompressor(), b"", stream
+    source, decompressor = CompressedFile(file, stream), bz2.BZ2Decompressor()
     while True:
+        offset = source.position
+        data = source.take()
         if not data:
-            data = file.read(READ_BYTES)
-            position += len(data)
-            if not data:
-                raise Truncated(
-                    f"{part.path}: the bz2 stream at byte {stream} is cut off at byte {position}: fetch it again"
-                )
+            raise Truncated(f"{part.path}: the bz2 stream at byte {stream} is cut off at byte {offset}: fetch it again")
         drained = False
         while not drained:
             try:
@@ -173,22 +204,27 @@ def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
                 raise InputError(damaged) from error
             data = b""
             if out:
-                yield Chunk(out, stream, stream < part.end)
+                yield Chunk(out, offset, stream < part.end)
             drained = decompressor.eof or decompressor.needs_input
         if decompressor.eof:
-            data = decompressor.unused_data or file.read(READ_BYTES)
-            position += 0 if decompressor.unused_data else len(data)
-            stream = position - len(data)
             # Zeros may pad the end of a file, as on a tape; zeros before more data are a hole in it.
-            zeros = False
-            while data and not data.strip(b"\x00"):
-                zeros, data = True, file.read(READ_BYTES)
-                position += len(data)
-            if not data:
+            zeros = source.begin_stream(len(decompressor.unused_data))
+            if source.ended:
                 return
-            if zeros or not data.startswith(b"BZh"[: len(data)]):
+            stream = source.position - zeros
+            if zeros or not source.starts_with(b"BZh"):
                 raise InputError(f"{part.path}: byte {stream} is not bz2 data: fetch it again")
             decompressor = bz2.BZ2Decompressor()
+
+
+def _read_bz2_blocks(file: BinaryIO, part: Range) -> Iterator[Chunk]:
+    for data, offset in read_blocks(file, part.path, part.start, part.end):
+        yield Chunk(data, offset, offset < part.end)
+
+
+def _read_gz(file: BinaryIO, part: Range) -> Iterator[Chunk]:
+    for data, member, offset in read_members(file, part.path, part.start, part.end):
+        yield Chunk(data, offset, member < part.end)
 
 
 def _read_xz(file: BinaryIO, part: Range) -> Iterator[Chunk]:
@@ -203,6 +239,13 @@ def _read_xz(file: BinaryIO, part: Range) -> Iterator[Chunk]:
         raise Truncated(f"{part.path}: the xz data are cut off at byte {file.tell()}: fetch it again") from error
     except lzma.LZMAError as error:
         raise InputError(f"{part.path}: damaged xz data near byte {file.tell()} ({error}): fetch it again") from error
+
+
+_UNPACK: dict[str, Callable[[BinaryIO, Range], Iterator[Chunk]]] = {
+    "bz2": lambda file, part: _read_bz2_blocks(file, part) if part.blocks else _read_bz2(file, part),
+    "gz": _read_gz,
+    "xz": _read_xz,
+}
 
 
 def read_head(path: str, limit: int = 1 << 20) -> bytes:

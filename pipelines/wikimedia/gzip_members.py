@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from pipelines.errors import InputError, Truncated
+from pipelines.wikimedia.compressed import CompressedFile
 
 READ_BYTES = 1 << 20
 CHUNK_BYTES = 4 << 20
@@ -56,9 +57,9 @@ def _inflates(file: BinaryIO, start: int) -> bool:
     return True
 
 
-def read_members(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tuple[bytes, int]]:
-    """Yield the text of each member that begins at byte `start` or after, to the end of the file, with the byte in
-    which its member begins. Nothing where none begins before `end`.
+def read_members(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the text of each member that begins at byte `start` or after, to the end of the file, in pieces, with the
+    byte in which its member begins and one up to which the file was read. Nothing where none begins before `end`.
 
     Raises:
         Truncated: the last member is cut off.
@@ -67,33 +68,27 @@ def read_members(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tu
     member = 0 if start == 0 else find_member(file, start, end)
     if member is None:
         return
-    file.seek(member)
-    data, position = b"", member
+    source = CompressedFile(file, member)
     while True:
         inflater = zlib.decompressobj(_WITH_HEADER)
+        data = b""
         while not inflater.eof:
             if not data:
-                data = file.read(READ_BYTES)
-                position += len(data)
+                offset = source.position
+                data = source.take()
                 if not data:
-                    raise Truncated(f"{path}: the gz data are cut off at byte {position}: fetch it again")
+                    raise Truncated(f"{path}: the gz data are cut off at byte {offset}: fetch it again")
             try:
                 text = inflater.decompress(data, CHUNK_BYTES)
             except zlib.error as error:
-                near = position - len(data)
-                raise InputError(f"{path}: damaged gz data near byte {near} ({error}): fetch it again") from error
+                raise InputError(f"{path}: damaged gz data near byte {offset} ({error}): fetch it again") from error
             data = inflater.unconsumed_tail
             if text:
-                yield text, member
-        data = inflater.unused_data
-        # Zeros may pad the end of a file.
-        while not data.strip(b"\x00"):
-            data = file.read(READ_BYTES)
-            position += len(data)
-            if not data:
-                return
-        if data[0] == 0:
-            data = data.lstrip(b"\x00")
-        member = position - len(data)
-        if not data.startswith(MAGIC[: len(data)]):
+                yield text, member, offset
+        # Zeros may pad a file.
+        source.begin_stream(len(inflater.unused_data))
+        if source.ended:
+            return
+        member = source.position
+        if not source.starts_with(MAGIC):
             raise InputError(f"{path}: damaged gz data: byte {member} is the start of no member: fetch it again")

@@ -3,9 +3,11 @@
 import bz2
 import gzip
 import itertools
+import lzma
 import random
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 from pipelines.errors import InputError, Truncated
 from pipelines.storage import file_size
-from pipelines.wikimedia import bzip2_blocks, dumps, gzip_members
+from pipelines.wikimedia import bzip2_blocks, compressed, dumps, gzip_members
 from pipelines.wikimedia.bzip2_blocks import BLOCK, MARK_BITS, Mark, find_marks, unpack_block
 from pipelines.wikimedia.dumps import Range, read_range, split_file
 from pipelines.wikimedia.pages import cut_pages
@@ -168,6 +170,28 @@ def test_a_file_of_long_streams_is_cut_at_blocks_and_a_multistream_dump_is_not(p
     assert not any(part.blocks for part in split_file(str(place), len(ONE_STREAM) // 4))
 
 
+def test_tiny_streams_take_linear_time(place: Path) -> None:
+    """A million streams of a byte are a file of 40 MB; what is left of a read is not copied for each of them."""
+    begin = DATA.index(b"<page>")
+    text = DATA[: DATA.index(b"</page>", begin) + len(b"</page>")]
+    byte = {value: bz2.compress(bytes([value])) for value in set(text)}
+    place.write_bytes(b"".join(byte[value] for value in text * 3) + bz2.compress(b"") * 50_000)
+    start = time.process_time()
+    for blocks in (False, True):
+        assert len(list(texts(Range(str(place), 0, file_size(str(place)), True, blocks)))) == 3
+    assert time.process_time() - start < 10
+
+
+def test_marks_that_are_none_take_linear_time(place: Path) -> None:
+    mark = BLOCK.to_bytes(6, "big")
+    place.write_bytes(ONE_STREAM[:4] + (mark + b"abcdefgh") * 150_000)
+    start = time.process_time()
+    for begin in (0, 1_000_000):
+        with pytest.raises(InputError, match="damaged bz2 data in the block at byte"):
+            list(read_range(Range(str(place), begin, file_size(str(place)), True, True)))
+    assert time.process_time() - start < 10
+
+
 # --- gzip by member ---------------------------------------------------------------------------------------------------
 
 
@@ -190,7 +214,10 @@ def test_every_page_of_gzip_members_is_in_exactly_one_range(
     place.write_bytes(members(inner, level) + bytes(1_000 * padded))
     size = place.stat().st_size
     parts = ranges(place, [cut * size // 10_000 for cut in cuts], False)
-    with mock.patch.object(gzip_members, "READ_BYTES", read_bytes):
+    with (
+        mock.patch.object(gzip_members, "READ_BYTES", read_bytes),
+        mock.patch.object(compressed, "READ_BYTES", read_bytes),
+    ):
         assert titles(parts) == TITLES
 
 
@@ -206,6 +233,36 @@ def test_a_header_within_a_member_is_none(place: Path) -> None:
         if chunk.owned
     )
     assert found == inner * 20 + DATA
+
+
+def test_empty_members_take_linear_time(place: Path) -> None:
+    empty = gzip.compress(b"", mtime=7)
+    place.write_bytes(empty * 100_000 + gzip.compress(DATA) + (empty + b"\0") * 50_000)
+    start = time.process_time()
+    assert titles([Range(str(place), 0, file_size(str(place)), True)]) == TITLES
+    assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_progress_within_one_stream(place: Path, pack: Callable[[bytes], bytes]) -> None:
+    place.write_bytes(pack(DATA))
+    offsets = [chunk.offset for chunk in read_range(Range(str(place), 0, file_size(str(place)), True))]
+    assert offsets == sorted(offsets)
+    assert 0 < offsets[-1] < file_size(str(place))
+
+
+def test_a_file_that_cannot_be_shared(place: Path) -> None:
+    words = random.Random(5).randbytes(dumps.SMALLEST_RANGE)
+    for data, alone in (
+        (gzip.compress(words, 1), True),
+        (gzip.compress(words, 1) * 2, False),
+        (lzma.compress(words, preset=0), True),
+    ):
+        place.write_bytes(data)
+        assert dumps.is_one_task(str(place)) == alone
+        assert not alone or sum(bool(list(read_range(part))) for part in split_file(str(place), 1 << 20)) == 1
+    place.write_bytes(lzma.compress(b"short"))
+    assert not dumps.is_one_task(str(place))
 
 
 def test_what_follows_the_last_member(place: Path) -> None:

@@ -1,0 +1,76 @@
+"""Compressed bytes for a decompressor, handed out in pieces.
+
+A decompressor copies what it leaves of a piece when a stream ends. So the pieces at the start of a stream are small and
+grow: a file of a million tiny streams is read in linear time, and one long stream in large pieces.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+READ_BYTES = 1 << 20
+SMALLEST_PIECE = 1 << 12
+_ZEROS = re.compile(rb"\x00*")
+
+
+class CompressedFile:
+    """A file, read from one offset on.
+
+    Attributes:
+        position: offset of the next byte.
+    """
+
+    def __init__(self, file: BinaryIO, position: int) -> None:
+        self._file, self._data, self._at, self._piece = file, b"", 0, SMALLEST_PIECE
+        self.position = position
+        file.seek(position)
+
+    def _fill(self) -> bool:
+        """Return whether there is a next byte."""
+        if self._at == len(self._data):
+            self._data, self._at = self._file.read(READ_BYTES), 0
+        return bool(self._data)
+
+    def take(self) -> bytes:
+        """Return the next piece, nothing at the end of the file."""
+        if not self._fill():
+            return b""
+        piece = self._data[self._at : self._at + self._piece]
+        self._at += len(piece)
+        self.position += len(piece)
+        self._piece = min(2 * self._piece, READ_BYTES)
+        return piece
+
+    def begin_stream(self, unused: int) -> int:
+        """Go to the start of the next stream, over zeros, which may pad a file.
+
+        Args:
+            unused: bytes of the last piece that the decompressor left.
+
+        Returns:
+            How many zeros were passed over.
+        """
+        self._at -= unused
+        self.position -= unused
+        self._piece = SMALLEST_PIECE
+        zeros = 0
+        while self._fill():
+            match = _ZEROS.match(self._data, self._at)
+            end = match.end() if match else self._at
+            zeros += end - self._at
+            self._at = end
+            if end < len(self._data):
+                break
+        self.position += zeros
+        return zeros
+
+    def starts_with(self, magic: bytes) -> bool:
+        """Return whether the next bytes are these, as far as they are in memory; False at the end of the file."""
+        following = self._data[self._at : self._at + len(magic)]
+        return following != b"" and magic.startswith(following)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the end of the file is reached."""
+        return not self._fill()
