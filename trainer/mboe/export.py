@@ -39,8 +39,7 @@ def export(
     with reading(target):
         shutil.rmtree(unfinished, ignore_errors=True)
         os.makedirs(unfinished)
-        model.encoder.backbone.save_pretrained(unfinished)
-        model.encoder.tokenizer.save_pretrained(unfinished)
+        model.encoder.save(unfinished)
         own = {name: weight for name, weight in model.state_dict().items() if not name.startswith("encoder.")}
         own = {name: weight.detach().cpu().contiguous() for name, weight in own.items()}
         save_file({**own, "qids": torch.from_numpy(qids)}, f"{unfinished}/mboe.safetensors")
