@@ -181,7 +181,6 @@ class Encoder(nn.Module):
             found += [encoding.ids for encoding in backend.encode_batch_fast(part)]
         return found
 
-
     def save(self, place: str) -> None:
         """Write backbone and tokenizer to a directory, as transformers does.
 

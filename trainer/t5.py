@@ -1,4 +1,4 @@
-"""`python -m trainer.task t5`: a T5 that learns to fill the spans of a corpus, which `wikianchor negatives` then asks
+"""`wikianchor train t5`: a T5 that learns to fill the spans of a corpus, which `wikianchor negatives` then asks
 for other nouns.
 
 It goes through the same loop as the encoders. The spans of a row are drawn anew in each epoch, from seed, epoch and row

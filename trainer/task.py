@@ -1,6 +1,7 @@
-"""`python -m trainer.task ease|simcse|sdjc|t5 --data=... --model=... --output=...`: from a dataset to a trained model.
+"""`wikianchor train ease|simcse|sdjc|t5 --data=... --model=... --output=...`: from a dataset to a trained model.
 
-`python -m trainer.task mboe --help` tells of the classifier of documents, which has options of its own.
+`python -m trainer.task` and `torchrun -m trainer.task` are the same command. `wikianchor train mboe` is the classifier
+of documents, which has options of its own.
 
 Works on a CPU, on a GPU, and under torchrun on several of either. Given again after an interruption, the same command
 goes on from the last checkpoint.
@@ -19,7 +20,7 @@ if __name__ == "__main__":
     from trainer.command import TRAIN, need
     from trainer.flags import answer
 
-    answer(sys.argv[1:], __doc__)
+    answer(sys.argv[1:])
     need(TRAIN)
 
 import torch

@@ -74,7 +74,7 @@ def test_auto_model_opens_it(options: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_the_cache_does_not_show_in_the_model(options: dict[str, Any]) -> None:
-    """Tokenising sets the limits of the tokenizer in memory; a run that finds the tokens in the cache tokenises nothing."""
+    """Tokenising changes settings of the tokenizer, and a run that finds its tokens in the cache tokenises nothing."""
     config = make("ease", options | {"max_steps": 2}, {})
     exports = []
     for _ in ("cold", "warm"):

@@ -73,5 +73,5 @@ def load(path: str, device: str = "cpu") -> Loaded:
     except Exception as error:
         # safetensors and torch have errors of their own, and those of files.
         line = " ".join(str(error).split())
-        raise InputError(f"{path}: not a model of `python -m trainer.task mboe` ({line})") from error
+        raise InputError(f"{path}: not a model of `wikianchor train mboe` ({line})") from error
     return Loaded(model.to(device).eval(), labels, qids, bool(facts["multi_label"]), config)

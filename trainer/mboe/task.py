@@ -1,6 +1,6 @@
-"""`python -m trainer.task mboe`: documents in, a classifier that knows entities out, with its scores and reports.
+"""`wikianchor train mboe`: documents in, a classifier that knows entities out, with its scores and reports.
 
-    python -m trainer.task mboe --data=documents.jsonl --mentions=out/mentions --model=bert-base-multilingual-cased \\
+    wikianchor train mboe --data=documents.jsonl --mentions=out/mentions --model=bert-base-multilingual-cased \\
         --output=models/mboe --seeds=10
 
 OUTPUT/seed-42/model/  the encoder, the entity vectors and the classifier; OUTPUT/scores.md, scores.json
@@ -267,4 +267,4 @@ def _write(path: str, text: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status."""
-    return run_command("trainer", lambda: run(make(vars(mboe_parser(__doc__).parse_args(argv)))))
+    return run_command("trainer", lambda: run(make(vars(mboe_parser().parse_args(argv)))))
