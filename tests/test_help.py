@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from pipelines.cli import COMMANDS, TRAINER as TRAINER_COMMANDS
+from pipelines.cli import COMMANDS
+from pipelines.cli import TRAINER as TRAINER_COMMANDS
 from wikianchor.cli import main
 
 WORDS = [[], *([name] for name in (*COMMANDS, *TRAINER_COMMANDS)), ["train", "ease"], ["train", "mboe"]]
@@ -79,7 +80,9 @@ def test_each_flag_is_explained(name: str) -> None:
     assert re.search(rf"examples?:\s+wikianchor {name}", text)
 
 
-@pytest.mark.parametrize("words", [["train"], ["train", "eas"], ["train", "ease", "--dat=x"], ["evaluate"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["train"], ["train", "eas"], ["train", "ease", "--nosuch=x"], ["evaluate"]], ids=" ".join
+)
 def test_a_mistake_in_the_trainers_flags_is_told_without_torch(words: list[str]) -> None:
     status, printed, said, imported = run([sys.executable, "-m", "wikianchor", *words])
     assert (status, printed) == (2, "")
