@@ -8,7 +8,7 @@ PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 .PHONY: demo test engines chaos lint types docs audit lock clean
 
 demo: $(VENV)/.data
-	$(BIN)/wikianchor build --dumps=demo/dumps --output=out/demo --min_links=2
+	$(BIN)/wikianchor demo
 
 # The tests start hundreds of processes: what is compiled is kept for the next, even where the surroundings say no.
 test: export PYTHONDONTWRITEBYTECODE =
@@ -32,13 +32,13 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 # A marker file for each set of packages, so that a second run starts at once.
-$(VENV)/.data: setup.py
+$(VENV)/.data: pyproject.toml setup.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
 	$(PIP) -e .
 	touch $@
 
-$(VENV)/.dev: setup.py $(VENV)/.data
+$(VENV)/.dev: pyproject.toml $(VENV)/.data
 	$(PIP) -e '.[dev,docs,train,eval,ja,t5,hub,hub-dev,figures]'
 	touch $@
 
@@ -54,18 +54,18 @@ audit: $(VENV)/.audit
 # Pin again: every package and its hashes for each supported Python, the digests of the base images, and the software
 # bill of materials (SBOM) of each image.
 lock: $(VENV)/.audit
-	$(BIN)/uv pip compile setup.py --extra gcp --extra hub --universal --python-version 3.10 --generate-hashes \
+	$(BIN)/uv pip compile pyproject.toml --extra gcp --extra hub --universal --python-version 3.10 --generate-hashes \
 		--no-annotate --quiet --custom-compile-command="make lock" -o docker/requirements.lock
-	$(BIN)/uv pip compile setup.py --extra gcp --extra ja --extra train --extra eval --extra t5 --python-platform linux \
+	$(BIN)/uv pip compile pyproject.toml --extra gcp --extra ja --extra train --extra eval --extra t5 --python-platform linux \
 		--python-version 3.11 --generate-hashes --no-annotate --quiet --custom-compile-command="make lock" -o docker/gpu.lock
 	$(BIN)/python -m tools.base_images
 	$(BIN)/python -m tools.sbom
 
-$(VENV)/.docs: setup.py $(VENV)/.data
+$(VENV)/.docs: pyproject.toml $(VENV)/.data
 	$(PIP) -e '.[docs]'
 	touch $@
 
-$(VENV)/.audit: setup.py $(VENV)/.data
+$(VENV)/.audit: pyproject.toml $(VENV)/.data
 	$(PIP) -e '.[audit]'
 	touch $@
 

@@ -13,9 +13,11 @@ COPY --from=beam /opt/apache/beam /opt/apache/beam
 COPY docker/gpu.lock /opt/wikianchor/gpu.lock
 RUN pip install --no-cache-dir --require-hashes -r /opt/wikianchor/gpu.lock
 COPY setup.py pyproject.toml README.md /opt/wikianchor/
+COPY demo /opt/wikianchor/demo
 COPY pipelines /opt/wikianchor/pipelines
 COPY schemas /opt/wikianchor/schemas
 COPY trainer /opt/wikianchor/trainer
+COPY wikianchor /opt/wikianchor/wikianchor
 RUN pip install --no-cache-dir --no-deps /opt/wikianchor && pip check
 
 ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \

@@ -14,9 +14,11 @@ COPY --from=launcher /opt/google/dataflow/python_template_launcher /opt/google/d
 COPY docker/requirements.lock /opt/wikianchor/requirements.lock
 RUN pip install --no-cache-dir --require-hashes -r /opt/wikianchor/requirements.lock
 COPY setup.py pyproject.toml README.md /opt/wikianchor/
+COPY demo /opt/wikianchor/demo
 COPY pipelines /opt/wikianchor/pipelines
 COPY schemas /opt/wikianchor/schemas
 COPY trainer /opt/wikianchor/trainer
+COPY wikianchor /opt/wikianchor/wikianchor
 COPY docker/launch.py /opt/wikianchor/launch.py
 RUN pip install --no-cache-dir --no-deps /opt/wikianchor && pip check
 

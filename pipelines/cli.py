@@ -24,6 +24,7 @@ from pipelines.runner import FlagParser, abandoned, beam_options
 # Command -> what --help says of it. `pipelines.flags.COMMAND` is its command line, `pipelines.COMMAND` what runs, which
 # is imported then.
 COMMANDS = {
+    "demo": "a sample of three wikis -> training pairs, without a network",
     "download": "the dumps that a target needs, from dumps.wikimedia.org, verified",
     "build": "the main job: dumps in, training pairs out; the three below, skipping what is done",
     "sentences": "a Wikipedia dump -> sentences with their links, and titles",
@@ -41,7 +42,13 @@ COMMANDS = {
     "publish": "a dataset with its card, onto the Hub or into a bucket",
     "report": "what is in a dataset, on the terminal or as a page",
 }
+# Commands of the trainer, named here for --help and suggestions; `wikianchor.cli` runs them.
+TRAINER = {
+    "train": "a dataset -> a model: EASE, SimCSE, SDJC, T5, M-BoE (needs the extra train)",
+    "evaluate": "models -> their scores: STS, clustering, retrieval and more (needs the extras train and eval)",
+}
 EXAMPLES = {
+    "demo": "wikianchor demo --data=demo --output=out/demo",
     "download": "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
     "build": "wikianchor build --dumps=dumps/ --wikis=enwiki,jawiki --output=out/",
     "sentences": "wikianchor sentences --dump='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
@@ -161,7 +168,7 @@ def _run(arguments: Sequence[str]) -> int:
         return 0
     name, rest = arguments[0], arguments[1:]
     if name not in COMMANDS:
-        raise UsageError(f"no command {name!r}: choose from {', '.join(COMMANDS)}")
+        raise UsageError(f"no command {name!r}: choose from {', '.join((*COMMANDS, *TRAINER))}")
     parser = command_parser(name)
     if any(argument.split("=")[0] == "--config" for argument in rest):
         from pipelines.settings import with_settings
@@ -177,7 +184,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _overview() -> str:
-    commands = "\n".join(f"  {name:13} {about}" for name, about in COMMANDS.items())
+    commands = "\n".join(f"  {name:13} {about}" for name, about in {**COMMANDS, **TRAINER}.items())
     return (
         f"usage: wikianchor COMMAND --flag=value ...\n\n{commands}\n\n"
         f"wikianchor COMMAND --help tells a command's flags.\nexample: {EXAMPLES['build']}"

@@ -142,7 +142,7 @@ def wipe_bars() -> None:
         progress.wipe()
 
 
-class LogHandler(logging.StreamHandler[TextIO]):
+class LogHandler(logging.StreamHandler):  # type: ignore[type-arg]  # not generic at run time before Python 3.11
     """Writes log lines above the bars instead of through them."""
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -81,8 +81,11 @@ def check_previous(config: Config, options: Mapping[str, Any]) -> None:
     if manifest["options"] != options:
         names = [name for name in options if manifest["options"].get(name) != options[name]]
         raise UsageError(f"--previous={config.previous} was made with another {', '.join(names)}: leave it out")
-    if manifest["made_with"] != made_with():
-        raise UsageError(f"--previous={config.previous} was made with another version: leave it out")
+    for name, value in made_with().items():
+        if (old := manifest["made_with"].get(name, "an unknown version")) != value:
+            raise UsageError(
+                f"--previous={config.previous} was made with {name} {old}, and this program has {value}: leave it out"
+            )
 
 
 def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, frozenset[str]]:

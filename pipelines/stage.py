@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
@@ -46,8 +47,13 @@ def program_version() -> str:
 
 
 def made_with() -> dict[str, str]:
-    """Return the versions that decide what a dataset's bytes are."""
-    return {"wikianchor": program_version(), "pyarrow": version("pyarrow")}
+    """Return the versions that decide what a dataset's bytes are: of this program, of the writer of Parquet, and of
+    Python's Unicode tables, by which sentences are split and names compared."""
+    return {
+        "wikianchor": program_version(),
+        "pyarrow": version("pyarrow"),
+        "unicode": unicodedata.unidata_version,
+    }
 
 
 def run_stage(

@@ -236,7 +236,7 @@ def clean_environment(place: Path, extra: str = "") -> Path:
     """Return the Python of a new environment in which the wheel of this checkout is installed, with an extra such as
     "[gcp]"."""
     source = place / "source"
-    names = ("pipelines", "schemas", "trainer", "setup.py", "pyproject.toml", "README.md")
+    names = ("demo", "pipelines", "schemas", "trainer", "wikianchor", "setup.py", "pyproject.toml", "README.md")
     source.mkdir()
     for name in names:
         # Not the checkout itself: a build leaves directories behind, and an old one would end up in the wheel.

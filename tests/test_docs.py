@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli import COMMANDS, command_parser, main
+from pipelines.cli import COMMANDS, TRAINER, command_parser, main
 from trainer.config import add_flags
 from trainer.evaluate.flags import parser as evaluate_parser
 from trainer.flags import mboe_parser
@@ -66,7 +66,7 @@ def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
         if kind == "bash":
             if "wikianchor corpus" in text:
                 pytest.importorskip("ginza", reason="NO GINZA: pip install '.[ja]'")
-            if "trainer" in text:
+            if "trainer" in text or "wikianchor train" in text:
                 pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
             command = ["bash", "-euo", "pipefail", "-c", text]
         elif kind == "python":
@@ -124,13 +124,18 @@ def known_flags(words: list[str]) -> set[str] | None:
     """The flags of the command that words are, None if it is none of ours."""
     if words[0] == "wikianchor" and words[1] in COMMANDS:
         return {flag for action in command_parser(words[1])._actions for flag in action.option_strings} | beam_flags()
-    module = words[words.index("-m") + 1] if "-m" in words else ""
-    rest = words[words.index("-m") + 2 :] if "-m" in words else []
-    if module == "trainer.evaluate":
+    if words[0] == "wikianchor":
+        command, rest = words[1], words[2:]
+    elif "-m" in words:
+        _, module, *rest = words[words.index("-m") :]
+        command = {"trainer.task": "train", "trainer.evaluate": "evaluate"}.get(module, module)
+    else:
+        return None
+    if command == "evaluate":
         parser = evaluate_parser()
-    elif module == "trainer.task" and rest[:1] == ["mboe"]:
+    elif command == "train" and rest[:1] == ["mboe"]:
         parser = mboe_parser()
-    elif module == "trainer.task":
+    elif command == "train":
         parser = argparse.ArgumentParser()
         add_flags(parser, rest[0])
     else:
@@ -142,7 +147,7 @@ def known_flags(words: list[str]) -> set[str] | None:
 def test_flags_are_known(page: Path) -> None:
     for _, _, text in blocks(page, "bash"):
         for words in commands_in(text):
-            assert words[0] != "wikianchor" or words[1] in COMMANDS or words[1].startswith("-"), words
+            assert words[0] != "wikianchor" or words[1] in {*COMMANDS, *TRAINER} or words[1].startswith("-"), words
             if (known := known_flags(words)) is not None:
                 # torchrun has flags of its own before the module.
                 own = words[words.index("-m") :] if "-m" in words else words
@@ -156,8 +161,8 @@ def test_flags_in_the_text_are_known() -> None:
     known = beam_flags() | set(re.findall(r'"(--[a-z_]+)"', code)) | {"--index-url", "--worker_pool"}
     for command in COMMANDS:
         known |= known_flags(["wikianchor", command]) or set()
-    for words in ("task ease", "task sdjc", "task t5", "task mboe", "evaluate"):
-        known |= known_flags(["-m", *f"trainer.{words}".split()]) or set()
+    for words in ("train ease", "train sdjc", "train t5", "train mboe", "evaluate"):
+        known |= known_flags(["wikianchor", *words.split()]) or set()
     for page in PAGES:
         text = BLOCK.sub("", page.read_text("utf-8"))
         assert set(re.findall(r"`(--[a-z][\w-]*)", text)) <= known, name(page)
@@ -171,7 +176,7 @@ def test_every_command_is_shown() -> None:
         for words in commands_in(text)
         if words[0] == "wikianchor"
     }
-    assert set(COMMANDS) <= shown
+    assert {*COMMANDS, *TRAINER} <= shown
 
 
 def test_the_reference_is_what_the_code_says() -> None:

@@ -9,8 +9,11 @@ import sys
 import pytest
 
 from pipelines.cli import COMMANDS
+from pipelines.cli import TRAINER as TRAINER_COMMANDS
+from wikianchor.cli import main
 
-WIKIANCHOR = [[sys.executable, "-m", "pipelines.cli", *name] for name in [[], *([name] for name in COMMANDS)]]
+WORDS = [[], *([name] for name in (*COMMANDS, *TRAINER_COMMANDS)), ["train", "ease"], ["train", "mboe"]]
+WIKIANCHOR = [[sys.executable, "-m", "wikianchor", *words] for words in WORDS]
 TRAINER = [
     [sys.executable, "-m", *words.split()]
     for words in (
@@ -44,7 +47,8 @@ def test_help_is_there_without_what_the_command_needs(command: list[str]) -> Non
 
 
 MISTAKES = [
-    *([name] for name in COMMANDS),
+    *([name] for name in COMMANDS if name != "demo"),
+    ["demo", "--output="],
     ["download", "--wikis=zzz1", "--output=dumps"],
     ["build", "--dumps=dumps", "--wikis=zzz1", "--output=out"],
     ["sentences", "--dump=nosuch.bz2", "--output=out"],
@@ -57,7 +61,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize("words", MISTAKES, ids=" ".join)
 def test_a_mistake_is_told_without_what_the_command_needs(words: list[str]) -> None:
-    status, printed, said, imported = run([sys.executable, "-m", "pipelines.cli", *words])
+    status, printed, said, imported = run([sys.executable, "-m", "wikianchor", *words])
     assert status in (1, 2)
     assert printed == ""
     assert [line.partition(" ")[0] for line in said] == ["wikianchor:"]
@@ -74,3 +78,33 @@ def test_each_flag_is_explained(name: str) -> None:
     assert len(flags) >= 2
     assert [flag for flag in flags if not re.search(r"\S(?:  +|\n +)\S", flag)] == []
     assert re.search(rf"examples?:\s+wikianchor {name}", text)
+
+
+@pytest.mark.parametrize(
+    "words", [["train"], ["train", "eas"], ["train", "ease", "--nosuch=x"], ["evaluate"]], ids=" ".join
+)
+def test_a_mistake_in_the_trainers_flags_is_told_without_torch(words: list[str]) -> None:
+    status, printed, said, imported = run([sys.executable, "-m", "wikianchor", *words])
+    assert (status, printed) == (2, "")
+    assert said[-1].startswith(f"wikianchor {words[0]}")
+    assert imported & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "extra"), [(["train", "ease", "--data=x"], "train"), (["evaluate", "--model=x"], "train,eval")]
+)
+def test_without_torch_the_extra_is_named(
+    words: list[str], extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("trainer.command.find_spec", lambda name: None if name == "torch" else name)
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == f"trainer: needs torch: pip install 'wikianchor[{extra}]'"
+
+
+def test_the_overview_names_all_commands() -> None:
+    _, printed, _, _ = run([sys.executable, "-m", "wikianchor", "--help"])
+    names = re.findall(r"^  (\w+) ", printed, re.MULTILINE)
+    assert names == [*COMMANDS, *TRAINER_COMMANDS]
+    status, _, said, _ = run([sys.executable, "-m", "wikianchor", "nosuch"])
+    assert (status, "train, evaluate" in said[0]) == (2, True)

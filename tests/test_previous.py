@@ -3,6 +3,7 @@
 import bz2
 import random
 import shutil
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,27 @@ def test_what_cannot_be_taken(tmp_path: Path, wikianchor: Run) -> None:
     assert (ended.status, "was made with another allow_truncated" in ended.said[0]) == (2, True)
     shutil.rmtree(tmp_path / "out" / "data" / "ledger")
     assert wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out").status == 1
+
+
+def test_another_unicode_version_gives_other_sentences(
+    tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's tables of characters decide where sentences begin and what a name is, and differ by its version."""
+    path = write(tmp_path / "old", pages_of(), multistream)
+    base = ("sentences", f"--dump={path}", f"--output={tmp_path}/out")
+    assert wikianchor(*base).status == 0
+    manifest = read_manifest(str(tmp_path / "out"))
+    assert manifest is not None
+    assert manifest["made_with"]["unicode"] == unicodedata.unidata_version
+    assert any("up to date, skipped" in line for line in wikianchor(*base).progress)
+    monkeypatch.setattr(unicodedata, "unidata_version", "99.0.0")
+    ended = wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out")
+    reason = f"was made with unicode {manifest['made_with']['unicode']}, and this program has 99.0.0"
+    assert (ended.status, reason in ended.said[0]) == (2, True)
+    ended = wikianchor(*base)
+    reason = f"rebuild, made with unicode {manifest['made_with']['unicode']}"
+    assert (ended.status, any(reason in line for line in ended.progress)) == (0, True)
+    assert read_manifest(str(tmp_path / "out"))["made_with"]["unicode"] == "99.0.0"  # type: ignore[index]
 
 
 def test_hidden_text_is_not_taken(tmp_path: Path, wikianchor: Run) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from pipelines.linking.tables import open_tables, save_tables
+from pipelines.settings import tomllib
 from tests.dumps import head, item, json_dump, multistream, page
 from tools.audit import judge
 
@@ -178,8 +179,8 @@ def test_the_lock_pins_and_hashes_everything() -> None:
         assert re.match(r"[\w.-]+(\[[\w,-]+\])?==[\w.]+ (; .+ )?\\\n", block), block.splitlines()[0]
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", block)
     pinned = {re.match(r"[\w.-]+", block)[0].lower().replace("_", "-") for block in blocks}  # type: ignore[index]
-    needed = (ROOT / "setup.py").read_text("utf-8").partition("install_requires=[")[2].partition("]")[0]
-    names = re.findall(r'^\s+"([\w-]+)', needed, re.MULTILINE)
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    names = [re.match(r"[\w-]+", one)[0] for one in needed]  # type: ignore[index]
     assert len(names) > 5
     assert set(names) <= pinned
 

@@ -51,12 +51,13 @@ def commands() -> str:
 
 def trainer() -> str:
     """Return the page of the trainer and its evaluation."""
-    text = NOTE + "# Trainer\n\n`python -m trainer.task OBJECTIVE --flag=value ...`\n"
+    text = NOTE + "# Trainer\n\n`wikianchor train OBJECTIVE --flag=value ...`"
+    text += ", or `python -m trainer.task OBJECTIVE ...`, which `torchrun` starts on several GPUs.\n"
     objectives = next(action for action in task_parser()._actions if isinstance(action, argparse._SubParsersAction))
     for name, about in HELP.items():
-        text += f"\n## {name}\n\n{_escaped(about)}\n\n{flags(objectives.choices[name])}"
-    text += f"\n## mboe\n\nclassify documents with the entities in them\n\n{flags(mboe_parser())}"
-    return text + f"\n# Evaluation\n\n`python -m trainer.evaluate --flag=value ...`\n\n{flags(evaluate_parser())}"
+        parser = mboe_parser() if name == "mboe" else objectives.choices[name]
+        text += f"\n## {name}\n\n{_escaped(about)}\n\n{flags(parser)}"
+    return text + f"\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n{flags(evaluate_parser())}"
 
 
 def flags(parser: argparse.ArgumentParser) -> str:

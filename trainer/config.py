@@ -1,6 +1,6 @@
 """One run as data: every option with its default and its meaning, the presets, and how flags override them.
 
-A `Config` is frozen, printed as JSON when a run starts, and saved beside what the run makes. Where EASE's paper and
+A `Config` is frozen, and saved beside what the run makes, in `run.json`. Where EASE's paper and
 its released code differ there are two presets. The code's own numbers are those of its training scripts; it computes
 each softmax over 8 sentences and steps every 16 or 32 of them, so `softmax_size` and `step_size` are two options.
 """

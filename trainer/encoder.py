@@ -181,6 +181,18 @@ class Encoder(nn.Module):
             found += [encoding.ids for encoding in backend.encode_batch_fast(part)]
         return found
 
+    def save(self, place: str) -> None:
+        """Write backbone and tokenizer to a directory, as transformers does.
+
+        The tokenizer is saved without truncation and padding. Both are settings of its last call, and the library
+        `tokenizers` would apply them to every text. The longest input stands in `tokenizer_config.json`.
+        """
+        self.backbone.save_pretrained(place)
+        if (backend := getattr(self.tokenizer, "backend_tokenizer", None)) is not None:
+            backend.no_truncation()
+            backend.no_padding()
+        self.tokenizer.save_pretrained(place)
+
 
 class Head(nn.Module):
     """Linear and tanh, or linear alone: the MLP of SimCSE, the pooling layer of BERT, the Dense of LaBSE."""

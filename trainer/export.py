@@ -40,8 +40,7 @@ def export(encoder: Encoder, target: str, card: str, files: Mapping[str, str]) -
     head = None if encoder.head_only_train else encoder.head
     if isinstance(head, Head):
         _into_pooling_layer(encoder, head)
-    encoder.backbone.save_pretrained(local)
-    encoder.tokenizer.save_pretrained(local)
+    encoder.save(local)
     _write_modules(encoder, head, local)
     for name, text in {"README.md": card, **files}.items():
         _write(os.path.join(local, name), text)

@@ -1,4 +1,4 @@
-"""The command lines of `python -m trainer.task`, read without torch, which takes seconds to load."""
+"""The command lines of `wikianchor train`, read without torch, which takes seconds to load."""
 
 from __future__ import annotations
 
@@ -8,29 +8,32 @@ from collections.abc import Sequence
 from trainer.config import OBJECTIVES, Config, add_flags, make
 from trainer.mboe import config as mboe
 
+ABOUT = """\
+From a dataset to a trained model, on a CPU, on a GPU, and under torchrun on several of either. The same command, given
+again after an interruption, goes on from the last checkpoint. `python -m trainer.task` is this command for torchrun.
+"""
 HELP = {
     "ease": "sentences and the entities that they link to",
     "simcse": "sentences alone, of the same rows",
     "sdjc": "sentences of a domain and their hard negatives",
     "t5": "to fill spans, for wikianchor negatives",
+    "mboe": "classify documents with the entities in them",
 }
 
 
-def task_parser(about: str | None = None) -> argparse.ArgumentParser:
+def task_parser() -> argparse.ArgumentParser:
     """Return the command line: an objective and its flags."""
-    parser = argparse.ArgumentParser(prog="python -m trainer.task", description=about)
+    parser = argparse.ArgumentParser(prog="wikianchor train", description=ABOUT)
     commands = parser.add_subparsers(dest="objective", required=True)
     for objective in OBJECTIVES:
         add_flags(commands.add_parser(objective, help=HELP[objective]), objective)
-    commands.add_parser("mboe", help="classify documents with the entities in them", add_help=False)
+    commands.add_parser("mboe", help=HELP["mboe"], add_help=False)
     return parser
 
 
-def mboe_parser(about: str | None = None) -> argparse.ArgumentParser:
+def mboe_parser() -> argparse.ArgumentParser:
     """Return the command line of `mboe`."""
-    parser = argparse.ArgumentParser(
-        prog="python -m trainer.task mboe", description=about, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(prog="wikianchor train mboe", description=HELP["mboe"])
     mboe.add_flags(parser)
     return parser
 
@@ -41,8 +44,7 @@ def parse(argv: Sequence[str] | None) -> Config:
     return make(flags.pop("objective"), flags)
 
 
-def answer(argv: Sequence[str], about: str | None) -> None:
-    """Print the help that a command line asks for and exit; do nothing where it asks for none."""
-    if {"-h", "--help"} & set(argv):
-        parser, rest = (mboe_parser(), argv[1:]) if argv[0] == "mboe" else (task_parser(about), argv)
-        parser.parse_args(rest)
+def answer(argv: Sequence[str]) -> None:
+    """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
+    parser, rest = (mboe_parser(), argv[1:]) if argv[:1] == ["mboe"] else (task_parser(), argv)
+    parser.parse_args(rest)

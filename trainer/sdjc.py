@@ -1,4 +1,4 @@
-"""`python -m trainer.task sdjc`: an encoder adapted to a domain by its sentences and their hard negatives.
+"""`wikianchor train sdjc`: an encoder adapted to a domain by its sentences and their hard negatives.
 
 The same loop, encoder and loss as EASE's, with sentences in the place of entities. Without hard negatives
 (`--negatives=0`) it is SimCSE, with `--mixed_negatives` MixCSE, on rows with a positive of their own supervised SimCSE.

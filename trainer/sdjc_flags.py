@@ -2,9 +2,9 @@
 SDJC's table 8: its own models and what they are compared with, on the Japanese sets that are there.
 
     OUTPUT/corpus      wikianchor corpus
-    OUTPUT/t5          python -m trainer.task t5, from --t5 or a new one
+    OUTPUT/t5          wikianchor train t5, from --t5 or a new one
     OUTPUT/negatives   wikianchor negatives
-    OUTPUT/runs/...    python -m trainer.task sdjc, for each row that is trained
+    OUTPUT/runs/...    wikianchor train sdjc, for each row that is trained
     OUTPUT/sdjc.md     the table
 
 Rows: the model as it is, its vectors averaged and whitened; SimCSE, MixCSE and SDJC on the domain; with --general
@@ -13,7 +13,7 @@ Rows: the model as it is, its vectors averaged and whitened; SimCSE, MixCSE and 
 
 With --made=DIR in the place of --text, DIR/corpus and DIR/negatives are there already.
 
-Every option of `python -m trainer.task sdjc` may be given, and holds for all rows that are trained.
+Every option of `wikianchor train sdjc` may be given, and holds for all rows that are trained.
 """
 
 from __future__ import annotations

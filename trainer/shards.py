@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
@@ -59,17 +60,39 @@ def open_pairs(path: str) -> Pairs:
 
 
 def read_batches(pairs: Pairs, columns: Sequence[str] = COLUMNS) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in the order of the dataset; entity ids are checked on the way."""
+    """Yield the rows in the order of the dataset; nulls and entity ids are checked on the way."""
     count = 0
     for shard in pairs.shards:
-        files, inner = filesystem(shard)
-        with reading(shard), files.open_input_file(inner) as stream:
-            for batch in pq.ParquetFile(stream).iter_batches(BATCH, columns=list(columns)):
-                _check_ids(batch, pairs.entities, shard)
-                count += len(batch)
-                yield batch
+        for batch in read_shard(shard, schemas.pairs.SCHEMA, columns):
+            _check_ids(batch, pairs.entities, shard)
+            count += len(batch)
+            yield batch
     if count != pairs.rows:
         raise InputError(f"{pairs.path}: holds {count} rows and its manifest says {pairs.rows}: build it again")
+
+
+def read_shard(shard: str, expected: pa.Schema, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a shard, some columns of it.
+
+    Raises:
+        InputError: the shard cannot be read, or a value is null that the schema wants.
+    """
+    files, inner = filesystem(shard)
+    with reading(shard), files.open_input_file(inner) as stream:
+        row = 0
+        for batch in pq.ParquetFile(stream).iter_batches(BATCH, columns=list(columns)):
+            check_nulls(batch, expected, shard, row)
+            row += len(batch)
+            yield batch
+
+
+def read_table(shard: str, expected: pa.Schema, columns: Sequence[str]) -> pa.Table:
+    """Return a whole shard, some columns of it; raises as `read_shard`."""
+    files, inner = filesystem(shard)
+    with reading(shard), files.open_input_file(inner) as stream:
+        table = pq.ParquetFile(stream).read(columns=list(columns))
+    check_nulls(table, expected, shard)
+    return table
 
 
 def read_wikis(pairs: Pairs) -> list[str]:
@@ -85,9 +108,7 @@ def read_entities(pairs: Pairs) -> pa.Table:
     shards, _, _ = list_shards(pairs.path, pairs.manifest, "entities")
     tables = []
     for shard in shards:
-        files, inner = filesystem(shard)
-        with reading(shard), files.open_input_file(inner) as stream:
-            tables.append(pq.ParquetFile(stream).read(columns=list(ENTITY_COLUMNS)))
+        tables.append(read_table(shard, schemas.pairs.ENTITIES, ENTITY_COLUMNS))
     table = pa.concat_tables(tables).sort_by("entity_id")
     if table["entity_id"].to_numpy().tolist() != list(range(len(table))):
         raise InputError(f"{pairs.path}/data/entities: entity_id does not count from 0 without gaps: build it again")
@@ -150,6 +171,26 @@ def check_columns(shard: str, expected: pa.Schema, columns: Sequence[str]) -> No
             raise InputError(f"{shard}: has no column {name}: build it again")
         if not _alike(found.field(name).type, expected.field(name).type):
             raise InputError(f"{shard}: {name} is {found.field(name).type} and not {expected.field(name).type}")
+
+
+def check_nulls(rows: pa.RecordBatch | pa.Table, expected: pa.Schema, shard: str, first: int = 0) -> None:
+    """Raise InputError if a value is null, or an element of a list, in a column where the schema allows none.
+
+    Args:
+        rows: of a shard.
+        expected: the schema of the dataset.
+        shard: its path, for the message.
+        first: number of the first of the rows in the shard.
+    """
+    for name in rows.schema.names:
+        column = rows.column(name)
+        if column.null_count and not expected.field(name).nullable:
+            place = first + pc.index(column.is_null(), True).as_py()
+            raise InputError(f"{shard}: {name} is null in row {place} (counted from 0): build it again")
+        if pa.types.is_list(column.type) and (elements := pc.list_flatten(column)).null_count:
+            owner = pc.list_parent_indices(column)[pc.index(elements.is_null(), True).as_py()]
+            place = first + owner.as_py()
+            raise InputError(f"{shard}: {name} holds a null in row {place} (counted from 0): build it again")
 
 
 def _alike(found: pa.DataType, expected: pa.DataType) -> bool:

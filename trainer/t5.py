@@ -1,4 +1,4 @@
-"""`python -m trainer.task t5`: a T5 that learns to fill the spans of a corpus, which `wikianchor negatives` then asks
+"""`wikianchor train t5`: a T5 that learns to fill the spans of a corpus, which `wikianchor negatives` then asks
 for other nouns.
 
 It goes through the same loop as the encoders. The spans of a row are drawn anew in each epoch, from seed, epoch and row
@@ -33,6 +33,7 @@ from trainer.corruption import corrupt, draw_spans
 from trainer.distributed import mean_scalar, rank, world
 from trainer.errors import InputError, UsageError
 from trainer.feed import ahead
+from trainer.introduction import introduction, names
 from trainer.log import Log
 from trainer.model import Trainable
 from trainer.optimizers import Optimizers
@@ -192,7 +193,6 @@ def prepare(config: Config, texts: Texts, device: torch.device, log: Log) -> Run
     rows = [row.text for row in read_rows(texts)]
     filler = new_filler(config, rows) if config.new else read_filler(config.model)
     pieces = [found for text in rows if len(found := filler.vocabulary.encode(text)[: config.max_length]) > 1]
-    log.say(f"{len(pieces):,} texts of {sum(map(len, pieces)) / max(1, len(pieces)):.1f} pieces on average")
     if config.dropout >= 0:
         set_dropout(filler.backbone, config.dropout)
     if config.gradient_checkpointing:
@@ -201,6 +201,9 @@ def prepare(config: Config, texts: Texts, device: torch.device, log: Log) -> Run
     model = FillModel(filler.to(device), config.precision)
     total = config.epochs * feed.steps
     total = min(total, config.max_steps) if config.max_steps else total
+    mean = sum(map(len, pieces)) / max(1, len(pieces))
+    data = f"{len(pieces):,} texts of {mean:.1f} pieces on average in {names(texts.paths)}"
+    log.say(introduction(config, filler.backbone, data, total, device))
     dev = ValidationLoss(config, feed)
     return Run(config, model, Optimizers(model, config, total), feed, dev, log, texts.fingerprint, total, device)
 

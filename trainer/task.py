@@ -1,6 +1,7 @@
-"""`python -m trainer.task ease|simcse|sdjc|t5 --data=... --model=... --output=...`: from a dataset to a trained model.
+"""`wikianchor train ease|simcse|sdjc|t5 --data=... --model=... --output=...`: from a dataset to a trained model.
 
-`python -m trainer.task mboe --help` tells of the classifier of documents, which has options of its own.
+`python -m trainer.task` and `torchrun -m trainer.task` are the same command. `wikianchor train mboe` is the classifier
+of documents, which has options of its own.
 
 Works on a CPU, on a GPU, and under torchrun on several of either. Given again after an interruption, the same command
 goes on from the last checkpoint.
@@ -19,7 +20,7 @@ if __name__ == "__main__":
     from trainer.command import TRAIN, need
     from trainer.flags import answer
 
-    answer(sys.argv[1:], __doc__)
+    answer(sys.argv[1:])
     need(TRAIN)
 
 import torch
@@ -37,6 +38,7 @@ from trainer.errors import UsageError
 from trainer.export import export
 from trainer.feed import Feed
 from trainer.flags import parse
+from trainer.introduction import introduction, names
 from trainer.log import Log
 from trainer.losses import projection
 from trainer.mboe.task import main as mboe
@@ -65,6 +67,9 @@ def prepare(config: Config, pairs: Pairs, device: torch.device, log: Log) -> Run
     check_views(model, feed.batch(feed.order(0)[: config.softmax_size], 0).to(device))
     total = config.epochs * feed.steps
     total = min(total, config.max_steps) if config.max_steps else total
+    linked = f" with {pairs.entities:,} entities" if config.objective == "ease" else ""
+    data = f"{feed.rows:,} pairs of {names(sorted(tokens.names))}{linked} in {pairs.path}"
+    log.say(introduction(config, encoder, data, total, device))
     optimizers = Optimizers(model, config, total)
     if config.compile:
         compile_lengths(encoder.backbone, len(feed.lengths))
@@ -89,9 +94,10 @@ def prepare_sdjc(config: Config, texts: Texts, device: torch.device, log: Log) -
     feed = TripletFeed(triplets, config, device)
     model = SdjcModel(encoder, config)
     check_dropout(model, feed.batch(feed.order(0)[: config.softmax_size], 0).to(device))
-    log.say(f"{len(triplets):,} rows of {len(triplets.starts) - 1:,} sentences")
     total = config.epochs * feed.steps
     total = min(total, config.max_steps) if config.max_steps else total
+    data = f"{len(triplets):,} rows of {len(triplets.starts) - 1:,} sentences in {names(texts.paths)}"
+    log.say(introduction(config, encoder, data, total, device))
     optimizers = Optimizers(model, config, total)
     return Run(config, model, optimizers, feed, DevScore(config, feed), log, texts.fingerprint, total, device)
 
@@ -189,7 +195,6 @@ def run(config: Config) -> str:
     try:
         if distributed.rank() == 0:
             _save_config(config)
-        log.say(config.to_json())
         make_ready, write = {"t5": (t5.prepare, t5.finish), "sdjc": (prepare_sdjc, finish)}.get(
             config.objective, (prepare, finish)
         )

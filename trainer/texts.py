@@ -17,22 +17,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import pyarrow.parquet as pq
-
 import schemas.corpus
 import schemas.negatives
 import schemas.sentences
 from trainer.errors import InputError
-from trainer.shards import list_shards
-from trainer.storage import exists, filesystem, read_bytes, reading
+from trainer.shards import check_columns, list_shards, read_shard
+from trainer.storage import exists, read_bytes
 
-VERSIONS = {
-    "corpus": schemas.corpus.VERSION,
-    "negatives": schemas.negatives.VERSION,
-    "sentences": schemas.sentences.VERSION,
-}
+SCHEMAS = {"corpus": schemas.corpus, "negatives": schemas.negatives, "sentences": schemas.sentences}
 FILES = (".csv", ".tsv", ".jsonl")
-BATCH = 65_536
+COLUMNS = {"corpus": ("text",), "negatives": ("text", "negatives"), "sentences": ("text",)}
 _COLUMNS = ("sent0", "sent1", "hard_neg")
 
 
@@ -92,6 +86,8 @@ def open_texts(paths: str) -> Texts:
         shards, rows, digest = list_shards(path, manifest, str(manifest["dataset"]))
         if rows == 0:
             raise InputError(f"{path}: holds no rows")
+        for shard in shards:
+            check_columns(shard, SCHEMAS[manifest["dataset"]].SCHEMA, COLUMNS[manifest["dataset"]])
         found.manifests.append(manifest)
         found.shards.append(tuple(shards))
         found.rows += rows
@@ -109,9 +105,9 @@ def _manifest(path: str) -> dict[str, Any]:
         name, version = str(manifest["dataset"]), str(manifest["schema_version"])
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{place}: not a manifest of wikianchor ({error})") from error
-    known = VERSIONS.get(name)
-    if known is None:
-        raise InputError(f"{path}: a dataset of {name}: {', '.join(VERSIONS)} are read here")
+    if name not in SCHEMAS:
+        raise InputError(f"{path}: a dataset of {name}: {', '.join(SCHEMAS)} are read here")
+    known = SCHEMAS[name].VERSION
     if version.partition(".")[0] != known.partition(".")[0]:
         raise InputError(f"{path}: {name} of version {version}, and this trainer reads {known}: build it again")
     return dict(manifest)
@@ -137,20 +133,17 @@ def read_rows(texts: Texts) -> Iterator[Row]:
             if shard.endswith(FILES):
                 yield from _file_rows(shard)
             else:
-                yield from _shard_rows(shard, manifest["dataset"] == "negatives")
+                yield from _shard_rows(shard, manifest["dataset"])
 
 
-def _shard_rows(shard: str, negatives: bool) -> Iterator[Row]:
-    files, inner = filesystem(shard)
-    columns = ["text", "negatives"] if negatives else ["text"]
-    with reading(shard), files.open_input_file(inner) as stream:
-        for batch in pq.ParquetFile(stream).iter_batches(BATCH, columns=columns):
-            texts = batch.column("text").to_pylist()
-            if not negatives:
-                yield from (Row(text, "", ()) for text in texts)
-                continue
-            for text, others in zip(texts, batch.column("negatives").to_pylist(), strict=True):
-                yield Row(text, "", others)
+def _shard_rows(shard: str, dataset: str) -> Iterator[Row]:
+    for batch in read_shard(shard, SCHEMAS[dataset].SCHEMA, COLUMNS[dataset]):
+        texts = batch.column("text").to_pylist()
+        if dataset != "negatives":
+            yield from (Row(text, "", ()) for text in texts)
+            continue
+        for text, others in zip(texts, batch.column("negatives").to_pylist(), strict=True):
+            yield Row(text, "", others)
 
 
 def _file_rows(path: str) -> Iterator[Row]:

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of this command."""
     add = parser.add_argument
     add("--corpus", required=True, metavar="DIRS", help="one or more `corpus` datasets")
-    add("--model", required=True, metavar="DIR", help="a T5, as `python -m trainer.task t5` makes them")
+    add("--model", required=True, metavar="DIR", help="a T5, as `wikianchor train t5` makes them")
     add("--output", required=True, metavar="DIR", help="directory of the dataset")
     add(
         "--spans",

@@ -202,9 +202,7 @@ def load_filler(directory: str, search: Search) -> Filler:
     except Exception as error:
         # transformers and sentencepiece raise many kinds; each means that there is no model here.
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(
-            f"--model={directory}: no T5 that can be read ({reason}): python -m trainer.task t5"
-        ) from error
+        raise InputError(f"--model={directory}: no T5 that can be read ({reason}): wikianchor train t5") from error
     if vocabulary.size > int(model.config.vocab_size):
         raise InputError(f"--model={directory}: {vocabulary.size} ids, and {model.config.vocab_size} vectors")
 

@@ -1,6 +1,7 @@
 """What is exported gives the trained encoder's vectors, whoever opens it."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,33 @@ def test_auto_model_opens_it(options: dict[str, Any], tmp_path: Path) -> None:
     with torch.no_grad():
         found = model(**tokenizer(TEXTS[:5], padding=True, return_tensors="pt")).pooler_output.numpy()
     assert np.abs(found - expected).max() < 1e-6
+
+
+def test_the_cache_does_not_show_in_the_model(options: dict[str, Any]) -> None:
+    """Tokenising changes settings of the tokenizer, and a run that finds its tokens in the cache tokenises nothing."""
+    config = make("ease", options | {"max_steps": 2}, {})
+    exports = []
+    for _ in ("cold", "warm"):
+        place = Path(run(config))
+        exports.append({str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()})
+        shutil.rmtree(config.output)
+    assert len(list(Path(config.cache).iterdir())) == 1
+    assert exports[0].keys() == exports[1].keys() >= {"tokenizer.json", "model.safetensors", "run.json"}
+    assert [name for name, content in exports[0].items() if content != exports[1][name]] == []
+
+
+def test_the_library_tokenizers_does_not_truncate(options: dict[str, Any], tmp_path: Path) -> None:
+    from tokenizers import Tokenizer
+
+    encoder = Encoder.load(options["model"])
+    encoder.tokenizer(TEXTS[:2], padding="max_length", truncation=True, max_length=8)
+    encoder.encode(TEXTS, max_length=8)
+    place = Path(exported(encoder, tmp_path))
+    encoding = Tokenizer.from_file(str(place / "tokenizer.json")).encode("kana " * 40)
+    assert len(encoding.ids) == 42
+    assert json.loads((place / "tokenizer_config.json").read_text())["model_max_length"] == 64
+    # What the encoder does itself is as before.
+    assert [len(row) for row in encoder.tokenize(["kana " * 40], 8)] == [8]
 
 
 def test_the_card_says_what_it_is(options: dict[str, Any]) -> None:

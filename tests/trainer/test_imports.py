@@ -33,9 +33,10 @@ def imported(room: str) -> dict[str, set[str]]:
 @pytest.mark.parametrize(
     ("room", "forbidden"),
     [
-        ("trainer", {"pipelines", "apache_beam"}),
-        ("pipelines", {"trainer", *TRAINING}),
-        ("schemas", {"trainer", "pipelines", *TRAINING}),
+        ("trainer", {"wikianchor", "pipelines", "apache_beam"}),
+        ("pipelines", {"wikianchor", "trainer", *TRAINING}),
+        ("schemas", {"wikianchor", "trainer", "pipelines", *TRAINING}),
+        ("wikianchor", {"apache_beam", *TRAINING}),
     ],
 )
 def test_rooms_keep_apart(room: str, forbidden: set[str]) -> None:
@@ -43,6 +44,12 @@ def test_rooms_keep_apart(room: str, forbidden: set[str]) -> None:
     assert files
     for path, names in files.items():
         assert not names & forbidden - ({"torch"} if path == str(SEARCH) else set()), path
+
+
+def test_the_console_script_imports_a_side_when_it_runs_it() -> None:
+    for path in sorted((ROOT / "wikianchor").glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            assert not (isinstance(node, ast.ImportFrom) and str(node.module).startswith(("pipelines", "trainer")))
 
 
 def test_the_search_is_imported_where_a_model_is_made_alone() -> None:

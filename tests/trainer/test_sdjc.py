@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+import schemas.negatives
 from tests.trainer.test_losses import cosine, draw
+from tests.trainer.test_shards import loose
 from tests.trainer.texts import word_texts, write_word_negatives
 from trainer.config import make
 from trainer.encoder import Encoder
@@ -53,6 +55,27 @@ def test_mixed_negatives_are_mixcse() -> None:
     assert float(found) == pytest.approx(by_hand(v, positive, hard, 0.1, 1.0, mixed), rel=1e-5)
     positive.requires_grad_()
     assert not mixed_negatives(positive, positive.roll(1, 0), 0.2).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("sentences", "said"),
+    [([None, "ka"], "text is null in row 2"), (["ka", "lo", None], "negatives holds a null in row 2")],
+)
+def test_a_null_is_named(tmp_path: Path, sentences: list[Any], said: str) -> None:
+    texts: list[list[Any]] = [*word_texts(10)]
+    texts[7] = sentences
+    place = write_word_negatives(tmp_path, texts, loose(schemas.negatives.SCHEMA))
+    with pytest.raises(InputError) as caught:
+        list(read_rows(open_texts(str(place))))
+    path = f"{place}/data/negatives/train-00001-of-00002.parquet"
+    assert str(caught.value) == f"{path}: {said} (counted from 0): build it again"
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    schema = schemas.negatives.SCHEMA
+    place = write_word_negatives(tmp_path, word_texts(10), schema.remove(schema.get_field_index("negatives")))
+    with pytest.raises(InputError, match="has no column negatives: build it again"):
+        open_texts(str(place))
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import schemas.pairs
@@ -99,3 +100,48 @@ def test_ids_out_of_range(tmp_path: Path, column: str) -> None:
     pairs = open_pairs(str(write_pairs(tmp_path / "pairs", rows)))
     with pytest.raises(InputError, match=f"{column} 24 is out of range: there are 24 entities"):
         list(read_batches(pairs))
+
+
+def loose(schema: pa.Schema) -> pa.Schema:
+    """Return a schema that allows nulls everywhere, as that of a file that another program wrote."""
+    kinds = [pa.list_(one.type.value_type) if pa.types.is_list(one.type) else one.type for one in schema]
+    return pa.schema([pa.field(name, kind) for name, kind in zip(schema.names, kinds, strict=True)])
+
+
+@pytest.mark.parametrize("row", [7, 13, 99])
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("entity_id", None, "entity_id is null"),
+        ("text", None, "text is null"),
+        ("wiki", None, "wiki is null"),
+        ("hard_negative_ids", None, "hard_negative_ids is null"),
+        ("hard_negative_ids", [1, None, 2], "hard_negative_ids holds a null"),
+    ],
+)
+def test_a_null_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: int, column: str, value: Any, said: str
+) -> None:
+    """Row 99 is in the second batch of the second row group of the second shard."""
+    monkeypatch.setattr("trainer.shards.BATCH", 10)
+    rows = pair_rows(100)
+    rows[row][column] = value
+    place = write_pairs(tmp_path / "pairs", rows, schema=loose(schemas.pairs.SCHEMA))
+    with pytest.raises(InputError) as caught:
+        list(read_batches(open_pairs(str(place))))
+    shard, number = divmod(row, 50)
+    path = f"{place}/data/pairs/train-{shard:05d}-of-00002.parquet"
+    assert str(caught.value) == f"{path}: {said} in row {number} (counted from 0): build it again"
+
+
+def test_a_null_entity_is_named(tmp_path: Path) -> None:
+    place = write_pairs(tmp_path / "pairs", pair_rows(20))
+    shard = place / "data/entities/train-00000-of-00001.parquet"
+    table = pq.read_table(shard).to_pylist()
+    table[3]["qid"] = None
+    pq.write_table(pa.Table.from_pylist(table, loose(schemas.pairs.ENTITIES)), shard)
+    manifest = json.loads((place / "manifest.json").read_text())
+    manifest["configs"]["entities"]["shards"][0]["bytes"] = shard.stat().st_size
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="qid is null in row 3"):
+        read_entities(open_pairs(str(place)))

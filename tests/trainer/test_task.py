@@ -32,7 +32,17 @@ def test_from_dumps_to_a_model(
     place = output.strip()
     assert place == f"{options['output']}/model"
     lines = errors.splitlines()
-    assert json.loads("\n".join(lines[lines.index("{") : lines.index("}") + 1]))["objective"] == objective
+    words = " ".join(lines)
+    entities = json.loads((demo_pairs / "manifest.json").read_text())["configs"]["entities"]["rows"]
+    linked = f" with {entities} entities" if objective == "ease" else ""
+    assert words.startswith(f"Training {objective}: {options['model']}, 19.3 thousand weights, on 1,035 pairs of ")
+    assert f" pairs of dewiki, enwiki, jawiki{linked} in {demo_pairs}. 64 steps of 16 sentences (1 epoch)" in words
+    assert ", at most 24 tokens each, learning rate 0.001, seed 42, on cpu in fp32." in words
+    assert f"The model goes to {place}; all options are in {options['output']}/run.json." in words
+    # The options are in the file alone.
+    assert "{" not in errors
+    saved = json.loads(Path(options["output"], "run.json").read_text())
+    assert (saved["objective"], saved["held_out"]) == (objective, 32)
     steps = [line for line in lines if line.startswith("step ")]
     assert all(word in steps[0] for word in (" ms", "sentences/s", "mfu", "lr ", "epoch 0 row"))
     vectors = Encoder.load(place).encode(["one sentence", "another"])

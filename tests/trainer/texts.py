@@ -28,13 +28,13 @@ def word_texts(rows: int, seed: int = 0) -> list[list[str]]:
     return found
 
 
-def write_word_negatives(place: Path, texts: list[list[str]]) -> Path:
+def write_word_negatives(place: Path, texts: list[list[Any]], schema: pa.Schema | None = None) -> Path:
     """Write a dataset as `wikianchor negatives` lays it out, in two shards."""
     rows: list[dict[str, Any]] = [
         {"text": text, "sentence_id": number, "negatives": others, "ranks": [*range(1, len(others) + 1)], "holes": 1}
         for number, (text, *others) in enumerate(texts)
     ]
-    table = pa.Table.from_pylist(rows, schemas.negatives.SCHEMA)
+    table = pa.Table.from_pylist(rows, schema or schemas.negatives.SCHEMA)
     half = len(table) // 2
     shards = []
     for number, part in enumerate((table.slice(0, half), table.slice(half))):

@@ -1,6 +1,6 @@
-"""`python -m trainer.evaluate --model=... --data=... --tasks=...`: the scores of models, as tables and as JSON.
+"""`wikianchor evaluate --model=... --data=... --tasks=...`: the scores of models, as tables and as JSON.
 
-    python -m trainer.evaluate --model=models/ease/model --model=bert-base-uncased --data=eval/ --tasks=sts
+    wikianchor evaluate --model=models/ease/model --model=bert-base-uncased --data=eval/ --tasks=sts
 
 A model is a directory of transformers or of sentence-transformers, ours included, or a name on the Hub. The sets are
 found by their released file names anywhere under --data; what is not there is named, with where to get it.

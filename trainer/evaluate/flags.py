@@ -1,6 +1,6 @@
-"""`python -m trainer.evaluate --model=... --data=... --tasks=...`: the scores of models, as tables and as JSON.
+"""`wikianchor evaluate --model=... --data=... --tasks=...`: the scores of models, as tables and as JSON.
 
-    python -m trainer.evaluate --model=models/ease/model --model=bert-base-uncased --data=eval/ --tasks=sts
+    wikianchor evaluate --model=models/ease/model --model=bert-base-uncased --data=eval/ --tasks=sts
 
 A model is a directory of transformers or of sentence-transformers, ours included, or a name on the Hub. The sets are
 found by their released file names anywhere under --data; what is not there is named, with where to get it.
@@ -9,6 +9,7 @@ found by their released file names anywhere under --data; what is not there is n
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from trainer.names import POOLERS
 
@@ -16,7 +17,7 @@ from trainer.names import POOLERS
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     found = argparse.ArgumentParser(
-        prog="python -m trainer.evaluate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="wikianchor evaluate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     found.add_argument("--model", action="append", required=True, help="a directory or a name on the Hub; repeatable")
     found.add_argument("--data", default="", help="directory with evaluation sets somewhere under it")
@@ -44,6 +45,11 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument("--json", action="store_true", help="print the results as JSON, not as tables")
     return found
+
+
+def answer(argv: Sequence[str]) -> None:
+    """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
+    parser().parse_args(argv)
 
 
 def _positive(text: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -90,9 +89,6 @@ class MboeConfig:
     compare: str = _option("", "output of another run: the paired t-test against it, seed by seed")
     explain: int = _option(3, "documents of each language in the report of what the attention chose")
     top: int = _option(3, "items shown of each")
-
-    def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), indent=2, sort_keys=True)
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -21,14 +21,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import schemas.mentions
 from schemas.name_table import NameTable, Nodes, merge, nodes_of, table_of
 from trainer.errors import InputError
-from trainer.shards import check_columns, list_shards, read_manifest
-from trainer.storage import filesystem, reading
+from trainer.shards import check_columns, list_shards, read_manifest, read_table
+from trainer.storage import reading
 
 VERSION = 1
 COLUMNS = ("wiki", "key", "qid", "links", "occurrences", "name_links")
@@ -182,7 +181,5 @@ def _arrays(mentions: Mentions, wiki: str, link_probability: float, commonness: 
 
 
 def _read(shard: str, wiki: str) -> pa.Table:
-    files, inner = filesystem(shard)
-    with reading(shard), files.open_input_file(inner) as stream:
-        table = pq.ParquetFile(stream).read(columns=list(COLUMNS))
+    table = read_table(shard, schemas.mentions.SCHEMA, COLUMNS)
     return table.filter(pc.equal(table["wiki"], wiki)).combine_chunks()

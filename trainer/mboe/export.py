@@ -39,8 +39,7 @@ def export(
     with reading(target):
         shutil.rmtree(unfinished, ignore_errors=True)
         os.makedirs(unfinished)
-        model.encoder.backbone.save_pretrained(unfinished)
-        model.encoder.tokenizer.save_pretrained(unfinished)
+        model.encoder.save(unfinished)
         own = {name: weight for name, weight in model.state_dict().items() if not name.startswith("encoder.")}
         own = {name: weight.detach().cpu().contiguous() for name, weight in own.items()}
         save_file({**own, "qids": torch.from_numpy(qids)}, f"{unfinished}/mboe.safetensors")
@@ -74,5 +73,5 @@ def load(path: str, device: str = "cpu") -> Loaded:
     except Exception as error:
         # safetensors and torch have errors of their own, and those of files.
         line = " ".join(str(error).split())
-        raise InputError(f"{path}: not a model of `python -m trainer.task mboe` ({line})") from error
+        raise InputError(f"{path}: not a model of `wikianchor train mboe` ({line})") from error
     return Loaded(model.to(device).eval(), labels, qids, bool(facts["multi_label"]), config)

@@ -1,6 +1,6 @@
-"""`python -m trainer.task mboe`: documents in, a classifier that knows entities out, with its scores and reports.
+"""`wikianchor train mboe`: documents in, a classifier that knows entities out, with its scores and reports.
 
-    python -m trainer.task mboe --data=documents.jsonl --mentions=out/mentions --model=bert-base-multilingual-cased \\
+    wikianchor train mboe --data=documents.jsonl --mentions=out/mentions --model=bert-base-multilingual-cased \\
         --output=models/mboe --seeds=10
 
 OUTPUT/seed-42/model/  the encoder, the entity vectors and the classifier; OUTPUT/scores.md, scores.json
@@ -28,6 +28,7 @@ from trainer.distributed import choose_device
 from trainer.encoder import Encoder
 from trainer.errors import InputError
 from trainer.flags import mboe_parser
+from trainer.introduction import machine, names, paragraph
 from trainer.log import Log
 from trainer.mboe import report
 from trainer.mboe.bags import Bags, make_bags, make_source, thinned
@@ -224,6 +225,21 @@ def titles_of(titles: pa.Table | None, qids: NDArray[np.int64]) -> dict[int, str
     return dict(zip(found["qid"].to_pylist(), found["title"].to_pylist(), strict=True))
 
 
+def introduce(config: MboeConfig, prepared: Prepared) -> str:
+    """Return the paragraph that a run begins with."""
+    tested = [language for split, language in prepared.documents if split == "test"]
+    seeds = f"seed {config.seed}" if config.seeds == 1 else f"seeds {config.seed} to {config.seed + config.seeds - 1}"
+    trained = len(prepared.documents["train", config.language])
+    return paragraph(
+        f"Training mboe: {config.model}{' (its weights stay)' if config.freeze_encoder else ''}, on {trained:,} "
+        f"documents in {config.language} with {len(prepared.labels):,} labels and {len(prepared.qids):,} entities, "
+        f"of {config.data}; tested in {names(tested)}.",
+        f"At most {config.epochs} epochs of {config.batch_size} documents a step, learning rate "
+        f"{config.learning_rate:g}, {seeds}, on {machine(choose_device(config.device), config.precision)}.",
+        f"The scores go to {config.output}/scores.md; all options are in {config.output}/run.json.",
+    )
+
+
 def run(config: MboeConfig) -> str:
     """Train as the config says and return the path of the table of scores."""
     other = report.read_scores(config.compare) if config.compare else None
@@ -231,8 +247,8 @@ def run(config: MboeConfig) -> str:
     config = dataclasses.replace(config, precision=precision)
     log = Log(config.output, "", True)
     try:
-        log.say(config.to_json())
         prepared = prepare(config, log)
+        log.say(introduce(config, prepared))
         _write(
             f"{config.output}/run.json",
             json.dumps({"config": dataclasses.asdict(config), "versions": versions()}, indent=2),
@@ -267,4 +283,4 @@ def _write(path: str, text: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status."""
-    return run_command("trainer", lambda: run(make(vars(mboe_parser(__doc__).parse_args(argv)))))
+    return run_command("trainer", lambda: run(make(vars(mboe_parser().parse_args(argv)))))

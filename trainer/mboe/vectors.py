@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -13,8 +12,7 @@ from torch import Tensor
 import schemas.mentions
 from trainer.entities import random_vectors
 from trainer.errors import InputError, UsageError
-from trainer.shards import list_shards, read_manifest
-from trainer.storage import filesystem, reading
+from trainer.shards import list_shards, read_manifest, read_table
 from trainer.vector_files import Broken, read_named_vectors
 
 
@@ -28,9 +26,7 @@ def read_titles(path: str, wiki: str) -> pa.Table:
     manifest = read_manifest(path, "interlanguage", schemas.mentions.VERSION)
     found = []
     for shard in list_shards(path, manifest, "interlanguage")[0]:
-        files, inner = filesystem(shard)
-        with reading(shard), files.open_input_file(inner) as stream:
-            table = pq.ParquetFile(stream).read(columns=["wiki", "qid", "title"])
+        table = read_table(shard, schemas.mentions.INTERLANGUAGE, ("wiki", "qid", "title"))
         found.append(table.filter(pc.and_(pc.equal(table["wiki"], wiki), pc.is_valid(table["title"]))))
     titles = pa.concat_tables(found).select(["qid", "title"])
     if not len(titles):

@@ -1,0 +1,144 @@
+"""What is published: the wheel, its page on a package index, and the source distribution with its tests."""
+
+import email
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+from email.message import Message
+from pathlib import Path
+
+import pytest
+
+from pipelines.settings import tomllib
+from tests.conftest import Ended
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("pipelines", "schemas", "trainer", "wikianchor")
+SOURCES = (*PACKAGES, ".ci", ".dockerignore", "benchmarks", "configs", "demo", "docker", "docs", "tests", "tools")
+LEFTOVERS = shutil.ignore_patterns("__pycache__", "*.pyc")
+REPOSITORY = "https://github.com/wikianchor/wikianchor/blob/main/"
+FILES = "https://raw.githubusercontent.com/wikianchor/wikianchor/main/"
+# Tests that need neither a network nor more than a few seconds.
+FAST = ("tests/dataset/test_columns.py", "tests/wikimedia/test_titles.py", "tests/schemas/test_schemas.py")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the wheel and the source distribution of this checkout. It is copied first, because a build
+    leaves directories behind, and files of an old one would end up in the wheel."""
+    pytest.importorskip("setuptools", minversion="77", reason="NO setuptools: pip install '.[dev]'")
+    place = tmp_path_factory.mktemp("build")
+    source = place / "source"
+    source.mkdir()
+    for path in ROOT.iterdir():
+        if path.name in SOURCES and path.is_dir():
+            shutil.copytree(path, source / path.name, ignore=LEFTOVERS)
+        elif path.is_file():
+            shutil.copy(path, source / path.name)
+    code = "import setuptools.build_meta as build; build.build_sdist('../dist'); build.build_wheel('../dist')"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    return place / "dist"
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the wheel."""
+    place = tmp_path_factory.mktemp("wheel")
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as packed:
+        packed.extractall(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
+    return email.message_from_bytes(next(wheel.glob("*.dist-info/METADATA")).read_bytes())
+
+
+def test_the_wheel_holds_the_packages_and_the_sample(wheel: Path) -> None:
+    assert sorted(path.name for path in wheel.iterdir() if path.suffix != ".dist-info") == [*PACKAGES]
+    for package in PACKAGES:
+        assert (wheel / package / "py.typed").exists()
+    sample = wheel / "pipelines/sample"
+    names = {str(path.relative_to(sample)) for path in sample.rglob("*") if path.is_file()}
+    assert names == {"documents.jsonl", "sts.tsv", *(f"dumps/{path.name}" for path in (ROOT / "demo/dumps").iterdir())}
+    assert all((sample / name).read_bytes() == (ROOT / "demo" / name).read_bytes() for name in names)
+
+
+def test_every_data_file_is_in_the_wheel(wheel: Path) -> None:
+    for package in PACKAGES:
+        files = [path for path in (ROOT / package).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        assert files
+        for path in files:
+            assert (wheel / path.relative_to(ROOT)).exists(), path
+
+
+def test_the_index_knows_what_it_is(metadata: Message) -> None:
+    assert (metadata["Name"], metadata["License-Expression"]) == ("wikianchor", "Apache-2.0")
+    assert metadata["Requires-Python"] == ">=3.10"
+    assert metadata["Author"] or metadata["Author-email"]
+    kinds = metadata.get_all("Classifier") or []
+    assert {f"Programming Language :: Python :: 3.{minor}" for minor in range(10, 15)} <= set(kinds)
+    assert "Typing :: Typed" in kinds
+    assert {url.partition(",")[0] for url in metadata.get_all("Project-URL") or []} >= {"Source", "Documentation"}
+    assert metadata["Description-Content-Type"] == "text/markdown"
+
+
+def test_links_and_pictures_work_on_an_index(metadata: Message) -> None:
+    text = re.sub(r"```.*?```", "", str(metadata.get_payload()), flags=re.DOTALL)
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+    links = re.findall(r"(?<!!)\[[^\]]*\]\(([^)]+)\)", text)
+    assert pictures
+    assert len(links) > 20
+    for target in pictures + links:
+        assert target.startswith("https://"), target
+    own = [target.removeprefix(FILES) for target in pictures]
+    own += [target.removeprefix(REPOSITORY) for target in links if target.startswith(REPOSITORY)]
+    for path in own:
+        assert (ROOT / path.partition("#")[0]).exists(), path
+
+
+def test_the_version_is_the_same_everywhere(metadata: Message) -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert metadata["Version"] == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_the_demo_works_without_a_checkout(wheel: Path, tmp_path: Path) -> None:
+    surroundings = {**os.environ, "PYTHONPATH": str(wheel)}
+    command = [sys.executable, "-m", "wikianchor", "demo"]
+    ended = subprocess.run(command, cwd=tmp_path, env=surroundings, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "wikianchor build --dumps=demo/dumps --output=out/demo --min_links=2" in ended.stdout
+    assert (tmp_path / "out/demo/pairs/manifest.json").exists()
+    assert {path.name for path in (tmp_path / "demo").iterdir()} == {"documents.jsonl", "dumps", "sts.tsv"}
+
+
+def test_the_sample_is_not_written_over_other_files(tmp_path: Path, wikianchor: Callable[..., Ended]) -> None:
+    (tmp_path / "sts.tsv").write_text("mine")
+    ended = wikianchor("demo", f"--data={tmp_path}", f"--output={tmp_path}/out")
+    assert (ended.status, len(ended.said)) == (1, 1)
+    assert f"{tmp_path}/sts.tsv: not the file of the sample: remove it, or name another" in ended.said[0]
+    assert (tmp_path / "sts.tsv").read_text() == "mine"
+    for flag in ("--data=", "--output=/", "--data=gs://bucket/demo"):
+        assert wikianchor("demo", flag).status == 2
+
+
+def test_the_source_distribution_can_be_tested(built: Path, tmp_path: Path) -> None:
+    with tarfile.open(next(built.glob("*.tar.gz"))) as packed:
+        # Later Pythons ask for a filter, which the first releases of 3.10 and 3.11 do not know.
+        packed.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    source = next(tmp_path.iterdir())
+    for name in (*SOURCES, "Makefile", "mkdocs.yml", "CITATION.cff"):
+        kept = [path for path in (ROOT / name).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        missing = [path for path in kept or [ROOT / name] if not (source / path.relative_to(ROOT)).exists()]
+        assert missing == []
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FAST]
+    surroundings = {**os.environ, "PYTHONPATH": str(source)}
+    ended = subprocess.run(command, cwd=source, env=surroundings, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -1,0 +1,77 @@
+"""The paragraph that a training run begins with: what is trained, on what, for how long, and where it goes.
+
+Every option stands in `run.json` of the output directory.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from trainer.config import Config
+from trainer.distributed import world
+
+WIDTH = 110
+# More names than these would hide the rest of the paragraph.
+MOST_NAMES = 6
+
+
+def introduction(config: Config, model: nn.Module, data: str, steps: int, device: torch.device) -> str:
+    """Return the paragraph of a run of the loop.
+
+    Args:
+        config: of the run.
+        model: what is trained, for the number of its weights.
+        data: rows and their source, in words: "1,067 pairs in out/demo/pairs".
+        steps: of the optimiser, in all.
+        device: of this process.
+    """
+    begun = config.model or f"a new {config.new} model"
+    preset = f", preset {config.preset}" if config.preset else ""
+    epochs = f"{config.epochs} epoch" + ("s" if config.epochs > 1 else "")
+    return paragraph(
+        f"Training {config.objective}{preset}: {begun}, {weights(model)}, on {data}.",
+        f"{steps:,} steps of {config.step_size:,} sentences ({epochs}), at most {config.max_length} tokens each, "
+        f"learning rate {config.learning_rate:g}, seed {config.seed}, on {machine(device, config.precision)}.",
+        f"The model goes to {config.output}/model; all options are in {config.output}/run.json.",
+    )
+
+
+def paragraph(*sentences: str) -> str:
+    """Return sentences as lines of a terminal; no word is broken, so paths can be copied."""
+    return textwrap.fill(" ".join(sentences), WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def weights(model: nn.Module) -> str:
+    """Return the number of weights of a model, in words.
+
+    >>> weights(nn.Linear(1000, 3, bias=False))
+    '3.0 thousand weights'
+    """
+    number = sum(parameter.numel() for parameter in model.parameters())
+    return f"{number / 1e6:,.1f} million weights" if number >= 1e6 else f"{number / 1e3:.1f} thousand weights"
+
+
+def names(values: Sequence[str]) -> str:
+    """Return names as a list that is not too long.
+
+    >>> names(["dewiki", "enwiki"])
+    'dewiki, enwiki'
+    >>> names([f"{letter}wiki" for letter in "abcdefghij"])
+    'awiki, bwiki, cwiki, dwiki, ewiki, fwiki and 4 more'
+    """
+    more = f" and {len(values) - MOST_NAMES:,} more" if len(values) > MOST_NAMES else ""
+    return ", ".join(values[:MOST_NAMES]) + more
+
+
+def machine(device: torch.device, precision: str) -> str:
+    """Return where a run computes, in words.
+
+    >>> machine(torch.device("cpu"), "fp32")
+    'cpu in fp32'
+    """
+    several = f"{world()} processes, each on " if world() > 1 else ""
+    return f"{several}{device.type} in {precision}"

@@ -1,0 +1,1 @@
+"""The console script `wikianchor`, above the pipelines and the trainer, which do not import each other."""
