@@ -123,7 +123,7 @@ def read_wikis(config: Config, topics: Mapping[str, Mapping[str, str]]) -> list[
         dumps.setdefault(site.wiki, []).append(path)
     tables: dict[str, dict[str, str]] = {wiki: {} for wiki in sites}
     for path in config.sql:
-        wiki, table = _table_of(path)
+        wiki, table = table_of(path)
         if table in UNREAD:
             logging.getLogger("wikianchor").info("%s: not needed, left unread", path)
             continue
@@ -140,7 +140,7 @@ def read_wikis(config: Config, topics: Mapping[str, Mapping[str, str]]) -> list[
     return [NewsWiki(with_aliases(sites[wiki]), tuple(dumps[wiki]), tables[wiki]) for wiki in sorted(sites)]
 
 
-def _table_of(path: str) -> tuple[str, str]:
+def table_of(path: str) -> tuple[str, str]:
     """Return wiki and table by the name of a file, such as jawikinews-20260601-categorylinks.sql.gz."""
     name = path.rpartition("/")[2].partition(".sql")[0]
     parts = name.split("-")
