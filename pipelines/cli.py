@@ -41,6 +41,8 @@ COMMANDS = {
     "publish": "a dataset with its card, onto the Hub or into a bucket",
     "report": "what is in a dataset, on the terminal or as a page",
 }
+# Those that run a Beam pipeline, so that flags may go to Beam.
+PIPELINES = ("build", "sentences", "entities", "pairs", "mentions", "interlanguage", "corpus", "mewsc16", "negatives")
 EXAMPLES = {
     "download": "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
     "build": "wikianchor build --dumps=dumps/ --wikis=enwiki,jawiki --output=out/",
@@ -60,6 +62,12 @@ EXAMPLES = {
     "publish": "wikianchor publish out/pairs --to=hf://user/name --dry_run",
     "report": "wikianchor report out/ --html=report.html",
 }
+
+
+OF_PIPELINES = """
+worker processes on this machine, 1 for none (default: by its cores, its free memory and the work): --workers=N
+how rows change places, which the runner decides unless you do: --shuffle=auto|beam|files
+other flags go to Beam: --runner ..."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -140,8 +148,7 @@ def command_parser(name: str) -> argparse.ArgumentParser:
     parser = FlagParser(
         prog=f"wikianchor {name}",
         description=COMMANDS[name],
-        epilog=f"example: {EXAMPLES[name]}\nother flags go to Beam: --runner, --direct_num_workers ...\n"
-        "how rows change places, which the runner decides unless you do: --shuffle=auto|beam|files",
+        epilog=f"example: {EXAMPLES[name]}{OF_PIPELINES if name in PIPELINES else ''}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 from pipelines.dataset.reader import Dataset, open_datasets, shards_of
 from pipelines.dataset.workspace import Workspace
+from pipelines.engine.machine import WORKER_BYTES, Load
 from pipelines.errors import InputError
 from pipelines.flags.corpus import Config
 from pipelines.stage import finish, run_stage
@@ -26,6 +27,9 @@ from schemas import sentences
 KILOBYTE = 1 << 10
 # Rows of a dataset that are parsed for each sentence of a sample: some are short or stand there twice.
 SAMPLED_FROM = 2
+# Bytes of text that a worker parses in a second, and the memory that it needs, by parser.
+RATE = {"ginza": 10e3, "sudachi": 1e6}
+MEMORY = {"ginza": 1.6e9, "sudachi": WORKER_BYTES}
 SMALLEST_RANGE, LARGEST_RANGE, RANGES = 64 * KILOBYTE, 4096 * KILOBYTE, 64
 
 
@@ -59,7 +63,17 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         options,
         partial(build, config=config, datasets=datasets, lots=lots_of(config, datasets)),
         beam_args,
+        load=load_of(config, datasets),
     )
+
+
+def load_of(config: Config, datasets: Sequence[Dataset]) -> Load:
+    """Return what parsing asks of a machine."""
+    shards = [shard for one in datasets for shard in one.manifest["configs"]["sentences"]["shards"]]
+    rows = sum(shard["rows"] for shard in shards)
+    share = min(1.0, SAMPLED_FROM * config.sample / rows) if config.sample and rows else 1.0
+    text = sum(file_size(path) for path in config.files) + share * sum(shard["bytes"] for shard in shards)
+    return Load(text / RATE[config.parser], MEMORY[config.parser])
 
 
 def lots_of(config: Config, datasets: Sequence[Dataset]) -> int:

@@ -20,9 +20,11 @@ from typing import Any
 
 from pipelines.dataset.reader import Dataset, open_datasets
 from pipelines.dataset.workspace import Workspace
+from pipelines.engine.machine import Load
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.mentions import Config
 from pipelines.pairs import check_wikis, fingerprint, wiki_of
+from pipelines.plan import MENTIONS
 from pipelines.stage import finish, run_stage
 from schemas import entities as entities_schema
 from schemas import mentions as schema
@@ -54,7 +56,13 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         "rows_per_shard": config.rows_per_shard,
     }
     graph = partial(build, config=config, sentences=sentences, entities=entities[0])
-    return run_stage("mentions", schema.VERSION, config.output, inputs, options, graph, beam_args)
+    read = sum(
+        shard["bytes"]
+        for one in sentences
+        for shard in one.manifest["configs"].get("sentences", {"shards": ()})["shards"]
+    )
+    load = Load(read / MENTIONS)
+    return run_stage("mentions", schema.VERSION, config.output, inputs, options, graph, beam_args, load=load)
 
 
 def build(

@@ -20,8 +20,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from pipelines.dataset.workspace import Workspace
+from pipelines.engine.machine import Load
 from pipelines.errors import InputError
 from pipelines.flags.mewsc16 import Config
+from pipelines.plan import dump_seconds
 from pipelines.sentences import without_end
 from pipelines.stage import finish, run_stage
 from pipelines.storage import file_size, sha1
@@ -93,6 +95,7 @@ def build_dataset(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         partial(build, config=config, wikis=wikis, reader=reader),
         beam_args,
         sum(file_size(path) for wiki in wikis for path in wiki.dumps),
+        Load(dump_seconds(config.dumps)),
     )
     for line in remarks(manifest):
         logging.getLogger("wikianchor").info("%s", line)

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.dataset.reader import Dataset, open_datasets
 from pipelines.dataset.workspace import Workspace
+from pipelines.engine.machine import Load
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.pairs import Choices, Config
+from pipelines.plan import pair_seconds
 from pipelines.stage import finish, run_stage
 from schemas import entities as entities_schema
 from schemas import pairs as schema
@@ -54,7 +56,11 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         shard for one in sentences for shard in one.manifest["configs"].get("sentences", {"shards": []})["shards"]
     ]
     work = 2 * sum(shard["bytes"] for shard in shards)
-    return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work)
+    links = sum(
+        ledger.get("links", {}).get("kept", 0) for one in sentences for ledger in one.manifest["ledger"].values()
+    )
+    load = Load(pair_seconds(links))
+    return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work, load)
 
 
 def options_of(config: Config) -> dict[str, Any]:

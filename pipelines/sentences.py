@@ -17,8 +17,10 @@ from typing import Any
 
 from pipelines.dataset.reader import open_datasets
 from pipelines.dataset.workspace import Workspace
+from pipelines.engine.machine import Load
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.sentences import Config
+from pipelines.plan import dump_seconds
 from pipelines.stage import finish, made_with, run_stage
 from pipelines.storage import file_size, sha1
 from pipelines.text.lost import most_costly
@@ -49,6 +51,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         partial(build, config=config, site=site, footers=footers),
         beam_args,
         sum(file_size(path) for path in config.dumps),
+        Load(dump_seconds(config.dumps)),
     )
 
 
