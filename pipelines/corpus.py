@@ -17,6 +17,7 @@ from pipelines.dataset.workspace import Workspace
 from pipelines.engine.machine import WORKER_BYTES, Load
 from pipelines.errors import InputError
 from pipelines.flags.corpus import Config
+from pipelines.reporting.reasons import listed
 from pipelines.stage import finish, run_stage
 from pipelines.storage import file_size, sha1
 from pipelines.text.records import kind_of, split_records
@@ -205,15 +206,11 @@ def commit_corpus(
     if not problems and (fates != found.get("seen", 0) or rows != found.get("kept", 0)):
         raise InputError(f"{output}: the ledger does not balance: {found}, {rows} rows written")
     if not problems and not rows:
-        raise InputError(f"{output}: no sentence is left: {_reasons(found) or 'there is no text in the input'}")
+        dropped = listed("corpus", found) if found.get("seen") else "there is no text in the input"
+        problems = [f"{output}: no sentence is left: {dropped}"]
     tokens = sum(shard.tokens for shard in shards)
     statistics = {"sentences": rows, "tokens": tokens, "unique_tokens": len({word for word, _ in words})}
     parts = [part for shard in shards for part in shard.parts]
     if not problems and (part := write_words(work, words)) is not None:
         parts.append(part)
     finish(output, work, head, parts, {**ledger, "statistics": statistics}, problems)
-
-
-def _reasons(found: Mapping[str, int]) -> str:
-    dropped = sorted(((number, name) for name, number in found.items() if name not in ("seen", "kept")), reverse=True)
-    return ", ".join(f"{name} {number}" for number, name in dropped)

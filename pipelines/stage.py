@@ -193,7 +193,7 @@ def finish(
     """
     found = list(dict.fromkeys(problems))
     members = list(parts)
-    if not found and not members:
+    if not found and not any(part.rows for part in members):
         found = [f"{output}: nothing to write: the inputs hold no row for it"]
     if found:
         # The same inputs give the same problems: nothing of this run is of use to the next.
