@@ -65,9 +65,19 @@ def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = N
     return Cost(usage.ru_utime, usage.ru_stime, wall, usage.ru_maxrss / 1024)
 
 
+# Commands that run a Beam pipeline, and the beginnings of flags that say how many workers it has.
+STAGES = ("build", "sentences", "entities", "pairs", "mentions", "interlanguage", "corpus", "mewsc16", "negatives")
+WORKER_FLAGS = ("--workers", "--direct_", "--runner")
+
+
 def wikianchor(*arguments: str | Path) -> list[str | Path]:
-    """Return the command line that runs `wikianchor` as it is installed for this Python."""
-    return [Path(sys.executable).with_name("wikianchor"), *arguments]
+    """Return the command line that runs `wikianchor` as it is installed for this Python.
+
+    One worker, unless a flag says otherwise: the default follows the machine, and figures should not.
+    """
+    given = any(str(argument).startswith(WORKER_FLAGS) for argument in arguments)
+    one = ["--workers=1"] if arguments[:1] and arguments[0] in STAGES and not given else []
+    return [Path(sys.executable).with_name("wikianchor"), *arguments, *one]
 
 
 def fresh(directory: Path) -> Path:

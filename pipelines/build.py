@@ -18,7 +18,7 @@ from pipelines.flags import entities as entities_flags
 from pipelines.flags import pairs as pairs_flags
 from pipelines.flags import sentences as sentences_flags
 from pipelines.flags.build import Config
-from pipelines.runner import workers_of
+from pipelines.runner import with_workers, workers_of
 from pipelines.sentences import read_site
 from pipelines.storage import files_in, matching
 from pipelines.wikimedia.dump_names import is_part, of_newest_date, part_order
@@ -47,13 +47,16 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     options = [sentences.options_of(one, read_site(one.dumps, None)[0]) for one in of_sentences]
     options += [entities.options_of(of_entities), pairs.options_of(of_pairs)]
     stages = build_stages(dict(found.pages), found.wikidata, found.page_props, config.output, rows, options)
-    print("\n".join(plan_lines(stages, config.output, workers_of(beam_args))), flush=True)
+    workers = [workers_of(beam_args, stage.load) for stage in stages]
+    print("\n".join(plan_lines(stages, config.output, workers)), flush=True)
     if config.dry_run:
         return
-    for one in of_sentences:
-        sentences.run(one, beam_args)
-    entities.run(of_entities, beam_args)
-    pairs.run(of_pairs, beam_args)
+    # As many workers as the plan says: what a stage itself knows of its input may be another number.
+    flags = [with_workers(beam_args, stage.load) for stage in stages]
+    for one, stage_flags in zip(of_sentences, flags, strict=False):
+        sentences.run(one, stage_flags)
+    entities.run(of_entities, flags[-2])
+    pairs.run(of_pairs, flags[-1])
     report.print_report(config.output, start)
 
 

@@ -47,6 +47,8 @@ TRAINER = {
     "train": "a dataset -> a model: EASE, SimCSE, SDJC, T5, M-BoE (needs the extra train)",
     "evaluate": "models -> their scores: STS, clustering, retrieval and more (needs the extras train and eval)",
 }
+# Those that run a Beam pipeline, so that flags may go to Beam.
+PIPELINES = ("build", "sentences", "entities", "pairs", "mentions", "interlanguage", "corpus", "mewsc16", "negatives")
 EXAMPLES = {
     "demo": "wikianchor demo --data=demo --output=out/demo",
     "download": "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
@@ -67,6 +69,12 @@ EXAMPLES = {
     "publish": "wikianchor publish out/pairs --to=hf://user/name --dry_run",
     "report": "wikianchor report out/ --html=report.html",
 }
+
+
+OF_PIPELINES = """
+worker processes on this machine, 1 for none (default: by its cores, its free memory and the work): --workers=N
+how rows change places, which the runner decides unless you do: --shuffle=auto|beam|files
+other flags go to Beam: --runner ..."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -147,8 +155,7 @@ def command_parser(name: str) -> argparse.ArgumentParser:
     parser = FlagParser(
         prog=f"wikianchor {name}",
         description=COMMANDS[name],
-        epilog=f"example: {EXAMPLES[name]}\nother flags go to Beam: --runner, --direct_num_workers ...\n"
-        "how rows change places, which the runner decides unless you do: --shuffle=auto|beam|files",
+        epilog=f"example: {EXAMPLES[name]}{OF_PIPELINES if name in PIPELINES else ''}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

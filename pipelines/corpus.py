@@ -14,8 +14,10 @@ from typing import Any
 
 from pipelines.dataset.reader import Dataset, open_datasets, shards_of
 from pipelines.dataset.workspace import Workspace
+from pipelines.engine.machine import WORKER_BYTES, Load
 from pipelines.errors import InputError
 from pipelines.flags.corpus import Config
+from pipelines.reporting.reasons import listed
 from pipelines.stage import finish, run_stage
 from pipelines.storage import file_size, sha1
 from pipelines.text.records import kind_of, split_records
@@ -26,6 +28,9 @@ from schemas import sentences
 KILOBYTE = 1 << 10
 # Rows of a dataset that are parsed for each sentence of a sample: some are short or stand there twice.
 SAMPLED_FROM = 2
+# Bytes of text that a worker parses in a second, and the memory that it needs, by parser.
+RATE = {"ginza": 10e3, "sudachi": 1e6}
+MEMORY = {"ginza": 1.6e9, "sudachi": WORKER_BYTES}
 SMALLEST_RANGE, LARGEST_RANGE, RANGES = 64 * KILOBYTE, 4096 * KILOBYTE, 64
 
 
@@ -59,7 +64,17 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         options,
         partial(build, config=config, datasets=datasets, lots=lots_of(config, datasets)),
         beam_args,
+        load=load_of(config, datasets),
     )
+
+
+def load_of(config: Config, datasets: Sequence[Dataset]) -> Load:
+    """Return what parsing asks of a machine."""
+    shards = [shard for one in datasets for shard in one.manifest["configs"]["sentences"]["shards"]]
+    rows = sum(shard["rows"] for shard in shards)
+    share = min(1.0, SAMPLED_FROM * config.sample / rows) if config.sample and rows else 1.0
+    text = sum(file_size(path) for path in config.files) + share * sum(shard["bytes"] for shard in shards)
+    return Load(text / RATE[config.parser], MEMORY[config.parser])
 
 
 def lots_of(config: Config, datasets: Sequence[Dataset]) -> int:
@@ -191,15 +206,11 @@ def commit_corpus(
     if not problems and (fates != found.get("seen", 0) or rows != found.get("kept", 0)):
         raise InputError(f"{output}: the ledger does not balance: {found}, {rows} rows written")
     if not problems and not rows:
-        raise InputError(f"{output}: no sentence is left: {_reasons(found) or 'there is no text in the input'}")
+        dropped = listed("corpus", found) if found.get("seen") else "there is no text in the input"
+        problems = [f"{output}: no sentence is left: {dropped}"]
     tokens = sum(shard.tokens for shard in shards)
     statistics = {"sentences": rows, "tokens": tokens, "unique_tokens": len({word for word, _ in words})}
     parts = [part for shard in shards for part in shard.parts]
     if not problems and (part := write_words(work, words)) is not None:
         parts.append(part)
     finish(output, work, head, parts, {**ledger, "statistics": statistics}, problems)
-
-
-def _reasons(found: Mapping[str, int]) -> str:
-    dropped = sorted(((number, name) for name, number in found.items() if name not in ("seen", "kept")), reverse=True)
-    return ", ".join(f"{name} {number}" for number, name in dropped)

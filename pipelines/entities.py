@@ -16,8 +16,10 @@ from functools import partial
 from typing import Any
 
 from pipelines.dataset.workspace import Workspace
+from pipelines.engine.machine import Load
 from pipelines.errors import UsageError
 from pipelines.flags.entities import Config
+from pipelines.plan import item_seconds
 from pipelines.stage import finish, run_stage
 from pipelines.storage import file_size, sha1
 from schemas import entities as schema
@@ -37,6 +39,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         partial(build, config=config),
         beam_args,
         sum(file_size(path) for path in paths),
+        Load(item_seconds(paths)),
     )
 
 

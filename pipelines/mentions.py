@@ -20,9 +20,12 @@ from typing import Any
 
 from pipelines.dataset.reader import Dataset, open_datasets
 from pipelines.dataset.workspace import Workspace
+from pipelines.engine.machine import Load
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.mentions import Config
 from pipelines.pairs import check_wikis, fingerprint, wiki_of
+from pipelines.plan import MENTIONS
+from pipelines.reporting.reasons import most
 from pipelines.stage import finish, run_stage
 from schemas import entities as entities_schema
 from schemas import mentions as schema
@@ -54,7 +57,13 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         "rows_per_shard": config.rows_per_shard,
     }
     graph = partial(build, config=config, sentences=sentences, entities=entities[0])
-    return run_stage("mentions", schema.VERSION, config.output, inputs, options, graph, beam_args)
+    read = sum(
+        shard["bytes"]
+        for one in sentences
+        for shard in one.manifest["configs"].get("sentences", {"shards": ()})["shards"]
+    )
+    load = Load(read / MENTIONS)
+    return run_stage("mentions", schema.VERSION, config.output, inputs, options, graph, beam_args, load=load)
 
 
 def build(
@@ -159,7 +168,7 @@ def commit_mentions(
     """Check the ledger and commit the dataset.
 
     Raises:
-        InputError: the ledger does not balance, or no name stands for an item.
+        InputError: the ledger does not balance, or in a wiki no name stands for an item.
     """
     ledger: dict[str, Counter[str]] = {}
     for shard in gathered:
@@ -170,7 +179,8 @@ def commit_mentions(
     rows: dict[str, Counter[str]] = {wiki: Counter() for wiki in ledger}
     parts = []
     for part in written:
-        rows[part.wiki].update(links=part.links, occurrences=part.occurrences)
+        written_rows = sum(one.rows for one in part.parts)
+        rows[part.wiki].update(links=part.links, occurrences=part.occurrences, rows=written_rows)
         parts += part.parts
     for wiki, reasons in ledger.items():
         if reasons["kept"] != rows[wiki]["links"] or occurrences[wiki] != rows[wiki]["occurrences"]:
@@ -178,12 +188,12 @@ def commit_mentions(
                 f"{wiki}: the ledger does not balance: {reasons['kept']} links kept, {rows[wiki]['links']} in the rows "
                 f"written; {occurrences[wiki]} occurrences counted, {rows[wiki]['occurrences']} in the rows written"
             )
-    if not parts:
-        most = sum(ledger.values(), Counter[str]()).most_common(2)
-        ended = ", ".join(f"{name} {number}" for name, number in most) or "none"
-        raise InputError(f"{output}: no name stands for an item; links ended as {ended}: see --entities")
+    problems = []
+    if lost := [wiki for wiki in ledger if not rows[wiki]["rows"]]:
+        ended = most("mentions", sum((ledger[wiki] for wiki in lost), Counter[str]()))
+        problems = [f"{output}: no name of {', '.join(lost)} stands for an item: most links ended as {ended}"]
     report = {
         wiki: {name: number for name, number in reasons.items() if number} | {"seen": reasons.total()}
         for wiki, reasons in sorted(ledger.items())
     }
-    finish(output, work, head, parts, {"links": report}, [])
+    finish(output, work, head, parts, {"links": report}, problems)

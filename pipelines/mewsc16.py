@@ -20,8 +20,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from pipelines.dataset.workspace import Workspace
+from pipelines.engine.machine import Load
 from pipelines.errors import InputError
 from pipelines.flags.mewsc16 import Config
+from pipelines.plan import dump_seconds
 from pipelines.sentences import without_end
 from pipelines.stage import finish, run_stage
 from pipelines.storage import file_size, sha1
@@ -93,6 +95,7 @@ def build_dataset(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         partial(build, config=config, wikis=wikis, reader=reader),
         beam_args,
         sum(file_size(path) for wiki in wikis for path in wiki.dumps),
+        Load(dump_seconds(config.dumps)),
     )
     for line in remarks(manifest):
         logging.getLogger("wikianchor").info("%s", line)
@@ -123,7 +126,7 @@ def read_wikis(config: Config, topics: Mapping[str, Mapping[str, str]]) -> list[
         dumps.setdefault(site.wiki, []).append(path)
     tables: dict[str, dict[str, str]] = {wiki: {} for wiki in sites}
     for path in config.sql:
-        wiki, table = _table_of(path)
+        wiki, table = table_of(path)
         if table in UNREAD:
             logging.getLogger("wikianchor").info("%s: not needed, left unread", path)
             continue
@@ -140,7 +143,7 @@ def read_wikis(config: Config, topics: Mapping[str, Mapping[str, str]]) -> list[
     return [NewsWiki(with_aliases(sites[wiki]), tuple(dumps[wiki]), tables[wiki]) for wiki in sorted(sites)]
 
 
-def _table_of(path: str) -> tuple[str, str]:
+def table_of(path: str) -> tuple[str, str]:
     """Return wiki and table by the name of a file, such as jawikinews-20260601-categorylinks.sql.gz."""
     name = path.rpartition("/")[2].partition(".sql")[0]
     parts = name.split("-")

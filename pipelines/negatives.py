@@ -16,8 +16,9 @@ from typing import Any
 from pipelines import dataflow
 from pipelines.dataset.reader import Dataset, open_datasets
 from pipelines.dataset.workspace import Workspace
-from pipelines.errors import InputError, UsageError
+from pipelines.errors import UsageError
 from pipelines.flags.negatives import Config
+from pipelines.reporting.reasons import listed
 from pipelines.runner import runner_of
 from pipelines.stage import finish, run_stage
 from pipelines.storage import sha1
@@ -119,7 +120,9 @@ def commit_negatives(output: str, work: Workspace, head: Mapping[str, Any], made
     shards = list(made)
     ledger = balance(shards, output)
     parts = [part for shard in shards for part in shard.parts]
+    problems = []
     if not parts:
-        counts = {**ledger["sentences"], **ledger["candidates"]}
-        raise InputError(f"{output}: no sentence has a negative: {counts}")
-    finish(output, work, head, parts, ledger, [])
+        dropped = f"sentences: {listed('negatives', ledger['sentences'])}"
+        dropped += f"; candidates: {listed('candidates', ledger['candidates'])}"
+        problems = [f"{output}: no sentence has a negative: {dropped}"]
+    finish(output, work, head, parts, ledger, problems)

@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.dataset.reader import Dataset, open_datasets
 from pipelines.dataset.workspace import Workspace
+from pipelines.engine.machine import Load
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.pairs import Choices, Config
+from pipelines.plan import pair_seconds
+from pipelines.reporting.reasons import most
 from pipelines.stage import finish, run_stage
 from schemas import entities as entities_schema
 from schemas import pairs as schema
@@ -54,7 +57,11 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         shard for one in sentences for shard in one.manifest["configs"].get("sentences", {"shards": []})["shards"]
     ]
     work = 2 * sum(shard["bytes"] for shard in shards)
-    return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work)
+    links = sum(
+        ledger.get("links", {}).get("kept", 0) for one in sentences for ledger in one.manifest["ledger"].values()
+    )
+    load = Load(pair_seconds(links))
+    return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work, load)
 
 
 def options_of(config: Config) -> dict[str, Any]:
@@ -253,6 +260,10 @@ def _tasks(config: Config, work: Workspace, entities: Dataset) -> tuple[TableTas
     return table, decide
 
 
+# Buckets of links that are pairs, or were until the cap and the sample.
+LEFT = ("kept", "over_cap", "not_sampled")
+
+
 def commit_pairs(
     output: str,
     work: Workspace,
@@ -266,7 +277,7 @@ def commit_pairs(
     """Check the ledger and commit the dataset.
 
     Raises:
-        InputError: the ledger does not balance, or no pair came out; the message names the fullest bucket.
+        InputError: the ledger does not balance, or a wiki has no pair; the message names the fullest bucket.
     """
     from pipelines.linking.decisions import BUCKETS
 
@@ -288,12 +299,13 @@ def commit_pairs(
                 f"{wiki}: the ledger does not balance: {seen[wiki]} links seen, {found.total()} decided, "
                 f"{found['kept']} kept, {kept[wiki]} written"
             )
-    if not shards:
-        reasons = sum(ledger.values(), Counter[str]()).most_common(1)
-        reason, number = reasons[0] if reasons else ("no link at all", 0)
-        raise InputError(
-            f"{output}: no pair came out; most links ended as {reason} ({number}): see --min_links and --entities"
-        )
+    # A wiki may have no pair left after the cap or the sample, but not before.
+    problems = []
+    if lost := [wiki for wiki, found in ledger.items() if not any(found[name] for name in LEFT)]:
+        reasons = sum((ledger[wiki] for wiki in lost), Counter[str]())
+        ended = f"most links ended as {most('pairs', reasons)}" if reasons.total() else "its sentences hold no link"
+        advice = "" if len(lost) == len(ledger) else f"; leave out {', '.join(lost)} to go on with the others"
+        problems = [f"{output}: no pair of {', '.join(lost)} came out: {ended}{advice}"]
     report = {
         "links": {
             wiki: {name: number for name, number in found.items() if number} | {"seen": seen[wiki]}
@@ -302,4 +314,4 @@ def commit_pairs(
         "titles": {wiki: built.counts for wiki, built in sorted(titles.items())},
     }
     parts = [part for shard in shards for part in shard.parts] + list(table.parts)
-    finish(output, work, head, parts, report, [])
+    finish(output, work, head, parts, report, problems)

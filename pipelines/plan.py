@@ -15,6 +15,7 @@ from typing import Any
 from pipelines.dataset.changes import difference
 from pipelines.dataset.manifest import damaged_shard, read_manifest
 from pipelines.dataset.workspace import UNFINISHED, scratch_root
+from pipelines.engine.machine import Load
 from pipelines.progress import duration, size
 from pipelines.stage import made_with
 from pipelines.storage import file_size
@@ -27,6 +28,8 @@ ITEMS = {".bz2": 2.3e6, ".gz": 18e6, "": 200e6}
 SENTENCES_DISK, AS_BZ2 = 0.9, {".bz2": 1.0, ".gz": 0.8, ".xz": 1.1, "": 0.28}
 LINKS = 11e-3  # links in sentences for each byte of a bz2 dump
 LINKS_PER_SECOND, BYTES_PER_PAIR = 200_000, 120
+# Bytes of `sentences` that `mentions` reads in a second.
+MENTIONS = 4e6
 # Of the scratch directory: a row of `pairs` on its way through the shuffle, and what a link leads to.
 BYTES_PER_SHUFFLED_ROW, BYTES_PER_LINK = 400, 14
 ITEMS_DISK = 0.02
@@ -54,6 +57,26 @@ class Stage:
     scratch: float
     options: Mapping[str, Any]
 
+    @property
+    def load(self) -> Load:
+        """What it asks of a machine."""
+        return Load(self.seconds)
+
+
+def dump_seconds(paths: Sequence[str]) -> float:
+    """Return how long one worker reads dumps of pages, roughly."""
+    return sum(file_size(path) / SENTENCES[_ending(path)] for path in paths)
+
+
+def item_seconds(paths: Sequence[str]) -> float:
+    """Return how long one worker reads dumps of items and page_props tables, roughly."""
+    return sum(file_size(path) / ITEMS.get(_ending(path), ITEMS[""]) for path in paths)
+
+
+def pair_seconds(links: float) -> float:
+    """Return how long one worker makes pairs of some links in sentences, roughly."""
+    return links / LINKS_PER_SECOND
+
 
 def build_stages(
     pages: dict[str, tuple[str, ...]],
@@ -78,18 +101,20 @@ def build_stages(
     for wiki, paths in pages.items():
         as_bz2 = sum(file_size(path) * AS_BZ2[_ending(path)] for path in paths)
         total += as_bz2
-        seconds = sum(file_size(path) / SENTENCES[_ending(path)] for path in paths)
         place = f"{output}/sentences/{wiki}"
+        seconds = dump_seconds(paths)
         stages.append(Stage(f"sentences {wiki}", place, tuple(paths), seconds, as_bz2 * SENTENCES_DISK, 0, next(known)))
     inputs = (*wikidata, *page_props)
     bytes_ = sum(file_size(path) for path in wikidata)
-    seconds = sum(file_size(path) / ITEMS.get(_ending(path), ITEMS[""]) for path in inputs)
-    stages.append(Stage("entities", f"{output}/entities", inputs, seconds, bytes_ * ITEMS_DISK, 0, next(known)))
+    stages.append(
+        Stage("entities", f"{output}/entities", inputs, item_seconds(inputs), bytes_ * ITEMS_DISK, 0, next(known))
+    )
     links = total * LINKS
     rows = min(links, sample) if sample else links
     scratch = rows * BYTES_PER_SHUFFLED_ROW + links * BYTES_PER_LINK
-    seconds = links / LINKS_PER_SECOND
-    stages.append(Stage("pairs", f"{output}/pairs", (), seconds, rows * BYTES_PER_PAIR, scratch, next(known)))
+    stages.append(
+        Stage("pairs", f"{output}/pairs", (), pair_seconds(links), rows * BYTES_PER_PAIR, scratch, next(known))
+    )
     return stages
 
 
@@ -123,18 +148,19 @@ def reason_to_run(stage: Stage, rebuilt: bool) -> str | None:
     return "a dataset that it reads will be another one" if rebuilt and not stage.inputs else None
 
 
-def plan_lines(stages: Sequence[Stage], output: str, workers: int | None) -> list[str]:
+def plan_lines(stages: Sequence[Stage], output: str, workers: Sequence[int | None]) -> list[str]:
     """Return the plan as it is printed.
 
     Args:
         stages: in order.
         output: where the disk is.
-        workers: that share the work; None where that is not known, on a cluster.
+        workers: that share the work of each stage; None where that is not known, on a cluster.
     """
     width = max(len(stage.name) for stage in stages)
     lines = ["plan"]
-    left = need = scratch = 0.0
-    for stage in stages:
+    left = need = scratch = wall = 0.0
+    counts: set[int] = set()
+    for stage, count in zip(stages, workers, strict=True):
         read = f"{size(sum(file_size(path) for path in stage.inputs))} in {len(stage.inputs)} files"
         reason = reason_to_run(stage, left > 0)
         if reason is None:
@@ -143,7 +169,11 @@ def plan_lines(stages: Sequence[Stage], output: str, workers: int | None) -> lis
             left += stage.seconds
             need += stage.disk
             scratch = max(scratch, stage.scratch)
-            about = f"about {duration(stage.seconds / workers)}" if workers else "to do"
+            about = "to do"
+            if count is not None:
+                wall += stage.seconds / count
+                counts.add(count)
+                about = f"about {duration(stage.seconds / count)}"
             about = f"rebuild, {reason}: {about}" if reason else about
         lines.append(f"  {stage.name:{width}}  {read if stage.inputs else 'the datasets above':22}  {about}")
         if reason is not None:
@@ -152,9 +182,10 @@ def plan_lines(stages: Sequence[Stage], output: str, workers: int | None) -> lis
                 for path in stage.inputs
                 if is_one_task(path)
             ]
-    if workers and left:
-        shared = f"with {workers} workers" if workers > 1 else "with 1 worker, see --direct_num_workers"
-        lines.append(f"  all of it: about {duration(left / workers)} {shared}")
+    if counts:
+        fewest, most = min(counts), max(counts)
+        shared = f"{most} worker{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} workers"
+        lines.append(f"  all of it: about {duration(wall)} with {shared}, see --workers")
     return lines + (_disk_lines(output, need, scratch) if need else [])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from pipelines.dataset.parts import writing
 from pipelines.dataset.reader import Dataset, find_datasets, read_batches
 from pipelines.errors import InputError
 from pipelines.flags.report import Config
+from pipelines.reporting.reasons import listed
 from pipelines.text.lost import most_costly
 
 EXAMPLES = 12
@@ -83,7 +84,7 @@ def _sentences(one: Dataset) -> list[str]:
         f"  pages: {pages.get('articles', 0):,} articles, {pages.get('redirects', 0):,} redirects, "
         f"{pages.get('other_namespace', 0):,} others"
     )
-    lines.append(f"  sentences: {found.get('kept', 0):,} kept; dropped: {_listed(found)}")
+    lines.append(f"  sentences: {found.get('kept', 0):,} kept; dropped: {listed('sentences', found)}")
     if lost := found.get("template", 0):
         named = ", ".join(
             f"{name} {number:,}" for name, number in list(most_costly(ledger["templates"]).items())[:SHOWN]
@@ -91,9 +92,8 @@ def _sentences(one: Dataset) -> list[str]:
         share = 100 * lost / sum(found.values())
         lines.append(f"  lost to unknown templates: {lost:,} sentences ({share:.1f} %), most by {named}")
     links = ledger.get("links", {})
-    lines.append(
-        f"  links: {links.get('seen', 0):,} seen, {links.get('kept', 0):,} in sentences; else: {_listed(links)}"
-    )
+    kept = f"{links.get('seen', 0):,} seen, {links.get('kept', 0):,} in sentences"
+    lines.append(f"  links: {kept}; else: {listed('sentences', links)}")
     return lines
 
 
@@ -101,8 +101,8 @@ def _entities(one: Dataset) -> list[str]:
     ledger = one.manifest["ledger"]
     return [
         f"\nentities  {one.directory}",
-        f"  items: {one.rows('entities'):,}; lines: " + _listed(ledger["lines"]),
-        f"  pages with an item: {_listed(ledger['sitelinks'])}",
+        f"  items: {one.rows('entities'):,}; lines: " + listed("entities", ledger["lines"]),
+        f"  pages with an item: {listed('entities', ledger['sitelinks'])}",
     ]
 
 
@@ -114,7 +114,9 @@ def _pairs(one: Dataset) -> list[str]:
         f"  {total:,} pairs of {one.rows('entities'):,} entities in {len(one.shards('pairs'))} shards",
     ]
     for wiki, found in ledger.items():
-        lines.append(f"  {wiki}: {found.get('kept', 0):,} pairs of {found['seen']:,} links; else: {_listed(found)}")
+        lines.append(
+            f"  {wiki}: {found.get('kept', 0):,} pairs of {found['seen']:,} links; else: {listed('pairs', found)}"
+        )
     lines.append("  examples (sentence with its link, entity, hard negatives):")
     lines += [f"    {line}" for line in _examples(one)]
     lines += [f"  {path}" for path in one.shards("pairs")[:3]]
@@ -128,7 +130,7 @@ def _corpus(one: Dataset) -> list[str]:
     return [
         f"\ncorpus  {one.directory}",
         f"  {found['sentences']:,} sentences, {mean:.1f} tokens each on average, {found['unique_tokens']:,} different",
-        f"  sentences seen: {ledger['sentences']['seen']:,}; dropped: {_listed(ledger['sentences'])}",
+        f"  sentences seen: {ledger['sentences']['seen']:,}; dropped: {listed('corpus', ledger['sentences'])}",
     ]
 
 
@@ -137,10 +139,14 @@ def _mewsc16(one: Dataset) -> list[str]:
     lines = [f"\nmewsc16  {one.directory}", f"  mode {options['mode']}, topics of a page: {options['membership']}"]
     for language, ledger in one.manifest["ledger"].items():
         pages = ledger["pages"]
-        lines.append(f"  {language}: {pages['kept']:,} of {pages['seen']:,} pages kept; else: {_listed(pages)}")
-        lines.append(f"    {_listed(ledger['labels'])}")
+        lines.append(
+            f"  {language}: {pages['kept']:,} of {pages['seen']:,} pages kept; else: {listed('mewsc16', pages)}"
+        )
+        lines.append(f"    {listed('mewsc16', ledger['labels'])}")
         if "memberships" in ledger:
-            lines.append(f"    memberships, by the text and by the wiki's own table: {_listed(ledger['memberships'])}")
+            lines.append(
+                f"    memberships, by the text and by the wiki's own table: {listed('mewsc16', ledger['memberships'])}"
+            )
     return lines
 
 
@@ -152,9 +158,8 @@ def _mentions(one: Dataset) -> list[str]:
         f"  {one.rows('mentions'):,} pairs of a name and an item, {one.rows('candidates'):,} above {thresholds}",
     ]
     for wiki, found in one.manifest["ledger"]["links"].items():
-        lines.append(
-            f"  {wiki}: {found.get('kept', 0):,} of {found['seen']:,} links give a name; else: {_listed(found)}"
-        )
+        kept = f"{found.get('kept', 0):,} of {found['seen']:,} links give a name"
+        lines.append(f"  {wiki}: {kept}; else: {listed('mentions', found)}")
     lines.append("  names of the first shard that are linked most, with what they stand for:")
     return lines + [f"    {line}" for line in _names(one)]
 
@@ -174,7 +179,9 @@ def _names(one: Dataset) -> Iterator[str]:
 
 def _interlanguage(one: Dataset) -> list[str]:
     lines = [f"\ninterlanguage  {one.directory}"]
-    return lines + [f"  {wiki}: {_listed(found)}" for wiki, found in one.manifest["ledger"]["rows"].items()]
+    return lines + [
+        f"  {wiki}: {listed('interlanguage', found)}" for wiki, found in one.manifest["ledger"]["rows"].items()
+    ]
 
 
 def _negatives(one: Dataset) -> list[str]:
@@ -183,22 +190,14 @@ def _negatives(one: Dataset) -> list[str]:
     lines = [
         f"\nnegatives  {one.directory}",
         f"  {one.rows('negatives'):,} sentences with {kept:,} negatives",
-        f"  sentences seen: {ledger['sentences']['seen']:,}; dropped: {_listed(ledger['sentences'])}",
-        f"  candidates seen: {ledger['candidates']['seen']:,}; dropped: {_listed(ledger['candidates'])}",
+        f"  sentences seen: {ledger['sentences']['seen']:,}; dropped: {listed('negatives', ledger['sentences'])}",
+        f"  candidates seen: {ledger['candidates']['seen']:,}; dropped: {listed('candidates', ledger['candidates'])}",
         "  examples:",
     ]
     for path in one.shards("negatives")[:1]:
         for row in next(iter(read_batches(path, ["text", "negatives"]))).slice(0, EXAMPLES // 3).to_pylist():
             lines += [f"    {row['text']}", *(f"      {text}" for text in row["negatives"])]
     return lines
-
-
-def _listed(counts: Mapping[str, int]) -> str:
-    others = {name: number for name, number in counts.items() if name not in ("kept", "seen") and number}
-    return (
-        ", ".join(f"{name} {number:,}" for name, number in sorted(others.items(), key=lambda item: (-item[1], item[0])))
-        or "none"
-    )
 
 
 def _examples(one: Dataset) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Which engine runs a graph: flags for Beam in, a pipeline on its runner out, and its run watched to the end.
 
-Without a flag that is Beam's own runner in this process, or with worker processes of ours; every other runner of Beam's
-is taken by its name, `--runner=PrismRunner`, `PortableRunner`, `FlinkRunner`, `SparkRunner`, `DataflowRunner`.
+Without a flag that is Beam's own runner in this process, or with worker processes of ours where there is enough work;
+every other runner of Beam's is taken by its name, `--runner=PrismRunner`, `PortableRunner`, `FlinkRunner`,
+`SparkRunner`, `DataflowRunner`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipelines import dataflow
 from pipelines.engine import interrupt
+from pipelines.engine.machine import Load, cores, default_workers, most_workers
 from pipelines.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,35 +28,40 @@ if TYPE_CHECKING:
 
 # Prism and Docker are for those who ask for them: the direct runner here is the one that needs nothing started.
 DIRECT = "FnApiRunner"
+# Flags of Beam that decide over the workers of that runner.
+_OF_DIRECT = ("--direct_num_workers", "--direct_running_mode")
+NO_LOAD = Load()
 LOOK_SECONDS = 0.5
 _abandoned = False
 
 
-def make_pipeline(beam_args: Sequence[str], dataset: str, wiki: str | None, output: str) -> beam.Pipeline:
+def make_pipeline(
+    beam_args: Sequence[str], dataset: str, wiki: str | None, output: str, load: Load = NO_LOAD
+) -> beam.Pipeline:
     """Return an empty pipeline on the runner that the flags ask for.
 
     Args:
         beam_args: flags for Beam.
         dataset, wiki: what it is going to make, and of which wiki.
         output: directory of the dataset.
+        load: of the stage; it decides how many worker processes there are, unless the flags do.
 
     Raises:
         UsageError: a flag that neither we nor Beam know, or one that Beam or Dataflow refuses.
     """
     import apache_beam as beam
 
-    options, workers = beam_options(beam_args)
+    options, processes = beam_options(beam_args)
     if dataflow.is_dataflow(runner_of(options)):
         options, _ = beam_options(dataflow.with_defaults(beam_args, dataset, wiki))
         dataflow.check(options, output)
     runner: Any = None
-    if workers:
-        from apache_beam.options.pipeline_options import DirectOptions
-
+    if processes is None and (processes := _processes(default_workers(load))):
+        logging.getLogger("wikianchor").info("%s: %d worker processes, see --workers", output, processes)
+    if processes:
         from pipelines.engine.local_workers import LocalRunner
 
-        # Beam takes 0 for as many as there are cores.
-        runner = LocalRunner(options.view_as(DirectOptions).direct_num_workers or os.cpu_count() or 1)
+        runner = LocalRunner(processes)
     try:
         return beam.Pipeline(runner, options)
     except (ValueError, ImportError) as error:
@@ -132,11 +139,12 @@ def show_beams_log() -> None:
     log.setLevel(logging.INFO)
 
 
-def beam_options(args: Sequence[str]) -> tuple[Any, bool]:
-    """Return Beam's options, and whether the direct runner is to have worker processes.
+def beam_options(args: Sequence[str]) -> tuple[Any, int | None]:
+    """Return Beam's options, and how many worker processes the flags ask for on this machine: 0 for none, also where
+    another runner works; None where they do not say it.
 
     Raises:
-        UsageError: a flag that neither we nor Beam know.
+        UsageError: a flag that neither we nor Beam know, a number of workers out of range, or two flags that decide it.
     """
     from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
 
@@ -153,26 +161,66 @@ def beam_options(args: Sequence[str]) -> tuple[Any, bool]:
     if unknown:
         raise UsageError(f"unknown flag {unknown[0]}: --help lists ours, the rest is Beam's")
     direct = is_direct(known.runner)
+    of_beam = [flag for flag in _OF_DIRECT if any(arg.partition("=")[0] == flag for arg in args)]
+    if known.workers is not None:
+        _check_workers(known.workers, None if direct else known.runner, of_beam)
     found = PipelineOptions([*args, f"--runner={DIRECT}"] if direct else list(args))
+    if not direct:
+        return found, 0
     mode = found.view_as(DirectOptions)
-    workers = direct and mode.direct_running_mode == "multi_processing"
-    if workers:
+    if mode.direct_running_mode == "multi_processing":
         mode.direct_running_mode = "in_memory"
-    return found, workers
+        # Beam takes 0 for as many as there are cores.
+        return found, mode.direct_num_workers or cores()
+    if known.workers is not None:
+        return found, _processes(known.workers)
+    return found, 0 if of_beam else None
 
 
-def workers_of(args: Sequence[str]) -> int | None:
+def _processes(workers: int) -> int:
+    """Return how many processes are started for some workers: a single one works in the process of the command."""
+    return workers if workers > 1 else 0
+
+
+def _check_workers(workers: int, runner: str | None, of_beam: Sequence[str]) -> None:
+    """Check what --workers says.
+
+    Args:
+        workers: the number.
+        runner: that is named beside it; None for the direct runner.
+        of_beam: the flags of Beam beside it that decide the same.
+
+    Raises:
+        UsageError: it is out of range, or something else decides it.
+    """
+    if of_beam:
+        raise UsageError(f"--workers={workers} and {of_beam[0]} decide the same: leave one of them out")
+    if runner is not None:
+        raise UsageError(
+            f"--workers={workers} starts processes on this machine, and --runner={runner} does not use them: "
+            "leave --workers out, and see docs/how-to/engines.md for the flags of that runner"
+        )
+    if not 1 <= workers <= most_workers():
+        raise UsageError(f"--workers={workers}: must be between 1 and {most_workers()}, for {cores()} cores here")
+
+
+def workers_of(args: Sequence[str], load: Load = NO_LOAD) -> int | None:
     """Return how many workers share a stage on this machine, or None on a cluster.
 
     Raises:
-        UsageError: a flag that neither we nor Beam know.
+        UsageError: see `beam_options`.
     """
-    from apache_beam.options.pipeline_options import DirectOptions
-
-    options, workers = beam_options(args)
+    options, processes = beam_options(args)
     if not is_direct(runner_of(options)):
         return None
-    return max(1, int(options.view_as(DirectOptions).direct_num_workers)) if workers else 1
+    return default_workers(load) if processes is None else max(1, processes)
+
+
+def with_workers(args: Sequence[str], load: Load) -> list[str]:
+    """Return flags for Beam that say how many worker processes a stage has, as the plan of a build does."""
+    if beam_options(args)[1] is not None:
+        return list(args)
+    return [*args, f"--workers={default_workers(load)}"]
 
 
 def runner_of(options: Any) -> str | None:

@@ -17,8 +17,11 @@ from typing import Any
 
 from pipelines.dataset.reader import open_datasets
 from pipelines.dataset.workspace import Workspace
+from pipelines.engine.machine import Load
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.sentences import Config
+from pipelines.plan import dump_seconds
+from pipelines.reporting.reasons import listed, most
 from pipelines.stage import finish, made_with, run_stage
 from pipelines.storage import file_size, sha1
 from pipelines.text.lost import most_costly
@@ -33,6 +36,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     from pipelines.text.sentences import make_splitter
 
     site, footers = read_site(config.dumps, config.wiki)
+    header_wiki = wiki_of_header(config.dumps[0])
     # A missing package is found now, not on a worker.
     make_splitter(config.splitter, site.language)
     make_extractor(config.parser, site)
@@ -46,9 +50,10 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         config.output,
         inputs,
         options,
-        partial(build, config=config, site=site, footers=footers),
+        partial(build, config=config, site=site, footers=footers, header_wiki=header_wiki),
         beam_args,
         sum(file_size(path) for path in config.dumps),
+        Load(dump_seconds(config.dumps)),
     )
 
 
@@ -114,6 +119,14 @@ def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, frozenset[s
     return site, frozenset(footers)
 
 
+def wiki_of_header(path: str) -> str:
+    """Return the database name in the header of a dump; "" where it has none."""
+    try:
+        return read_site([path], None)[0].wiki
+    except InputError:
+        return ""
+
+
 def build(
     pipeline: Any,
     head: Mapping[str, Any],
@@ -121,6 +134,7 @@ def build(
     config: Config,
     site: Site,
     footers: frozenset[str],
+    header_wiki: str,
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
@@ -139,7 +153,7 @@ def build(
         | "Once" >> beam.Create([None], reshuffle=False)
         | "Commit"
         >> beam.Map(
-            lambda _, found: commit_readings(config.output, work, head, found, footers),
+            lambda _, found: commit_readings(config.output, work, head, found, footers, header_wiki),
             found=beam.pvalue.AsList(readings),
         )
     )
@@ -151,11 +165,20 @@ def commit_readings(
     head: Mapping[str, Any],
     readings: Iterable[Any],
     footers: Collection[str] = (),
+    header_wiki: str = "",
 ) -> None:
     """Check what the ranges gave and commit the dataset.
 
+    Args:
+        output: directory of the dataset.
+        work: of the run.
+        head: of the manifest.
+        readings: what the ranges gave.
+        footers: the files that should end with </mediawiki>.
+        header_wiki: what the header of the first dump says; "" where that is nothing.
+
     Raises:
-        InputError: an input was broken, a page came twice, or the ledger does not balance.
+        InputError: an input was broken, a page came twice, no sentence came out, or the ledger does not balance.
     """
     ordered = sorted(readings, key=lambda reading: reading.order)
     counts: Counter[str] = Counter()
@@ -175,9 +198,24 @@ def commit_readings(
     ledger = balance(counts, wiki) if not problems else {}
     if not problems:
         problems = twice(ordered)
-    if not problems and not counts["pages:articles"] and not counts["pages:redirects"]:
-        problems = [f"{output}: the dump of {wiki} holds no article: is it a pages-articles dump?"]
+    if not problems and not counts["sentences:kept"]:
+        problems = [f"{output}: {why_empty(ledger, wiki, header_wiki)}"]
     finish(output, work, head, [part for reading in ordered for part in reading.parts], {wiki: ledger}, problems)
+
+
+def why_empty(ledger: Mapping[str, Mapping[str, int]], wiki: str, header_wiki: str) -> str:
+    """Return why the dump of a wiki gave no sentence, as far as that is known."""
+    pages = ledger.get("pages", {})
+    if not pages.get("articles") and not pages.get("redirects"):
+        return f"the dump of {wiki} holds no article: is it a pages-articles dump?"
+    problem = f"no sentence came out of the dump of {wiki}"
+    if header_wiki and header_wiki != wiki:
+        return f"{problem}: its <siteinfo> says {header_wiki}: leave --wiki={wiki} out, or give a dump of {wiki}"
+    if (sentences := most("sentences", ledger.get("sentences", {}))) != "none":
+        return (
+            f"{problem}: most are dropped as {sentences}: see one with `wikianchor extract --dump=FILE --title=TITLE`"
+        )
+    return f"{problem}: its pages are {listed('sentences', pages)}: is it a pages-articles dump?"
 
 
 def without_end(readings: Sequence[Any], footers: Collection[str]) -> list[str]:

@@ -23,9 +23,10 @@ from pipelines.dataset.manifest import claim, commit, damaged_shard, discard, ha
 from pipelines.dataset.parts import Part
 from pipelines.dataset.pulse import pulses
 from pipelines.dataset.workspace import RECORDS, Workspace, fingerprint_of, workspace_of
+from pipelines.engine.machine import Load
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import Progress
-from pipelines.runner import make_pipeline, run_apart, runner_of
+from pipelines.runner import NO_LOAD, make_pipeline, run_apart, runner_of
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -65,6 +66,7 @@ def run_stage(
     build: Callable[[beam.Pipeline, Mapping[str, Any], Workspace], None],
     beam_args: Sequence[str],
     bytes_read: int = 0,
+    load: Load = NO_LOAD,
 ) -> dict[str, Any]:
     """Run a stage unless it is done, and return its manifest.
 
@@ -78,6 +80,7 @@ def run_stage(
             commits the dataset.
         beam_args: flags for Beam.
         bytes_read: bytes that the workers' progress files add up to in the end; 0 where they report none.
+        load: what the stage asks of a machine; decides how many workers it gets there, unless the flags do.
 
     Raises:
         InputError: an input is broken or the output cannot be written.
@@ -99,7 +102,7 @@ def run_stage(
     from pipelines.engine.options import shuffle_of
 
     # Whatever can be wrong with the command is found before anything is written.
-    pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output)
+    pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output, load)
     shuffle = shuffle_of(pipeline.options)
     fingerprint = fingerprint_of(head, output, shuffle=shuffle)
     work = workspace_of(output, fingerprint, shuffle)
@@ -196,7 +199,7 @@ def finish(
     """
     found = list(dict.fromkeys(problems))
     members = list(parts)
-    if not found and not members:
+    if not found and not any(part.rows for part in members):
         found = [f"{output}: nothing to write: the inputs hold no row for it"]
     if found:
         # The same inputs give the same problems: nothing of this run is of use to the next.

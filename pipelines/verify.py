@@ -31,19 +31,16 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     datasets = list(find_datasets(config.directory))
     if not datasets:
         raise InputError(f"{config.directory}: no finished dataset here (no manifest.json): run its stage to the end")
-    wrong = 0
+    wrong = derived = 0
     for one in datasets:
         print(f"\n{one.manifest['dataset']}  {one.directory}")
         wrong += sum(_told(what, problems) for what, problems in _checks(one, datasets))
         if config.against is not None and not wrong:
-            from pipelines.verification.again import DERIVED
-
-            # Beside datasets that are, one that is not derived again is no fault.
-            names = [other.manifest["dataset"] for other in datasets]
-            if one.manifest["dataset"] not in DERIVED and set(names) & set(DERIVED):
-                print(f"  --  not looked at: {one.manifest['dataset']} is not derived again")
-            else:
-                wrong += _against(one, config, datasets)
+            failed, rows = _against(one, config, datasets)
+            wrong += failed
+            derived += rows
+    if config.against is not None and not wrong and not derived and _derivable(datasets):
+        wrong += _told("rows derived again", ["none could be: are these the dumps it was made from?"])
     print()
     if wrong:
         raise InputError(f"{config.directory}: {wrong} checks failed: see above, and build what failed again")
@@ -80,12 +77,13 @@ def _checks(one: Dataset, all_of_them: Sequence[Dataset]) -> Iterator[tuple[str,
         tally: Tally = Counter()
         yield f"rows: {sum(config['rows'] for config in configs):,}, each by itself", list(check_rows(one, tally))
         yield "ledger", check_ledger(one, tally)
-    if one.manifest["dataset"] == "pairs":
+    if any(isinstance(source.get("sha256"), str) for source in one.manifest["inputs"]):
         yield "made from the datasets beside it", _lineage(one, all_of_them)
 
 
 def _lineage(one: Dataset, all_of_them: Sequence[Dataset]) -> Iterator[str]:
-    """Yield the inputs of `pairs` that stand in the same directory and are others: of several builds one is enough."""
+    """Yield the datasets that one was made from, stand in the same directory and are others now: of several builds one
+    is enough."""
     from pipelines.pairs import fingerprint
 
     for source in one.manifest["inputs"]:
@@ -99,11 +97,22 @@ def _lineage(one: Dataset, all_of_them: Sequence[Dataset]) -> Iterator[str]:
             yield f"{beside[0].directory} has changed since: run the same build again"
 
 
-def _against(one: Dataset, config: Config, all_of_them: Sequence[Dataset]) -> bool:
+def _derivable(datasets: Iterable[Dataset]) -> bool:
+    from pipelines.verification.again import DERIVED
+
+    return any(one.manifest["dataset"] in DERIVED for one in datasets)
+
+
+def _against(one: Dataset, config: Config, all_of_them: Sequence[Dataset]) -> tuple[bool, int]:
+    """Derive rows of a dataset again; return whether that failed, and how many rows were."""
     from pipelines.build import list_files, one_of_each, one_packing, page_props_wiki, tell_apart
-    from pipelines.verification.again import Sources, derive_again
+    from pipelines.mewsc16 import table_of
+    from pipelines.verification.again import DERIVED, Sources, derive_again
 
     assert config.against is not None
+    if not _derivable([one]):
+        print(f"  --  rows not derived again: this is done for {', '.join(DERIVED)}")
+        return False, 0
     paths = list_files(config.against)
     by_name = {os.path.basename(path): path for path in paths}
     named = {source["path"]: source["sha1"] for source in one.manifest["inputs"] if "path" in source}
@@ -115,22 +124,33 @@ def _against(one: Dataset, config: Config, all_of_them: Sequence[Dataset]) -> bo
             if name in by_name and sha1(by_name[name]) != digest
         ],
     ):
-        return True
-    pages, wikidata, unread = tell_apart([by_name[name] for name in named if name in by_name] if named else paths)
+        return True, 0
+    given = [by_name[name] for name in named if name in by_name] if named else paths
+    pages, wikidata, unread = tell_apart(given)
     if unread:
         raise unread[0]
-    props = {wiki: path for path in paths if (wiki := page_props_wiki(path)) is not None}
+    tables: dict[str, dict[str, str]] = {}
+    for path in given:
+        if path.endswith((".sql", ".sql.gz")):
+            wiki, table = table_of(path)
+            tables.setdefault(wiki, {})[table] = path
     # How the sentences of pairs were read stands in the manifest of those sentences.
     read = {
         other.manifest["options"].get("wiki"): other.manifest["options"]
         for other in all_of_them
         if other.manifest["dataset"] == "sentences"
     }
-    dumps = {wiki: one_of_each(found) for wiki, found in pages.items()}
-    sources = Sources(dumps, one_packing(wikidata), props, read)
+    sources = Sources(
+        pages={wiki: one_of_each(found) for wiki, found in pages.items()},
+        wikidata=one_packing(wikidata),
+        page_props={wiki: path for path in paths if (wiki := page_props_wiki(path)) is not None},
+        options=read,
+        tables=tables,
+    )
     outcome = derive_again(one, sources, config.rows, config.seed)
     for reason in outcome.passed_over:
         print(f"  --  not looked at: {reason}")
     if not outcome.checked and not outcome.problems:
-        return _told("rows derived again", ["none could be: are these the dumps it was made from?"])
-    return _told(f"rows derived again: {outcome.checked:,}", outcome.problems)
+        print("  --  no row derived again: none of its dumps is there")
+        return False, 0
+    return _told(f"rows derived again: {outcome.checked:,}", outcome.problems), outcome.checked

@@ -200,7 +200,7 @@ def test_bad_input(tmp_path: Path, wiki: tuple[Path, Path], wikianchor: Callable
         run(sentences, write_entities(tmp_path / "de", ["dewiki"], ITEMS), tmp_path / "other")
     with pytest.raises(UsageError, match=r"names 2 datasets of enwiki"):
         run([sentences, write_sentences(tmp_path / "again", "enwiki", PAGES)], entities, tmp_path / "other")
-    with pytest.raises(InputError, match=r"no name stands for an item; links ended as .* see --entities"):
+    with pytest.raises(InputError, match=r"no name of enwiki stands for an item: most links ended as"):
         run(
             sentences,
             write_entities(tmp_path / "noitems", ["enwiki"], [Item(9, [], {"enwiki": "X"})]),

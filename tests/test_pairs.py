@@ -287,23 +287,34 @@ def test_presets_run(tmp_path: Path, two_wikis: tuple[list[Path], Path], preset:
     assert found.total() == (90 if preset == "paper" else 180)
 
 
-def test_a_wiki_without_sentences_and_one_without_links_are_in_the_ledger(tmp_path: Path) -> None:
+def test_a_wiki_without_sentences_and_one_without_links_are_named(tmp_path: Path) -> None:
     pages, items = small_wiki()
     english = write_sentences(tmp_path / "en", "enwiki", pages)
     silent = write_sentences(tmp_path / "de", "dewiki", [Page("Nichts")])
     unlinked = write_sentences(tmp_path / "ja", "jawiki", [Page("P", ["No link here.", "Nor [[here]]."])])
     entities = write_entities(tmp_path / "e", ["dewiki", "enwiki", "jawiki"], items)
-    links = run_pairs([english, silent, unlinked], entities, tmp_path / "out", floor="wiki")["ledger"]["links"]
-    assert links["dewiki"] == {"seen": 0}
-    assert links["jawiki"] == {"red_link": 1, "seen": 1}
-    assert links["enwiki"]["kept"]
+    words = "no pair of dewiki, jawiki came out: most links ended as red_link 1; leave out dewiki, jawiki to go on"
+    with pytest.raises(InputError, match=words):
+        run_pairs([english, silent, unlinked], entities, tmp_path / "out", floor="wiki")
+    assert run_pairs([english], entities, tmp_path / "out", floor="wiki")["ledger"]["links"]["enwiki"]["kept"]
+
+
+def test_a_wiki_that_the_sample_leaves_out_is_in_the_ledger(tmp_path: Path) -> None:
+    sentences, items = [], {}
+    for wiki in ("dewiki", "enwiki"):
+        pages, items[wiki] = small_wiki(wiki=wiki)
+        sentences.append(write_sentences(tmp_path / wiki, wiki, pages))
+    every = [item for of_wiki in items.values() for item in of_wiki]
+    entities = write_entities(tmp_path / "e", ["dewiki", "enwiki"], every)
+    links = run_pairs(sentences, entities, tmp_path / "out", sample=1, negatives=0)["ledger"]["links"]
+    assert sorted(found.get("kept", 0) for found in links.values()) == [0, 1]
 
 
 @pytest.mark.parametrize(
     ("pages", "reason"),
     [
-        ([Page("P", ["To [[A]] and [[B]]."])], "red_link (2)"),
-        ([Page("P")], "no link at all"),
+        ([Page("P", ["To [[A]] and [[B]]."])], "red_link 2"),
+        ([Page("P")], "its sentences hold no link"),
     ],
 )
 def test_no_pair_at_all_is_an_error_that_says_why(tmp_path: Path, pages: list[Page], reason: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import generate_news as news
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -340,13 +341,83 @@ def test_two_builds_in_one_directory(tmp_path: Path, wikianchor: Run) -> None:
     assert wikianchor("verify", tmp_path / "out", f"--against={demo}", "--rows=50").status == 0
 
 
-def test_a_dataset_that_is_not_derived_again_beside_some_that_are(tmp_path: Path, wikianchor: Run) -> None:
-    demo, out = Path(__file__).parents[1] / "demo" / "dumps", tmp_path / "out"
-    assert wikianchor("build", f"--dumps={demo}", f"--output={out}", "--min_links=2").status == 0
-    made = wikianchor("interlanguage", f"--entities={out}/entities", f"--output={out}/interlanguage")
+def test_a_dataset_that_is_not_derived_again(built: Path, tmp_path: Path, wikianchor: Run) -> None:
+    """It passes, alone and beside others, and the remark says what was not done."""
+    out = Path(shutil.copytree(built, tmp_path / "out"))
+    sentences = f"--sentences={out}/sentences/*"
+    for name in ("interlanguage", "mentions"):
+        made = wikianchor(name, sentences, f"--entities={out}/entities", f"--output={out}/{name}")
+        assert made.status == 0, made.said
+    for place in (out, out / "interlanguage", out / "mentions"):
+        ended = wikianchor("verify", place, f"--against={DEMO}", "--rows=50")
+        assert ended.status == 0, ended.output
+        assert "--  rows not derived again: this is done for sentences, entities, pairs, mewsc16" in ended.output
+        assert "FAIL" not in ended.output
+
+
+def test_mentions_beside_other_sentences(built: Path, tmp_path: Path, wikianchor: Run) -> None:
+    out = Path(shutil.copytree(built, tmp_path / "out"))
+    flags = (f"--sentences={out}/sentences/*", f"--entities={out}/entities", f"--output={out}/mentions")
+    assert wikianchor("mentions", *flags).status == 0
+    manifest(out / "mentions", lambda found: found["inputs"][0].update(sha256="0" * 64))
+    ended = wikianchor("verify", out)
+    assert ended.status == 1
+    assert "has changed since" in ended.output
+
+
+@pytest.fixture(scope="module")
+def wikinews(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("wikinews")
+    for language in ("en", "ja"):
+        news.write(news.make_news(language, 60, news.WITH_BELOW), place, tables=True)
+    return place
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [(), ("--sql",), ("--sql", "--membership=descend-1"), ("--mode=paper", "--faults=all", "--min_pages=1")],
+    ids=["direct", "tables", "below", "paper"],
+)
+def test_mewsc16_against_the_dumps(wikinews: Path, tmp_path: Path, wikianchor: Run, flags: tuple[str, ...]) -> None:
+    given = [f"--sql={wikinews}/*.sql.gz" if flag == "--sql" else flag for flag in flags]
+    made = wikianchor("mewsc16", f"--dump={wikinews}/*.xml*", f"--output={tmp_path}/out", *given)
     assert made.status == 0, made.said
-    ended = wikianchor("verify", out, f"--against={demo}", "--rows=50")
+    ended = wikianchor("verify", tmp_path / "out", f"--against={wikinews}")
     assert ended.status == 0, ended.output
-    assert "interlanguage is not derived again" in ended.output
-    ended = wikianchor("verify", out / "interlanguage", f"--against={demo}", "--rows=50")
-    assert (ended.status, "none could be" in ended.output) == (1, True)
+    found = read_manifest(f"{tmp_path}/out")
+    assert found is not None
+    rows = sum(config["rows"] for config in found["configs"].values())
+    assert f"ok  rows derived again: {rows}\n" in ended.output
+
+
+@pytest.mark.parametrize(("name", "value"), [("sentence", "Another one."), ("label", "Sports"), ("page_id", 99999)])
+def test_a_changed_row_of_mewsc16(wikinews: Path, tmp_path: Path, wikianchor: Run, name: str, value: object) -> None:
+    assert wikianchor("mewsc16", f"--dump={wikinews}/en*.xml*", f"--output={tmp_path}/out").status == 0
+    rewrite(tmp_path / "out", "en", lambda rows: column(rows, name, value, len(rows) - 1))
+    ended = wikianchor("verify", tmp_path / "out", f"--against={wikinews}")
+    assert ended.status == 1
+    assert name == "label" or "FAIL  rows derived again" in ended.output
+
+
+def test_mewsc16_without_its_tables_or_its_dump(wikinews: Path, tmp_path: Path, wikianchor: Run) -> None:
+    flags = (f"--dump={wikinews}/*.xml*", f"--sql={wikinews}/*.sql.gz", f"--output={tmp_path}/out")
+    assert wikianchor("mewsc16", *flags).status == 0
+    some = tmp_path / "some"
+    some.mkdir()
+    for path in wikinews.glob("en*.xml*"):
+        shutil.copy(path, some)
+    ended = wikianchor("verify", tmp_path / "out", f"--against={some}")
+    assert "not looked at: jawikinews has no dump there" in ended.output
+    assert "not looked at: enwikinews has no categorylinks there" in ended.output
+    assert ended.status == 1
+
+
+def test_one_dataset_whose_dumps_are_elsewhere(built: Path, wikinews: Path, tmp_path: Path, wikianchor: Run) -> None:
+    out = Path(shutil.copytree(built, tmp_path / "out"))
+    assert wikianchor("mewsc16", f"--dump={wikinews}/en*.xml*", f"--output={out}/mewsc16").status == 0
+    ended = wikianchor("verify", out, f"--against={DEMO}", "--rows=50")
+    assert ended.status == 0, ended.output
+    assert "--  no row derived again: none of its dumps is there" in ended.output
+    ended = wikianchor("verify", out, f"--against={tmp_path}", "--rows=50")
+    assert ended.status == 1
+    assert "none could be" in ended.output

@@ -42,8 +42,9 @@ def commands() -> str:
         NOTE + "# Commands\n\n`wikianchor COMMAND --flag=value ...`. Exit status: 0, done; 1, an input is broken or an "
     )
     text += "output cannot be written; 2, the command line is wrong; 130, interrupted.\n\n"
-    text += "A command that runs a pipeline passes the flags of Beam on to Beam. One more flag is for the engine: "
-    text += "`--shuffle=auto|beam|files`, how rows change places ([engines](../how-to/engines.md)).\n"
+    text += "A command that runs a pipeline passes the flags of Beam on to Beam. Two more flags are for the engine "
+    text += "([engines](../how-to/engines.md)): `--workers=N`, worker processes on this machine; "
+    text += "`--shuffle=auto|beam|files`, how rows change places.\n"
     for name, about in COMMANDS.items():
         text += f"\n## {name}\n\n{_escaped(about)}\n\n    {EXAMPLES[name]}\n\n{flags(command_parser(name))}"
     return text

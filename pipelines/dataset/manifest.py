@@ -153,7 +153,7 @@ def _remove_work(directory: str, keep: str = "") -> None:
             for entry in entries:
                 if entry.base_name != keep:
                     _remove(files, entry.path)
-            if entries and not any(entry.base_name == keep for entry in entries):
+            if not any(entry.base_name == keep for entry in entries):
                 _remove(files, root)
 
 

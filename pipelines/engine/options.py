@@ -27,6 +27,13 @@ class EngineOptions(PipelineOptions):
             help="how rows change places: by Beam's GroupByKey, or by files on the local disk of one machine; auto: "
             "files for the direct runner and Prism, beam for Dataflow, Flink and Spark",
         )
+        add(
+            "--workers",
+            type=int,
+            metavar="N",
+            help="worker processes on this machine, 1 for none beside that of the command (default: one for each core, "
+            "as far as the memory and the work go)",
+        )
 
 
 def shuffle_of(options: PipelineOptions) -> str:

@@ -10,8 +10,8 @@ from pipelines.errors import UsageError
 DESCRIPTION = """\
 Checks datasets of ours: that the manifest lists every file and every file has the sha256 that stands there, that
 columns and rows are those of the schema, that links lie in their text, that the ledger adds up and agrees with the
-rows. With --against, random rows are derived again from the dumps and compared. Exit status 0: all is right. 1:
-something is not.
+rows. With --against, random rows of sentences, entities, pairs and mewsc16 are derived again from the dumps and
+compared. Exit status 0: all is right. 1: something is not.
 """
 
 

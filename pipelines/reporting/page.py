@@ -13,7 +13,7 @@ from pipelines.progress import size
 from pipelines.reporting import figures
 from pipelines.reporting.charts import bars, curve, histogram
 from pipelines.reporting.html import Child, page, tag
-from pipelines.reporting.reasons import reason
+from pipelines.reporting.reasons import FLAGS, reason
 from pipelines.text.lost import most_costly
 
 EXAMPLES = 12
@@ -74,14 +74,20 @@ def _table(columns: Sequence[str], lines: Sequence[Element]) -> Element:
     return tag("div", tag("table", tag("thead", head), tag("tbody", lines)), class_="scroll")
 
 
-def _ledger(title: str, buckets: Mapping[str, int]) -> Iterator[Element]:
+def _meaning(dataset: str, name: str) -> str:
+    flag = FLAGS.get(dataset, {}).get(name)
+    return ": see ".join(filter(None, (reason(name), flag)))
+
+
+def _ledger(dataset: str, title: str, buckets: Mapping[str, int]) -> Iterator[Element]:
     total = buckets.get("seen", sum(buckets.values()))
     rows = sorted(
         ((name, number) for name, number in buckets.items() if name != "seen" and number),
         key=lambda row: (row[0] != "kept", -row[1], row[0]),
     )
     yield tag("h3", title)
-    yield bars([(name, number, reason(name)) for name, number in rows], total, ("what became of it", f"of {total:,}"))
+    meanings = [(name, number, _meaning(dataset, name)) for name, number in rows]
+    yield bars(meanings, total, ("what became of it", f"of {total:,}"))
 
 
 def _sentences(one: Dataset, dropped: Dropped) -> Iterator[Element]:
@@ -97,8 +103,8 @@ def _sentences(one: Dataset, dropped: Dropped) -> Iterator[Element]:
         class_="charts",
     )
     for wiki, kinds in one.manifest["ledger"].items():
-        yield from _ledger(f"Links of {wiki}", kinds.get("links", {}))
-        yield from _ledger(f"Sentences of {wiki}", kinds.get("sentences", {}))
+        yield from _ledger("sentences", f"Links of {wiki}", kinds.get("links", {}))
+        yield from _ledger("sentences", f"Sentences of {wiki}", kinds.get("sentences", {}))
         templates = list(most_costly(kinds.get("templates", {})).items())[: figures.TOP]
         if templates:
             yield tag("h3", "Templates that cost most sentences")
@@ -134,6 +140,7 @@ def _entities(one: Dataset) -> Iterator[Element]:
     rows = [(_named(qid, labels), number, "") for qid, number in types.most_common(figures.TOP)]
     yield bars(rows, one.rows("entities"), ("type", "entities"))
     yield from _ledger(
+        "entities",
         "Lines of the dump",
         {"seen": one.manifest["ledger"]["lines"].get("lines", 0)}
         | {name: number for name, number in one.manifest["ledger"]["lines"].items() if name != "lines"},
@@ -162,7 +169,7 @@ def _pairs(one: Dataset, entities: Dataset | None, seed: int) -> Iterator[Elemen
     yield tag("h3", "Rows of each wiki")
     yield bars([(name, number, "") for name, number in found.wikis.most_common()], total, ("wiki", "rows"))
     for wiki, buckets in one.manifest["ledger"]["links"].items():
-        yield from _ledger(f"Links of {wiki}", buckets)
+        yield from _ledger("pairs", f"Links of {wiki}", buckets)
     yield tag("h3", "Types of the entities")
     shown = [
         (_named(qid, labels), number, f"{found.pools[qid]:,} entities")

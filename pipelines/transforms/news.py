@@ -244,15 +244,24 @@ class ReadNews:
         self, task: Task, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
     ) -> Generator[pa.Table, None, NewsReading]:
         if task.wiki not in self._pages:
-            self._pages[task.wiki] = self._page_reader(task.news, categories, packed)
+            self._pages[task.wiki] = make_page_reader(task.news, self._reader, categories, packed)
         return (yield from read_news(task, self._reader, self._work, self._pages[task.wiki]))
 
-    def _page_reader(
-        self, wiki: NewsWiki, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
-    ) -> PageReader:
-        names = names_of(wiki, self._reader, categories_of(wiki.language, categories))
-        path = next(table.path for table in packed if table.language == wiki.language)
-        return PageReader(wiki, self._reader, names, tables.PageBits.load(path) if path else None)
+
+def make_page_reader(
+    wiki: NewsWiki, reader: NewsReader, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
+) -> PageReader:
+    """Return what reads the articles of a wiki.
+
+    Args:
+        wiki: whose articles they are.
+        reader: the options.
+        categories: what the category pages say; those of other wikis are left out.
+        packed: the tables, one of this wiki among them.
+    """
+    names = names_of(wiki, reader, categories_of(wiki.language, categories))
+    path = next(table.path for table in packed if table.language == wiki.language)
+    return PageReader(wiki, reader, names, tables.PageBits.load(path) if path else None)
 
 
 def read_news(

@@ -6,7 +6,6 @@ only the pages and items that the rows are of are parsed.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,12 +23,11 @@ from pipelines.sentences import read_site
 from pipelines.storage import file_size, filesystem
 from pipelines.transforms.dump import DumpReader, PageReader
 from pipelines.transforms.items import entity_batch, item_lines, page_props_of
+from pipelines.verification.news import read_articles
 from pipelines.wikimedia.dumps import Range, read_range
-from pipelines.wikimedia.pages import cut_pages, unescape
+from pipelines.wikimedia.pages import cut_pages, page_id, unescape
 from pipelines.wikimedia.wikidata import BadLine, Item, Skip, parse_item, wanted_filter
 
-# The first id of a page is its own; those of its revision and author come after.
-_PAGE_ID = re.compile(rb"<id>\s*(\d+)")
 # A redirect to a redirect to a redirect: MediaWiki's bots mend longer chains.
 HOPS = 3
 SMALL = 1_000_000
@@ -37,13 +35,21 @@ SMALL = 1_000_000
 
 @dataclass
 class Sources:
-    """The dumps at hand: of pages by wiki, of Wikidata, and page_props tables by wiki; and by wiki the options with
-    which its sentences were read."""
+    """The dumps at hand.
+
+    Attributes:
+        pages: dumps of pages by wiki.
+        wikidata: dumps of Wikidata.
+        page_props: page_props tables by wiki.
+        options: by wiki, how its sentences were read.
+        tables: of categories, by wiki and name.
+    """
 
     pages: Mapping[str, Sequence[str]]
     wikidata: Sequence[str]
     page_props: Mapping[str, str]
     options: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, Mapping[str, str]]
 
 
 @dataclass
@@ -53,25 +59,6 @@ class Outcome:
     checked: int = 0
     problems: list[str] = field(default_factory=list)
     passed_over: list[str] = field(default_factory=list)
-
-
-# The datasets whose rows are derived again.
-DERIVED = ("sentences", "entities", "pairs")
-
-
-def derive_again(one: Dataset, sources: Sources, rows: int, seed: int) -> Outcome:
-    """Derive random rows of a dataset again.
-
-    Raises:
-        InputError: a dump cannot be read.
-    """
-    outcome = Outcome()
-    derive = {"sentences": _sentences, "entities": _entities, "pairs": _pairs}.get(one.manifest["dataset"])
-    if derive is None:
-        outcome.passed_over.append(f"{one.manifest['dataset']} is not derived again")
-    else:
-        derive(one, sources, rows, seed, outcome)
-    return outcome
 
 
 def _chosen(total: int, rows: int, seed: int) -> Any:
@@ -121,8 +108,7 @@ class _Wiki:
         rows, names = SentenceColumns(self._wiki), TitleColumns(self._wiki)
         for path in self._paths:
             for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
-                number = _PAGE_ID.search(raw)
-                if (number is None or int(number[1]) not in page_ids) and not (titles and _title(raw) in titles):
+                if page_id(raw) not in page_ids and not (titles and _title(raw) in titles):
                     continue
                 problems: list[str] = []
                 page = self._pages.parse(raw, f"{path} near byte {offset}", Counter(), problems)
@@ -325,3 +311,49 @@ def _end(title: str, known: Mapping[str, Mapping[str, Any]]) -> str:
     for _ in range(HOPS):
         title = (known.get(title) or {}).get("redirect") or title
     return title
+
+
+def _mewsc16(one: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
+    options = one.manifest["options"]
+    with_tables = {source["path"].partition("-")[0] for source in one.manifest["inputs"] if ".sql" in source["path"]}
+    for language in options["languages"]:
+        wiki = f"{language.replace('-', '_')}wikinews"
+        paths = _dump_of(wiki, sources, outcome)
+        tables = sources.tables.get(wiki, {})
+        if not paths:
+            continue
+        if wiki in with_tables and "categorylinks" not in tables:
+            outcome.passed_over.append(f"{wiki} has no categorylinks there")
+            continue
+        wanted = {row["page_id"]: row for row in sample(one, language, rows, seed)}
+        for page, again in read_articles(paths, tables, options, frozenset(wanted)):
+            row = wanted.pop(page)
+            where = f"{wiki} page {page} ({row['title']})"
+            outcome.checked += 1
+            if again is None:
+                outcome.problems.append(f"{where}: is no candidate, derived again")
+            else:
+                outcome.problems += _differences(where, row, again)
+        outcome.problems += [f"{wiki} page {page}: is not in the dump" for page in wanted]
+
+
+_DERIVE = {"sentences": _sentences, "entities": _entities, "pairs": _pairs, "mewsc16": _mewsc16}
+# The datasets whose rows are derived again. Each row of the others is a sum over all pages, or comes of a model.
+DERIVED = tuple(_DERIVE)
+
+
+def derive_again(one: Dataset, sources: Sources, rows: int, seed: int) -> Outcome:
+    """Derive random rows of a dataset again.
+
+    Args:
+        one: a dataset of `DERIVED`.
+        sources: the dumps.
+        rows: how many of each kind, at most.
+        seed: decides which.
+
+    Raises:
+        InputError: a dump cannot be read.
+    """
+    outcome = Outcome()
+    _DERIVE[one.manifest["dataset"]](one, sources, rows, seed, outcome)
+    return outcome

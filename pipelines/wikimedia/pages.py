@@ -99,6 +99,8 @@ def _may_open(buffer: bytes, owned_to: int) -> bool:
     return any(OPEN.startswith(tail[-size:]) for size in range(1, len(tail) + 1))
 
 
+# The first id of a page is its own; those of its revision and author come after.
+_ID = re.compile(rb"<id>\s*(\d+)")
 # The database keeps ids in 32 bits; what does not fit 63 is damage.
 _NUMBER = re.compile(rb"-?[0-9]{1,18}")
 _NUMERIC = re.compile("#(?:x([0-9A-Fa-f]{1,6})|([0-9]{1,7}))")
@@ -146,6 +148,16 @@ def page_namespace(raw: bytes, where: str) -> int | None:
     if not _NUMBER.fullmatch(value):
         raise InputError(f"{where}: a page whose <ns> is no number: the XML is malformed")
     return int(value)
+
+
+def page_id(raw: bytes) -> int | None:
+    """Return the id of a page, None where it has none; that of its revision comes after it.
+
+    >>> page_id(b"<page><title>A</title><id>7</id><revision><id>8</id>")
+    7
+    """
+    match = _ID.search(raw)
+    return int(match[1]) if match else None
 
 
 def parse_page(raw: bytes, where: str) -> Page:
