@@ -11,12 +11,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from pipelines.cli import COMMANDS, TRAINER, command_parser, main
+from tests.fork_server import running
 from trainer.config import add_flags
 from trainer.evaluate.flags import parser as evaluate_parser
 from trainer.flags import mboe_parser
@@ -45,21 +47,23 @@ def name(page: Path) -> str:
 WITH_BLOCKS = [page for page in PAGES if any(not need for _, need, _ in blocks(page, "bash", "python", "sql"))]
 
 
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of a page's commands, in which programs start without loading their packages again."""
+    home = tmp_path_factory.mktemp("home")
+    surroundings = {"HOME": str(home), "HF_HUB_OFFLINE": "1", "HF_HOME": str(home / "hf")}
+    with running(tmp_path_factory.mktemp("programs"), surroundings) as programs:
+        path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        yield {**os.environ, **surroundings, "PATH": path, "PYTHONPATH": str(ROOT)}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=name)
-def test_the_commands_of_a_page_work(page: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_work(page: Path, environment: dict[str, str], tmp_path: Path) -> None:
     place = tmp_path / "wikianchor"
     place.mkdir()
     for entry in ("demo", "configs"):
         shutil.copytree(ROOT / entry, place / entry)
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "HOME": str(tmp_path),
-        "HF_HUB_OFFLINE": "1",
-        "HF_HOME": str(tmp_path / "hf"),
-    }
     for kind, need, text in blocks(page, "bash", "python", "sql"):
         if need:
             continue

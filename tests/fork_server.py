@@ -1,0 +1,138 @@
+"""A process with Beam and torch loaded, which runs commands in copies of itself: `python -m tests.fork_server SOCKET`.
+
+The pages of the documentation start seventy commands, and half of what these take is loading packages. `running` puts
+programs called `wikianchor` and `python` into a directory; they hand arguments, environment, working directory and open
+files to the server, which forks. `python` does so for `python -m trainer...` and is the real one for all else.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+PATIENCE_SECONDS = 120
+CLIENT = """\
+#!{python} -IS
+import array, json, os, socket, sys
+name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
+if name == "python" and not (words[:1] == ["-m"] and words[1].startswith("trainer.")):
+    os.execv({python!r}, [{python!r}, *words])
+call = socket.socket(socket.AF_UNIX)
+call.connect({server!r})
+fds = array.array("i", [0, 1, 2])
+call.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+call.sendall(json.dumps([name, words, os.getcwd(), dict(os.environ)]).encode())
+call.shutdown(socket.SHUT_WR)
+sys.exit(int(call.recv(16) or b"70"))
+"""
+
+
+@contextmanager
+def running(place: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+    """Start a server and yield the directory of the programs that use it.
+
+    Args:
+        place: an empty directory.
+        environment: what packages read when they are loaded.
+    """
+    path = str(place / "server")
+    (place / "bin").mkdir()
+    for name in ("wikianchor", "python"):
+        program = place / "bin" / name
+        program.write_text(CLIENT.format(python=sys.executable, server=path))
+        program.chmod(0o755)
+    command = [sys.executable, "-m", "tests.fork_server", path]
+    server = subprocess.Popen(command, cwd=Path(__file__).parents[1], env={**os.environ, **environment})
+    try:
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not os.path.exists(path):
+            assert server.poll() is None, "the server did not start"
+            assert time.monotonic() < end, "the server takes too long to start"
+            time.sleep(0.05)
+        yield place / "bin"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def serve(path: str) -> None:
+    """Load what commands need, and fork for each call."""
+    import pyarrow.parquet  # noqa: F401
+
+    import pipelines.build
+    import pipelines.report  # noqa: F401
+
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+
+        import trainer.evaluate.command
+        import trainer.task  # noqa: F401
+    except ImportError:
+        pass
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"{path}.new")
+    listener.listen()
+    os.rename(f"{path}.new", path)
+    while True:
+        call, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            answer(call)
+        call.close()
+
+
+def answer(call: socket.socket) -> None:
+    """Run the command of a call, tell its exit status, and end this process."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    fds = array.array("i")
+    _, ancillary, _, _ = call.recvmsg(1, socket.CMSG_SPACE(3 * fds.itemsize))
+    fds.frombytes(ancillary[0][2])
+    for target, fd in enumerate(fds):
+        os.dup2(fd, target)
+        os.close(fd)
+    data = b""
+    while part := call.recv(1 << 16):
+        data += part
+    name, words, directory, environment = json.loads(data)
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(environment)
+    status: object = 1
+    try:
+        if name == "wikianchor":
+            from wikianchor.cli import main
+
+            sys.argv = [name, *words]
+            status = main()
+        else:
+            sys.argv = words[1:]
+            status = 0
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        status = ended.code
+        if isinstance(status, str):
+            print(status, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        call.sendall(b"%d" % (status if isinstance(status, int) else 0 if status is None else 1))
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
