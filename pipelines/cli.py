@@ -12,8 +12,10 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from types import ModuleType
+from typing import Any
 
 from pipelines import storage
 from pipelines.engine import interrupt
@@ -179,8 +181,24 @@ def _run(arguments: Sequence[str]) -> int:
         # A stage that is up to date never asks Beam: a flag that nobody knows must not pass there.
         beam_options(beam_args)
     config = flags_of(name).config_from(known)
-    importlib.import_module(f"pipelines.{name}").run(config, beam_args)
+    start = time.monotonic()
+    manifest = importlib.import_module(f"pipelines.{name}").run(config, beam_args)
+    if name in PIPELINES and name != "build":
+        _sum_up(manifest, config, start)
     return 0
+
+
+def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> None:
+    """Print what a stage made; nothing where that is yet to run elsewhere, or was only compared."""
+    if not manifest or not manifest["configs"]:
+        return
+    from pipelines import report, summary
+    from pipelines.dataset.reader import Dataset
+
+    one = Dataset(config.output.rstrip("/"), dict(manifest))
+    report.print_report([one])
+    print(f"\n{summary.made(one)}\n{summary.spent(start)}")
+    print("\n".join(summary.next_lines(summary.after(one, config))))
 
 
 def _overview() -> str:
