@@ -22,6 +22,7 @@ from pipelines.engine import interrupt
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import LogHandler
 from pipelines.runner import FlagParser, abandoned, beam_options
+from pipelines.temporary import remove_beams_temporary_files
 
 # Command -> what --help says of it. `pipelines.flags.COMMAND` is its command line, `pipelines.COMMAND` what runs, which
 # is imported then.
@@ -56,8 +57,8 @@ EXAMPLES = {
     "--output=out/interlanguage",
     "corpus": "wikianchor corpus --input=clinic.txt --output=out/corpus",
     "mewsc16": "wikianchor mewsc16 --dump='dumps/*wikinews-*-pages-articles.xml.bz2' --output=out/mewsc16",
-    "topics": "wikianchor topics --sql='dumps/*wikinews-*.sql.gz' --output=topics.json",
-    "words": "wikianchor words --corpus=out/corpus --output=words.svg",
+    "topics": "wikianchor topics --sql='dumps/*wikinews-*.sql.gz' --output=out/topics.json",
+    "words": "wikianchor words --corpus=out/corpus --output=out/words.svg",
     "negatives": "wikianchor negatives --corpus=out/corpus --model=models/t5/model --output=out/negatives",
     "extract": "wikianchor extract --lang=uk < pages.ndjson",
     "verify": "wikianchor verify out/ --against=dumps/ --rows=1000",
@@ -82,6 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if status == interrupt.STATUS:
         # A pipeline's threads go on until their work is done: it is not wanted any more.
         sys.stderr.flush()
+        remove_beams_temporary_files()
         os._exit(status)
     try:
         sys.stdout.flush()
@@ -92,6 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if storage.hanging() or abandoned():
         # Python would wait for the store's client, or for what is left of a pipeline.
         sys.stderr.flush()
+        remove_beams_temporary_files()
         os._exit(status)
     return status
 

@@ -20,8 +20,10 @@ from pipelines.storage import matching
 
 def made(one: Dataset) -> str:
     """Return what a dataset holds, and where it is."""
-    configs = one.manifest["configs"]
-    rows = ", ".join(f"{config['rows']:,} {name}" for name, config in configs.items())
+    dataset, configs = one.manifest["dataset"], one.manifest["configs"]
+    # The dataset's own rows come first; a ledger has no rows that anybody asked for.
+    names = sorted(configs.keys() - {"ledger"}, key=lambda name: (name != dataset, name))
+    rows = ", ".join(f"{configs[name]['rows']:,} {name}" for name in names)
     return f"{rows} in {_extent([one])}: {one.directory}"
 
 
