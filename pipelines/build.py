@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -35,10 +36,10 @@ ENTITY_BYTES = 1 << 16
 
 def run(config: Config, beam_args: Sequence[str]) -> None:
     """Print the plan, run the stages and print the report."""
-    from pipelines import report
+    from pipelines import report, summary
     from pipelines.plan import build_stages, plan_lines
 
-    start = report.clock()
+    start = time.monotonic()
     found = find_dumps(config.dumps, config.wikis)
     wikis = tuple(found.pages)
     pairs.check_floor(config.choices, wikis)
@@ -57,7 +58,11 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         sentences.run(one, stage_flags)
     entities.run(of_entities, flags[-2])
     pairs.run(of_pairs, flags[-1])
-    report.print_report(config.output, start)
+    datasets = report.datasets_in(config.output)
+    report.print_report(datasets)
+    print(f"\n{summary.made_together(datasets, config.output)}\n{summary.spent(start)}")
+    check = ["wikianchor", "verify", config.output, f"--against={config.dumps}"]
+    print("\n".join(summary.next_lines(check, summary.train_ease(of_pairs.output))))
 
 
 def stage_configs(

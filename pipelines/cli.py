@@ -12,14 +12,17 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from types import ModuleType
+from typing import Any
 
 from pipelines import storage
 from pipelines.engine import interrupt
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import LogHandler
 from pipelines.runner import FlagParser, abandoned, beam_options
+from pipelines.temporary import remove_beams_temporary_files
 
 # Command -> what --help says of it. `pipelines.flags.COMMAND` is its command line, `pipelines.COMMAND` what runs, which
 # is imported then.
@@ -61,8 +64,8 @@ EXAMPLES = {
     "--output=out/interlanguage",
     "corpus": "wikianchor corpus --input=clinic.txt --output=out/corpus",
     "mewsc16": "wikianchor mewsc16 --dump='dumps/*wikinews-*-pages-articles.xml.bz2' --output=out/mewsc16",
-    "topics": "wikianchor topics --sql='dumps/*wikinews-*.sql.gz' --output=topics.json",
-    "words": "wikianchor words --corpus=out/corpus --output=words.svg",
+    "topics": "wikianchor topics --sql='dumps/*wikinews-*.sql.gz' --output=out/topics.json",
+    "words": "wikianchor words --corpus=out/corpus --output=out/words.svg",
     "negatives": "wikianchor negatives --corpus=out/corpus --model=models/t5/model --output=out/negatives",
     "extract": "wikianchor extract --lang=uk < pages.ndjson",
     "verify": "wikianchor verify out/ --against=dumps/ --rows=1000",
@@ -87,6 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if status == interrupt.STATUS:
         # A pipeline's threads go on until their work is done: it is not wanted any more.
         sys.stderr.flush()
+        remove_beams_temporary_files()
         os._exit(status)
     try:
         sys.stdout.flush()
@@ -97,6 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if storage.hanging() or abandoned():
         # Python would wait for the store's client, or for what is left of a pipeline.
         sys.stderr.flush()
+        remove_beams_temporary_files()
         os._exit(status)
     return status
 
@@ -186,8 +191,24 @@ def _run(arguments: Sequence[str]) -> int:
         # A stage that is up to date never asks Beam: a flag that nobody knows must not pass there.
         beam_options(beam_args)
     config = flags_of(name).config_from(known)
-    importlib.import_module(f"pipelines.{name}").run(config, beam_args)
+    start = time.monotonic()
+    manifest = importlib.import_module(f"pipelines.{name}").run(config, beam_args)
+    if name in PIPELINES and name != "build":
+        _sum_up(manifest, config, start)
     return 0
+
+
+def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> None:
+    """Print what a stage made; nothing where that is yet to run elsewhere, or was only compared."""
+    if not manifest or not manifest["configs"]:
+        return
+    from pipelines import report, summary
+    from pipelines.dataset.reader import Dataset
+
+    one = Dataset(config.output.rstrip("/"), dict(manifest))
+    report.print_report([one])
+    print(f"\n{summary.made(one)}\n{summary.spent(start)}")
+    print("\n".join(summary.next_lines(summary.after(one, config))))
 
 
 def _overview() -> str:

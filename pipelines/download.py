@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -22,6 +23,7 @@ from pipelines.plan import free_bytes
 from pipelines.progress import Progress, size
 from pipelines.stage import program_version
 from pipelines.storage import filesystem, reading
+from pipelines.summary import after_download, next_lines, spent
 from pipelines.transfer.client import Client
 from pipelines.transfer.dump_site import files_for
 from pipelines.transfer.needs import NEEDS
@@ -36,6 +38,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     """Fetch what is missing."""
     if beam_args:
         raise UsageError(f"download has no flag {beam_args[0]}, and runs without Beam")
+    start = time.monotonic()
     stop = threading.Event()
     client = Client(f"wikianchor/{program_version()} ({config.contact})", stop=stop)
     need = NEEDS[config.target]
@@ -43,7 +46,11 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     record = read_record(config.output)
     missing = [file for file in files if not is_verified(config.output, file, record)]
     print("\n".join(plan(config, files, missing)))
-    if config.dry_run or not missing:
+    if config.dry_run:
+        return
+    comes_next = next_lines(after_download(config.target, config.wikis, config.output))
+    if not missing:
+        print("\n".join(comes_next))
         return
     check_space(config.output, missing)
     with writing(config.output):
@@ -62,6 +69,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
             pool.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
             raise
     print(f"{len(missing)} files fetched and verified: {config.output}")
+    print("\n".join([f"{size(sum(file.size for file in missing))}, {spent(start)}", *comes_next]))
 
 
 def plan(config: Config, files: Sequence[RemoteFile], missing: Sequence[RemoteFile]) -> list[str]:

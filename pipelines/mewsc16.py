@@ -47,12 +47,12 @@ _DATE = re.compile(r"-(\d{4})(\d\d)(\d\d)-")
 KEPT = "kept"
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
-    """Run the stage, and compare its dataset with released files where that is asked for."""
-    if config.dumps:
-        build_dataset(config, beam_args)
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any] | None:
+    """Run the stage and return its manifest, or only compare a dataset with released files and return None."""
+    manifest = build_dataset(config, beam_args) if config.dumps else None
     if config.compare:
         print(compare(config.output, config.compare))
+    return manifest
 
 
 def build_dataset(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import time
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -16,6 +17,7 @@ from pipelines.dataset.release import is_release_file, make_release
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.publish import Config
 from pipelines.progress import Progress, size
+from pipelines.summary import spent
 from pipelines.transfer.store import Local, Store, differing, open_store
 from pipelines.transfer.target import checksum
 from pipelines.verification.files import check_files, check_manifest
@@ -30,6 +32,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     """
     if beam_args:
         raise UsageError(f"publish has no flag {beam_args[0]}, and runs without Beam")
+    start = time.monotonic()
     store = open_store(config.target, config.private)
     one = sound_dataset(config.directory)
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
@@ -45,9 +48,13 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         sending = [*sending, files[-1]]
     old = sorted({name for name in there if is_release_file(name)} - {one.name for one in files})
     print("\n".join(tree(config.target, files, sending, old)))
-    if not config.dry_run and (sending or old):
+    if config.dry_run:
+        print("next: the same command without --dry_run")
+        return
+    if sending or old:
         send(store, sending, old, MANIFEST in there)
-        print(f"published: {web_address(config.target)}")
+    print(f"{len(sending)} files sent, {spent(start)}")
+    print(f"published: {web_address(config.target)}")
 
 
 def sound_dataset(directory: str) -> Dataset:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import resource
-import sys
+import logging
+import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +13,9 @@ from pipelines.dataset.parts import writing
 from pipelines.dataset.reader import Dataset, find_datasets, read_batches
 from pipelines.errors import InputError
 from pipelines.flags.report import Config
+from pipelines.progress import size
 from pipelines.reporting.reasons import listed
+from pipelines.summary import spent
 from pipelines.text.lost import most_costly
 
 EXAMPLES = 12
@@ -23,13 +25,14 @@ SHOWN = 10
 
 def run(config: Config, beam_args: Sequence[str]) -> None:
     """Print the report of a directory, or write its page."""
+    start = time.monotonic()
     if config.html is None:
-        print_report(config.directory, None)
+        print_report(datasets_in(config.directory))
         return
     from pipelines.reporting.dropped import dropped_sentences
     from pipelines.reporting.page import report_page
 
-    datasets = _datasets(config.directory)
+    datasets = datasets_in(config.directory)
     dropped = {
         one.directory: dropped_sentences(one, config.dumps)
         for one in datasets
@@ -39,29 +42,22 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     with writing(config.html):
         Path(config.html).write_bytes(page)
     print(config.html)
+    about = f"{len(datasets)} datasets on {size(os.path.getsize(config.html))}, {spent(start)}: open it in a browser"
+    logging.getLogger("wikianchor").info("%s", about)
 
 
-def clock() -> float:
-    """Return the time that `print_report` measures from."""
-    return time.monotonic()
+def print_report(datasets: Sequence[Dataset]) -> None:
+    """Print what datasets hold."""
+    for one in datasets:
+        print("\n".join(_LINES.get(one.manifest["dataset"], _plain)(one)))
 
 
-def print_report(directory: str, start: float | None) -> None:
-    """Print what the datasets in a directory hold; with `start`, seconds and peak memory too.
+def datasets_in(directory: str) -> list[Dataset]:
+    """Return the finished datasets in a directory and below it, in the order of a build.
 
     Raises:
-        InputError: there is no finished dataset.
+        InputError: there is none.
     """
-    for one in _datasets(directory):
-        print("\n".join(_LINES.get(one.manifest["dataset"], _plain)(one)))
-    if start is not None:
-        # The largest process, launcher or worker; macOS counts in bytes.
-        unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-        peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / unit
-        print(f"\n{time.monotonic() - start:.1f} seconds, {peak:.0f} MB peak memory")
-
-
-def _datasets(directory: str) -> list[Dataset]:
     datasets = list(find_datasets(directory))
     if not datasets:
         raise InputError(f"{directory}: no finished dataset here (no manifest.json): run its stage to the end")

@@ -13,13 +13,14 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pipelines import dataflow
 from pipelines.engine import interrupt
 from pipelines.engine.machine import Load, cores, default_workers, most_workers
 from pipelines.errors import UsageError
+from pipelines.temporary import beams_temporary_files
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -63,10 +64,14 @@ def make_pipeline(
 
         runner = LocalRunner(processes)
     try:
-        return beam.Pipeline(runner, options)
+        pipeline = beam.Pipeline(runner, options)
     except (ValueError, ImportError) as error:
         problem = " ".join(str(error).split())
         raise UsageError(f"Beam refuses its flags: {problem}") from error
+    # Only transforms of other languages use it, and a process that is killed would leave it behind.
+    with suppress(OSError):
+        os.rmdir(pipeline.local_tempdir)
+    return pipeline
 
 
 def run_apart(pipeline: beam.Pipeline, look: Callable[[], None]) -> None:
@@ -86,7 +91,8 @@ def run_apart(pipeline: beam.Pipeline, look: Callable[[], None]) -> None:
             _watched(lambda: pipeline.run().wait_until_finish(), look, getattr(pipeline.runner, "workers", None))
         return
     show_beams_log()
-    result = pipeline.run()
+    with beams_temporary_files():
+        result = pipeline.run()
     with interrupt.cancelling(result.cancel):
         _watched(result.wait_until_finish, look)
 

@@ -134,7 +134,7 @@ def build(
     config: Config,
     site: Site,
     footers: frozenset[str],
-    header_wiki: str,
+    header_wiki: str = "",
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam

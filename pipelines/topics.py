@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.dataset.parts import writing
 from pipelines.errors import InputError, UsageError
 from pipelines.flags.topics import Config
+from pipelines.summary import next_lines, spent
 from pipelines.wikinews.derive import ENGLISH, Found, by_items, by_links, english_pages, topic_items
 from pipelines.wikinews.topics import TopicMap, load_topics
 from schemas.mewsc16 import LANGUAGES, TOPICS
@@ -28,6 +30,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     """Derive the map, write it, and print where it differs from the one in use."""
     if beam_args:
         raise UsageError(f"topics has no flag {beam_args[0]}, and runs without Beam")
+    start = time.monotonic()
     tables = tables_of(config.sql)
     topics = load_topics()
     found = list(derive(tables, topics))
@@ -37,6 +40,10 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         file.write(as_json(found, tables))
     for line in differences(found, topics):
         print(line)
+    # stdout is the table.
+    about = f"{len(found):,} categories of {len({one.language for one in found})} languages: {config.output}"
+    comes_next = ["wikianchor", "mewsc16", "--dump=FILES", f"--topics={config.output}", "--output=out/mewsc16"]
+    logging.getLogger("wikianchor").info("%s; %s; %s", about, spent(start), *next_lines(comes_next))
 
 
 def tables_of(paths: Iterable[str]) -> dict[tuple[str, str], str]:

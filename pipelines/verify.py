@@ -132,8 +132,8 @@ def _against(one: Dataset, config: Config, all_of_them: Sequence[Dataset]) -> tu
     tables: dict[str, dict[str, str]] = {}
     for path in given:
         if path.endswith((".sql", ".sql.gz")):
-            wiki, table = table_of(path)
-            tables.setdefault(wiki, {})[table] = path
+            of_wiki, table = table_of(path)
+            tables.setdefault(of_wiki, {})[table] = path
     # How the sentences of pairs were read stands in the manifest of those sentences.
     read = {
         other.manifest["options"].get("wiki"): other.manifest["options"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Sequence
 
 from pipelines.dataset.parts import writing
 from pipelines.dataset.reader import open_datasets, read_batches
 from pipelines.errors import UsageError
 from pipelines.flags.words import Config
+from pipelines.progress import size
+from pipelines.summary import spent
 from pipelines.text.cloud import svg
 from schemas import corpus
 
@@ -23,6 +27,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         UsageError: no word of the corpora is of these parts of speech.
         InputError: there is no corpus, or the picture cannot be written.
     """
+    start = time.monotonic()
     counts: dict[str, int] = {}
     for one in open_datasets(config.corpus, "corpus", corpus.VERSION, "corpus"):
         for path in one.shards("words"):
@@ -36,3 +41,5 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     words = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[: config.most]
     with writing(config.output), open(config.output, "w", encoding="utf-8") as stream:
         stream.write(svg(words, f"Words of {config.corpus}"))
+    about = f"{len(words):,} words, {size(os.path.getsize(config.output))}: {config.output}"
+    print(f"{about}\n{spent(start)}\nnext: open it in a browser")

@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Mapping
@@ -110,6 +111,8 @@ def answer(call: socket.socket) -> None:
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
+    # Packages have asked for the directory of temporary files when they were loaded.
+    tempfile.tempdir = None
     status: object = 1
     try:
         if name == "wikianchor":

@@ -44,6 +44,15 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+def ignored() -> set[str]:
+    """The directories of a checkout that git does not look at."""
+    return set(re.findall(r"^/([\w.]+)/$", (ROOT / ".gitignore").read_text("utf-8"), re.MULTILINE))
+
+
+def files_of(directory: Path) -> list[str]:
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if "__pycache__" not in path.parts)
+
+
 WITH_BLOCKS = [page for page in PAGES if any(not need for _, need, _ in blocks(page, "bash", "python", "sql"))]
 
 
@@ -60,10 +69,12 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=name)
 def test_the_commands_of_a_page_work(page: Path, environment: dict[str, str], tmp_path: Path) -> None:
-    place = tmp_path / "wikianchor"
+    place, temporary = tmp_path / "wikianchor", tmp_path / "temporary"
     place.mkdir()
+    temporary.mkdir()
     for entry in ("demo", "configs"):
         shutil.copytree(ROOT / entry, place / entry)
+    surroundings = {**environment, "TMPDIR": str(temporary)}
     for kind, need, text in blocks(page, "bash", "python", "sql"):
         if need:
             continue
@@ -80,19 +91,21 @@ def test_the_commands_of_a_page_work(page: Path, environment: dict[str, str], tm
         else:
             pytest.importorskip("duckdb", reason="NO duckdb: pip install '.[hub-dev]'")
             command = [sys.executable, "-c", f"import duckdb; print(duckdb.sql({text!r}))"]
-        ended = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=SECONDS)
+        ended = subprocess.run(command, cwd=place, env=surroundings, capture_output=True, text=True, timeout=SECONDS)
         assert ended.returncode == 0, f"{text}\n{ended.stdout[-1000:]}\n{ended.stderr[-3000:]}"
+    # A checkout stays clean, and so does the directory for temporary files.
+    assert {entry.name for entry in place.iterdir()} <= {"demo", "configs", *ignored()}
+    assert files_of(place / "demo") == files_of(ROOT / "demo")
+    assert [entry.name for entry in temporary.iterdir() if "beam" in entry.name or entry.name.startswith("tmp")] == []
 
 
 def test_the_tutorial_shows_what_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Lines that depend on the machine, and those that go on beyond the page, are cut."""
     command = ["build", f"--dumps={ROOT / 'demo' / 'dumps'}", f"--output={tmp_path}/out/demo", "--min_links=2"]
     assert main(command) == 0
-    printed = [line.replace(f"{tmp_path}/", "") for line in capfd.readouterr().out.splitlines()]
+    printed = [line.replace(f"{tmp_path}/", "") for line in capfd.readouterr().out.replace(f"{ROOT}/", "").splitlines()]
     shown = next(text for _, _, text in blocks(ROOT / "docs" / "tutorial.md", "text")).splitlines()
-    places = [
-        line for line in shown if line.strip() != "..." and "disk:" not in line and not line.startswith("  all of")
-    ]
+    places = [line for line in shown if line.strip() != "..." and not re.search(r"disk:|^  all of|seconds,", line)]
     assert len(places) > 25
     for line in places:
         assert any(found.startswith(line.rstrip()) for found in printed), line
@@ -157,6 +170,22 @@ def test_flags_are_known(page: Path) -> None:
                 own = words[words.index("-m") :] if "-m" in words else words
                 given = {word.split("=")[0] for word in own if word.startswith("--")}
                 assert given <= known, f"{name(page)}: {words}"
+
+
+OUTPUT = re.compile(r"(?:^--(?:output|clusters)=|^>$)(.*)$")
+ELSEWHERE = ("gs://", "s3://", "/data/")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "bash")], ids=name)
+def test_what_commands_write_is_ignored_by_git(page: Path) -> None:
+    """Of blocks that need something too, which are not run."""
+    for _, _, text in blocks(page, "bash"):
+        for words in commands_in(text):
+            targets = [
+                match[1] or words[place + 1] for place, word in enumerate(words) if (match := OUTPUT.match(word))
+            ]
+            for target in targets:
+                assert target.startswith(ELSEWHERE) or target.split("/")[0] in ignored(), f"{name(page)}: {target}"
 
 
 def test_flags_in_the_text_are_known() -> None:

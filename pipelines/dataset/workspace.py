@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -19,6 +18,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from pipelines.errors import InputError
+from pipelines.temporary import temporary_root
 
 UNFINISHED = "_unfinished"
 # Of a workspace: the results of finished steps.
@@ -69,7 +69,7 @@ def private_directory() -> str:
     Raises:
         InputError: the path belongs to somebody else or is no directory.
     """
-    path = f"{tempfile.gettempdir()}/wikianchor-{os.geteuid()}"
+    path = f"{temporary_root()}/wikianchor-{os.geteuid()}"
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
     entry = os.lstat(path)

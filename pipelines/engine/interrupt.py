@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Any
 
 from pipelines.progress import wipe_bars
+from pipelines.temporary import remove_beams_temporary_files
 
 STATUS = 130
 MESSAGE = "wikianchor: interrupted; what was finished stays, run the same command again to go on"
@@ -138,6 +139,7 @@ class _Watcher:
         thread = threading.Thread(target=self._speak, daemon=True)
         thread.start()
         thread.join(MESSAGE_SECONDS)
+        remove_beams_temporary_files()
         os._exit(STATUS)
 
     def _speak(self) -> None:

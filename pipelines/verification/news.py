@@ -51,7 +51,7 @@ def read_articles(
         for part in whole:
             for raw, offset in cut_pages(read_range(part), part.path):
                 number = page_id(raw)
-                if number not in page_ids:
+                if number is None or number not in page_ids:
                     continue
                 problems: list[str] = []
                 page = pages.parse(raw, f"{part.path} near byte {offset}", Counter(), problems)
