@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # setuptools warns of every editable installation.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test engines chaos lint types docs audit lock clean
+.PHONY: demo test pythons engines chaos lint types docs audit lock clean
 
 demo: $(VENV)/.data
 	$(BIN)/wikianchor demo
@@ -14,6 +14,10 @@ demo: $(VENV)/.data
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.dev lint types
 	$(BIN)/python -m pytest -n 2 --dist=worksteal
+
+# The wheel, the demo and the fast tests of the pipelines on every CPython of this machine.
+pythons:
+	$(PYTHON) tools/pythons.py
 
 # Every pipeline on the engines that take longer or are not Python: Prism, Flink, Spark.
 engines: $(VENV)/.dev

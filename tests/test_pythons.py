@@ -1,0 +1,74 @@
+"""`make pythons`: which Pythons it finds, and what it says of one that fails."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import pythons
+
+
+def script(path: Path, *lines: str, status: int = 0) -> None:
+    """Write a program that prints lines, whatever its arguments."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in lines) + f"exit {status}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with two Pythons on PATH, one of pyenv, and some that do not count."""
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin")
+    monkeypatch.setenv("PYENV_ROOT", f"{tmp_path}/pyenv")
+    script(tmp_path / "bin/python3", "cpython True", "3.11.7 14.0.0")
+    script(tmp_path / "bin/python3.13", "cpython True", "3.13.0 15.1.0")
+    # pyenv's stand-in for a version that is not switched on.
+    script(tmp_path / "bin/python3.12", "pyenv: python3.12: command not found", status=127)
+    script(tmp_path / "bin/python3.14", "cpython False", "3.14.0 16.0.0")
+    script(tmp_path / "pyenv/versions/3.12.1/bin/python", "cpython True", "3.12.1 15.0.0")
+    script(tmp_path / "pyenv/versions/3.9.18/bin/python", "cpython True", "3.9.18 13.0.0")
+    return tmp_path
+
+
+def test_pythons_are_found(machine: Path) -> None:
+    assert pythons.supported_versions() == ["3.10", "3.11", "3.12", "3.13", "3.14"]
+    assert pythons.find_pythons(pythons.supported_versions()) == {
+        "3.11": f"{machine}/bin/python3",
+        "3.12": f"{machine}/pyenv/versions/3.12.1/bin/python",
+        "3.13": f"{machine}/bin/python3.13",
+    }
+
+
+def test_a_failure_is_said(machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(pythons, "PLACE", machine / "out")
+    (machine / "out").mkdir()
+    monkeypatch.setattr(pythons, "build_wheel", lambda python: machine / "x.whl")
+    monkeypatch.setattr(pythons, "install", lambda place, python, wheel, log: Path(python))
+    monkeypatch.setattr(pythons, "demo", lambda place, own, log: log.write_text("pages\nall is right\n"))
+    only_311 = f"{machine}/bin/python3"
+
+    def test(place: Path, own: Path, log: Path) -> None:
+        pythons.run([sys.executable, "-c", f"print('12 passed'); raise SystemExit({str(own) != only_311})"], place, log)
+
+    monkeypatch.setattr(pythons, "test", test)
+    monkeypatch.setattr(sys, "argv", ["pythons.py", "--only=3.11,3.12"])
+    assert pythons.main() == 1
+    printed, said = capsys.readouterr()
+    lines = printed.splitlines()
+    assert lines[0] == "Pythons here: 3.11, 3.12, 3.13; not here: 3.10, 3.14"
+    assert lines[1].startswith("Python 3.11.7, Unicode 14.0.0: 12 passed (")
+    assert lines[2] == f"Python 3.12.1: tests failed, the end of {machine}/out/3.12/log:"
+    assert lines[-1] == "passed: 3.11"
+    assert said.startswith("pythons: failed: 3.12: see ")
+    monkeypatch.setattr(sys, "argv", ["pythons.py", "--only=3.10"])
+    assert pythons.main() == 2
+    assert capsys.readouterr().err == "pythons: --only=3.10: no Python 3.10 here\n"
+
+
+def test_no_python_at_all(machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("PATH", os.devnull)
+    monkeypatch.setenv("PYENV_ROOT", os.devnull)
+    monkeypatch.setattr(sys, "argv", ["pythons.py"])
+    assert pythons.main() == 1
+    assert "no CPython of 3.10, 3.11, 3.12, 3.13, 3.14 on PATH or below ~/.pyenv" in capsys.readouterr().err
