@@ -12,7 +12,9 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     python_requires=">=3.10",
-    packages=find_packages(include=["pipelines", "pipelines.*", "schemas", "schemas.*", "trainer", "trainer.*"]),
+    packages=find_packages(
+        include=["command_line", "pipelines", "pipelines.*", "schemas", "schemas.*", "trainer", "trainer.*"]
+    ),
     package_data={"pipelines": ["*/data/*.json", "*/*.css"]},
     install_requires=[
         # 2.67 to 2.75 leak memory in failing pipelines (apache/beam#39406).

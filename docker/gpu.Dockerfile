@@ -13,6 +13,7 @@ COPY --from=beam /opt/apache/beam /opt/apache/beam
 COPY docker/gpu.lock /opt/wikianchor/gpu.lock
 RUN pip install --no-cache-dir --require-hashes -r /opt/wikianchor/gpu.lock
 COPY setup.py pyproject.toml README.md /opt/wikianchor/
+COPY command_line /opt/wikianchor/command_line
 COPY pipelines /opt/wikianchor/pipelines
 COPY schemas /opt/wikianchor/schemas
 COPY trainer /opt/wikianchor/trainer

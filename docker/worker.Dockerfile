@@ -14,6 +14,7 @@ COPY --from=launcher /opt/google/dataflow/python_template_launcher /opt/google/d
 COPY docker/requirements.lock /opt/wikianchor/requirements.lock
 RUN pip install --no-cache-dir --require-hashes -r /opt/wikianchor/requirements.lock
 COPY setup.py pyproject.toml README.md /opt/wikianchor/
+COPY command_line /opt/wikianchor/command_line
 COPY pipelines /opt/wikianchor/pipelines
 COPY schemas /opt/wikianchor/schemas
 COPY trainer /opt/wikianchor/trainer

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from command_line.flags import did_you_mean
 from pipelines import entities, pairs, sentences
 from pipelines.dataset.reader import find_datasets
 from pipelines.errors import InputError, UsageError
@@ -140,9 +141,8 @@ def find_dumps(places: str, wikis: Sequence[str]) -> Dumps:
     if unread and (missing or not wikis):
         raise unread[0]
     if missing:
-        raise InputError(
-            f"--dumps={places} has no pages-articles dump of {missing[0]}; it has {', '.join(sorted(pages)) or 'none'}"
-        )
+        known = did_you_mean(missing[0], pages) or f"; it has {', '.join(sorted(pages)) or 'none'}"
+        raise InputError(f"--dumps={places} has no pages-articles dump of {missing[0]}{known}")
     if not chosen:
         raise InputError(
             f"--dumps={places} has no pages-articles dump (a file such as enwiki-20260101-pages-articles.xml.bz2)"
@@ -179,8 +179,12 @@ def page_props_wiki(path: str) -> str | None:
     return match[1] if match else None
 
 
-def list_files(places: str) -> list[str]:
+def list_files(places: str, flag: str = "dumps") -> list[str]:
     """Return the files in directories, and those named, sorted.
+
+    Args:
+        places: directories, files and globs, separated by commas.
+        flag: that names them.
 
     Raises:
         UsageError: a place does not exist.
@@ -189,7 +193,7 @@ def list_files(places: str) -> list[str]:
     for place in filter(None, (part.strip() for part in places.split(","))):
         directories, files = matching(place, directories=True), matching(place, directories=False)
         if not directories and not files:
-            raise UsageError(f"--dumps={place}: no such directory or file")
+            raise UsageError(f"--{flag}={place}: no such directory or file")
         found.update(files, *map(files_in, directories))
     return sorted(found)
 

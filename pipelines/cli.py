@@ -15,11 +15,13 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from command_line.flags import FlagParser, did_you_mean
+from command_line.output import clean_output
 from pipelines import storage
 from pipelines.engine import interrupt
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import LogHandler
-from pipelines.runner import FlagParser, abandoned, beam_options
+from pipelines.runner import abandoned, beam_options
 
 # Command -> what --help says of it. `pipelines.flags.COMMAND` is its command line, `pipelines.COMMAND` what runs, which
 # is imported then.
@@ -41,29 +43,40 @@ COMMANDS = {
     "publish": "a dataset with its card, onto the Hub or into a bucket",
     "report": "what is in a dataset, on the terminal or as a page",
 }
+# Those that run a Beam pipeline, so that flags may go to Beam.
+PIPELINES = ("build", "sentences", "entities", "pairs", "mentions", "interlanguage", "corpus", "mewsc16", "negatives")
 EXAMPLES = {
     "download": "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
     "build": "wikianchor build --dumps=dumps/ --wikis=enwiki,jawiki --output=out/",
-    "sentences": "wikianchor sentences --dump='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
+    "sentences": "wikianchor sentences --dumps='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
     "entities": "wikianchor entities --wikidata='dumps/wikidata-*.json.gz' --wikis=enwiki,jawiki --output=out/entities",
     "pairs": "wikianchor pairs --sentences='out/sentences/*' --entities=out/entities --output=out/pairs --sample=10000",
     "mentions": "wikianchor mentions --sentences='out/sentences/*' --entities=out/entities --output=out/mentions",
     "interlanguage": "wikianchor interlanguage --entities=out/entities --sentences='out/sentences/*' "
     "--output=out/interlanguage",
     "corpus": "wikianchor corpus --input=clinic.txt --output=out/corpus",
-    "mewsc16": "wikianchor mewsc16 --dump='dumps/*wikinews-*-pages-articles.xml.bz2' --output=out/mewsc16",
+    "mewsc16": "wikianchor mewsc16 --dumps='dumps/*wikinews-*-pages-articles.xml.bz2' --output=out/mewsc16",
     "topics": "wikianchor topics --sql='dumps/*wikinews-*.sql.gz' --output=topics.json",
     "words": "wikianchor words --corpus=out/corpus --output=words.svg",
     "negatives": "wikianchor negatives --corpus=out/corpus --model=models/t5/model --output=out/negatives",
-    "extract": "wikianchor extract --lang=uk < pages.ndjson",
+    "extract": "wikianchor extract --wikis=uk < pages.ndjson",
     "verify": "wikianchor verify out/ --against=dumps/ --rows=1000",
     "publish": "wikianchor publish out/pairs --to=hf://user/name --dry_run",
     "report": "wikianchor report out/ --html=report.html",
 }
 
+OF_PIPELINES = """
+other flags go to Beam: --runner, --direct_num_workers ...
+how rows change places, which the runner decides unless you do: --shuffle=auto|beam|files"""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
+    with clean_output():
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     if argv is not None:
         return _status(argv)
     collect_seldom()
@@ -113,7 +126,7 @@ def _cannot_write(error: OSError) -> int:
 
 
 def _fail(problem: object, status: int) -> int:
-    print(f"wikianchor: {problem}", file=sys.stderr)
+    print("wikianchor:", str(problem).replace("\n", "\\n"), file=sys.stderr)
     return status
 
 
@@ -135,15 +148,14 @@ def flags_of(name: str) -> ModuleType:
     return importlib.import_module(f"pipelines.flags.{name}")
 
 
-def command_parser(name: str) -> argparse.ArgumentParser:
+def command_parser(name: str) -> FlagParser:
     """Return the parser of a command's flags."""
     parser = FlagParser(
         prog=f"wikianchor {name}",
         description=COMMANDS[name],
-        epilog=f"example: {EXAMPLES[name]}\nother flags go to Beam: --runner, --direct_num_workers ...\n"
-        "how rows change places, which the runner decides unless you do: --shuffle=auto|beam|files",
+        epilog=f"example: {EXAMPLES[name]}" + (OF_PIPELINES if name in PIPELINES else ""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        passes_on=name in PIPELINES,
     )
     flags_of(name).add_arguments(parser)
     parser.add_argument("--config", metavar="FILE", help=f"TOML file with more flags, in a table [{name}]")
@@ -161,7 +173,7 @@ def _run(arguments: Sequence[str]) -> int:
         return 0
     name, rest = arguments[0], arguments[1:]
     if name not in COMMANDS:
-        raise UsageError(f"no command {name!r}: choose from {', '.join(COMMANDS)}")
+        raise UsageError(f"no command {name!r}{did_you_mean(name, COMMANDS) or ': see wikianchor --help'}")
     parser = command_parser(name)
     if any(argument.split("=")[0] == "--config" for argument in rest):
         from pipelines.settings import with_settings
@@ -170,7 +182,7 @@ def _run(arguments: Sequence[str]) -> int:
     known, beam_args = parser.parse_known_args(rest)
     if beam_args:
         # A stage that is up to date never asks Beam: a flag that nobody knows must not pass there.
-        beam_options(beam_args)
+        beam_options(beam_args, parser.flags())
     config = flags_of(name).config_from(known)
     importlib.import_module(f"pipelines.{name}").run(config, beam_args)
     return 0

@@ -35,7 +35,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         if config.dumps is not None and one.manifest["dataset"] == "sentences"
     }
     page = report_page(datasets, dropped, config.seed)
-    with writing(config.html):
+    with writing(config.html, "--html"):
         Path(config.html).write_bytes(page)
     print(config.html)
 

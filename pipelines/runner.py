@@ -10,11 +10,12 @@ import argparse
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import redirect_stderr
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
+from command_line.flags import FlagParser, unknown_flag
 from pipelines import dataflow
 from pipelines.engine import interrupt
 from pipelines.errors import UsageError
@@ -130,10 +131,17 @@ def show_beams_log() -> None:
     log = logging.getLogger("apache_beam")
     log.handlers, log.propagate = list(logging.getLogger("wikianchor").handlers), False
     log.setLevel(logging.INFO)
+    # A warning of six lines for each jar that is downloaded; another line names the jar.
+    downloads = logging.getLogger("apache_beam.utils.subprocess_server")
+    downloads.addFilter(lambda record: "downloading dependencies" not in record.getMessage())
 
 
-def beam_options(args: Sequence[str]) -> tuple[Any, bool]:
+def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, bool]:
     """Return Beam's options, and whether the direct runner is to have worker processes.
+
+    Args:
+        args: flags for Beam.
+        ours: the flags of the command, one of which a wrong flag may stand for.
 
     Raises:
         UsageError: a flag that neither we nor Beam know.
@@ -143,7 +151,7 @@ def beam_options(args: Sequence[str]) -> tuple[Any, bool]:
     # Declares our flags to Beam.
     import pipelines.engine.options  # noqa: F401
 
-    parser = FlagParser(add_help=False, allow_abbrev=False)
+    parser = FlagParser(add_help=False, passes_on=True)
     for options in PipelineOptions.__subclasses__():
         try:
             options._add_argparse_args(parser)
@@ -151,7 +159,7 @@ def beam_options(args: Sequence[str]) -> tuple[Any, bool]:
             continue
     known, unknown = parser.parse_known_args(list(args))
     if unknown:
-        raise UsageError(f"unknown flag {unknown[0]}: --help lists ours, the rest is Beam's")
+        raise UsageError(unknown_flag(unknown[0], [*ours, *parser.flags()]))
     direct = is_direct(known.runner)
     found = PipelineOptions([*args, f"--runner={DIRECT}"] if direct else list(args))
     mode = found.view_as(DirectOptions)
@@ -183,15 +191,3 @@ def runner_of(options: Any) -> str | None:
 def is_direct(runner: str | None) -> bool:
     """Whether a runner is the one in this process, as it is where none is named."""
     return (runner or DIRECT).lower() in ("directrunner", DIRECT.lower())
-
-
-class FlagParser(argparse.ArgumentParser):
-    """A parser that says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise what `argparse` would print under a page of usage.
-
-        Raises:
-            UsageError: always.
-        """
-        raise UsageError(f"{message}: see --help")

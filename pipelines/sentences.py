@@ -107,7 +107,7 @@ def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, frozenset[s
         site = site or this
     if site is None or len(found) > 1:
         (first, one), (second, other) = sorted(found.items())[:2]
-        raise InputError(f"--dump: {one} is of {first}, {other} of {second}: run each wiki by itself")
+        raise InputError(f"--dumps: {one} is of {first}, {other} of {second}: run each wiki by itself")
     return site, frozenset(footers)
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.dataset.parts import writing
-from pipelines.errors import InputError, UsageError
+from pipelines.errors import InputError
 from pipelines.flags.topics import Config
 from pipelines.wikinews.derive import ENGLISH, Found, by_items, by_links, english_pages, topic_items
 from pipelines.wikinews.topics import TopicMap, load_topics
@@ -26,8 +26,6 @@ EVIDENCE = {
 
 def run(config: Config, beam_args: Sequence[str]) -> None:
     """Derive the map, write it, and print where it differs from the one in use."""
-    if beam_args:
-        raise UsageError(f"topics has no flag {beam_args[0]}, and runs without Beam")
     tables = tables_of(config.sql)
     topics = load_topics()
     found = list(derive(tables, topics))

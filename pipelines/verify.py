@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from pipelines.dataset.reader import Dataset, find_datasets
-from pipelines.errors import InputError, UsageError
+from pipelines.errors import InputError
 from pipelines.flags.verify import Config
 from pipelines.storage import sha1
 from pipelines.verification.files import check_files, check_manifest
@@ -26,11 +26,15 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     Raises:
         InputError: something is wrong, or there is no dataset.
     """
-    if beam_args:
-        raise UsageError(f"verify has no flag {beam_args[0]}, and runs without Beam")
     datasets = list(find_datasets(config.directory))
     if not datasets:
         raise InputError(f"{config.directory}: no finished dataset here (no manifest.json): run its stage to the end")
+    dumps: list[str] = []
+    if config.against is not None:
+        from pipelines.build import list_files
+
+        # A wrong place is told before the checks, which may take an hour.
+        dumps = list_files(config.against, "against")
     wrong = 0
     for one in datasets:
         print(f"\n{one.manifest['dataset']}  {one.directory}")
@@ -43,7 +47,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
             if one.manifest["dataset"] not in DERIVED and set(names) & set(DERIVED):
                 print(f"  --  not looked at: {one.manifest['dataset']} is not derived again")
             else:
-                wrong += _against(one, config, datasets)
+                wrong += _against(one, config, dumps, datasets)
     print()
     if wrong:
         raise InputError(f"{config.directory}: {wrong} checks failed: see above, and build what failed again")
@@ -99,12 +103,10 @@ def _lineage(one: Dataset, all_of_them: Sequence[Dataset]) -> Iterator[str]:
             yield f"{beside[0].directory} has changed since: run the same build again"
 
 
-def _against(one: Dataset, config: Config, all_of_them: Sequence[Dataset]) -> bool:
-    from pipelines.build import list_files, one_of_each, one_packing, page_props_wiki, tell_apart
+def _against(one: Dataset, config: Config, paths: Sequence[str], all_of_them: Sequence[Dataset]) -> bool:
+    from pipelines.build import one_of_each, one_packing, page_props_wiki, tell_apart
     from pipelines.verification.again import Sources, derive_again
 
-    assert config.against is not None
-    paths = list_files(config.against)
     by_name = {os.path.basename(path): path for path in paths}
     named = {source["path"]: source["sha1"] for source in one.manifest["inputs"] if "path" in source}
     if _told(

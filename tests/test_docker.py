@@ -110,6 +110,7 @@ def test_what_an_image_copies_is_sent_to_the_builder(path: Path) -> None:
 
 def test_nothing_else_is_sent_to_the_builder() -> None:
     kept = ["setup.py", "pipelines/cli.py", "pipelines/text/data/rules.json", "trainer/task.py", "schemas/shards.py"]
+    kept.append("command_line/flags.py")
     assert all(sent_to_builder(path) for path in kept)
     left = [".git/config", ".venv/bin/python", "out/demo/manifest.json", "docker/worker.Dockerfile", "key.json", ".env"]
     left += ["pipelines/__pycache__/cli.cpython-311.pyc", "tests/conftest.py", "demo/dumps/x.bz2"]
@@ -192,7 +193,7 @@ def test_the_lines_of_the_workers_image_in_a_new_environment(tmp_path: Path) -> 
             subprocess.run(rest.replace("/opt/wikianchor", str(place)), shell=True, check=True, env=surroundings)
     command = [tmp_path / "venv/bin/python", place / "launch.py", "--stage=sentences"]
     dump = next((ROOT / "demo/dumps").glob("enwiki*stream.xml.bz2"))
-    flags = [f"--dump={dump}", f"--output={tmp_path}/out"]
+    flags = [f"--dumps={dump}", f"--output={tmp_path}/out"]
     subprocess.run([*command, *flags], check=True, env=surroundings, cwd=tmp_path)
     assert (tmp_path / "out/manifest.json").exists()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from command_line.flags import FlagParser
+from trainer.command import check_flags
 from trainer.config import OBJECTIVES, Config, add_flags, make
 from trainer.mboe import config as mboe
 
@@ -18,7 +20,7 @@ HELP = {
 
 def task_parser(about: str | None = None) -> argparse.ArgumentParser:
     """Return the command line: an objective and its flags."""
-    parser = argparse.ArgumentParser(prog="python -m trainer.task", description=about)
+    parser = FlagParser(prog="python -m trainer.task", description=about)
     commands = parser.add_subparsers(dest="objective", required=True)
     for objective in OBJECTIVES:
         add_flags(commands.add_parser(objective, help=HELP[objective]), objective)
@@ -28,7 +30,7 @@ def task_parser(about: str | None = None) -> argparse.ArgumentParser:
 
 def mboe_parser(about: str | None = None) -> argparse.ArgumentParser:
     """Return the command line of `mboe`."""
-    parser = argparse.ArgumentParser(
+    parser = FlagParser(
         prog="python -m trainer.task mboe", description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     mboe.add_flags(parser)
@@ -42,7 +44,6 @@ def parse(argv: Sequence[str] | None) -> Config:
 
 
 def answer(argv: Sequence[str], about: str | None) -> None:
-    """Print the help that a command line asks for and exit; do nothing where it asks for none."""
-    if {"-h", "--help"} & set(argv):
-        parser, rest = (mboe_parser(), argv[1:]) if argv[0] == "mboe" else (task_parser(about), argv)
-        parser.parse_args(rest)
+    """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
+    parser, rest = (mboe_parser(), argv[1:]) if argv[:1] == ["mboe"] else (task_parser(about), argv)
+    check_flags("trainer", lambda: parser.parse_args(rest))

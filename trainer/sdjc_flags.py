@@ -23,6 +23,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from command_line.flags import FlagParser
 from trainer.config import Config, add_flags
 from trainer.errors import UsageError
 from trainer.presets import PRESETS
@@ -35,7 +36,7 @@ def parse(argv: Sequence[str]) -> tuple[dict[str, Any], argparse.Namespace]:
     Raises:
         UsageError: a flag is missing, or has no meaning here.
     """
-    parser = argparse.ArgumentParser(
+    parser = FlagParser(
         prog="python -m trainer.recipes sdjc", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     own = parser.add_argument_group("the recipe")

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from command_line.flags import FlagParser
 from trainer.config import Config, add_flags, make
 from trainer.errors import UsageError
 from trainer.evaluate.command import load_tasks
@@ -122,11 +123,11 @@ def t5_config(corpus: str, output: str, own: argparse.Namespace, device: str) ->
     Raises:
         UsageError: its flags do not go together.
     """
-    parser = argparse.ArgumentParser(prog="--t5_flags", exit_on_error=False)
+    parser = FlagParser(prog="--t5_flags")
     add_flags(parser, "t5")
     try:
         more = vars(parser.parse_args(shlex.split(own.t5_flags)))
-    except (argparse.ArgumentError, SystemExit) as error:
+    except UsageError as error:
         raise UsageError(f"--t5_flags={own.t5_flags}: {error}") from error
     begun = {"model": own.t5} if own.t5 else {"new": "tiny"}
     return make("t5", {**begun, "device": device, **more, "data": corpus, "output": output}, {})

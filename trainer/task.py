@@ -8,7 +8,6 @@ goes on from the last checkpoint.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import sys
@@ -25,6 +24,7 @@ if __name__ == "__main__":
 import torch
 from torch import nn
 
+from command_line.flags import FlagParser
 from trainer import checkpoint, distributed, t5
 from trainer.card import model_card, versions
 from trainer.checkpoint import State
@@ -45,7 +45,7 @@ from trainer.new_encoder import new_encoder
 from trainer.optimizers import Optimizers
 from trainer.sdjc import SdjcModel, TripletFeed, check_dropout, read_triplets
 from trainer.shards import Pairs, open_pairs, read_entities
-from trainer.storage import filesystem, reading
+from trainer.storage import filesystem, writing
 from trainer.texts import Texts, open_texts
 from trainer.tokens import open_tokens
 from trainer.train import Run, train
@@ -172,7 +172,7 @@ def _short(found: dict[str, str]) -> str:
 
 def _save_config(config: Config) -> None:
     files, inner = filesystem(config.output)
-    with reading(config.output):
+    with writing(config.output):
         files.create_dir(inner, recursive=True)
         with files.open_output_stream(f"{inner}/run.json") as stream:
             stream.write(config.to_json().encode() + b"\n")
@@ -218,11 +218,11 @@ def second_stage(config: Config) -> Config:
     Raises:
         UsageError: these flags do not go together.
     """
-    parser = argparse.ArgumentParser(prog="--then_options", exit_on_error=False)
+    parser = FlagParser(prog="--then_options")
     add_flags(parser, config.objective)
     try:
         flags = vars(parser.parse_args(config.then_options.split()))
-    except (argparse.ArgumentError, SystemExit) as error:
+    except UsageError as error:
         raise UsageError(f"--then_options={config.then_options}: {error}") from error
     places = {
         "data": config.then,

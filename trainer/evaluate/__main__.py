@@ -2,13 +2,12 @@
 
 import sys
 
-from trainer.command import EVAL, HELP, need
+from trainer.command import EVAL, check_flags, need
 from trainer.evaluate.flags import parser
 
 if __name__ == "__main__":
     # Without torch, which takes seconds to load.
-    if HELP & set(sys.argv):
-        parser().parse_args()
+    check_flags("evaluate", lambda: parser().parse_args())
     need(EVAL)
 
     from trainer.evaluate.command import main

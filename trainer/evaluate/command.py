@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from command_line.output import printable_json
 from trainer.card import versions
 from trainer.command import run_command
 from trainer.distributed import choose_device
@@ -155,8 +156,7 @@ def draw(results: Sequence[Result], path: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status."""
-    flags = parser().parse_args(argv)
-    return run_command("evaluate", lambda: report(flags))
+    return run_command("evaluate", lambda: report(parser().parse_args(argv)))
 
 
 def report(flags: argparse.Namespace) -> str:
@@ -168,4 +168,6 @@ def report(flags: argparse.Namespace) -> str:
         write_report(text, flags.output)
     if flags.plot:
         draw(results, flags.plot)
-    return json.dumps([to_json(result) for result in results], indent=2, ensure_ascii=False) if flags.json else text
+    if flags.json:
+        return printable_json(json.dumps([to_json(result) for result in results], indent=2, ensure_ascii=False))
+    return text

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 
+from command_line.flags import FlagParser
 from trainer.names import POOLERS
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    found = argparse.ArgumentParser(
+    found = FlagParser(
         prog="python -m trainer.evaluate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     found.add_argument("--model", action="append", required=True, help="a directory or a name on the Hub; repeatable")

@@ -11,12 +11,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from command_line.flags import FlagParser
 from trainer.names import POOLERS
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the flags."""
-    found = argparse.ArgumentParser(
+    found = FlagParser(
         prog="python -m trainer.figures", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = found.add_subparsers(dest="command", required=True)
