@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from command_line.flags import did_you_mean
 from pipelines import entities, pairs, sentences
 from pipelines.dataset.reader import find_datasets
 from pipelines.errors import InputError, UsageError
@@ -141,8 +140,9 @@ def find_dumps(places: str, wikis: Sequence[str]) -> Dumps:
     if unread and (missing or not wikis):
         raise unread[0]
     if missing:
-        known = did_you_mean(missing[0], pages) or f"; it has {', '.join(sorted(pages)) or 'none'}"
-        raise InputError(f"--dumps={places} has no pages-articles dump of {missing[0]}{known}")
+        raise InputError(
+            f"--dumps={places} has no pages-articles dump of {missing[0]}; it has {', '.join(sorted(pages)) or 'none'}"
+        )
     if not chosen:
         raise InputError(
             f"--dumps={places} has no pages-articles dump (a file such as enwiki-20260101-pages-articles.xml.bz2)"

@@ -48,6 +48,8 @@ def with_settings(name: str, arguments: Sequence[str], parser: FlagParser) -> li
 
 
 def _flags(command: str, path: str, parser: FlagParser) -> list[str]:
+    if not path:
+        raise UsageError("--config= names no file")
     with open_file(path) as file, reading(path):
         data = file.read()
     try:

@@ -245,6 +245,8 @@ def expand(patterns: str, flag: str) -> list[str]:
     found: dict[str, None] = {}
     for pattern in filter(None, (part.strip() for part in patterns.split(","))):
         matches = matching(pattern, directories=False)
+        if not matches and matching(pattern, directories=True):
+            raise InputError(f"--{flag}={pattern} is a directory: name files, or a glob of them")
         if not matches:
             raise InputError(f"--{flag}={pattern}: no such file")
         found.update(dict.fromkeys(matches))

@@ -251,7 +251,7 @@ BROKEN_JSON = {
     "not json": (b"hello\n" * 200, r"{path}: 200 of 200 lines are no entities: is it a JSON dump of Wikidata\?"),
     "few lines, no json": (b"a\nb\n", r"{path}: no line is an entity: is it a JSON dump of Wikidata\?"),
     "an xml dump": (export(PAGES), r"{path}: \d+ of \d+ lines are no entities: .*"),
-    "not items": (b'{"a": 1}\n' * 9, NONE_IN_ENWIKI.replace("?", r"\?")),
+    "not items": (b'{"a": 1}\n' * 9, r"{path}: no line is an entity: is it a JSON dump of Wikidata\?"),
     "properties": (json_dump([{"type": "property", "id": "P1", "sitelinks": {"enwiki": {}}}]), "no item has a page.*"),
     "other wikis": (json_dump(ITEMS[2:]), "no item has a page in enwiki: .*"),
     "no lines": (b"[\n]\n", "no item has a page in enwiki: .*"),
@@ -346,74 +346,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "wikidata.json").write_bytes(JSON)
     (tmp_path / "frwiki-20260101-page_props.sql.gz").write_bytes(b"x")
     return tmp_path
-
-
-WRONG = {
-    "no such command": (["sentence"], 2, r"no command 'sentence': choose from .*build, .*"),
-    "no dump": (["sentences", "--output=out"], 2, "the following arguments are required: --dumps: see --help"),
-    "no output": (["sentences", "--dumps=dump.xml"], 2, "the following arguments are required: --output: see --help"),
-    "empty dump": (["sentences", "--dumps=", "--output=out"], 2, "--dumps= names no file"),
-    "empty dumps": (["sentences", "--dumps=,", "--output=out"], 2, "--dumps=, names no file|--dumps= names no file"),
-    "missing file": (["sentences", "--dumps=none.xml", "--output=out"], 1, "--dumps=none.xml: no such file"),
-    "missing glob": (["sentences", "--dumps=dump.xml,no*", "--output=out"], 1, r"--dumps=no\*: no such file"),
-    "directory": (["sentences", "--dumps=.", "--output=out"], 1, r"--dumps=\.: no such file"),
-    "uri": (["sentences", "--dumps=ftp://a/b", "--output=out"], 1, "ftp://a/b: cannot be opened .*"),
-    "output uri": (["sentences", "--dumps=dump.xml", "--output=ftp://a/b"], 1, "ftp://a/b: cannot be opened .*"),
-    "no bucket": (["sentences", "--dumps=gs://", "--output=out"], 1, "gs://: names no bucket: give gs://BUCKET/PATH"),
-    "no bucket but a path": (["report", "s3:///a"], 1, "s3:///a: names no bucket: give s3://BUCKET/PATH"),
-    "our flag misspelt": (
-        ["sentences", "--dumps=dump.xml", "--output=out", "--split=icu"], 2, "unknown flag --split=icu: .*"
-    ),
-    "a word": (["sentences", "--dumps=dump.xml", "--output=out", "fast"], 2, "unknown flag fast: .*"),
-    "choice": (
-        ["sentences", "--dumps=dump.xml", "--output=out", "--splitter=x"], 2, "argument --splitter: invalid choice: .*"
-    ),
-    "beam's number": (
-        ["sentences", "--dumps=dump.xml", "--output=out", "--direct_num_workers=two"], 2,
-        "argument --direct_num_workers: invalid int value: 'two': see --help",
-    ),
-    "beam's runner": (
-        ["sentences", "--dumps=dump.xml", "--output=out", "--runner=Fast"], 2,
-        "Beam refuses its flags: Unexpected pipeline runner: Fast.*",
-    ),
-    "beam's needs": (
-        ["sentences", "--dumps=dump.xml", "--output=out", "--runner=DataflowRunner"], 2, "--region is missing: .*",
-    ),
-    "wiki": (["sentences", "--dumps=dump.xml", "--output=out", "--wikis=Klingon"], 2, "--wikis=Klingon is not the .*"),
-    "wikis": (["entities", "--wikidata=wikidata.json", "--wikis=en", "--output=out"], 2, "--wikis: en is not .*"),
-    "no wikis": (["entities", "--wikidata=wikidata.json", "--output=out"], 2, "the following arguments .*: --wikis.*"),
-    "no wikidata": (["entities", "--wikis=enwiki", "--output=out"], 2, "entities needs --wikidata=FILES or .*"),
-    "wikidata missing": (
-        ["entities", "--wikidata=no.json", "--wikis=enwiki", "--output=out"], 1, "--wikidata=no.json: no such file"
-    ),
-    "page_props of another wiki": (
-        ["entities", "--page_props=frwiki-20260101-page_props.sql.gz", "--wikis=enwiki", "--output=out"], 2,
-        "--page_props: .* is not of a wiki in --wikis=enwiki",
-    ),
-    "a wiki that Wikidata does not know": (
-        ["entities", "--wikidata=wikidata.json", "--wikis=enwiki,frwiki", "--output=out"], 1,
-        r"no item has a page in frwiki: is frwiki in the Wikidata dump given\? .*",
-    ),
-    "build without dumps": (["build", "--dumps=none", "--output=out"], 2, "--dumps=none: no such directory or file"),
-    "build of another wiki": (
-        ["build", "--dumps=.", "--wikis=frwiki", "--output=out"], 1, "--dumps=. has no pages-articles dump of frwiki.*"
-    ),
-    "pairs without sentences": (
-        ["pairs", "--sentences=no", "--entities=no", "--output=out"], 1, "--sentences=no: no such directory"
-    ),
-    "report of nothing": (["report", "."], 1, r"\.: no finished dataset here .*"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_command(name: str, place: Path, wikianchor: Callable) -> None:
-    arguments, status, said = WRONG[name]
-    before = files(place)
-    ended = wikianchor(*arguments)
-    assert ended.status == status, ended.said
-    assert len(ended.said) == 1, ended.said
-    assert re.fullmatch(f"wikianchor: ({said})", ended.said[0]), ended.said[0]
-    assert files(place) == before
 
 
 def test_no_command_tells_which_there_are(wikianchor: Callable) -> None:

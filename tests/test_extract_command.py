@@ -267,25 +267,6 @@ def test_a_line_that_is_no_page(given: object, words: str) -> None:
     assert '{"title": "...", "text": "..."}' in said
 
 
-@pytest.mark.parametrize(
-    ("flags", "status", "words"),
-    [
-        ((), 2, "--wikis=uk, --siteinfo=FILE or --dumps=FILE"),
-        (("--wikis=klingon",), 2, "--wikis=klingon: no Wikipedia has this code"),
-        (("--wikis=en", "--title=Bus"), 2, "--title=Bus needs the dump that it is in: --dumps=FILE"),
-        (("--wikis=en", "--sentence"), 2, "--sentence"),
-        (("--wikis=en", "--runner=DirectRunner"), 2, "extract has no flag --runner"),
-        (("--wikis=en", "--parser=other"), 2, "--parser"),
-        (("--dumps=no-such-file",), 1, "--dumps=no-such-file: no such file"),
-        (("--dumps=",), 2, "--dumps= names no file"),
-        (("--siteinfo=no-such-file",), 1, "no-such-file: cannot be read"),
-        ((f"--siteinfo={__file__}", "--wikis=en"), 1, "not the answer of a wiki's API"),
-    ],
-)
-def test_a_flag_that_cannot_be(flags: tuple[str, ...], status: int, words: str) -> None:
-    assert words in fails(*flags, status=status)
-
-
 def test_siteinfo_without_a_language(tmp_path: Path) -> None:
     path = tmp_path / "siteinfo.json"
     path.write_text('{"query": {"namespaces": {}}}')

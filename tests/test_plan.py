@@ -13,7 +13,8 @@ import pytest
 
 from pipelines import cli, plan
 from pipelines.dataset.pulse import Pulse, pulses
-from pipelines.transfer.needs import NEEDS, wiki_named
+from pipelines.flags.lists import wiki_named
+from pipelines.transfer.needs import NEEDS
 from tests.dumps import export, page
 
 ROOT = Path(__file__).parent.parent
@@ -94,7 +95,7 @@ def test_every_recipe_is_understood(path: Path, tmp_path: Path, wikianchor: Run)
 
     tables = tomllib.loads(path.read_text("utf-8"))
     need = NEEDS[tables["download"]["for"]]
-    wikis = [wiki_named(name, need.project) for name in tables["download"]["wikis"]]
+    wikis = [wiki_named(name, project=need.project) for name in tables["download"]["wikis"]]
     assert wikis == tables["build"]["wikis"]
     # Each wiki has a dump of one page: enough for the plan, which reads every flag.
     for wiki in wikis:

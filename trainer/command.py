@@ -60,6 +60,10 @@ def run_command(name: str, work: Callable[[], str]) -> int:
                 print(text)
         except (UsageError, InputError) as error:
             return fail(name, error)
+        except OSError as error:
+            # Not ours to explain, and still a line and no traceback.
+            place = f"{error.filename}: " if error.filename else ""
+            return fail(name, InputError(f"{place}{error.strerror or error}"))
     return 0
 
 

@@ -15,11 +15,14 @@ _NO_MODEL = re.compile(r"not a valid model identifier|repository not found|repo 
 
 
 def check_model(path: str) -> None:
-    """Check that a directory holds a model; a name that is no path is for the Hub to judge.
+    """Check that a directory holds a model; a name that is no path is for the Hub to judge, and a URI
+    for its store.
 
     Raises:
         InputError: there is no such directory, or no model in it.
     """
+    if "://" in path:
+        return
     place = path.rstrip("/")
     if os.path.isdir(place):
         if os.path.isfile(f"{place}/{CONFIG}"):

@@ -37,6 +37,7 @@ from trainer.errors import UsageError
 from trainer.export import export
 from trainer.feed import Feed
 from trainer.flags import parse
+from trainer.hub import check_model
 from trainer.log import Log
 from trainer.losses import projection
 from trainer.mboe.task import main as mboe
@@ -184,6 +185,8 @@ def run(config: Config) -> str:
     precision = config.precision or ("bf16" if device.type == "cuda" else "fp32")
     config = dataclasses.replace(config, precision=precision)
     data: Any = open_pairs(config.data) if config.objective in ("ease", "simcse") else open_texts(config.data)
+    if config.model:
+        check_model(config.model)
     distributed.start(device)
     log = Log(config.output, config.tensorboard, distributed.rank() == 0)
     try:

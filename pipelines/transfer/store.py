@@ -29,6 +29,8 @@ REQUESTS = 8
 _CHECKSUMS = ("md5Hash", "etag", "ETag")
 # Files of a commit to the Hub: what is committed is not sent again after an interruption.
 COMMIT_FILES = 16
+# Characters of an error of the Hub that are shown.
+LONGEST_REASON = 100
 
 
 @dataclass(frozen=True)
@@ -203,11 +205,12 @@ class Hub:
             raise UsageError(f"--to={target}: write it like hf://user/name")
         try:
             import huggingface_hub
+            from huggingface_hub.utils import disable_progress_bars
         except ImportError as error:
             raise UsageError("--to=hf://... needs huggingface_hub: pip install 'wikianchor[hub]'") from error
         # It logs each of its attempts, and draws bars besides ours.
         logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-        huggingface_hub.utils.disable_progress_bars()
+        disable_progress_bars()
         self._repo, self._private, self._hub = found[1], private, huggingface_hub
         self._api: Any = huggingface_hub.HfApi(library_name="wikianchor")
 
@@ -227,7 +230,8 @@ class Hub:
             )
             raise InputError(f"hf://{self._repo}: the Hub answers {status}: {mend}") from error
         except (*line, OSError) as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
+            # Its own advice for offline mode is three sentences long.
+            reason = str(error) if 0 < len(str(error)) <= LONGEST_REASON else type(error).__name__
             raise InputError(
                 f"hf://{self._repo}: the Hub cannot be reached ({reason}): run the same command again to go on"
             ) from error

@@ -39,8 +39,8 @@ class Source(NamedTuple):
 
 class ItemReading(NamedTuple):
     """What a range gave: parts written, counts by what became of each line, problems, and how many items have a page in
-    each wiki; `ends` are the first and the last byte of its JSON that are not blank; `has_entity` says whether a line of
-    it looks like an entity."""
+    each wiki; `ends` are the first and the last byte of its JSON that are not blank; `has_entity` says whether a
+    line of it looks like an entity."""
 
     order: int
     path: str

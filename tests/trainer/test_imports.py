@@ -36,6 +36,7 @@ def imported(room: str) -> dict[str, set[str]]:
         ("trainer", {"pipelines", "apache_beam"}),
         ("pipelines", {"trainer", *TRAINING}),
         ("schemas", {"trainer", "pipelines", *TRAINING}),
+        ("command_line", {"trainer", "pipelines", "schemas", "pyarrow", "apache_beam", *TRAINING}),
     ],
 )
 def test_rooms_keep_apart(room: str, forbidden: set[str]) -> None:

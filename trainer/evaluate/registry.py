@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from command_line.flags import did_you_mean
 from trainer.errors import UsageError
 from trainer.evaluate import bucc, clustering, japanese, lareqa, mldoc, retrieval, sphere, sts, tatoeba, transfer
 from trainer.evaluate.task import Task
@@ -21,7 +22,8 @@ def choose(names: str) -> list[Task]:
         found = [task for task in TASKS if name in ("all", task.name.lower(), *task.groups)]
         if not found:
             groups = sorted({group for task in TASKS for group in task.groups})
-            known = ", ".join(task.name for task in TASKS)
-            raise UsageError(f"--tasks: no task {name!r}: choose of {known}; groups: {', '.join(groups)}, all")
+            tasks = [task.name for task in TASKS]
+            choose_of = f": choose of {', '.join(tasks)}; groups: {', '.join(groups)}, all"
+            raise UsageError(f"--tasks: no task {name!r}{did_you_mean(name, [*tasks, *groups, 'all']) or choose_of}")
         chosen += [task for task in found if task not in chosen]
     return chosen
