@@ -246,7 +246,6 @@ def test_dumps_of_two_wikis_and_one_cut_off_of_two(tmp_path: Path, wikianchor: C
 
 # --- Wikidata ---------------------------------------------------------------------------------------------------------
 
-NONE_IN_ENWIKI = "no item has a page in enwiki: is enwiki in the Wikidata dump given? else give its page_props.sql.gz"
 BROKEN_JSON = {
     "not json": (b"hello\n" * 200, r"{path}: 200 of 200 lines are no entities: is it a JSON dump of Wikidata\?"),
     "few lines, no json": (b"a\nb\n", r"{path}: no line is an entity: is it a JSON dump of Wikidata\?"),
@@ -340,11 +339,10 @@ def test_broken_page_props(data: bytes, said: str, tmp_path: Path, wikianchor: C
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with a dump, Wikidata and page_props."""
+    """A working directory with a dump and Wikidata."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dump.xml").write_bytes(WHOLE)
     (tmp_path / "wikidata.json").write_bytes(JSON)
-    (tmp_path / "frwiki-20260101-page_props.sql.gz").write_bytes(b"x")
     return tmp_path
 
 

@@ -122,6 +122,8 @@ wikianchor sentences --dumps=dumps/dump.xml
   2 the following arguments are required: --output: see --help
 wikianchor sentences --dumps= --output=new
   2 --dumps= names no file
+wikianchor sentences --dumps=, --output=new
+  2 --dumps= names no file
 wikianchor sentences --dumps=none.xml --output=new
   1 --dumps=none.xml: no such file
 wikianchor sentences --dumps=dumps/dump.xml,none* --output=new
