@@ -6,6 +6,7 @@ A title may hold ESC or a C1 control character, which a terminal obeys. Everythi
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,6 +71,8 @@ def clean_output() -> Iterator[None]:
     sys.stdout, sys.stderr = streams
 
 
-def _clean(stream: TextIO) -> TextIO:
-    # A stream that was closed when the process began is None.
-    return stream if stream is None or isinstance(stream, CleanStream) else cast(TextIO, CleanStream(stream))
+def _clean(stream: TextIO | None) -> TextIO:
+    if stream is None:
+        # It was closed when the process began: what is printed is lost.
+        return open(os.devnull, "w", encoding="utf-8")
+    return cast(TextIO, stream if isinstance(stream, CleanStream) else CleanStream(stream))

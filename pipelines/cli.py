@@ -50,10 +50,9 @@ EXAMPLES = {
     "build": "wikianchor build --dumps=dumps/ --wikis=enwiki,jawiki --output=out/",
     "sentences": "wikianchor sentences --dumps='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
     "entities": "wikianchor entities --wikidata='dumps/wikidata-*.json.gz' --wikis=enwiki,jawiki --output=out/entities",
-    "pairs": "wikianchor pairs --sentences='out/sentences/*' --entities=out/entities --output=out/pairs --sample=10000",
-    "mentions": "wikianchor mentions --sentences='out/sentences/*' --entities=out/entities --output=out/mentions",
-    "interlanguage": "wikianchor interlanguage --entities=out/entities --sentences='out/sentences/*' "
-    "--output=out/interlanguage",
+    "pairs": "wikianchor pairs --sentences=out/sentences --entities=out/entities --output=out/pairs --sample=10000",
+    "mentions": "wikianchor mentions --sentences=out/sentences --entities=out/entities --output=out/mentions",
+    "interlanguage": "wikianchor interlanguage --entities=out/entities --sentences=out/sentences --output=out/links",
     "corpus": "wikianchor corpus --input=clinic.txt --output=out/corpus",
     "mewsc16": "wikianchor mewsc16 --dumps='dumps/*wikinews-*-pages-articles.xml.bz2' --output=out/mewsc16",
     "topics": "wikianchor topics --sql='dumps/*wikinews-*.sql.gz' --output=topics.json",

@@ -704,3 +704,50 @@ def test_a_manifest_says_what_was_read(place: Path, wikianchor: Callable) -> Non
     found = json.loads((place / "out" / "manifest.json").read_text())
     data = (place / "dump.xml").read_bytes()
     assert found["inputs"] == [{"path": "dump.xml", "bytes": len(data), "sha1": hashlib.sha1(data).hexdigest()}]
+
+
+# --- what Beam says ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            RuntimeError(
+                "Unable to fetch remote job server jar at https://repo/a-2.77.0.jar: HTTP Error 404: Not Found."
+            ),
+            "https://repo/a-2.77.0.jar: Beam cannot fetch it: fetch it where there is a network, and name the file with "
+            "--flink_job_server_jar or --spark_job_server_jar",
+        ),
+        (RuntimeError("Service failed to start up with error 1"), "the job server ended when it was started: .*"),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "java"), "java: not installed, .*"),
+    ],
+)
+def test_a_job_server_that_cannot_be_had(
+    error: Exception, said: str, place: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*some: object) -> None:
+        raise error
+
+    monkeypatch.setattr("pipelines.stage.run_apart", fail)
+    ended = wikianchor(*SENTENCES)
+    assert ended.status == 1
+    assert len(ended.said) == 1
+    assert re.fullmatch(f"wikianchor: {said}", ended.said[0])
+
+
+def test_the_manifest_of_an_output_that_cannot_be_read(
+    place: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a directory of somebody else's; pyarrow states the reason in its text alone."""
+
+    def refuse(*some: object) -> None:
+        raise OSError("Failed stat()ing path 'out'. Detail: [errno 13] Permission denied")
+
+    monkeypatch.setattr(
+        "pipelines.dataset.manifest.filesystem", lambda path: (type("F", (), {"get_file_info": refuse})(), path)
+    )
+    ended = wikianchor(*SENTENCES)
+    assert (ended.status, ended.said) == (
+        1, ["wikianchor: out: cannot be written (permission denied): choose another --output"]
+    )  # fmt: skip

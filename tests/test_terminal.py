@@ -119,6 +119,14 @@ def test_a_terminal_of_another_encoding(
     assert f"= {shown}, not any" in terminal.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
 
 
+def test_streams_that_are_closed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdout", "stderr"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"sys.{name}", None)
+            assert main(["extract", "--dumps=dumps/dump.xml", "--title=Sun"]) == 0
+            assert main(["report", "nowhere"]) == 1
+
+
 def test_names_that_are_not_unicode_can_be_printed(capfd: pytest.CaptureFixture[str]) -> None:
     with clean_output():
         print(os.fsdecode(b"out\xff"))
