@@ -25,7 +25,7 @@ def test_a_project_has_wikis_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("name", "suggestion"),
-    [("enwki", "enwiki"), ("zh-yu", "zh-yue"), ("Enwiki", "enwiki"), ("klingon", None), ("commonswiki", None)],
+    [("enwki", "enwiki"), ("zh-yu", "zh-yue"), ("Enwiki", "en"), ("klingon", None), ("commonswiki", None)],
 )
 def test_a_wiki_that_does_not_exist(name: str, suggestion: str | None) -> None:
     advice = f"did you mean {suggestion}\\?" if suggestion else "write it like en or enwiki"

@@ -33,9 +33,9 @@ def wiki_named(name: str, flag: str = "wikis", project: str = "") -> str:
     if is_language_edition(wiki):
         return wiki
     codes = language_table()["interlanguage"]
-    # A common ending would make any two database names alike.
-    known = [] if name.endswith(ending) else [*codes, *(code.replace("-", "_") + ending for code in codes)]
-    suggestion = did_you_mean(name, known)
+    known = [*codes, *(code.replace("-", "_") + ending for code in codes)]
+    # The common ending would make any two database names alike.
+    suggestion = did_you_mean(name.removesuffix(ending), known)
     raise UsageError(f"--{flag}: {name} is not a wiki in a language{suggestion or f': write it like en or en{ending}'}")
 
 
