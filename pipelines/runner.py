@@ -131,9 +131,12 @@ def show_beams_log() -> None:
     log = logging.getLogger("apache_beam")
     log.handlers, log.propagate = list(logging.getLogger("wikianchor").handlers), False
     log.setLevel(logging.INFO)
-    # A warning of six lines for each jar that is downloaded; another line names the jar.
-    downloads = logging.getLogger("apache_beam.utils.subprocess_server")
-    downloads.addFilter(lambda record: "downloading dependencies" not in record.getMessage())
+    logging.getLogger("apache_beam.utils.subprocess_server").addFilter(_is_no_advice)
+
+
+def _is_no_advice(record: logging.LogRecord) -> bool:
+    """Whether a line of Beam's log is not its advice of six lines on downloads; another line names what is fetched."""
+    return "downloading dependencies" not in record.getMessage()
 
 
 def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, bool]:
