@@ -71,12 +71,12 @@ def make_inputs(place: Path, pages: int) -> dict[str, list[str]]:
         generate.write_dump(generate.read_source([str(DEMO)]), dump, pages=pages)
         generate.write_items(generate.items_of(generate.articles([str(dump)])), wikidata)
         for command in (
-            ["sentences", f"--dump={dump}", f"--output={place}/sentences"],
+            ["sentences", f"--dumps={dump}", f"--output={place}/sentences"],
             ["entities", f"--wikidata={wikidata}", "--wikis=enwiki", f"--output={place}/entities"],
         ):
             subprocess.run([sys.executable, "-m", "pipelines.cli", *command], check=True, env=environment())
     return {
-        "sentences": ["sentences", f"--dump={dump}"],
+        "sentences": ["sentences", f"--dumps={dump}"],
         "pairs": ["pairs", f"--sentences={place}/sentences", f"--entities={place}/entities", "--min_links=1"],
     }
 

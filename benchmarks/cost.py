@@ -93,13 +93,13 @@ def measured(arguments: Any) -> dict[str, float]:
     work: Path = arguments.work
     found: dict[str, list[float]] = {"seconds": [], "links": [], "bytes": []}
     nothing = median(
-        run(wikianchor("sentences", f"--dump={slices.nothing(work, 'en')}", f"--output={fresh(work / 'cost')}")).user
+        run(wikianchor("sentences", f"--dumps={slices.nothing(work, 'en')}", f"--output={fresh(work / 'cost')}")).user
         for _ in range(arguments.rounds)
     )
     for language in MEASURED:
         dump, output = slices.dump(work, language), work / "cost" / language
         users = [
-            run(wikianchor("sentences", f"--dump={dump}", f"--output={fresh(output)}")).user
+            run(wikianchor("sentences", f"--dumps={dump}", f"--output={fresh(output)}")).user
             for _ in range(arguments.rounds)
         ]
         gigabytes = dump.stat().st_size / 1e9

@@ -106,7 +106,7 @@ def engine(source: generate.Source) -> float:
 
 def job(dump: Path, work: Path) -> float:
     """Run the job and return its CPU."""
-    return run(wikianchor("sentences", f"--dump={dump}", f"--output={fresh(work / 'sentences')}")).user
+    return run(wikianchor("sentences", f"--dumps={dump}", f"--output={fresh(work / 'sentences')}")).user
 
 
 def steps(dumps: dict[str, Path], work: Path) -> None:
@@ -117,7 +117,7 @@ def steps(dumps: dict[str, Path], work: Path) -> None:
     functions: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     for language, dump in dumps.items():
-        flags = ["sentences", f"--dump={dump}", f"--output={fresh(work / 'sentences')}"]
+        flags = ["sentences", f"--dumps={dump}", f"--output={fresh(work / 'sentences')}"]
         bare = seconds(partial(decompress, dump))
         found = sample(partial(command, flags))
         rows.append([language, bare, *(time / bare for time in found.by_step(STEPS).values())])

@@ -96,7 +96,7 @@ def decompress(dump: Path) -> bytes:
 
 def job(dump: Path, work: Path) -> float:
     """Run the job and return its CPU."""
-    return run(wikianchor("sentences", f"--dump={dump}", f"--output={fresh(work / 'sentences')}")).user
+    return run(wikianchor("sentences", f"--dumps={dump}", f"--output={fresh(work / 'sentences')}")).user
 
 
 def sentences_of(dump: Path, work: Path) -> pa.Table:

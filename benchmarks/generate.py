@@ -1,7 +1,7 @@
 """Write dumps of any size out of real ones, and stand-ins of Wikidata and page_props that know their titles.
 
-    python benchmarks/generate.py pages --dump A.xml.bz2 B.xml --times 20 --output big.xml.bz2
-    python benchmarks/generate.py items --dump big.xml.bz2 --output wikidata.json.gz --line_bytes 10000
+    python benchmarks/generate.py pages --dumps A.xml.bz2 B.xml --times 20 --output big.xml.bz2
+    python benchmarks/generate.py items --dumps big.xml.bz2 --output wikidata.json.gz --line_bytes 10000
 
 `pages` takes pages as they are, and copies of them under new titles and ids: a link of a copy leads to the copy of its
 target or to the original, by a hash of page and target. A .bz2 is a multistream dump with its index, .gz and plain
@@ -498,8 +498,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     pages = commands.add_parser("pages", help="a dump out of dumps of one wiki")
-    pages.add_argument("--dump", nargs="+", required=True, help="real dumps of one wiki")
-    pages.add_argument("--wiki", help="its database name, where the dumps do not tell")
+    pages.add_argument("--dumps", nargs="+", required=True, help="real dumps of one wiki")
+    pages.add_argument("--wikis", help="its database name, where the dumps do not tell")
     size = pages.add_mutually_exclusive_group()
     size.add_argument("--times", type=int, default=1, help="copies, the originals among them (1)")
     size.add_argument("--pages", type=int, default=0, help="pages")
@@ -507,7 +507,7 @@ def main() -> None:
     pages.add_argument("--stubs", action="store_true", help="a page of a sentence for each link target without one")
     pages.add_argument("--output", type=Path, required=True, help=".xml.bz2 (multistream, with index), .xml.gz or .xml")
     items = commands.add_parser("items", help="a stand-in of Wikidata for the titles of dumps")
-    items.add_argument("--dump", nargs="+", required=True, help="dumps, of several wikis where you like")
+    items.add_argument("--dumps", nargs="+", required=True, help="dumps, of several wikis where you like")
     items.add_argument("--output", type=Path, required=True, help=".json.gz, .json.bz2 or .json")
     items.add_argument("--page_props", type=Path, metavar="DIR", help="write page_props.sql.gz of each wiki as well")
     items.add_argument("--dominant", type=float, default=0, help="share of the items that one type holds")
@@ -515,13 +515,13 @@ def main() -> None:
     items.add_argument("--others", type=float, default=0, help="items without a page here for each with one")
     arguments = parser.parse_args()
     if arguments.command == "pages":
-        source = read_source(arguments.dump, arguments.wiki)
+        source = read_source(arguments.dumps, arguments.wikis)
         written = write_dump(
             source, arguments.output, arguments.times, arguments.pages, arguments.megabytes, arguments.stubs
         )
         print(f"{arguments.output}: {written:,} pages, {arguments.output.stat().st_size:,} bytes")
         return
-    found = list(articles(arguments.dump))
+    found = list(articles(arguments.dumps))
     lines = write_items(items_of(found), arguments.output, arguments.dominant, arguments.line_bytes, arguments.others)
     print(f"{arguments.output}: {lines:,} lines, {arguments.output.stat().st_size:,} bytes")
     if arguments.page_props:

@@ -89,7 +89,7 @@ def dump(arguments: Any, times: int) -> Path:
 def for_sentences(arguments: Any, times: int) -> Input:
     """A dump."""
     path = dump(arguments, times)
-    return Input(megabytes(path), [f"--dump={path}"])
+    return Input(megabytes(path), [f"--dumps={path}"])
 
 
 def for_entities(arguments: Any, times: int) -> Input:
@@ -97,7 +97,7 @@ def for_entities(arguments: Any, times: int) -> Input:
     source = dump(arguments, times)
     wikidata = arguments.work / f"wikidata-{source.stem}-{arguments.line_bytes}.json.gz"
     if not wikidata.exists():
-        command: list[str | Path] = [sys.executable, HERE / "generate.py", "items", "--dump", source]
+        command: list[str | Path] = [sys.executable, HERE / "generate.py", "items", "--dumps", source]
         run([*command, "--line_bytes", str(arguments.line_bytes), "--output", wikidata])
     return Input(megabytes(wikidata), [f"--wikidata={wikidata}", f"--wikis={arguments.language}wiki"])
 
@@ -117,7 +117,7 @@ def for_news(arguments: Any, times: int) -> Input:
     if not place.exists():
         command: list[str | Path] = [sys.executable, HERE / "generate_news.py", "--languages=en", f"--pages={pages}"]
         run([*command, f"--output={place}"])
-    return Input(f"{pages:,} pages", [f"--dump={place}/*.xml.bz2"])
+    return Input(f"{pages:,} pages", [f"--dumps={place}/*.xml.bz2"])
 
 
 def text_of(arguments: Any, lines: int) -> Path:

@@ -110,7 +110,7 @@ def sliced(work: Path, language: str) -> Dataset:
     """Return the sentences of a language's slices, made unless they are there."""
     output = work / f"sentences-{language}"
     if not (output / "manifest.json").exists():
-        run(wikianchor("sentences", f"--dump={slices.dump(work, language)}", f"--output={output}"))
+        run(wikianchor("sentences", f"--dumps={slices.dump(work, language)}", f"--output={output}"))
     return opened(output)
 
 

@@ -206,7 +206,7 @@ def comparison(arguments: Any) -> None:
         for number, (sentence, label) in enumerate(zip(found, labels, strict=True)):
             news.add_page(wiki, number + 1, f"Row {number}", f"{sentence}\n\n[[{own}:{label}]]")
         news.write(wiki, work, date="20211101", pack=False)
-    run(wikianchor("mewsc16", f"--dump={work}/*.xml", f"--output={work}/out", "--topics=" + str(_flat_map(work))))
+    run(wikianchor("mewsc16", f"--dumps={work}/*.xml", f"--output={work}/out", "--topics=" + str(_flat_map(work))))
     text = compare(f"{work}/out", sorted(str(path) for path in (slices.data() / "mewsc16").iterdir()))
     report("released rows as pages, compared with themselves", text)
 
@@ -252,7 +252,7 @@ def speed(arguments: Any) -> None:
 
 def job(name: str, path: Path, work: Path) -> float:
     """Run a job and return its CPU."""
-    return run(wikianchor(name, f"--dump={path}", f"--output={fresh(work / 'out')}")).user
+    return run(wikianchor(name, f"--dumps={path}", f"--output={fresh(work / 'out')}")).user
 
 
 def clusters(arguments: Any) -> None:
@@ -282,7 +282,7 @@ def made(arguments: Any) -> None:
     wikis = [news.make_news(language, arguments.pages, news.WITH_TABLES) for language in news.languages()]
     for wiki in wikis:
         news.write(wiki, work, tables=True)
-    run(wikianchor("mewsc16", f"--dump={work}/*.xml.bz2", f"--sql={work}/*.sql.gz", f"--output={work}/out"))
+    run(wikianchor("mewsc16", f"--dumps={work}/*.xml.bz2", f"--sql={work}/*.sql.gz", f"--output={work}/out"))
     manifest = json.loads((work / "out" / "manifest.json").read_text())
     lines = []
     for wiki in wikis:

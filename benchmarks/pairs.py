@@ -89,7 +89,7 @@ def multiplied(work: Path, language: str, links: int) -> Path:
         return output
     base = work / f"sentences-{language}"
     if not (base / "manifest.json").exists():
-        run(wikianchor("sentences", f"--dump={slices.dump(work, language)}", f"--output={base}"))
+        run(wikianchor("sentences", f"--dumps={slices.dump(work, language)}", f"--output={base}"))
     dataset = open_datasets(str(base), "sentences", sentences.VERSION, "sentences")[0]
     batches = {name: _whole(dataset, name) for name in ("sentences", "titles")}
     copies = -(-links // len(batches["sentences"].column("links").flatten()))

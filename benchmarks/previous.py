@@ -85,7 +85,7 @@ def unpack(path: Path) -> None:
 
 def job(dump: Path, output: Path, *flags: str) -> float:
     """Run the job and return its CPU."""
-    return run(wikianchor("sentences", f"--dump={dump}", f"--output={fresh(output)}", *flags)).user
+    return run(wikianchor("sentences", f"--dumps={dump}", f"--output={fresh(output)}", *flags)).user
 
 
 def pack(work: Path, xml: bytes, packing: str, month: int) -> Path:

@@ -108,7 +108,7 @@ def items(work: Path, arguments: Any) -> Path:
 
 def job(stage: str, path: Path, arguments: Any, workers: int, cores: list[int]) -> Callable[[], float]:
     """Return a function that runs a stage and returns its wall seconds."""
-    given = [f"--dump={path}"] if stage == "sentences" else [f"--wikidata={path}", f"--wikis={arguments.language}wiki"]
+    given = [f"--dumps={path}"] if stage == "sentences" else [f"--wikidata={path}", f"--wikis={arguments.language}wiki"]
     beam = [f"--direct_num_workers={workers}", "--direct_running_mode=multi_processing"]
     bound = ["taskset", "--cpu-list", ",".join(map(str, cores[:workers]))]
 

@@ -101,7 +101,7 @@ def extent(dump: Path) -> tuple[int, float]:
 
 def ours(dump: Path, work: Path) -> Callable[[], float]:
     """Return what runs our job and gives its CPU."""
-    return lambda: run(wikianchor("sentences", f"--dump={dump}", f"--output={fresh(work / 'sentences')}")).user
+    return lambda: run(wikianchor("sentences", f"--dumps={dump}", f"--output={fresh(work / 'sentences')}")).user
 
 
 def other(name: str, python: Path, dump: Path, work: Path) -> Callable[[], float]:

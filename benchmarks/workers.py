@@ -37,7 +37,7 @@ def main() -> None:
         dump = slices.dump(work, "en", megabytes)
         default = default_workers(Load(dump_seconds([str(dump)])))
         name = f"sentences, {os.path.getsize(dump) / 1e6:.1f} MB of bz2"
-        rows.append([name, *measured(arguments, ("sentences", f"--dump={dump}")), default])
+        rows.append([name, *measured(arguments, ("sentences", f"--dumps={dump}")), default])
     head = ["job", "one worker, s", f"{cores()} workers, s", "default, s", "workers by default"]
     report("workers by default", f"{table(head, rows)}\n\nTarget: the default takes no longer than one worker.")
 

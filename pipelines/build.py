@@ -195,8 +195,12 @@ def page_props_wiki(path: str) -> str | None:
     return match[1] if match else None
 
 
-def list_files(places: str) -> list[str]:
+def list_files(places: str, flag: str = "dumps") -> list[str]:
     """Return the files in directories, and those named, sorted.
+
+    Args:
+        places: directories, files and globs, separated by commas.
+        flag: that names them.
 
     Raises:
         UsageError: a place does not exist.
@@ -205,7 +209,7 @@ def list_files(places: str) -> list[str]:
     for place in filter(None, (part.strip() for part in places.split(","))):
         directories, files = matching(place, directories=True), matching(place, directories=False)
         if not directories and not files:
-            raise UsageError(f"--dumps={place}: no such directory or file")
+            raise UsageError(f"--{flag}={place}: no such directory or file")
         found.update(files, *map(files_in, directories))
     return sorted(found)
 

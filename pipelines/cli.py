@@ -21,8 +21,10 @@ from pipelines import storage
 from pipelines.engine import interrupt
 from pipelines.errors import InputError, UsageError
 from pipelines.progress import LogHandler
-from pipelines.runner import FlagParser, abandoned, beam_options
+from pipelines.runner import abandoned, beam_options
 from pipelines.temporary import remove_beams_temporary_files
+from wikianchor.io.flags import FlagParser, did_you_mean
+from wikianchor.io.output import clean_output
 
 # Command -> what --help says of it. `pipelines.flags.COMMAND` is its command line, `pipelines.COMMAND` what runs, which
 # is imported then.
@@ -56,18 +58,17 @@ EXAMPLES = {
     "demo": "wikianchor demo --data=demo --output=out/demo",
     "download": "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
     "build": "wikianchor build --dumps=dumps/ --wikis=enwiki,jawiki --output=out/",
-    "sentences": "wikianchor sentences --dump='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
+    "sentences": "wikianchor sentences --dumps='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
     "entities": "wikianchor entities --wikidata='dumps/wikidata-*.json.gz' --wikis=enwiki,jawiki --output=out/entities",
-    "pairs": "wikianchor pairs --sentences='out/sentences/*' --entities=out/entities --output=out/pairs --sample=10000",
-    "mentions": "wikianchor mentions --sentences='out/sentences/*' --entities=out/entities --output=out/mentions",
-    "interlanguage": "wikianchor interlanguage --entities=out/entities --sentences='out/sentences/*' "
-    "--output=out/interlanguage",
+    "pairs": "wikianchor pairs --sentences=out/sentences --entities=out/entities --output=out/pairs --sample=10000",
+    "mentions": "wikianchor mentions --sentences=out/sentences --entities=out/entities --output=out/mentions",
+    "interlanguage": "wikianchor interlanguage --entities=out/entities --sentences=out/sentences --output=out/links",
     "corpus": "wikianchor corpus --input=clinic.txt --output=out/corpus",
-    "mewsc16": "wikianchor mewsc16 --dump='dumps/*wikinews-*-pages-articles.xml.bz2' --output=out/mewsc16",
+    "mewsc16": "wikianchor mewsc16 --dumps='dumps/*wikinews-*-pages-articles.xml.bz2' --output=out/mewsc16",
     "topics": "wikianchor topics --sql='dumps/*wikinews-*.sql.gz' --output=out/topics.json",
     "words": "wikianchor words --corpus=out/corpus --output=out/words.svg",
     "negatives": "wikianchor negatives --corpus=out/corpus --model=models/t5/model --output=out/negatives",
-    "extract": "wikianchor extract --lang=uk < pages.ndjson",
+    "extract": "wikianchor extract --wikis=uk < pages.ndjson",
     "verify": "wikianchor verify out/ --against=dumps/ --rows=1000",
     "publish": "wikianchor publish out/pairs --to=hf://user/name --dry_run",
     "report": "wikianchor report out/ --html=report.html",
@@ -82,6 +83,11 @@ other flags go to Beam: --runner ..."""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
+    with clean_output():
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     if argv is not None:
         return _status(argv)
     collect_seldom()
@@ -133,7 +139,7 @@ def _cannot_write(error: OSError) -> int:
 
 
 def _fail(problem: object, status: int) -> int:
-    print(f"wikianchor: {problem}", file=sys.stderr)
+    print("wikianchor:", str(problem).replace("\n", "\\n"), file=sys.stderr)
     return status
 
 
@@ -155,14 +161,14 @@ def flags_of(name: str) -> ModuleType:
     return importlib.import_module(f"pipelines.flags.{name}")
 
 
-def command_parser(name: str) -> argparse.ArgumentParser:
+def command_parser(name: str) -> FlagParser:
     """Return the parser of a command's flags."""
     parser = FlagParser(
         prog=f"wikianchor {name}",
         description=COMMANDS[name],
         epilog=f"example: {EXAMPLES[name]}{OF_PIPELINES if name in PIPELINES else ''}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        passes_on=name in PIPELINES,
     )
     flags_of(name).add_arguments(parser)
     parser.add_argument("--config", metavar="FILE", help=f"TOML file with more flags, in a table [{name}]")
@@ -180,7 +186,7 @@ def _run(arguments: Sequence[str]) -> int:
         return 0
     name, rest = arguments[0], arguments[1:]
     if name not in COMMANDS:
-        raise UsageError(f"no command {name!r}: choose from {', '.join((*COMMANDS, *TRAINER))}")
+        raise UsageError(f"no command {name!r}{did_you_mean(name, [*COMMANDS, *TRAINER]) or ': see wikianchor --help'}")
     parser = command_parser(name)
     if any(argument.split("=")[0] == "--config" for argument in rest):
         from pipelines.settings import with_settings
@@ -189,7 +195,7 @@ def _run(arguments: Sequence[str]) -> int:
     known, beam_args = parser.parse_known_args(rest)
     if beam_args:
         # A stage that is up to date never asks Beam: a flag that nobody knows must not pass there.
-        beam_options(beam_args)
+        beam_options(beam_args, parser.flags())
     config = flags_of(name).config_from(known)
     start = time.monotonic()
     manifest = importlib.import_module(f"pipelines.{name}").run(config, beam_args)

@@ -17,7 +17,7 @@ from typing import Any
 from pyarrow import fs
 
 from pipelines.dataset.parts import writing
-from pipelines.errors import InputError, UsageError
+from pipelines.errors import InputError
 from pipelines.flags.download import Config
 from pipelines.plan import free_bytes
 from pipelines.progress import Progress, size
@@ -36,8 +36,6 @@ CONNECTIONS = 3
 
 def run(config: Config, beam_args: Sequence[str]) -> None:
     """Fetch what is missing."""
-    if beam_args:
-        raise UsageError(f"download has no flag {beam_args[0]}, and runs without Beam")
     start = time.monotonic()
     stop = threading.Event()
     client = Client(f"wikianchor/{program_version()} ({config.contact})", stop=stop)

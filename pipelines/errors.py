@@ -1,12 +1,8 @@
-"""The two errors a user can mend. Their text is one line that names the file, the place and the mend."""
+"""The errors that a user can correct. Each text is one line: what is wrong, where, and what to do."""
 
+from wikianchor.io.errors import InputError, UsageError
 
-class UsageError(Exception):
-    """The command line asks for something that cannot be: exit status 2."""
-
-
-class InputError(Exception):
-    """An input is missing or broken, or an output cannot be written: exit status 1."""
+__all__ = ["InputError", "Truncated", "UsageError", "WorkerDied"]
 
 
 class Truncated(InputError):

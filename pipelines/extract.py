@@ -26,7 +26,6 @@ from pipelines.storage import file_size, open_file
 from pipelines.text.prose import Sentence, judged_sentences
 from pipelines.text.sentences import make_splitter
 from pipelines.wikimedia.dumps import Range, read_head, read_range
-from pipelines.wikimedia.languages import RENAMED, is_language_edition
 from pipelines.wikimedia.mwparser import make_extractor
 from pipelines.wikimedia.page_kinds import PageKinds
 from pipelines.wikimedia.pages import CONTROLS, Page, cut_pages, parse_page, unescape
@@ -34,6 +33,7 @@ from pipelines.wikimedia.site import Site, fold_name, site_for, site_from_header
 from pipelines.wikimedia.titles import normalise_title
 from pipelines.wikimedia.wikitext import Extract, Links
 from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
+from wikianchor.io.output import printable_json
 
 # What a gap is shown as: Unicode's sign for something that stands here and is no text.
 SHOWN_GAP = "\ufffc"
@@ -41,8 +41,6 @@ SHOWN_GAP = "\ufffc"
 
 def run(config: Config, beam_args: Sequence[str]) -> None:
     """Write what a reader sees of the pages on standard input, or of one page of a dump, on standard output."""
-    if beam_args:
-        raise UsageError(f"extract has no flag {beam_args[0]}, and runs without Beam")
     site = read_site(config)
     reader = PageReader(config, site)
     try:
@@ -53,8 +51,8 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
                 sys.stdout.buffer.write(line)
         else:
             for text in reader.readable(find_page(config.dumps, config.title, site)):
-                sys.stdout.buffer.write(text.encode() + b"\n")
-        sys.stdout.buffer.flush()
+                print(text)
+        sys.stdout.flush()
     except BrokenPipeError:
         # The reader, `head` for one, has had enough; Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -65,20 +63,15 @@ def read_site(config: Config) -> Site:
 
     Raises:
         InputError: a file is not what its flag says.
-        UsageError: the language has no Wikipedia.
+        UsageError: they name none.
     """
-    wiki = None
-    if config.language is not None:
-        names = {language: wiki for wiki, language in RENAMED.items() if wiki != "simple"}
-        wiki = names.get(config.language, config.language).replace("-", "_") + "wiki"
-        if not is_language_edition(wiki):
-            raise UsageError(f"--lang={config.language}: no Wikipedia has this code")
+    wiki = config.wiki
     if config.dumps:
         return site_from_header(read_head(config.dumps[0]).decode("utf-8", "replace"), wiki, config.dumps[0])
     if config.siteinfo is not None:
         return _site_of_api(config.siteinfo, wiki)
     if wiki is None:
-        raise UsageError("say which wiki the pages are from, with --lang=uk, --siteinfo=FILE or --dump=FILE")
+        raise UsageError("say which wiki the pages are from, with --wikis=uk, --siteinfo=FILE or --dumps=FILES")
     return site_for(wiki)
 
 
@@ -99,7 +92,7 @@ def _site_of_api(path: str, wiki: str | None) -> Site:
             f"({type(error).__name__}: {error})"
         ) from error
     if wiki is None and not isinstance(told, str):
-        raise UsageError(f"--siteinfo={path} does not tell its language (siprop=general would): say it with --lang=uk")
+        raise UsageError(f"--siteinfo={path} does not tell its language (siprop=general would): say it with --wikis=uk")
     site = site_for(wiki or told)
     names = {key: html.unescape(name).replace("_", " ").strip() for key, name in names.items() if name.strip()}
     return replace(
@@ -135,7 +128,7 @@ def extracted(lines: Iterable[bytes], reader: PageReader) -> Iterator[bytes]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             title, text = _read_line(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, number)
-            yield orjson.dumps(reader.shown(title, text)) + b"\n"
+            yield printable_json(orjson.dumps(reader.shown(title, text)).decode()).encode() + b"\n"
 
 
 def _read_line(line: bytes, number: int) -> tuple[str, str]:
@@ -175,9 +168,9 @@ class PageReader:
 
     def readable(self, page: Page) -> Iterator[str]:
         """Yield the lines in which a page is shown on the terminal."""
-        yield _UNSEEN.sub("", f"{page.title}\n{'=' * len(page.title)}")
+        yield f"{page.title}\n{'=' * len(page.title)}"
         if page.redirect is not None:
-            yield _UNSEEN.sub("", f"a redirect to {page.redirect or 'another page'}")
+            yield f"a redirect to {page.redirect or 'another page'}"
         elif page.model not in ("wikitext", ""):
             yield f"no wikitext, but {page.model}"
         else:
@@ -257,8 +250,8 @@ def shown_sentences(
         }
 
 
-# A terminal would take these for commands.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# What the extractor marks text with; the text itself holds no such character.
+_INNER_MARKS = re.compile("[\x00-\x08\x0b-\x1f]")
 
 
 def readable_blocks(extract: Extract) -> Iterator[str]:
@@ -269,7 +262,7 @@ def readable_blocks(extract: Extract) -> Iterator[str]:
     for line in text.split("\n"):
         if words := line.strip(LINE_MARKS + " "):
             before, after = shown.get(line[0], ("\n", ""))
-            yield before + _UNSEEN.sub("", words) + after
+            yield before + _INNER_MARKS.sub("", words) + after
 
 
 def readable_sentences(extract: Extract, judged: Iterable[tuple[Sentence, str | None]]) -> Iterator[str]:
@@ -282,7 +275,7 @@ def readable_sentences(extract: Extract, judged: Iterable[tuple[Sentence, str | 
         names = iter(extract.gaps[passed : passed + sentence.text.count(GAP)])
         text = _marked(sentence.text, links[sentence.first : sentence.last], sentence.start, names)
         kept, dropped = kept + (reason is None), dropped + (reason is not None)
-        yield _UNSEEN.sub("", f"{reason or 'kept':22} {' '.join(text.split())}")
+        yield f"{reason or 'kept':22} {_INNER_MARKS.sub('', ' '.join(text.split()))}"
     yield f"{kept} sentences kept, {dropped} dropped"
 
 

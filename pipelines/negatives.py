@@ -16,7 +16,7 @@ from typing import Any
 from pipelines import dataflow
 from pipelines.dataset.reader import Dataset, open_datasets
 from pipelines.dataset.workspace import Workspace
-from pipelines.errors import UsageError
+from pipelines.errors import InputError, UsageError
 from pipelines.flags.negatives import Config
 from pipelines.reporting.reasons import listed
 from pipelines.runner import runner_of
@@ -36,6 +36,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         if config.spans not in ("nouns", "nouns_names") and one.manifest["options"]["parser"] != "ginza":
             raise UsageError(f"--spans={config.spans} needs trees: {one.directory} was made with --parser=sudachi")
     search = Search(config.beams, config.beams, config.fill == "each", config.hole_tokens, config.device)
+    check_model(config.model)
     # A model that cannot be read, a package that is not there, are found now, not on a worker.
     make_reader()
     most_holes = load_filler(config.model, search).most_holes
@@ -54,6 +55,21 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         partial(build, config=config, datasets=datasets, search=search, most_holes=most_holes),
         beam_args,
     )
+
+
+def check_model(directory: str) -> None:
+    """Check that a directory holds a T5, before packages are imported that take seconds.
+
+    Raises:
+        InputError: it does not.
+    """
+    if not os.path.isdir(directory):
+        raise InputError(f"--model={directory}: no such directory")
+    if not os.path.isfile(f"{directory}/{sentinels.MODEL_FILE}"):
+        inner = f"{directory.rstrip('/')}/model"
+        is_inner = os.path.isfile(f"{inner}/{sentinels.MODEL_FILE}")
+        advice = f"did you mean {inner}?" if is_inner else "python -m trainer.task t5 makes one"
+        raise InputError(f"--model={directory}: holds no T5 ({sentinels.MODEL_FILE}): {advice}")
 
 
 def model_digests(directory: str) -> dict[str, str]:

@@ -33,6 +33,8 @@ MENTIONS = 4e6
 # Of the scratch directory: a row of `pairs` on its way through the shuffle, and what a link leads to.
 BYTES_PER_SHUFFLED_ROW, BYTES_PER_LINK = 400, 14
 ITEMS_DISK = 0.02
+# What is needed may be so many times what the plan says.
+UNCERTAINTY = 2
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def reason_to_run(stage: Stage, rebuilt: bool) -> str | None:
         stage: of the plan.
         rebuilt: whether a dataset that it reads will be another one.
     """
-    manifest = read_manifest(stage.output)
+    manifest = read_manifest(stage.output, is_output=True)
     if manifest is None:
         return ""
     head: dict[str, Any] = {"made_with": made_with()}
@@ -200,7 +202,8 @@ def _disk_lines(output: str, need: float, scratch: float) -> list[str]:
 
 def _free(directory: str, need: float) -> str:
     free = free_bytes(directory)
-    return f"{size(free)} free" + ("" if free > need else ": NOT ENOUGH")
+    verdict = ": NOT ENOUGH" if free < need else ": MAY NOT BE ENOUGH" if free < need * UNCERTAINTY else ""
+    return f"{size(free)} free{verdict}"
 
 
 def free_bytes(directory: str) -> int:

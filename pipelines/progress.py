@@ -14,9 +14,13 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from wikianchor.io.output import control
+
 # A terminal is redrawn, and a line is logged, no more often than this.
 REDRAW_SECONDS, LOG_SECONDS = 0.2, 10.0
 BAR = 10
+# Control sequence: to the start of the line above, and erase it.
+LINE_UP = "\x1b[F\x1b[K"
 # The rate is that of the last seconds: what a connection did an hour ago says nothing about when it ends.
 RATE_SECONDS = 30.0
 NAME_WIDTH = 34
@@ -131,7 +135,7 @@ class Progress:
         """Take the bars off the screen, so that other lines can be written there."""
         with self._lock:
             if self._lines:
-                self._stream.write("\x1b[F\x1b[K" * self._lines)
+                control(self._stream, LINE_UP * self._lines)
                 self._stream.flush()
                 self._lines = 0
 

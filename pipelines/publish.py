@@ -30,8 +30,6 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         InputError: the dataset is damaged, or the place cannot be written.
         UsageError: the place holds something else.
     """
-    if beam_args:
-        raise UsageError(f"publish has no flag {beam_args[0]}, and runs without Beam")
     start = time.monotonic()
     store = open_store(config.target, config.private)
     one = sound_dataset(config.directory)

@@ -39,7 +39,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         if config.dumps is not None and one.manifest["dataset"] == "sentences"
     }
     page = report_page(datasets, dropped, config.seed)
-    with writing(config.html):
+    with writing(config.html, "--html"):
         Path(config.html).write_bytes(page)
     print(config.html)
     about = f"{len(datasets)} datasets on {size(os.path.getsize(config.html))}, {spent(start)}: open it in a browser"

@@ -11,16 +11,17 @@ import argparse
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import redirect_stderr, suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from pipelines import dataflow
 from pipelines.engine import interrupt
 from pipelines.engine.machine import Load, cores, default_workers, most_workers
 from pipelines.errors import UsageError
 from pipelines.temporary import beams_temporary_files
+from wikianchor.io.flags import FlagParser, unknown_flag
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -143,11 +144,21 @@ def show_beams_log() -> None:
     log = logging.getLogger("apache_beam")
     log.handlers, log.propagate = list(logging.getLogger("wikianchor").handlers), False
     log.setLevel(logging.INFO)
+    logging.getLogger("apache_beam.utils.subprocess_server").addFilter(_is_no_advice)
 
 
-def beam_options(args: Sequence[str]) -> tuple[Any, int | None]:
+def _is_no_advice(record: logging.LogRecord) -> bool:
+    """Whether a line of Beam's log is not its advice of six lines on downloads; another line names what is fetched."""
+    return "downloading dependencies" not in record.getMessage()
+
+
+def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, int | None]:
     """Return Beam's options, and how many worker processes the flags ask for on this machine: 0 for none, also where
     another runner works; None where they do not say it.
+
+    Args:
+        args: flags for Beam.
+        ours: the flags of the command, one of which a wrong flag may stand for.
 
     Raises:
         UsageError: a flag that neither we nor Beam know, a number of workers out of range, or two flags that decide it.
@@ -157,7 +168,7 @@ def beam_options(args: Sequence[str]) -> tuple[Any, int | None]:
     # Declares our flags to Beam.
     import pipelines.engine.options  # noqa: F401
 
-    parser = FlagParser(add_help=False, allow_abbrev=False)
+    parser = FlagParser(add_help=False, passes_on=True)
     for options in PipelineOptions.__subclasses__():
         try:
             options._add_argparse_args(parser)
@@ -165,7 +176,7 @@ def beam_options(args: Sequence[str]) -> tuple[Any, int | None]:
             continue
     known, unknown = parser.parse_known_args(list(args))
     if unknown:
-        raise UsageError(f"unknown flag {unknown[0]}: --help lists ours, the rest is Beam's")
+        raise UsageError(unknown_flag(unknown[0], [*ours, *parser.flags()]))
     direct = is_direct(known.runner)
     of_beam = [flag for flag in _OF_DIRECT if any(arg.partition("=")[0] == flag for arg in args)]
     if known.workers is not None:
@@ -237,15 +248,3 @@ def runner_of(options: Any) -> str | None:
 def is_direct(runner: str | None) -> bool:
     """Whether a runner is the one in this process, as it is where none is named."""
     return (runner or DIRECT).lower() in ("directrunner", DIRECT.lower())
-
-
-class FlagParser(argparse.ArgumentParser):
-    """A parser that says what is wrong in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise what `argparse` would print under a page of usage.
-
-        Raises:
-            UsageError: always.
-        """
-        raise UsageError(f"{message}: see --help")

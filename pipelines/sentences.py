@@ -115,7 +115,7 @@ def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, frozenset[s
         site = site or this
     if site is None or len(found) > 1:
         (first, one), (second, other) = sorted(found.items())[:2]
-        raise InputError(f"--dump: {one} is of {first}, {other} of {second}: run each wiki by itself")
+        raise InputError(f"--dumps: {one} is of {first}, {other} of {second}: run each wiki by itself")
     return site, frozenset(footers)
 
 
@@ -213,7 +213,7 @@ def why_empty(ledger: Mapping[str, Mapping[str, int]], wiki: str, header_wiki: s
         return f"{problem}: its <siteinfo> says {header_wiki}: leave --wiki={wiki} out, or give a dump of {wiki}"
     if (sentences := most("sentences", ledger.get("sentences", {}))) != "none":
         return (
-            f"{problem}: most are dropped as {sentences}: see one with `wikianchor extract --dump=FILE --title=TITLE`"
+            f"{problem}: most are dropped as {sentences}: see one with `wikianchor extract --dumps=FILE --title=TITLE`"
         )
     return f"{problem}: its pages are {listed('sentences', pages)}: is it a pages-articles dump?"
 

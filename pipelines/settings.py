@@ -9,14 +9,15 @@ back_off = false                 # --no-back_off
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from pipelines.errors import InputError, UsageError
+from pipelines.runner import beam_options
 from pipelines.storage import open_file, reading
+from wikianchor.io.flags import FlagParser
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,12 +27,12 @@ else:
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def with_settings(name: str, arguments: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
+def with_settings(name: str, arguments: Sequence[str], parser: FlagParser) -> list[str]:
     """Return the arguments of a command with those of its --config before them.
 
     Raises:
         InputError: the file is missing or no TOML.
-        UsageError: it has nothing for this command, or something that is no flag.
+        UsageError: it has nothing for this command, something that is no flag, or a wrong value.
     """
     found: list[str] = []
     typed = []
@@ -46,7 +47,9 @@ def with_settings(name: str, arguments: Sequence[str], parser: argparse.Argument
     return [*found, *typed]
 
 
-def _flags(command: str, path: str, parser: argparse.ArgumentParser) -> list[str]:
+def _flags(command: str, path: str, parser: FlagParser) -> list[str]:
+    if not path:
+        raise UsageError("--config= names no file")
     with open_file(path) as file, reading(path):
         data = file.read()
     try:
@@ -56,10 +59,16 @@ def _flags(command: str, path: str, parser: argparse.ArgumentParser) -> list[str
     table = tables.get(command)
     if not isinstance(table, dict):
         raise UsageError(f"--config={path}: has nothing for this command: it needs a table [{command}]")
-    return [flag for key, value in table.items() for flag in _flag(path, key, value, parser)]
+    flags = [flag for key, value in table.items() for flag in _flag(path, key, value, parser)]
+    try:
+        if others := parser.check(flags):
+            beam_options(others, parser.flags())
+    except UsageError as error:
+        raise UsageError(f"--config={path}: {error}") from error
+    return flags
 
 
-def _flag(path: str, key: str, value: Any, parser: argparse.ArgumentParser) -> list[str]:
+def _flag(path: str, key: str, value: Any, parser: FlagParser) -> list[str]:
     """Return what would be typed in for an entry."""
     if not _NAME.fullmatch(key) or key == "config":
         raise UsageError(f"--config={path}: {key!r} is no flag")

@@ -36,6 +36,8 @@ _FAILURE = re.compile(
     r"^(?:[\w.]+\.)?(?:InputError|UsageError|Truncated): (.*?)(?: \[while running .*)?$", re.MULTILINE
 )
 _DEATH = re.compile(r"Channel closed prematurely|StatusCode\.UNAVAILABLE|StatusCode\.CANCELLED")
+_NO_JAR = re.compile(r"Unable to fetch remote job server jar at (\S+\.jar)\b")
+_NO_SERVICE = re.compile(r"^RuntimeError: Service failed to start up with error", re.MULTILINE)
 _FULL_DISK = re.compile(r"^OSError: .*No space left on device.*$", re.MULTILINE)
 
 
@@ -133,7 +135,7 @@ def run_stage(
 
 def _done(output: str, head: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the manifest of a finished dataset that is what a stage would make, or None."""
-    manifest = read_manifest(output)
+    manifest = read_manifest(output, is_output=True)
     if manifest is None or any(manifest.get(key) != value for key, value in head.items()):
         return None
     if (damaged := damaged_shard(output, manifest)) is not None:
@@ -179,6 +181,17 @@ def _clear(error: Exception, output: str) -> Exception:
         return InputError(found[-1])
     if _FULL_DISK.search(text):
         return InputError(f"{output}: the disk is full: free some space and run the same command again")
+    if match := _NO_JAR.search(text):
+        return InputError(
+            f"{match[1]}: Beam cannot fetch it: fetch it where there is a network, and name the file with "
+            "--flink_job_server_jar or --spark_job_server_jar"
+        )
+    if _NO_SERVICE.search(text):
+        return InputError("the job server ended when it was started: see its log above, and check the jar and Java")
+    if isinstance(error, FileNotFoundError) and error.filename == "java":
+        return InputError(
+            "java: not installed, and the job servers of Flink and Spark need it: install Java 11 or later"
+        )
     if _DEATH.search(text):
         return InputError(f"{output}: a worker or the job service died (killed, or out of memory?): run it again")
     return error

@@ -31,6 +31,7 @@ _BUCKET_URI = re.compile(
 )
 # Paths that are the same in a URI and on the filesystem. pyarrow decodes or refuses other characters.
 _PLAIN_PATH = re.compile(r"(/[\w.=,~+@:*()-]+)*/?", re.ASCII)
+_ERRNO = re.compile(r"\[errno (\d+)\]", re.IGNORECASE)
 # How the clients of S3 and GCS report a server or a credential service that gives no answer.
 _NO_ANSWER = re.compile(r"NETWORK_CONNECTION|UNAVAILABLE|DEADLINE_EXCEEDED|Could not create a OAuth2 access token")
 # What GCS's client says besides the reason.
@@ -206,9 +207,20 @@ def reading(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read ({error.strerror or _first_line(error)}): check the path and the disk"
-        ) from error
+        raise InputError(f"{path}: cannot be read ({reason_of(error)}): check the path and the disk") from error
+
+
+def error_number(error: OSError) -> int | None:
+    """Return the errno of an error, which pyarrow states in the text of some."""
+    if error.errno is None and (match := _ERRNO.search(str(error))):
+        return int(match[1])
+    return error.errno
+
+
+def reason_of(error: OSError) -> str:
+    """Return why a file cannot be used, in a few words."""
+    number = error_number(error)
+    return os.strerror(number) if number else _first_line(error)
 
 
 def open_file(path: str) -> BinaryIO:
@@ -233,6 +245,8 @@ def expand(patterns: str, flag: str) -> list[str]:
     found: dict[str, None] = {}
     for pattern in filter(None, (part.strip() for part in patterns.split(","))):
         matches = matching(pattern, directories=False)
+        if not matches and matching(pattern, directories=True):
+            raise InputError(f"--{flag}={pattern} is a directory: name files, or a glob of them")
         if not matches:
             raise InputError(f"--{flag}={pattern}: no such file")
         found.update(dict.fromkeys(matches))

@@ -104,14 +104,14 @@ def after_download(target: str, wikis: Sequence[str], directory: str) -> list[st
     return {
         "pairs": ["wikianchor", "build", f"--dumps={directory}", f"--wikis={','.join(wikis)}", "--output=out"],
         "sentences": [
-            *("wikianchor", "sentences", f"--dump={directory}/{wiki}-*.xml*", f"--output=out/sentences/{wiki}"),
+            *("wikianchor", "sentences", f"--dumps={directory}/{wiki}-*.xml*", f"--output=out/sentences/{wiki}"),
         ],
         "entities": [
             *("wikianchor", "entities", f"--wikidata={directory}/wikidata-*.json*"),
             *(f"--page_props={directory}/*-page_props.sql.gz", f"--wikis={','.join(wikis)}", "--output=out/entities"),
         ],
         "mewsc16": [
-            *("wikianchor", "mewsc16", f"--dump={directory}/*wikinews-*.xml*", f"--sql={tables}"),
+            *("wikianchor", "mewsc16", f"--dumps={directory}/*wikinews-*.xml*", f"--sql={tables}"),
             "--output=out/mewsc16",
         ],
         "topics": ["wikianchor", "topics", f"--sql={tables}", "--output=out/topics.json"],

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.dataset.parts import writing
-from pipelines.errors import InputError, UsageError
+from pipelines.errors import InputError
 from pipelines.flags.topics import Config
 from pipelines.summary import next_lines, spent
 from pipelines.wikinews.derive import ENGLISH, Found, by_items, by_links, english_pages, topic_items
@@ -28,8 +28,6 @@ EVIDENCE = {
 
 def run(config: Config, beam_args: Sequence[str]) -> None:
     """Derive the map, write it, and print where it differs from the one in use."""
-    if beam_args:
-        raise UsageError(f"topics has no flag {beam_args[0]}, and runs without Beam")
     start = time.monotonic()
     tables = tables_of(config.sql)
     topics = load_topics()
@@ -42,7 +40,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         print(line)
     # stdout is the table.
     about = f"{len(found):,} categories of {len({one.language for one in found})} languages: {config.output}"
-    comes_next = ["wikianchor", "mewsc16", "--dump=FILES", f"--topics={config.output}", "--output=out/mewsc16"]
+    comes_next = ["wikianchor", "mewsc16", "--dumps=FILES", f"--topics={config.output}", "--output=out/mewsc16"]
     logging.getLogger("wikianchor").info("%s; %s; %s", about, spent(start), *next_lines(comes_next))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from pipelines.dataset.reader import Dataset, find_datasets
-from pipelines.errors import InputError, UsageError
+from pipelines.errors import InputError
 from pipelines.flags.verify import Config
 from pipelines.storage import sha1
 from pipelines.verification.files import check_files, check_manifest
@@ -26,17 +26,21 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     Raises:
         InputError: something is wrong, or there is no dataset.
     """
-    if beam_args:
-        raise UsageError(f"verify has no flag {beam_args[0]}, and runs without Beam")
     datasets = list(find_datasets(config.directory))
     if not datasets:
         raise InputError(f"{config.directory}: no finished dataset here (no manifest.json): run its stage to the end")
+    dumps: list[str] = []
+    if config.against is not None:
+        from pipelines.build import list_files
+
+        # A wrong place is told before the checks, which may take an hour.
+        dumps = list_files(config.against, "against")
     wrong = derived = 0
     for one in datasets:
         print(f"\n{one.manifest['dataset']}  {one.directory}")
         wrong += sum(_told(what, problems) for what, problems in _checks(one, datasets))
         if config.against is not None and not wrong:
-            failed, rows = _against(one, config, datasets)
+            failed, rows = _against(one, config, dumps, datasets)
             wrong += failed
             derived += rows
     if config.against is not None and not wrong and not derived and _derivable(datasets):
@@ -103,17 +107,15 @@ def _derivable(datasets: Iterable[Dataset]) -> bool:
     return any(one.manifest["dataset"] in DERIVED for one in datasets)
 
 
-def _against(one: Dataset, config: Config, all_of_them: Sequence[Dataset]) -> tuple[bool, int]:
+def _against(one: Dataset, config: Config, paths: Sequence[str], all_of_them: Sequence[Dataset]) -> tuple[bool, int]:
     """Derive rows of a dataset again; return whether that failed, and how many rows were."""
-    from pipelines.build import list_files, one_of_each, one_packing, page_props_wiki, tell_apart
+    from pipelines.build import one_of_each, one_packing, page_props_wiki, tell_apart
     from pipelines.mewsc16 import table_of
     from pipelines.verification.again import DERIVED, Sources, derive_again
 
-    assert config.against is not None
     if not _derivable([one]):
         print(f"  --  rows not derived again: this is done for {', '.join(DERIVED)}")
         return False, 0
-    paths = list_files(config.against)
     by_name = {os.path.basename(path): path for path in paths}
     named = {source["path"]: source["sha1"] for source in one.manifest["inputs"] if "path" in source}
     if _told(

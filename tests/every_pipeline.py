@@ -36,7 +36,7 @@ def commands(inputs: str, out: str, here: bool, demo: str = str(DEMO)) -> Iterat
     yield ["build", *build, f"--output={out}/build"]
     yield ["mentions", wikis, items, f"--output={out}/mentions"]
     yield ["interlanguage", wikis, items, f"--output={out}/interlanguage"]
-    yield ["mewsc16", f"--dump={inputs}/news/*.xml.bz2", f"--sql={inputs}/news/*.sql.gz", f"--output={out}/mewsc16"]
+    yield ["mewsc16", f"--dumps={inputs}/news/*.xml.bz2", f"--sql={inputs}/news/*.sql.gz", f"--output={out}/mewsc16"]
     if here and has("sudachipy"):
         yield ["corpus", f"--input={inputs}/clinic.txt", "--parser=sudachi", "--near=1", f"--output={out}/corpus"]
     if here and has("torch", "sentencepiece", "sudachipy"):

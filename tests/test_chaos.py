@@ -42,7 +42,7 @@ def expected(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> object:
 
 def start(dump: Path, out: Path, *flags: str) -> subprocess.Popen[str]:
     """Start the command as a user does."""
-    command = [sys.executable, "-m", "pipelines.cli", "sentences", f"--dump={dump}", f"--output={out}", *flags]
+    command = [sys.executable, "-m", "pipelines.cli", "sentences", f"--dumps={dump}", f"--output={out}", *flags]
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=surroundings, cwd=out.parent)
 
@@ -164,7 +164,7 @@ def test_the_clock_jumps(dump: Path, expected: object, tmp_path: Path) -> None:
         "time.time = lambda: real() - (86_400 if real() > begin + 2 else 0);"
         "from pipelines.cli import main; raise SystemExit(main())"
     )
-    command = [sys.executable, "-c", code, "sentences", f"--dump={dump}", f"--output={tmp_path}/out"]
+    command = [sys.executable, "-c", code, "sentences", f"--dumps={dump}", f"--output={tmp_path}/out"]
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT)}
     begin = time.monotonic()
     assert subprocess.run(command, env=surroundings, capture_output=True, timeout=180).returncode == 0

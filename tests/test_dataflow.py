@@ -151,7 +151,7 @@ def test_the_job_that_is_posted_and_the_graph_that_is_staged(tmp_path: Path, wik
             f"--staging_location={tmp_path}/staged",
             f"--temp_location={tmp_path}/tmp",
         ]
-        command = [python, "-m", "pipelines.cli", "sentences", f"--dump={dump}", f"--output=file://{out}"]
+        command = [python, "-m", "pipelines.cli", "sentences", f"--dumps={dump}", f"--output=file://{out}"]
         ended = subprocess.run([*command, *cloud, *places], capture_output=True, text=True, cwd=tmp_path)
     # The server lies: nothing has run, and that is seen.
     assert ended.returncode == 1
@@ -174,7 +174,7 @@ def test_the_job_that_is_posted_and_the_graph_that_is_staged(tmp_path: Path, wik
         "type": "FNAPI_BATCH",
     }
     run_staged(tmp_path / "staged/pipeline.pb")
-    assert main(["sentences", f"--dump={dump}", f"--output={tmp_path}/here"]) == 0
+    assert main(["sentences", f"--dumps={dump}", f"--output={tmp_path}/here"]) == 0
     found, expected = read_manifest(str(out)), read_manifest(f"{tmp_path}/here")
     assert found is not None
     assert expected is not None

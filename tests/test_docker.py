@@ -193,7 +193,7 @@ def test_the_lines_of_the_workers_image_in_a_new_environment(tmp_path: Path) -> 
             subprocess.run(rest.replace("/opt/wikianchor", str(place)), shell=True, check=True, env=surroundings)
     command = [tmp_path / "venv/bin/python", place / "launch.py", "--stage=sentences"]
     dump = next((ROOT / "demo/dumps").glob("enwiki*stream.xml.bz2"))
-    flags = [f"--dump={dump}", f"--output={tmp_path}/out"]
+    flags = [f"--dumps={dump}", f"--output={tmp_path}/out"]
     subprocess.run([*command, *flags], check=True, env=surroundings, cwd=tmp_path)
     assert (tmp_path / "out/manifest.json").exists()
 

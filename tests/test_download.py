@@ -214,22 +214,6 @@ def test_lists_that_are_wrong(name: str, get: Run, server: DumpServer, tmp_path:
     assert not (tmp_path / "dumps").exists()
 
 
-WRONG_FLAGS = {
-    "--wikis=commons": "commons is no language",
-    "--wikis=": "names no wiki",
-    "--date=today": "--date=today",
-    "--mirror=ftp://example.org": "not a web address",
-    "--runner=DirectRunner": "runs without Beam",
-}
-
-
-@pytest.mark.parametrize("flag", WRONG_FLAGS)
-def test_wrong_flags(flag: str, get: Run) -> None:
-    ended = get(CONTACT, flag)
-    assert ended.status == 2
-    assert WRONG_FLAGS[flag] in ended.said[0]
-
-
 @pytest.mark.parametrize(
     ("date", "words"), [("20200101", f"it has {UNFINISHED_RUN}"), (UNFINISHED_RUN, "not finished")]
 )

@@ -32,9 +32,9 @@ def write_dump(place: Path, pages: Sequence[bytes], wiki: str = "enwiki") -> Pat
 
 def test_another_wiki_than_the_header_says(tmp_path: Path, wikianchor: Run) -> None:
     output = tmp_path / "out"
-    ended = wikianchor("sentences", f"--dump={ENGLISH}", "--wiki=jawiki", f"--output={output}")
-    check(ended, output, "no sentence came out of the dump of jawiki: its <siteinfo> says enwiki: leave --wiki=jawiki")
-    ended = wikianchor("sentences", f"--dump={ENGLISH}", f"--output={output}")
+    ended = wikianchor("sentences", f"--dumps={ENGLISH}", "--wikis=jawiki", f"--output={output}")
+    check(ended, output, "no sentence came out of the dump of jawiki: its <siteinfo> says enwiki: leave --wikis=jawiki")
+    ended = wikianchor("sentences", f"--dumps={ENGLISH}", f"--output={output}")
     assert ended.status == 0, ended.said
 
 
@@ -55,7 +55,7 @@ SENTENCES = {
 def test_no_sentence(name: str, tmp_path: Path, wikianchor: Run) -> None:
     pages, words = SENTENCES[name]
     dump = write_dump(tmp_path, pages)
-    check(wikianchor("sentences", f"--dump={dump}", f"--output={tmp_path}/out"), tmp_path / "out", words)
+    check(wikianchor("sentences", f"--dumps={dump}", f"--output={tmp_path}/out"), tmp_path / "out", words)
 
 
 def test_an_empty_wiki_of_a_build(tmp_path: Path, wikianchor: Run) -> None:

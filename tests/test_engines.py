@@ -89,7 +89,7 @@ def test_the_same_bytes_and_the_same_words(
         assert not list(out.rglob("_unfinished"))
         broken = tmp_path / "cut.xml"
         broken.write_bytes(b"<mediawiki><siteinfo><dbname>enwiki</dbname></siteinfo><page>")
-        ended = wikianchor("sentences", f"--dump={broken}", f"--output={tmp_path}/none", *flags)
+        ended = wikianchor("sentences", f"--dumps={broken}", f"--output={tmp_path}/none", *flags)
         assert ended.status == 1
         assert ended.said[-1].startswith(f"wikianchor: {broken}: "), ended.said
         assert not (tmp_path / "none/manifest.json").exists()

@@ -47,7 +47,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-SENTENCES = ["sentences", "--dump=dump.xml", "--output=out"]
+SENTENCES = ["sentences", "--dumps=dump.xml", "--output=out"]
 ENTITIES = ["entities", "--wikidata=wikidata.json", "--wikis=enwiki", "--output=out"]
 
 
@@ -162,7 +162,7 @@ def test_a_disk_that_is_really_full(place: Path, wikianchor: Callable) -> None:
     texts = [" ".join(words[first : first + 10]) for first in range(0, len(words), 10)]
     (place / "dump.xml").write_bytes(export(page(f"P{n}", n, f"Here {text}.") for n, text in enumerate(texts, 1)))
     with mounted(place / "disk", "-t", "tmpfs", "-o", "size=64k", "none"):
-        ended = wikianchor("sentences", "--dump=dump.xml", "--output=disk/out")
+        ended = wikianchor("sentences", "--dumps=dump.xml", "--output=disk/out")
         assert ended.status == 1
         assert len(ended.said) == 1
         assert ended.said[0].startswith("wikianchor: disk/out/")
@@ -172,7 +172,7 @@ def test_a_disk_that_is_really_full(place: Path, wikianchor: Callable) -> None:
 
 def test_a_disk_that_may_only_be_read(place: Path, wikianchor: Callable) -> None:
     with mounted(place / "disk", "-t", "tmpfs", "-o", "ro", "none"):
-        ended = wikianchor("sentences", "--dump=dump.xml", "--output=disk/out")
+        ended = wikianchor("sentences", "--dumps=dump.xml", "--output=disk/out")
         assert (ended.status, ended.said) == (
             1, ["wikianchor: disk/out: cannot be written (the file system is read-only): choose another --output"]
         )  # fmt: skip
@@ -181,7 +181,7 @@ def test_a_disk_that_may_only_be_read(place: Path, wikianchor: Callable) -> None
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_directory_without_permission(place: Path, wikianchor: Callable) -> None:
     (place / "mine").mkdir(mode=0o500)
-    ended = wikianchor("sentences", "--dump=dump.xml", "--output=mine/out")
+    ended = wikianchor("sentences", "--dumps=dump.xml", "--output=mine/out")
     assert (ended.status, ended.said) == (
         1, ["wikianchor: mine/out: cannot be written (permission denied): choose another --output"]
     )  # fmt: skip
@@ -201,7 +201,7 @@ def test_an_input_without_permission(place: Path, wikianchor: Callable, monkeypa
 
 @pytest.mark.parametrize("output", ["/proc/out", "dump.xml/out", "dump.xml"])
 def test_an_output_that_cannot_be(output: str, place: Path, wikianchor: Callable) -> None:
-    ended = wikianchor("sentences", "--dump=dump.xml", f"--output={output}")
+    ended = wikianchor("sentences", "--dumps=dump.xml", f"--output={output}")
     assert ended.status == (2 if output == "dump.xml" else 1)
     assert len(ended.said) == 1
     assert output in ended.said[0]
@@ -215,7 +215,7 @@ def test_an_output_that_holds_something_else(place: Path, wikianchor: Callable) 
     assert wikianchor(*ENTITIES).status == 0
     before = content(place)
     for output, named in (("photos", "a.jpg"), ("mine", "data/b.csv"), ("repo", "README.md"), ("out", "'entities'")):
-        ended = wikianchor("sentences", "--dump=dump.xml", f"--output={output}")
+        ended = wikianchor("sentences", "--dumps=dump.xml", f"--output={output}")
         assert ended.status == 2
         assert len(ended.said) == 1
         assert ended.said[0].startswith(f"wikianchor: --output={output} holds ")
@@ -279,9 +279,9 @@ def test_a_new_command_that_fails_leaves_the_old_dataset_and_who_reads_it_is_war
         [*SENTENCES, "--allow_truncated", "--direct_num_workers=x"],
         [*SENTENCES, "--allow_truncated", "--runner=Bogus"],
         [*SENTENCES, "--bogus"],
-        ["sentences", "--dump=none.xml", "--output=out"],
-        ["sentences", "--dump=wikidata.json", "--output=out"],
-        ["sentences", "--dump=dump.xml", "--wiki=dewiki", "--output=out", "--runner=DataflowRunner"],
+        ["sentences", "--dumps=none.xml", "--output=out"],
+        ["sentences", "--dumps=wikidata.json", "--output=out"],
+        ["sentences", "--dumps=dump.xml", "--wikis=dewiki", "--output=out", "--runner=DataflowRunner"],
         ["entities", "--wikidata=wikidata.json", "--wikis=enwiki", "--output=out"],
     ],
 )
@@ -597,7 +597,7 @@ def test_worker_processes_end_with_a_killed_launcher(long_dump: Path) -> None:
 
 def test_threads_write_the_same(place: Path, wikianchor: Callable) -> None:
     for output, workers in (("one", WORKERS["one"]), ("two", WORKERS["threads"])):
-        ended = wikianchor("sentences", "--dump=dump.xml", f"--output={output}", *workers)
+        ended = wikianchor("sentences", "--dumps=dump.xml", f"--output={output}", *workers)
         assert (ended.status, ended.said) == (0, [])
     assert content(place / "one") == content(place / "two")
 
@@ -704,3 +704,48 @@ def test_a_manifest_says_what_was_read(place: Path, wikianchor: Callable) -> Non
     found = json.loads((place / "out" / "manifest.json").read_text())
     data = (place / "dump.xml").read_bytes()
     assert found["inputs"] == [{"path": "dump.xml", "bytes": len(data), "sha1": hashlib.sha1(data).hexdigest()}]
+
+
+# --- what Beam says ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            RuntimeError("Unable to fetch remote job server jar at https://repo/a.jar: HTTP Error 404: Not Found."),
+            "https://repo/a.jar: Beam cannot fetch it: fetch it where there is a network, and name the file with "
+            "--flink_job_server_jar or --spark_job_server_jar",
+        ),
+        (RuntimeError("Service failed to start up with error 1"), "the job server ended when it was started: .*"),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory", "java"), "java: not installed, .*"),
+    ],
+)
+def test_a_job_server_that_cannot_be_had(
+    error: Exception, said: str, place: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*some: object) -> None:
+        raise error
+
+    monkeypatch.setattr("pipelines.stage.run_apart", fail)
+    ended = wikianchor(*SENTENCES)
+    assert ended.status == 1
+    assert len(ended.said) == 1
+    assert re.fullmatch(f"wikianchor: {said}", ended.said[0])
+
+
+def test_the_manifest_of_an_output_that_cannot_be_read(
+    place: Path, wikianchor: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a directory of somebody else's; pyarrow states the reason in its text alone."""
+
+    def refuse(*some: object) -> None:
+        raise OSError("Failed stat()ing path 'out'. Detail: [errno 13] Permission denied")
+
+    monkeypatch.setattr(
+        "pipelines.dataset.manifest.filesystem", lambda path: (type("F", (), {"get_file_info": refuse})(), path)
+    )
+    ended = wikianchor(*SENTENCES)
+    assert (ended.status, ended.said) == (
+        1, ["wikianchor: out: cannot be written (permission denied): choose another --output"]
+    )  # fmt: skip

@@ -51,11 +51,11 @@ MISTAKES = [
     ["demo", "--output="],
     ["download", "--wikis=zzz1", "--output=dumps"],
     ["build", "--dumps=dumps", "--wikis=zzz1", "--output=out"],
-    ["sentences", "--dump=nosuch.bz2", "--output=out"],
+    ["sentences", "--dumps=nosuch.bz2", "--output=out"],
     ["entities", "--wikis=enwiki", "--wikidata=nosuch.json", "--output=out"],
     ["pairs", "--sentences=s", "--entities=e", "--output=out", "--sample=-1"],
     ["corpus", "--input=nosuch.txt", "--output=out"],
-    ["mewsc16", "--dump=nosuch.bz2", "--output=out"],
+    ["mewsc16", "--dumps=nosuch.bz2", "--output=out"],
 ]
 
 

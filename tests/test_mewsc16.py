@@ -60,7 +60,7 @@ MEMBERSHIPS = {
 def test_every_page_meets_the_fate_it_was_written_for(
     tmp_path: Path, wikianchor: Command, wikis: Sequence[news.News], written: Path, membership: str
 ) -> None:
-    flags = [f"--dump={written}/*.xml*", f"--sql={written}/*.sql.gz", f"--membership={membership}"]
+    flags = [f"--dumps={written}/*.xml*", f"--sql={written}/*.sql.gz", f"--membership={membership}"]
     ended = wikianchor("mewsc16", *flags, f"--output={tmp_path}/out")
     assert (ended.status, ended.said) == (0, [])
     ledger = ledger_of(tmp_path / "out")
@@ -88,7 +88,7 @@ def test_every_page_meets_the_fate_it_was_written_for(
 
 
 def test_what_is_kept_has_no_fault_no_leak_and_no_double(tmp_path: Path, wikianchor: Command, written: Path) -> None:
-    assert wikianchor("mewsc16", f"--dump={written}/*.xml*", f"--output={tmp_path}/out").status == 0
+    assert wikianchor("mewsc16", f"--dumps={written}/*.xml*", f"--output={tmp_path}/out").status == 0
     for language in news.languages():
         rows = rows_of(tmp_path / "out", language)
         faults = FaultFinder(language)
@@ -99,7 +99,7 @@ def test_what_is_kept_has_no_fault_no_leak_and_no_double(tmp_path: Path, wikianc
 
 def test_the_hubs_library_opens_a_language_with_its_classes(tmp_path: Path, wikianchor: Command, written: Path) -> None:
     datasets = pytest.importorskip("datasets")
-    flags = [f"--dump={written}/ja*.xml*,{written}/sv*.xml*", f"--output={tmp_path}/out"]
+    flags = [f"--dumps={written}/ja*.xml*,{written}/sv*.xml*", f"--output={tmp_path}/out"]
     assert wikianchor("mewsc16", *flags).status == 0
     expected = rows_of(tmp_path / "out", "ja")
     found = datasets.load_dataset(f"{tmp_path}/out", "ja", cache_dir=f"{tmp_path}/cache")["train"]
@@ -115,7 +115,7 @@ def test_memberships_are_counted_by_who_knows_of_them(tmp_path: Path, wikianchor
     path = news.write(wiki, tmp_path, tables=True)
     # A glob for links names this one, too.
     (tmp_path / "dewikinews-20260601-langlinks.sql.gz").write_text("not read")
-    flags = [f"--dump={path}", f"--sql={tmp_path}/*.sql.gz"]
+    flags = [f"--dumps={path}", f"--sql={tmp_path}/*.sql.gz"]
     assert wikianchor("mewsc16", *flags, f"--output={tmp_path}/out").status == 0
     counts = ledger_of(tmp_path / "out")["de"]["memberships"]
     by_template = sum(page.route == "template" for page in wiki.pages)
@@ -128,7 +128,7 @@ def test_tables_with_titles_in_them_are_read_too(tmp_path: Path, wikianchor: Com
     path = news.write(wiki, tmp_path)
     table = tmp_path / "frwikinews-20260601-categorylinks.sql"
     table.write_bytes(news.sql_tables(wiki, old=True)["categorylinks"])
-    assert wikianchor("mewsc16", f"--dump={path}", f"--sql={table}", f"--output={tmp_path}/out").status == 0
+    assert wikianchor("mewsc16", f"--dumps={path}", f"--sql={table}", f"--output={tmp_path}/out").status == 0
     routes = ledger_of(tmp_path / "out")["fr"]["routes"]
     assert routes["template"] == sum(page.route == "template" for page in wiki.pages)
 
@@ -136,7 +136,7 @@ def test_tables_with_titles_in_them_are_read_too(tmp_path: Path, wikianchor: Com
 def test_the_bytes_do_not_depend_on_how_it_is_run(
     tmp_path: Path, wikianchor: Command, written: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flags = ["mewsc16", f"--dump={written}/[cd]*.xml*", f"--sql={written}/[cd]*.sql.gz"]
+    flags = ["mewsc16", f"--dumps={written}/[cd]*.xml*", f"--sql={written}/[cd]*.sql.gz"]
     modes = {
         "one": [],
         "threads": ["--direct_num_workers=3", "--direct_running_mode=multi_threading"],
@@ -158,7 +158,7 @@ def test_the_bytes_do_not_depend_on_how_it_is_run(
 
 def test_the_paper_rules_keep_what_clean_drops_and_each_fault_shows(tmp_path: Path, wikianchor: Command) -> None:
     path = news.write(news.make_news("sv", 400), tmp_path, pack=False)
-    flags = ["mewsc16", f"--dump={path}", "--mode=paper"]
+    flags = ["mewsc16", f"--dumps={path}", "--mode=paper"]
     assert wikianchor(*flags, f"--output={tmp_path}/paper").status == 0
     pages = ledger_of(tmp_path / "paper")["sv"]["pages"]
     assert "duplicate" not in pages
@@ -179,7 +179,7 @@ def test_the_paper_rules_keep_what_clean_drops_and_each_fault_shows(tmp_path: Pa
 
 def test_drafts_count_where_no_page_tells_of_its_publication(tmp_path: Path, wikianchor: Command) -> None:
     wiki = news.make_news("en", 60, [(1, news.draft)])
-    ended = wikianchor("mewsc16", f"--dump={news.write(wiki, tmp_path)}", f"--output={tmp_path}/out")
+    ended = wikianchor("mewsc16", f"--dumps={news.write(wiki, tmp_path)}", f"--output={tmp_path}/out")
     assert ended.status == 0
     assert {row["status"] for row in rows_of(tmp_path / "out", "en")} == {"unknown"}
     assert any("en: no page tells whether it is published" in line for line in ended.progress)
@@ -187,7 +187,7 @@ def test_drafts_count_where_no_page_tells_of_its_publication(tmp_path: Path, wik
 
 def test_an_old_dump_is_taken_and_said_to_be_old(tmp_path: Path, wikianchor: Command) -> None:
     path = news.write(news.make_news("cs", 80), tmp_path, date="20211101")
-    ended = wikianchor("mewsc16", f"--dump={path}", f"--output={tmp_path}/out")
+    ended = wikianchor("mewsc16", f"--dumps={path}", f"--output={tmp_path}/out")
     assert ended.status == 0
     assert any("made before Wikinews was closed" in line for line in ended.progress)
     manifest = read_manifest(str(tmp_path / "out"))
@@ -198,7 +198,7 @@ def test_an_old_dump_is_taken_and_said_to_be_old(tmp_path: Path, wikianchor: Com
 
 def test_empty_classes_are_told_in_one_line(tmp_path: Path, wikianchor: Command) -> None:
     path = news.write(news.make_news("pl", 3, [(1, news.plain)]), tmp_path)
-    ended = wikianchor("mewsc16", f"--dump={path}", f"--output={tmp_path}/out")
+    ended = wikianchor("mewsc16", f"--dumps={path}", f"--output={tmp_path}/out")
     assert ended.status == 0
     assert sum("pl: no page of" in line for line in ended.progress) == 1
 
@@ -218,7 +218,7 @@ def refused(ended: Ended, status: int, *words: str) -> None:
 def test_a_wikipedia_dump_is_refused(tmp_path: Path, wikianchor: Command) -> None:
     path = tmp_path / "svwiki.xml"
     path.write_bytes(dumps.export([dumps.page("A", 1, "B.")], "svwiki"))
-    refused(wikianchor("mewsc16", f"--dump={path}", f"--output={tmp_path}/out"), 1, "svwiki", "Wikipedia")
+    refused(wikianchor("mewsc16", f"--dumps={path}", f"--output={tmp_path}/out"), 1, "svwiki", "Wikipedia")
     assert not (tmp_path / "out").exists()
 
 
@@ -226,11 +226,11 @@ def test_a_language_outside_the_map_is_refused(tmp_path: Path, wikianchor: Comma
     wiki = news.make_news("sv", 5)
     path = tmp_path / "dump.xml"
     path.write_bytes(news.dump(wiki, "nlwikinews"))
-    refused(wikianchor("mewsc16", f"--dump={path}", f"--output={tmp_path}/out"), 1, "nl", "--topics")
+    refused(wikianchor("mewsc16", f"--dumps={path}", f"--output={tmp_path}/out"), 1, "nl", "--topics")
 
 
 def test_missing_tables_are_told(tmp_path: Path, wikianchor: Command, one: Path) -> None:
-    output, dump = f"--output={tmp_path}/out", f"--dump={one}"
+    output, dump = f"--output={tmp_path}/out", f"--dumps={one}"
     folder = one.parent
     refused(wikianchor("mewsc16", dump, "--membership=direct+templates", output), 2, "--sql")
     links = folder / "svwikinews-20260601-categorylinks.sql.gz"
@@ -260,7 +260,7 @@ def test_a_bad_topic_map_is_refused(tmp_path: Path, wikianchor: Command, one: Pa
     text, words = BAD_MAPS[problem]
     path = tmp_path / "map.json"
     path.write_text(text)
-    refused(wikianchor("mewsc16", f"--dump={one}", f"--topics={path}", f"--output={tmp_path}/out"), 1, words)
+    refused(wikianchor("mewsc16", f"--dumps={one}", f"--topics={path}", f"--output={tmp_path}/out"), 1, words)
 
 
 def test_a_map_of_ones_own_may_have_other_languages_and_several_names(tmp_path: Path, wikianchor: Command) -> None:
@@ -268,7 +268,7 @@ def test_a_map_of_ones_own_may_have_other_languages_and_several_names(tmp_path: 
     path.write_text(json.dumps({"Sports": {"nl": ["Sport", "Politik"]}}))
     dump = tmp_path / "dump.xml"
     dump.write_bytes(news.dump(news.make_news("sv", 60), "nlwikinews"))
-    ended = wikianchor("mewsc16", f"--dump={dump}", f"--topics={path}", f"--output={tmp_path}/out")
+    ended = wikianchor("mewsc16", f"--dumps={dump}", f"--topics={path}", f"--output={tmp_path}/out")
     assert ended.status == 0, ended.said
     assert {row["label"] for row in rows_of(tmp_path / "out", "nl")} == {"Sports"}
 
@@ -277,7 +277,7 @@ def test_a_cut_off_dump_is_told_and_can_be_taken(tmp_path: Path, wikianchor: Com
     path = tmp_path / "cut.xml"
     whole = news.dump(news.make_news("sv", 40))
     path.write_bytes(whole[: len(whole) * 2 // 3])
-    flags = ["mewsc16", f"--dump={path}", f"--output={tmp_path}/out"]
+    flags = ["mewsc16", f"--dumps={path}", f"--output={tmp_path}/out"]
     refused(wikianchor(*flags), 1, "cut off", "--allow_truncated")
     assert wikianchor(*flags, "--allow_truncated").status == 0
 
@@ -285,17 +285,17 @@ def test_a_cut_off_dump_is_told_and_can_be_taken(tmp_path: Path, wikianchor: Com
 def test_a_page_given_twice_is_told(tmp_path: Path, wikianchor: Command, one: Path) -> None:
     again = one.parent / "again.xml.bz2"
     again.write_bytes(one.read_bytes())
-    refused(wikianchor("mewsc16", f"--dump={one},{again}", f"--output={tmp_path}/out"), 1, "given twice")
+    refused(wikianchor("mewsc16", f"--dumps={one},{again}", f"--output={tmp_path}/out"), 1, "given twice")
 
 
 def test_a_wiki_without_a_topic_leaves_nothing(tmp_path: Path, wikianchor: Command) -> None:
     path = news.write(news.make_news("sv", 10, [(1, news.in_none)]), tmp_path)
-    refused(wikianchor("mewsc16", f"--dump={path}", f"--output={tmp_path}/out"), 1, "no page is left", "no_topic")
+    refused(wikianchor("mewsc16", f"--dumps={path}", f"--output={tmp_path}/out"), 1, "no page is left", "no_topic")
 
 
 def test_flags_that_do_not_go_together_are_refused(tmp_path: Path, wikianchor: Command, one: Path) -> None:
-    output, dump = f"--output={tmp_path}/out", f"--dump={one}"
-    refused(wikianchor("mewsc16", output), 2, "--dump")
+    output, dump = f"--output={tmp_path}/out", f"--dumps={one}"
+    refused(wikianchor("mewsc16", output), 2, "--dumps")
     refused(wikianchor("mewsc16", dump, output, "--faults=holes"), 2, "--mode=paper")
     refused(wikianchor("mewsc16", dump, output, "--mode=paper", "--faults=no"), 2, "no such fault")
     refused(wikianchor("mewsc16", dump, output, "--min_pages=0"), 2, "1 or more")
@@ -310,7 +310,7 @@ def released(directory: Path, rows: Sequence[tuple[str, str]], language: str = "
 
 def test_comparison_finds_each_kind_of_agreement(tmp_path: Path, wikianchor: Command) -> None:
     wiki = news.make_news("sv", 40, [(1, news.plain)])
-    assert wikianchor("mewsc16", f"--dump={news.write(wiki, tmp_path)}", f"--output={tmp_path}/out").status == 0
+    assert wikianchor("mewsc16", f"--dumps={news.write(wiki, tmp_path)}", f"--output={tmp_path}/out").status == 0
     names = {topic: name for name, topic in news.TOPICS["sv"].items()}
     kept = [page for page in wiki.pages if page.fate == "kept"]
     rows = [(page.sentence, names[page.label]) for page in kept[:6]]
@@ -328,7 +328,7 @@ def test_comparison_finds_each_kind_of_agreement(tmp_path: Path, wikianchor: Com
 
 def test_released_files_that_do_not_fit_are_refused(tmp_path: Path, wikianchor: Command, one: Path) -> None:
     output = f"--output={tmp_path}/out"
-    assert wikianchor("mewsc16", f"--dump={one}", output).status == 0
+    assert wikianchor("mewsc16", f"--dumps={one}", output).status == 0
     files = released(tmp_path / "old", [("A b c.", "Sport")])
     refused(wikianchor("mewsc16", f"--compare={tmp_path}/old/sv_sentences.txt", output), 1, "sv_categories.txt")
     refused(wikianchor("mewsc16", f"--compare={one}", output), 1, "ja_sentences.txt")

@@ -14,7 +14,8 @@ import pytest
 
 from pipelines import cli, plan
 from pipelines.dataset.pulse import Pulse, pulses
-from pipelines.transfer.needs import NEEDS, wiki_named
+from pipelines.flags.lists import wiki_named
+from pipelines.transfer.needs import NEEDS
 from pipelines.wikimedia import dumps
 from tests.dumps import export, page
 
@@ -92,6 +93,15 @@ def test_a_full_disk_is_told(tmp_path: Path, wikianchor: Run, monkeypatch: pytes
     assert "10 B free: NOT ENOUGH" in ended.output
 
 
+def test_a_disk_that_is_hardly_enough_is_told(tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan is right to a factor of two."""
+    command = ("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--dry_run")
+    need = int(re.search(r"disk: about (\d+) kB", wikianchor(*command).output)[1]) * 1000
+    for free, verdict in ((1.3, ": MAY NOT BE ENOUGH"), (2.5, "")):
+        monkeypatch.setattr(shutil, "disk_usage", lambda place, free=free: shutil._ntuple_diskusage(1, 1, free * need))
+        assert re.search(rf"free{verdict}$", wikianchor(*command).output, re.MULTILINE)
+
+
 def test_a_sample_needs_less_disk(tmp_path: Path) -> None:
     dump = tmp_path / "x.xml.bz2"
     dump.write_bytes(bytes(10_000_000))
@@ -108,7 +118,7 @@ def test_every_recipe_is_understood(path: Path, tmp_path: Path, wikianchor: Run)
 
     tables = tomllib.loads(path.read_text("utf-8"))
     need = NEEDS[tables["download"]["for"]]
-    wikis = [wiki_named(name, need.project) for name in tables["download"]["wikis"]]
+    wikis = [wiki_named(name, project=need.project) for name in tables["download"]["wikis"]]
     assert wikis == tables["build"]["wikis"]
     # Each wiki has a dump of one page: enough for the plan, which reads every flag.
     for wiki in wikis:

@@ -100,11 +100,11 @@ def test_the_same_bytes(name: str, packed: Any, tmp_path: Path, wikianchor: Run,
     pack = (lambda pages: bz2.compress(export(pages))) if packed is export else packed
     old = write(tmp_path / "old", pages_of(), pack)
     new = write(tmp_path / "new", CHANGES[name], pack)
-    assert wikianchor("sentences", f"--dump={old}", f"--output={tmp_path}/first").status == 0
-    assert wikianchor("sentences", f"--dump={new}", f"--output={tmp_path}/full").status == 0
+    assert wikianchor("sentences", f"--dumps={old}", f"--output={tmp_path}/first").status == 0
+    assert wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/full").status == 0
     whole = len(read)
     read.clear()
-    ended = wikianchor("sentences", f"--dump={new}", f"--output={tmp_path}/again", f"--previous={tmp_path}/first")
+    ended = wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/again", f"--previous={tmp_path}/first")
     assert ended.status == 0, ended.said
     assert files(tmp_path / "again") == files(tmp_path / "full")
     if name == "nothing":
@@ -126,7 +126,7 @@ def test_a_page_of_several_revisions_is_read(tmp_path: Path, wikianchor: Run, re
     ]
     path = write(tmp_path / "old", pages, lambda pages: bz2.compress(export(pages)))
     for name, more in (("first", []), ("again", [f"--previous={tmp_path}/first"])):
-        assert wikianchor("sentences", f"--dump={path}", f"--output={tmp_path}/{name}", *more).status == 0
+        assert wikianchor("sentences", f"--dumps={path}", f"--output={tmp_path}/{name}", *more).status == 0
     assert read == ["A", "A"]
 
 
@@ -134,7 +134,7 @@ def test_the_ledger_of_each_page_adds_up(tmp_path: Path, wikianchor: Run) -> Non
     import pyarrow.parquet as pq
 
     path = write(tmp_path / "old", pages_of(), multistream)
-    wikianchor("sentences", f"--dump={path}", f"--output={tmp_path}/out")
+    wikianchor("sentences", f"--dumps={path}", f"--output={tmp_path}/out")
     manifest = read_manifest(str(tmp_path / "out"))
     assert manifest is not None
     links = manifest["ledger"]["enwiki"]["links"]
@@ -150,7 +150,7 @@ def test_the_ledger_of_each_page_adds_up(tmp_path: Path, wikianchor: Run) -> Non
 
 def test_what_cannot_be_taken(tmp_path: Path, wikianchor: Run) -> None:
     path = write(tmp_path / "old", pages_of(), multistream)
-    base = ("sentences", f"--dump={path}", f"--output={tmp_path}/out")
+    base = ("sentences", f"--dumps={path}", f"--output={tmp_path}/out")
     assert wikianchor(*base).status == 0
     ended = wikianchor(*base, f"--previous={tmp_path}/out")
     assert (ended.status, "is the output itself" in ended.said[0]) == (2, True)
@@ -167,7 +167,7 @@ def test_another_unicode_version_gives_other_sentences(
 ) -> None:
     """Python's tables of characters decide where sentences begin and what a name is, and differ by its version."""
     path = write(tmp_path / "old", pages_of(), multistream)
-    base = ("sentences", f"--dump={path}", f"--output={tmp_path}/out")
+    base = ("sentences", f"--dumps={path}", f"--output={tmp_path}/out")
     assert wikianchor(*base).status == 0
     manifest = read_manifest(str(tmp_path / "out"))
     assert manifest is not None
@@ -188,9 +188,9 @@ def test_hidden_text_is_not_taken(tmp_path: Path, wikianchor: Run) -> None:
     old = write(tmp_path / "old", [page("A", 1, text(1)), page("B", 2, text(2))], multistream)
     hidden = page("B", 2, revisions=[revision(None, 1002)])
     new = write(tmp_path / "new", [page("A", 1, text(1)), hidden], multistream)
-    wikianchor("sentences", f"--dump={old}", f"--output={tmp_path}/first")
-    wikianchor("sentences", f"--dump={new}", f"--output={tmp_path}/full")
-    wikianchor("sentences", f"--dump={new}", f"--output={tmp_path}/again", f"--previous={tmp_path}/first")
+    wikianchor("sentences", f"--dumps={old}", f"--output={tmp_path}/first")
+    wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/full")
+    wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/again", f"--previous={tmp_path}/first")
     assert files(tmp_path / "again") == files(tmp_path / "full")
 
 
@@ -198,8 +198,8 @@ def test_another_name_of_a_namespace_is_another_site(tmp_path: Path, wikianchor:
     old = write(tmp_path / "old", pages_of(), multistream)
     renamed = export(pages_of()).replace(b">Template</namespace>", b">Muster</namespace>")
     new = write(tmp_path / "new", [renamed], lambda found: bz2.compress(found[0]))
-    wikianchor("sentences", f"--dump={old}", f"--output={tmp_path}/first")
-    ended = wikianchor("sentences", f"--dump={new}", f"--output={tmp_path}/x", f"--previous={tmp_path}/first")
+    wikianchor("sentences", f"--dumps={old}", f"--output={tmp_path}/first")
+    ended = wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/x", f"--previous={tmp_path}/first")
     assert (ended.status, "was made with another site" in ended.said[0]) == (2, True)
 
 

@@ -54,7 +54,7 @@ def test_a_bomb_of_pages_is_bounded(inside: str, zeros: dict[str, bytes], tmp_pa
     dump = tmp_path / "enwiki-20260101-pages-articles.xml.bz2"
     dump.write_bytes(bz2.compress(head() + inside.encode()) + zeros["bz2"])
     assert dump.stat().st_size < 10_000
-    status, said, memory = peak("sentences", f"--dump={dump}", f"--output={tmp_path}/out")
+    status, said, memory = peak("sentences", f"--dumps={dump}", f"--output={tmp_path}/out")
     assert status == 1
     assert str(dump) in said.splitlines()[-1]
     assert memory < MOST_MEMORY

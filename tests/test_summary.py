@@ -56,7 +56,7 @@ def test_every_pipeline(tmp_path: Path, wikianchor: Run) -> None:
 
 def test_the_command_after_sentences_and_entities_works(tmp_path: Path, wikianchor: Run) -> None:
     dump = next(DEMO.glob("jawiki-*.xml.bz2"))
-    ended = wikianchor("sentences", f"--dump={dump}", f"--output={tmp_path}/sentences/jawiki")
+    ended = wikianchor("sentences", f"--dumps={dump}", f"--output={tmp_path}/sentences/jawiki")
     for name in ("entities", "pairs"):
         words = check_command(next(line for line in ended.output.splitlines() if line.startswith("next: ")))
         assert words[:2] == ["wikianchor", name]

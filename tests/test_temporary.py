@@ -21,7 +21,7 @@ PORTABLE = ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_ty
 def start(place: Path, *flags: str) -> subprocess.Popen[str]:
     """Start a command with a directory for temporary files of its own."""
     (place / "temporary").mkdir()
-    command = [sys.executable, "-m", "pipelines.cli", "sentences", f"--dump={JAPANESE}", f"--output={place}/out"]
+    command = [sys.executable, "-m", "pipelines.cli", "sentences", f"--dumps={JAPANESE}", f"--output={place}/out"]
     environment = {**os.environ, "TMPDIR": f"{place}/temporary"}
     return subprocess.Popen([*command, *flags], env=environment, text=True, stdout=-1, stderr=-1)
 

@@ -380,7 +380,7 @@ def wikinews(tmp_path_factory: pytest.TempPathFactory) -> Path:
 )
 def test_mewsc16_against_the_dumps(wikinews: Path, tmp_path: Path, wikianchor: Run, flags: tuple[str, ...]) -> None:
     given = [f"--sql={wikinews}/*.sql.gz" if flag == "--sql" else flag for flag in flags]
-    made = wikianchor("mewsc16", f"--dump={wikinews}/*.xml*", f"--output={tmp_path}/out", *given)
+    made = wikianchor("mewsc16", f"--dumps={wikinews}/*.xml*", f"--output={tmp_path}/out", *given)
     assert made.status == 0, made.said
     ended = wikianchor("verify", tmp_path / "out", f"--against={wikinews}")
     assert ended.status == 0, ended.output
@@ -392,7 +392,7 @@ def test_mewsc16_against_the_dumps(wikinews: Path, tmp_path: Path, wikianchor: R
 
 @pytest.mark.parametrize(("name", "value"), [("sentence", "Another one."), ("label", "Sports"), ("page_id", 99999)])
 def test_a_changed_row_of_mewsc16(wikinews: Path, tmp_path: Path, wikianchor: Run, name: str, value: object) -> None:
-    assert wikianchor("mewsc16", f"--dump={wikinews}/en*.xml*", f"--output={tmp_path}/out").status == 0
+    assert wikianchor("mewsc16", f"--dumps={wikinews}/en*.xml*", f"--output={tmp_path}/out").status == 0
     rewrite(tmp_path / "out", "en", lambda rows: column(rows, name, value, len(rows) - 1))
     ended = wikianchor("verify", tmp_path / "out", f"--against={wikinews}")
     assert ended.status == 1
@@ -400,7 +400,7 @@ def test_a_changed_row_of_mewsc16(wikinews: Path, tmp_path: Path, wikianchor: Ru
 
 
 def test_mewsc16_without_its_tables_or_its_dump(wikinews: Path, tmp_path: Path, wikianchor: Run) -> None:
-    flags = (f"--dump={wikinews}/*.xml*", f"--sql={wikinews}/*.sql.gz", f"--output={tmp_path}/out")
+    flags = (f"--dumps={wikinews}/*.xml*", f"--sql={wikinews}/*.sql.gz", f"--output={tmp_path}/out")
     assert wikianchor("mewsc16", *flags).status == 0
     some = tmp_path / "some"
     some.mkdir()
@@ -414,7 +414,7 @@ def test_mewsc16_without_its_tables_or_its_dump(wikinews: Path, tmp_path: Path, 
 
 def test_one_dataset_whose_dumps_are_elsewhere(built: Path, wikinews: Path, tmp_path: Path, wikianchor: Run) -> None:
     out = Path(shutil.copytree(built, tmp_path / "out"))
-    assert wikianchor("mewsc16", f"--dump={wikinews}/en*.xml*", f"--output={out}/mewsc16").status == 0
+    assert wikianchor("mewsc16", f"--dumps={wikinews}/en*.xml*", f"--output={out}/mewsc16").status == 0
     ended = wikianchor("verify", out, f"--against={DEMO}", "--rows=50")
     assert ended.status == 0, ended.output
     assert "--  no row derived again: none of its dumps is there" in ended.output

@@ -35,7 +35,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_numbers(name: str, tmp_path: Path, wikianchor: Run) -> None:
     flags, words = WRONG[name]
-    ended = wikianchor("sentences", f"--dump={JAPANESE}", f"--output={tmp_path}/out", *flags.split())
+    ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={tmp_path}/out", *flags.split())
     assert ended.status == 2
     assert len(ended.said) == 1
     assert words in ended.said[0]
@@ -100,7 +100,7 @@ def test_the_plan_is_for_the_workers_that_are_started(
 def test_a_stage_tells_how_many_it_starts(tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "WORKER_SECONDS", 0.004)
     monkeypatch.setattr(machine, "cores", lambda: 2)
-    ended = wikianchor("sentences", f"--dump={JAPANESE}", f"--output={tmp_path}")
+    ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={tmp_path}")
     assert [line.partition(" ")[2] for line in ended.progress] == [f"{tmp_path}: 2 worker processes, see --workers"]
 
 
@@ -108,7 +108,7 @@ def test_the_bytes_do_not_depend_on_the_workers(tmp_path: Path, wikianchor: Run)
     found = []
     for workers in (1, 2):
         output = tmp_path / str(workers)
-        ended = wikianchor("sentences", f"--dump={JAPANESE}", f"--output={output}", f"--workers={workers}")
+        ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={output}", f"--workers={workers}")
         assert ended.status == 0, ended.said
         manifest = read_manifest(str(output))
         assert manifest is not None

@@ -24,7 +24,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Job:
     """The command on a dump, and what it makes in one process."""
     place = tmp_path_factory.mktemp("expected")
     (place / "dump.xml").write_bytes(export([page(f"Page {number}", number, TEXT * 20) for number in range(1, 1501)]))
-    command = ["sentences", f"--dump={place}/dump.xml"]
+    command = ["sentences", f"--dumps={place}/dump.xml"]
     assert main([*command, f"--output={place}/out"]) == 0
     return Job(command, place, digest(place / "out"))
 

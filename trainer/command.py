@@ -3,16 +3,32 @@ what is wrong on stderr."""
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
 from trainer.errors import InputError, UsageError
+from wikianchor.io.output import clean_output
 
 TRAIN = ("torch", "transformers", "safetensors")
 EVAL = (*TRAIN, "sklearn", "scipy")
-HELP = {"-h", "--help"}
+
+
+def check_flags(name: str, parse: Callable[[], object]) -> None:
+    """Print the help that a command line asks for, or what is wrong with its flags, and end the process; else do
+    nothing. To be called before torch is imported, which takes seconds.
+
+    Args:
+        name: that the line on stderr begins with.
+        parse: reads the command line.
+    """
+    with clean_output():
+        try:
+            parse()
+        except UsageError as error:
+            sys.exit(fail(name, error))
 
 
 def need(packages: Sequence[str]) -> None:
@@ -34,12 +50,24 @@ def run_command(name: str, work: Callable[[], str]) -> int:
 
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
+    # It logs each of its attempts to reach the Hub.
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    try:
-        # Under torchrun the first process alone has a result.
-        if text := work():
-            print(text)
-    except (UsageError, InputError) as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return 2 if isinstance(error, UsageError) else 1
+    with clean_output():
+        try:
+            # Under torchrun the first process alone has a result.
+            if text := work():
+                print(text)
+        except (UsageError, InputError) as error:
+            return fail(name, error)
+        except OSError as error:
+            # Not ours to explain, and still a line and no traceback.
+            place = f"{error.filename}: " if error.filename else ""
+            return fail(name, InputError(f"{place}{error.strerror or error}"))
     return 0
+
+
+def fail(name: str, error: UsageError | InputError) -> int:
+    """Print an error as one line on stderr and return the exit status."""
+    print(f"{name}:", str(error).replace("\n", "\\n"), file=sys.stderr)
+    return 2 if isinstance(error, UsageError) else 1

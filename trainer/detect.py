@@ -15,7 +15,10 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trainer.errors import InputError
+from trainer.command import fail
+from trainer.errors import InputError, UsageError
+from wikianchor.io.flags import FlagParser
+from wikianchor.io.output import clean_output, printable_json
 
 if TYPE_CHECKING:
     from trainer.mboe.detector import Candidates
@@ -64,7 +67,7 @@ def run(options: argparse.Namespace, lines: Iterable[bytes]) -> Iterator[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status: 1 for inputs that are broken."""
-    parser = argparse.ArgumentParser(
+    parser = FlagParser(
         prog="python -m trainer.detect", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--mentions", required=True, help="directory of a `mentions` dataset")
@@ -73,15 +76,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--commonness", type=float, default=0.05, help="of a candidate, at least (0.05)")
     parser.add_argument("--all_spans", action="store_true", help="names inside and across others too")
     parser.add_argument("--cache", default=os.path.expanduser(CACHE), help=f"directory of dictionaries ({CACHE})")
-    try:
-        for line in run(parser.parse_args(argv), sys.stdin.buffer):
-            print(line)
-    except InputError as error:
-        print(f"trainer: {error}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        # Who read our output has had enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with clean_output():
+        try:
+            for line in run(parser.parse_args(argv), sys.stdin.buffer):
+                print(printable_json(line))
+        except (UsageError, InputError) as error:
+            return fail("trainer", error)
+        except BrokenPipeError:
+            # Who read our output has had enough.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, 
 
 from trainer import cpu, gpu
 from trainer.errors import InputError, UsageError
+from trainer.hub import check_model, no_model
 from trainer.modules import Layout, read_layout
 from trainer.names import POOLERS
 
@@ -241,6 +242,7 @@ def pad(tokens: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
 
 def _read_backbone(path: str, dropout: float | None) -> tuple[PreTrainedModel, set[str]]:
     """Return the model in float32, and the names of the weights that its files lack."""
+    check_model(path)
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
         for name in DROPOUTS if dropout is not None else ():
@@ -251,7 +253,7 @@ def _read_backbone(path: str, dropout: float | None) -> tuple[PreTrainedModel, s
         )
     except Exception as error:
         # transformers raises many kinds here; each means that the model cannot be had.
-        raise InputError(_no_model(path, error)) from error
+        raise no_model(path, error) from error
     if not hasattr(model.config, "hidden_size"):
         raise InputError(f"{path}: not an encoder of text with one hidden size: choose another model")
     return model, set(report["missing_keys"])
@@ -261,12 +263,7 @@ def _read_tokenizer(path: str) -> PreTrainedTokenizerBase:
     try:
         return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
     except Exception as error:
-        raise InputError(_no_model(path, error, "tokenizer")) from error
-
-
-def _no_model(path: str, error: Exception, what: str = "model") -> str:
-    reason = " ".join(str(error).split())[:200] or type(error).__name__
-    return f"{path}: no {what} that can be read here ({reason}): name a directory, or one that is in the local cache"
+        raise no_model(path, error, "tokenizer") from error
 
 
 def _own_pooling_layer(backbone: PreTrainedModel, missing: set[str], path: str) -> Head:

@@ -13,11 +13,10 @@ import sys
 import tempfile
 
 if __name__ == "__main__":
-    from trainer.command import HELP, TRAIN, need
+    from trainer.command import TRAIN, check_flags, need
     from trainer.vector_flags import parser
 
-    if HELP & set(sys.argv):
-        parser().parse_args()
+    check_flags("trainer", lambda: parser().parse_args())
     need(TRAIN)
 
 import numpy as np

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from trainer.command import check_flags
 from trainer.config import OBJECTIVES, Config, add_flags, make
 from trainer.mboe import config as mboe
+from wikianchor.io.flags import FlagParser
 
 ABOUT = """\
 From a dataset to a trained model, on a CPU, on a GPU, and under torchrun on several of either. The same command, given
@@ -23,7 +25,7 @@ HELP = {
 
 def task_parser() -> argparse.ArgumentParser:
     """Return the command line: an objective and its flags."""
-    parser = argparse.ArgumentParser(prog="wikianchor train", description=ABOUT)
+    parser = FlagParser(prog="wikianchor train", description=ABOUT)
     commands = parser.add_subparsers(dest="objective", required=True)
     for objective in OBJECTIVES:
         add_flags(commands.add_parser(objective, help=HELP[objective]), objective)
@@ -33,7 +35,7 @@ def task_parser() -> argparse.ArgumentParser:
 
 def mboe_parser() -> argparse.ArgumentParser:
     """Return the command line of `mboe`."""
-    parser = argparse.ArgumentParser(prog="wikianchor train mboe", description=HELP["mboe"])
+    parser = FlagParser(prog="wikianchor train mboe", description=HELP["mboe"])
     mboe.add_flags(parser)
     return parser
 
@@ -47,4 +49,4 @@ def parse(argv: Sequence[str] | None) -> Config:
 def answer(argv: Sequence[str]) -> None:
     """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
     parser, rest = (mboe_parser(), argv[1:]) if argv[:1] == ["mboe"] else (task_parser(), argv)
-    parser.parse_args(rest)
+    check_flags("trainer", lambda: parser.parse_args(rest))

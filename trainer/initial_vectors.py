@@ -18,7 +18,7 @@ from trainer.command import run_command
 from trainer.encoder import Encoder
 from trainer.errors import InputError, UsageError
 from trainer.shards import open_pairs, read_entities
-from trainer.storage import filesystem, is_local, put_file, reading
+from trainer.storage import filesystem, is_local, put_file, reading, writing
 from trainer.vector_files import Broken, Named, read_named_vectors
 from trainer.vector_flags import parser
 
@@ -41,7 +41,7 @@ def fill(
             if not known[row]:
                 vectors[row], known[row] = vector, True
     if vectors is None:
-        raise InputError("none of the vectors is of an entity of the dataset: are titles of the wiki that --wiki says?")
+        raise InputError("none of the vectors is of an entity of the dataset: are their titles those of --wikis?")
     return vectors, known
 
 
@@ -97,21 +97,21 @@ def make(options: argparse.Namespace) -> str:
     """Write the file that the options ask for, and return the coverage report."""
     if bool(options.vectors) == bool(options.encode):
         raise UsageError("give either --vectors or --encode")
-    if bool(options.sitelinks) != bool(options.wiki):
-        raise UsageError("--sitelinks and --wiki go together")
+    if bool(options.sitelinks) != bool(options.wikis):
+        raise UsageError("--sitelinks and --wikis go together")
     entities = read_entities(open_pairs(options.data))
     broken = Broken()
     if options.encode:
         named, titles = encode_labels(entities, options.encode), None
     else:
         named = read_named_vectors(options.vectors, broken)
-        titles = read_titles(options.sitelinks, options.wiki) if options.sitelinks else None
+        titles = read_titles(options.sitelinks, options.wikis) if options.sitelinks else None
     try:
         vectors, known = fill(len(entities), named, names_of(entities, titles), options.dtype)
     except ValueError as error:
         raise InputError(f"{options.vectors}: vectors of different widths ({error})") from error
     qids = entities["qid"].to_numpy()
-    with tempfile.TemporaryDirectory() as scratch, reading(options.output):
+    with tempfile.TemporaryDirectory() as scratch, writing(options.output):
         local = f"{options.output}.unfinished" if is_local(options.output) else os.path.join(scratch, "vectors")
         save_file({"vectors": vectors, "known": known, "qids": qids}, local)
         put_file(local, options.output)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainer.errors import UsageError
-from trainer.storage import filesystem, is_local, reading
+from trainer.storage import filesystem, is_local, writing
 
 Value = float | int
 
@@ -26,7 +26,7 @@ class Log:
         if not active:
             return
         if is_local(output):
-            with reading(output):
+            with writing(output):
                 os.makedirs(output, exist_ok=True)
                 self.lines = open(os.path.join(output, "log.jsonl"), "a", encoding="utf-8")  # noqa: SIM115
         else:
@@ -54,7 +54,7 @@ class Log:
             self.board.close()
         if isinstance(self.lines, io.StringIO):
             files, inner = filesystem(self.target)
-            with reading(self.target), files.open_output_stream(inner) as stream:
+            with writing(self.target), files.open_output_stream(inner) as stream:
                 stream.write(self.lines.getvalue().encode())
         elif self.lines is not None:
             self.lines.close()

@@ -25,12 +25,11 @@ from statistics import fmean, stdev
 from typing import Any
 
 if __name__ == "__main__":
-    from trainer.command import EVAL, HELP, need
+    from trainer import sdjc_flags, tables
+    from trainer.command import EVAL, check_flags, need
 
-    if HELP & set(sys.argv):
-        from trainer import sdjc_flags, tables
-
-        sdjc_flags.parse(sys.argv[2:]) if sys.argv[1] == "sdjc" else tables.parse(sys.argv[1:], __doc__)
+    sdjc = sys.argv[1:2] == ["sdjc"]
+    check_flags("recipes", lambda: sdjc_flags.parse(sys.argv[2:]) if sdjc else tables.parse(sys.argv[1:], __doc__))
     need(EVAL)
 
 from trainer import task
@@ -48,6 +47,7 @@ from trainer.evaluate.report import Result, markdown, model_facts, write_results
 from trainer.evaluate.task import Options
 from trainer.presets import PRESETS
 from trainer.shards import Pairs, open_pairs, read_wikis
+from trainer.storage import writing
 from trainer.tables import LABSE, RECIPES, Recipe, Row, parse, parse_backbones, possible, preset_of
 
 # ------------------------------------------------------------------------------------------------------------ training
@@ -186,18 +186,15 @@ def written(arguments: Sequence[str]) -> str:
     Raises:
         InputError: something cannot be read or written.
     """
-    try:
-        if arguments[:1] == ["sdjc"]:
-            from trainer import sdjc_recipe
+    if arguments[:1] == ["sdjc"]:
+        from trainer import sdjc_recipe
 
-            output, name, text = sdjc_recipe.run(arguments[1:])
-        else:
-            name, flags, chosen = parse(arguments, __doc__)
-            output, text = str(flags["output"]), run(RECIPES[name], flags, chosen)
-        with open(os.path.join(output, f"{name}.md"), "w", encoding="utf-8") as stream:
-            stream.write(text)
-    except OSError as error:
-        raise InputError(str(error)) from error
+        output, name, text = sdjc_recipe.run(arguments[1:])
+    else:
+        name, flags, chosen = parse(arguments, __doc__)
+        output, text = str(flags["output"]), run(RECIPES[name], flags, chosen)
+    with writing(output), open(os.path.join(output, f"{name}.md"), "w", encoding="utf-8") as stream:
+        stream.write(text)
     return text
 
 

@@ -27,6 +27,7 @@ from trainer.config import Config, add_flags
 from trainer.errors import UsageError
 from trainer.presets import PRESETS
 from trainer.tables import seeds_of
+from wikianchor.io.flags import FlagParser
 
 
 def parse(argv: Sequence[str]) -> tuple[dict[str, Any], argparse.Namespace]:
@@ -35,7 +36,7 @@ def parse(argv: Sequence[str]) -> tuple[dict[str, Any], argparse.Namespace]:
     Raises:
         UsageError: a flag is missing, or has no meaning here.
     """
-    parser = argparse.ArgumentParser(
+    parser = FlagParser(
         prog="python -m trainer.recipes sdjc", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     own = parser.add_argument_group("the recipe")

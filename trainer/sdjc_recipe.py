@@ -21,6 +21,7 @@ from trainer.evaluate.task import Options
 from trainer.recipes import over_seeds, score, train_once
 from trainer.sdjc_flags import parse
 from trainer.texts import open_texts
+from wikianchor.io.flags import FlagParser
 
 # BERT-whitening's own choice for base models; narrower models keep all their directions.
 DIRECTIONS = 256
@@ -122,11 +123,11 @@ def t5_config(corpus: str, output: str, own: argparse.Namespace, device: str) ->
     Raises:
         UsageError: its flags do not go together.
     """
-    parser = argparse.ArgumentParser(prog="--t5_flags", exit_on_error=False)
+    parser = FlagParser(prog="--t5_flags")
     add_flags(parser, "t5")
     try:
         more = vars(parser.parse_args(shlex.split(own.t5_flags)))
-    except (argparse.ArgumentError, SystemExit) as error:
+    except UsageError as error:
         raise UsageError(f"--t5_flags={own.t5_flags}: {error}") from error
     begun = {"model": own.t5} if own.t5 else {"new": "tiny"}
     return make("t5", {**begun, "device": device, **more, "data": corpus, "output": output}, {})

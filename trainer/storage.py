@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,9 @@ from contextlib import contextmanager
 from pyarrow import ArrowException, fs
 
 from trainer.errors import InputError
+
+# pyarrow states the number of some errors in their text.
+_ERRNO = re.compile(r"\[errno (\d+)\]", re.IGNORECASE)
 
 
 def filesystem(path: str) -> tuple[fs.FileSystem, str]:
@@ -19,7 +23,7 @@ def filesystem(path: str) -> tuple[fs.FileSystem, str]:
             return fs.FileSystem.from_uri(path)
         return fs.LocalFileSystem(), os.path.abspath(path)
     except (ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be opened ({_line(error)})") from error
+        raise InputError(f"{path}: cannot be opened ({reason_of(error)})") from error
 
 
 def is_local(path: str) -> bool:
@@ -28,11 +32,25 @@ def is_local(path: str) -> bool:
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Turn what fails while `path` is read or written into an InputError of one line."""
+    """Turn what fails while `path` is read into an InputError of one line."""
     try:
         yield
     except (ArrowException, OSError) as error:
-        raise InputError(f"{path}: {_line(error)}") from error
+        raise InputError(f"{path}: cannot be read ({reason_of(error)}): check the path and the disk") from error
+
+
+@contextmanager
+def writing(path: str, flag: str = "--output") -> Iterator[None]:
+    """Turn what fails while `path` is written into an InputError of one line.
+
+    Args:
+        path: a file or a directory.
+        flag: that names it.
+    """
+    try:
+        yield
+    except (ArrowException, OSError) as error:
+        raise InputError(f"{path}: cannot be written ({reason_of(error)}): choose another {flag}") from error
 
 
 def exists(path: str) -> bool:
@@ -61,7 +79,7 @@ def publish(local: str, target: str) -> None:
     On a local disk that is one rename, so a reader sees the old or the new. In a bucket `state.json` goes last, where
     there is one: it is what says that the rest is whole.
     """
-    with reading(target):
+    with writing(target):
         if is_local(target):
             _make_readable(local)
             _swap(local, target)
@@ -124,7 +142,7 @@ def fetch_file(path: str, folder: str) -> str:
 
 def put_file(local: str, path: str) -> None:
     """Move a finished local file to `path`, in place of what is there; both lie on one disk where `path` is local."""
-    with reading(path):
+    with writing(path):
         if is_local(path):
             os.replace(local, path)
             return
@@ -136,10 +154,14 @@ def put_file(local: str, path: str) -> None:
 def remove(path: str) -> None:
     """Remove a directory and what is in it; no error where there is none."""
     files, inner = filesystem(path)
-    with reading(path):
+    with writing(path):
         if files.get_file_info(inner).type == fs.FileType.Directory:
             files.delete_dir(inner)
 
 
-def _line(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
+    """Return why something failed, without the number that the system has for it."""
+    number = _ERRNO.search(str(error))
+    if isinstance(error, OSError) and (error.errno or number):
+        return os.strerror(error.errno or int(number[1] if number else 0))
     return " ".join(str(error).split())[:300] or type(error).__name__

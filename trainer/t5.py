@@ -33,6 +33,7 @@ from trainer.corruption import corrupt, draw_spans
 from trainer.distributed import mean_scalar, rank, world
 from trainer.errors import InputError, UsageError
 from trainer.feed import ahead
+from trainer.hub import check_model, no_model
 from trainer.introduction import introduction, names
 from trainer.log import Log
 from trainer.model import Trainable
@@ -276,6 +277,7 @@ def read_filler(path: str) -> Filler:
     """
     with tempfile.TemporaryDirectory() as scratch:
         local = fetch(path, os.path.join(scratch, "model")) if not is_local(path) else path
+        check_model(local)
         try:
             config = AutoConfig.from_pretrained(local, trust_remote_code=False)
             directory = local if os.path.isdir(local) else _downloaded(local)
@@ -283,8 +285,7 @@ def read_filler(path: str) -> Filler:
             backbone = T5ForConditionalGeneration.from_pretrained(local, config=config, dtype=torch.float32)
         except Exception as error:
             # transformers and sentencepiece raise many kinds here; each means that the model cannot be had.
-            reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise InputError(f"{path}: no T5 that can be read here ({reason})") from error
+            raise no_model(path, error, "T5") from error
     if vocabulary.size > int(backbone.config.vocab_size):
         raise InputError(f"{path}: {vocabulary.size} pieces and sentinels, and {backbone.config.vocab_size} vectors")
     return Filler(backbone, vocabulary)

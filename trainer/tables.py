@@ -11,6 +11,7 @@ from typing import Any
 from trainer.config import Config, add_flags
 from trainer.errors import UsageError
 from trainer.presets import PRESETS
+from wikianchor.io.flags import FlagParser
 
 VARIANTS = ("paper", "released")
 LABSE = "sentence-transformers/LaBSE"
@@ -155,7 +156,7 @@ def parse_backbones(text: str, recipe: Recipe) -> dict[str, str]:
 
 def parse(argv: Sequence[str] | None, about: str | None = None) -> tuple[str, dict[str, Any], argparse.Namespace]:
     """Return the recipe's name, the trainer's options, and our own."""
-    parser = argparse.ArgumentParser(
+    parser = FlagParser(
         prog="python -m trainer.recipes", description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("recipe", choices=RECIPES)

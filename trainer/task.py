@@ -9,7 +9,6 @@ goes on from the last checkpoint.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import sys
@@ -38,6 +37,7 @@ from trainer.errors import UsageError
 from trainer.export import export
 from trainer.feed import Feed
 from trainer.flags import parse
+from trainer.hub import check_model
 from trainer.introduction import introduction, names
 from trainer.log import Log
 from trainer.losses import projection
@@ -47,10 +47,11 @@ from trainer.new_encoder import new_encoder
 from trainer.optimizers import Optimizers
 from trainer.sdjc import SdjcModel, TripletFeed, check_dropout, read_triplets
 from trainer.shards import Pairs, open_pairs, read_entities
-from trainer.storage import filesystem, reading
+from trainer.storage import filesystem, writing
 from trainer.texts import Texts, open_texts
 from trainer.tokens import open_tokens
 from trainer.train import Run, train
+from wikianchor.io.flags import FlagParser
 
 
 def prepare(config: Config, pairs: Pairs, device: torch.device, log: Log) -> Run:
@@ -178,7 +179,7 @@ def _short(found: dict[str, str]) -> str:
 
 def _save_config(config: Config) -> None:
     files, inner = filesystem(config.output)
-    with reading(config.output):
+    with writing(config.output):
         files.create_dir(inner, recursive=True)
         with files.open_output_stream(f"{inner}/run.json") as stream:
             stream.write(config.to_json().encode() + b"\n")
@@ -190,6 +191,8 @@ def run(config: Config) -> str:
     precision = config.precision or ("bf16" if device.type == "cuda" else "fp32")
     config = dataclasses.replace(config, precision=precision)
     data: Any = open_pairs(config.data) if config.objective in ("ease", "simcse") else open_texts(config.data)
+    if config.model:
+        check_model(config.model)
     distributed.start(device)
     log = Log(config.output, config.tensorboard, distributed.rank() == 0)
     try:
@@ -223,11 +226,11 @@ def second_stage(config: Config) -> Config:
     Raises:
         UsageError: these flags do not go together.
     """
-    parser = argparse.ArgumentParser(prog="--then_options", exit_on_error=False)
+    parser = FlagParser(prog="--then_options")
     add_flags(parser, config.objective)
     try:
         flags = vars(parser.parse_args(config.then_options.split()))
-    except (argparse.ArgumentError, SystemExit) as error:
+    except UsageError as error:
         raise UsageError(f"--then_options={config.then_options}: {error}") from error
     places = {
         "data": config.then,

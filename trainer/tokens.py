@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from trainer.encoder import Encoder
 from trainer.errors import InputError
 from trainer.shards import Pairs, read_batches
-from trainer.storage import reading
+from trainer.storage import writing
 
 VERSION = 1
 ARRAYS = ("tokens", "starts", "entities", "negatives", "sentences", "wikis")
@@ -70,7 +70,7 @@ def open_tokens(pairs: Pairs, encoder: Encoder, max_length: int, cache: str) -> 
     """Return the tokenised dataset, made now if no earlier run has made it."""
     directory = os.path.join(cache, cache_key(pairs, encoder, max_length))
     if not os.path.isdir(directory):
-        with reading(cache):
+        with writing(cache, "--cache"):
             os.makedirs(cache, exist_ok=True)
             unfinished = tempfile.mkdtemp(prefix="unfinished-", dir=cache)
             try:

@@ -1,6 +1,6 @@
 """`python -m trainer.entities`: initial vectors of the entities of a dataset, in the order of their ids.
 
-    python -m trainer.entities --data=out/pairs --vectors=enwiki.txt.bz2 --sitelinks=out/entities --wiki=enwiki \\
+    python -m trainer.entities --data=out/pairs --vectors=enwiki.txt.bz2 --sitelinks=out/entities --wikis=enwiki \\
         --output=entity_init.safetensors
     python -m trainer.entities --data=out/pairs --encode=MODEL --output=entity_init.safetensors
 
@@ -29,10 +29,12 @@ from __future__ import annotations
 
 import argparse
 
+from wikianchor.io.flags import FlagParser
+
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    found = argparse.ArgumentParser(
+    found = FlagParser(
         prog="python -m trainer.entities",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -42,6 +44,6 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--vectors", help="a file of vectors by title")
     found.add_argument("--encode", metavar="MODEL", help="encode the entities' labels with this model")
     found.add_argument("--sitelinks", help="directory of an `entities` dataset, for titles")
-    found.add_argument("--wiki", help="the wiki whose titles the vectors go by, such as enwiki")
+    found.add_argument("--wikis", metavar="WIKI", help="the one wiki whose titles the vectors go by, such as enwiki")
     found.add_argument("--dtype", choices=("float16", "float32"), default="float32", help="of the file (float32)")
     return found

@@ -37,15 +37,19 @@ _OURS = {MANIFEST, LOCK, UNFINISHED, CARD, "data", CROISSANT, RECIPE}
 _SHARD = re.compile(r"train-\d{5,}-of-\d{5,}\.parquet")
 
 
-def read_manifest(directory: str) -> dict[str, Any] | None:
+def read_manifest(directory: str, is_output: bool = False) -> dict[str, Any] | None:
     """Return the manifest of a dataset, or None where there is no finished dataset.
+
+    Args:
+        directory: of the dataset.
+        is_output: whether it is where the caller writes; the error then says so.
 
     Raises:
         InputError: the file is there and is no manifest.
     """
     files, inner = filesystem(directory)
     path = f"{inner}/{MANIFEST}"
-    with reading(f"{directory}/{MANIFEST}"):
+    with writing(directory) if is_output else reading(f"{directory}/{MANIFEST}"):
         if files.get_file_info(path).type != fs.FileType.File:
             return None
         with files.open_input_stream(path) as stream:
@@ -89,7 +93,7 @@ def has_unfinished_work(directory: str) -> bool:
 
 
 @contextmanager
-def claim(directory: str, dataset: str, keep: str = "") -> Iterator[None]:
+def claim(directory: str, dataset: str, keep: str = "", flag: str = "--output") -> Iterator[None]:
     """Hold an output directory for one run.
 
     A lock of the operating system ends with its process, so a killed run locks nobody out. A commit that an earlier run
@@ -100,6 +104,7 @@ def claim(directory: str, dataset: str, keep: str = "") -> Iterator[None]:
         directory: of the dataset.
         dataset: its name.
         keep: fingerprint of the run, whose unfinished work is left in place until its dataset is finished.
+        flag: that names the directory.
 
     Raises:
         UsageError: the directory holds something else than a dataset of this name, or another run writes to it.
@@ -108,13 +113,13 @@ def claim(directory: str, dataset: str, keep: str = "") -> Iterator[None]:
     files, inner = filesystem(directory)
     local = isinstance(files, fs.LocalFileSystem)
     if local and os.path.exists(inner) and not os.path.isdir(inner):
-        raise UsageError(f"--output={directory} is a file: name a directory")
-    with writing(directory):
+        raise UsageError(f"{flag}={directory} is a file: name a directory")
+    with writing(directory, flag):
         files.create_dir(inner, recursive=True)
-        _check_ours(files, directory, dataset)
-        lock = _lock(directory, inner) if local else None
+        _check_ours(files, directory, dataset, flag)
+        lock = _lock(directory, inner, flag) if local else None
     try:
-        with writing(directory):
+        with writing(directory, flag):
             _complete_commits(directory)
             _remove_work(directory, keep)
         try:
@@ -173,7 +178,7 @@ def discard(work: Workspace) -> None:
             _remove(files, inner)
 
 
-def _check_ours(files: fs.FileSystem, directory: str, dataset: str) -> None:
+def _check_ours(files: fs.FileSystem, directory: str, dataset: str, flag: str) -> None:
     """Refuse a directory in which `clear` could remove what is not ours.
 
     Raises:
@@ -190,11 +195,11 @@ def _check_ours(files: fs.FileSystem, directory: str, dataset: str) -> None:
     if not foreign and not _is_our_card(files, f"{inner}/{CARD}"):
         foreign = [CARD]
     if foreign:
-        raise UsageError(f"--output={directory} holds something else ({foreign[0]}): name an empty or a new directory")
+        raise UsageError(f"{flag}={directory} holds something else ({foreign[0]}): name an empty or a new directory")
     manifest = read_manifest(directory)
     if manifest is not None and manifest["dataset"] != dataset:
         raise UsageError(
-            f"--output={directory} holds the dataset {manifest['dataset']!r}, which {dataset!r} must not replace: "
+            f"{flag}={directory} holds the dataset {manifest['dataset']!r}, which {dataset!r} must not replace: "
             "name another directory"
         )
 
@@ -207,7 +212,7 @@ def _is_our_card(files: fs.FileSystem, path: str) -> bool:
         return f"`{MANIFEST}`".encode() in stream.read()
 
 
-def _lock(directory: str, inner: str) -> TextIO:
+def _lock(directory: str, inner: str, flag: str) -> TextIO:
     """Return the open and locked lock file of a directory.
 
     Raises:
@@ -224,7 +229,7 @@ def _lock(directory: str, inner: str) -> TextIO:
         except BlockingIOError:
             lock.close()
             raise UsageError(
-                f"--output={directory}: another run is writing there: wait for it, or name another directory"
+                f"{flag}={directory}: another run is writing there: wait for it, or name another directory"
             ) from None
         except FileNotFoundError:
             pass

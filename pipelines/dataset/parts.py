@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from pipelines.dataset.memory import give_back
 from pipelines.errors import InputError
-from pipelines.storage import filesystem, make_parent
+from pipelines.storage import error_number, filesystem, make_parent, reason_of
 
 
 class Part(NamedTuple):
@@ -157,19 +157,23 @@ def sync_file(path: str) -> None:
 
 
 @contextmanager
-def writing(path: str) -> Iterator[None]:
-    """Turn an error of the file system into one line that names the file and the mend."""
+def writing(path: str, flag: str = "--output") -> Iterator[None]:
+    """Turn an error of the file system into one line that says which file, and what to do.
+
+    Args:
+        path: what is written.
+        flag: that names it.
+    """
     try:
         yield
     except OSError as error:
-        text = str(error)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text or "quota" in text.lower():
+        text, number = str(error), error_number(error)
+        if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text or "quota" in text.lower():
             problem = "the disk is full: free some space and run the same command again"
-        elif error.errno in (errno.EACCES, errno.EPERM):
-            problem = "cannot be written (permission denied): choose another --output"
-        elif error.errno == errno.EROFS:
-            problem = "cannot be written (the file system is read-only): choose another --output"
+        elif number in (errno.EACCES, errno.EPERM):
+            problem = f"cannot be written (permission denied): choose another {flag}"
+        elif number == errno.EROFS:
+            problem = f"cannot be written (the file system is read-only): choose another {flag}"
         else:
-            reason = os.strerror(error.errno) if error.errno else text
-            problem = f"cannot be written ({reason}): choose another --output"
+            problem = f"cannot be written ({reason_of(error)}): choose another {flag}"
         raise InputError(f"{path}: {problem}") from error

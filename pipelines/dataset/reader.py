@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import logging
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -33,7 +34,8 @@ class Dataset(NamedTuple):
 
 
 def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dataset]:
-    """Open the datasets that a comma-separated list of directories and globs names, sorted.
+    """Open the datasets that a comma-separated list of directories and globs names, sorted. A directory of datasets
+    stands for all of them.
 
     Args:
         patterns: what the user gave.
@@ -50,14 +52,31 @@ def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dat
         if not directories:
             raise InputError(f"--{flag}={pattern}: no such directory")
         for directory in directories:
-            found[directory] = _open(directory, name, version, flag)
+            for dataset in _datasets_in(directory, name) or [directory]:
+                found[dataset] = _open(dataset, name, version, flag)
     return [found[directory] for directory in sorted(found)]
+
+
+def _datasets_in(directory: str, name: str) -> list[str]:
+    """Return the directories in one that holds datasets of a name, unfinished ones too; none if it is another one."""
+    if read_manifest(directory) is not None:
+        return []
+    inner = [path for path in matching(f"{glob.escape(directory)}/*", directories=True) if not _is_hidden(path)]
+    names = {manifest["dataset"] for path in inner if (manifest := read_manifest(path)) is not None}
+    return inner if names == {name} else []
+
+
+def _is_hidden(path: str) -> bool:
+    return path.rpartition("/")[2].startswith((".", "_"))
 
 
 def _open(directory: str, name: str, version: str, flag: str) -> Dataset:
     manifest = read_manifest(directory)
     if manifest is None:
-        raise InputError(f"--{flag}={directory} has no {MANIFEST}: it is unfinished or no dataset, run its stage again")
+        inner = f"{directory}/{name}"
+        is_there = bool(matching(f"{glob.escape(inner)}/{MANIFEST}", directories=False) or _datasets_in(inner, name))
+        advice = f"did you mean {inner}?" if is_there else "it is unfinished or no dataset, run its stage again"
+        raise InputError(f"--{flag}={directory} has no {MANIFEST}: {advice}")
     if manifest["dataset"] != name:
         raise InputError(f"--{flag}={directory} holds the dataset {manifest['dataset']!r}, not {name!r}")
     found = str(manifest.get("schema_version", "0"))

@@ -64,7 +64,7 @@ def make_release(one: Dataset, output: str, by_language: bool, url: str, date: s
     with suppress(FileNotFoundError):
         os.unlink(f"{output}/{RECIPE}")
         os.unlink(f"{output}/{CROISSANT}")
-    with claim(output, name):
+    with claim(output, name, flag="--release"):
         parts = [
             _linked(f"{one.directory}/{shard['path']}", output, config, order, shard)
             for config, found in one.manifest["configs"].items()
@@ -100,7 +100,7 @@ def _done(output: str, recipe: Mapping[str, Any]) -> Dataset | None:
 
 
 def _write(path: str, text: str) -> None:
-    with writing(path), open(path, "w", encoding="utf-8") as file:
+    with writing(path, "--release"), open(path, "w", encoding="utf-8") as file:
         file.write(text)
 
 
@@ -110,7 +110,7 @@ def _schema(output: str, config: Mapping[str, Any]) -> pa.Schema:
 
 def _linked(source: str, output: str, config: str, order: int, shard: Mapping[str, Any]) -> Part:
     path = f"{output}/{UNFINISHED}/{WORK}/{config}-{order:06d}.parquet"
-    with writing(path):
+    with writing(path, "--release"):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         try:
             os.link(source, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from pipelines.flags.lists import check_wikis, split_list
+from pipelines.flags.lists import split_list, wikis_named
 from pipelines.flags.pairs import Choices, add_choices, choices_from
 from pipelines.wikimedia.names import PARSERS
 
@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="pages-articles dumps, Wikidata's JSON dump, page_props tables: directories, files or globs",
     )
     parser.add_argument(
-        "--wikis", default="", help="database names with commas (default: every wiki that has a dump there)"
+        "--wikis",
+        default="",
+        help="languages or database names with commas, such as en,jawiki (default: every wiki that has a dump there)",
     )
     parser.add_argument("--output", required=True, metavar="DIR", help="directory of the datasets")
     parser.add_argument(
@@ -62,11 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def config_from(arguments: argparse.Namespace) -> Config:
     """Read the flags."""
-    wikis = split_list(arguments.wikis)
-    check_wikis(wikis)
     return Config(
         dumps=arguments.dumps,
-        wikis=wikis,
+        wikis=wikis_named(arguments.wikis),
         output=arguments.output.rstrip("/"),
         choices=choices_from(arguments),
         labels=split_list(arguments.labels),

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.errors import UsageError
-from pipelines.flags.lists import split_list
-from pipelines.transfer.needs import ARTICLES, NEEDS, SITE, wiki_named
+from pipelines.flags.lists import wikis_named
+from pipelines.transfer.needs import ARTICLES, NEEDS, SITE
 
 DESCRIPTION = """\
 Fetches the dumps that a target needs from dumps.wikimedia.org: what is there already is kept, what was cut off is gone
@@ -74,8 +74,7 @@ def config_from(arguments: argparse.Namespace) -> Config:
     Raises:
         UsageError: a wiki that is none, a date that is none, or no contact.
     """
-    project = NEEDS[arguments.target].project
-    wikis = tuple(dict.fromkeys(wiki_named(name, project) for name in split_list(arguments.wikis)))
+    wikis = wikis_named(arguments.wikis, NEEDS[arguments.target].project)
     if not wikis:
         raise UsageError("--wikis= names no wiki: write it like en,ja")
     date = arguments.date.replace("-", "")
@@ -129,7 +128,7 @@ def _contact(given: str | None) -> str:
     # What writes files loads pyarrow.
     from pipelines.dataset.parts import writing
 
-    with writing(str(path)):
+    with writing(str(path), "$XDG_CONFIG_HOME"):
         path.parent.mkdir(parents=True, exist_ok=True)
         # Private from the first moment.
         path.touch(0o600)

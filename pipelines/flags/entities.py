@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass
 
 from pipelines.errors import UsageError
-from pipelines.flags.lists import check_wikis, split_list
+from pipelines.flags.lists import split_list, wikis_named
 from pipelines.storage import expand
 
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wikis",
         required=True,
-        help="database names with commas, such as enwiki,jawiki: items without a page there are left out",
+        help="languages or database names with commas, such as en,jawiki: items without a page there are left out",
     )
     parser.add_argument("--output", required=True, metavar="DIR", help="directory of the dataset")
     parser.add_argument(
@@ -53,10 +53,9 @@ def config_from(arguments: argparse.Namespace) -> Config:
     Raises:
         UsageError: no input, or a name that is no wiki's.
     """
-    wikis = split_list(arguments.wikis)
+    wikis = wikis_named(arguments.wikis)
     if not arguments.wikidata and not arguments.page_props:
         raise UsageError("entities needs --wikidata=FILES or --page_props=FILES")
-    check_wikis(wikis)
     return Config(
         wikidata=tuple(expand(arguments.wikidata, "wikidata")),
         page_props=tuple(expand(arguments.page_props, "page_props")),

@@ -6,6 +6,7 @@ import argparse
 from dataclasses import dataclass
 
 from pipelines.errors import UsageError
+from pipelines.flags.lists import only_wiki
 from pipelines.storage import expand
 from pipelines.wikimedia.names import PARSERS
 
@@ -26,14 +27,14 @@ With --sentences each page also has "sentences": [{"text", "block", "start", "en
 A sentence is blocks[block][start:end], white space aside; its links have "start" and "end" in its own text, "target"
 and "fragment"; "dropped" is the reason why it is not taken for training, null if it is.
 
-With --dump and --title it shows one page of a dump to be read: [bus], or [buses -> Bus] where the link leads to another
-title than it shows, and {name} for the gap that a template left.
+With --dumps and --title it shows one page of a dump to be read: [bus], or [buses -> Bus] where the link leads to
+another title than it shows, and {name} for the gap that a template left.
 """
 
 EXAMPLES = """\
 examples:
-  wikianchor extract --lang=uk < pages.ndjson
-  wikianchor extract --dump=enwiki-pages-articles.xml.bz2 --title='Alan Turing' --sentences
+  wikianchor extract --wikis=uk < pages.ndjson
+  wikianchor extract --dumps=enwiki-pages-articles.xml.bz2 --title='Alan Turing' --sentences
 """
 
 
@@ -41,7 +42,7 @@ examples:
 class Config:
     """What the user asked for."""
 
-    language: str | None
+    wiki: str | None
     siteinfo: str | None
     dumps: tuple[str, ...]
     title: str | None
@@ -53,14 +54,14 @@ class Config:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of this command."""
     parser.description, parser.epilog = DESCRIPTION, EXAMPLES
-    parser.add_argument("--lang", metavar="CODE", help="language of the Wikipedia the pages are from, such as uk")
+    parser.add_argument("--wikis", metavar="WIKI", help="the one wiki that the pages are from, such as uk or ukwiki")
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--siteinfo",
         metavar="FILE",
-        help="the wiki's namespaces as its API tells them (siteinfo-namespaces.json, .gz too); --lang may be needed",
+        help="the wiki's namespaces as its API tells them (siteinfo-namespaces.json, .gz too); --wikis may be needed",
     )
-    source.add_argument("--dump", metavar="FILE", help="a dump of the wiki: its header tells language and namespaces")
+    source.add_argument("--dumps", metavar="FILES", help="dumps of the wiki: their header has language and namespaces")
     parser.add_argument("--title", help="show this page of the dump instead of reading standard input")
     parser.add_argument(
         "--blank_templates",
@@ -77,17 +78,17 @@ def config_from(arguments: argparse.Namespace) -> Config:
     """Read the flags.
 
     Raises:
-        UsageError: the wiki is not said, or a title without a dump.
+        UsageError: no wiki or several, one that does not exist, or a title without a dump.
     """
-    if arguments.dump is None and arguments.lang is None and arguments.siteinfo is None:
-        raise UsageError("say which wiki the pages are from, with --lang=uk, --siteinfo=FILE or --dump=FILE")
-    if arguments.title is not None and arguments.dump is None:
-        raise UsageError(f"--title={arguments.title} needs the dump that it is in: --dump=FILE")
-    dumps = () if arguments.dump is None else tuple(expand(arguments.dump, "dump"))
-    if arguments.dump is not None and not dumps:
-        raise UsageError("--dump= names no file")
+    if arguments.dumps is None and arguments.wikis is None and arguments.siteinfo is None:
+        raise UsageError("say which wiki the pages are from, with --wikis=uk, --siteinfo=FILE or --dumps=FILES")
+    if arguments.title is not None and arguments.dumps is None:
+        raise UsageError(f"--title={arguments.title} needs the dump that it is in: --dumps=FILES")
+    dumps = () if arguments.dumps is None else tuple(expand(arguments.dumps, "dumps"))
+    if arguments.dumps is not None and not dumps:
+        raise UsageError("--dumps= names no file")
     return Config(
-        language=arguments.lang,
+        wiki=only_wiki(arguments.wikis),
         siteinfo=arguments.siteinfo,
         dumps=dumps,
         title=arguments.title,

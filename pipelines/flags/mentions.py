@@ -25,7 +25,12 @@ class Config:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of this command."""
     add = parser.add_argument
-    add("--sentences", required=True, metavar="DIRS", help="datasets of `wikianchor sentences`: directories or globs")
+    add(
+        "--sentences",
+        required=True,
+        metavar="DIRS",
+        help="datasets of `wikianchor sentences`: directories, globs, or the directory that holds them",
+    )
     add("--entities", required=True, metavar="DIR", help="dataset of `wikianchor entities`")
     add("--output", required=True, metavar="DIR", help="directory of the dataset")
     add(

@@ -31,7 +31,7 @@ class Config:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of this command."""
     parser.add_argument(
-        "--dump", default="", metavar="FILES", help="pages-articles dumps of one Wikinews or several: files or globs"
+        "--dumps", default="", metavar="FILES", help="pages-articles dumps of one Wikinews or several: files or globs"
     )
     parser.add_argument("--output", required=True, metavar="DIR", help="directory of the dataset")
     parser.add_argument(
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="FILES",
         help="released files, such as 'mewsc16/*': print how the dataset in --output agrees with them, after building "
-        "it if --dump is given",
+        "it if --dumps is given",
     )
 
 
@@ -81,10 +81,10 @@ def config_from(arguments: argparse.Namespace) -> Config:
     Raises:
         UsageError: no file is named, or flags that do not go together.
     """
-    dumps = tuple(sorted(expand(arguments.dump, "dump"), key=part_order))
+    dumps = tuple(sorted(expand(arguments.dumps, "dumps"), key=part_order))
     released = tuple(expand(arguments.compare, "compare"))
     if not dumps and not released:
-        raise UsageError("mewsc16 needs --dump=FILES, or --compare=FILES and a dataset in --output")
+        raise UsageError("mewsc16 needs --dumps=FILES, or --compare=FILES and a dataset in --output")
     names = tuple(FAULTS) if arguments.faults == "all" else split_list(arguments.faults)
     for name in names:
         if name not in FAULTS:

@@ -83,7 +83,10 @@ class Config:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of this command."""
     parser.add_argument(
-        "--sentences", required=True, metavar="DIRS", help="datasets of `wikianchor sentences`: directories or globs"
+        "--sentences",
+        required=True,
+        metavar="DIRS",
+        help="datasets of `wikianchor sentences`: directories, globs, or the directory that holds them",
     )
     parser.add_argument("--entities", required=True, metavar="DIR", help="dataset of `wikianchor entities`")
     parser.add_argument("--output", required=True, metavar="DIR", help="directory of the dataset")

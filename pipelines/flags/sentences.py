@@ -6,6 +6,7 @@ import argparse
 from dataclasses import dataclass
 
 from pipelines.errors import UsageError
+from pipelines.flags.lists import only_wiki
 from pipelines.storage import expand
 from pipelines.wikimedia.dump_names import part_order
 from pipelines.wikimedia.names import PARSERS
@@ -27,12 +28,13 @@ class Config:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags of this command."""
     parser.add_argument(
-        "--dump", required=True, metavar="FILES", help="pages-articles dump: a file, a glob, or several with commas"
+        "--dumps", required=True, metavar="FILES", help="pages-articles dump: a file, a glob, or several with commas"
     )
     parser.add_argument("--output", required=True, metavar="DIR", help="directory of the dataset")
     parser.add_argument(
-        "--wiki",
-        help="database name of the wiki, such as enwiki, where the dump's own header does not tell or is wrong",
+        "--wikis",
+        metavar="WIKI",
+        help="the one wiki that the dumps are of, such as enwiki, where their header does not say or is wrong",
     )
     parser.add_argument(
         "--splitter", choices=("rules", "icu", "polyglot"), default="rules", help="sentence splitter (default: rules)"
@@ -55,15 +57,15 @@ def config_from(arguments: argparse.Namespace) -> Config:
     """Read the flags.
 
     Raises:
-        UsageError: no file is named.
+        UsageError: no file is named, or several wikis.
     """
-    dumps = tuple(sorted(expand(arguments.dump, "dump"), key=part_order))
+    dumps = tuple(sorted(expand(arguments.dumps, "dumps"), key=part_order))
     if not dumps:
-        raise UsageError("--dump= names no file")
+        raise UsageError("--dumps= names no file")
     return Config(
         dumps=dumps,
         output=arguments.output,
-        wiki=arguments.wiki,
+        wiki=only_wiki(arguments.wikis),
         splitter=arguments.splitter,
         parser=arguments.parser,
         allow_truncated=arguments.allow_truncated,

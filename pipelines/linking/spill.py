@@ -64,7 +64,7 @@ class _Parts:
 
     def _write(self, pieces: Iterable[tuple[int, Any]]) -> None:
         """Add pieces, buffers of bytes, to parts."""
-        with writing(tempfile.gettempdir()):
+        with writing(tempfile.gettempdir(), "$TMPDIR"):
             for part, piece in pieces:
                 size = self._file.write(piece)
                 self._offsets[part].append(self._end)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.errors import UsageError
-from pipelines.wikimedia.languages import RENAMED, is_language_edition
-
 SITE = "https://dumps.wikimedia.org"
 
 
@@ -40,16 +37,3 @@ NEEDS: Mapping[str, Need] = {
     "mewsc16": Need("wikinews", (ARTICLES, CATEGORY_LINKS, LINK_TARGETS), False),
     "topics": Need("wikinews", (PAGES, PAGE_PROPS, LANGUAGE_LINKS), False),
 }
-
-
-def wiki_named(name: str, project: str) -> str:
-    """Return the database name of a wiki that is named by it or by its code: en and enwiki are both enwiki.
-
-    Raises:
-        UsageError: there is no such wiki.
-    """
-    codes = {language: code for code, language in RENAMED.items() if code != "simple"}
-    for wiki in (name, codes.get(name, name).replace("-", "_") + project):
-        if wiki.endswith(project) and wiki != project and is_language_edition(wiki):
-            return wiki
-    raise UsageError(f"--wikis: {name} is no language of this project: write it like en or en{project}")

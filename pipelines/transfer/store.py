@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import re
 import time
@@ -28,6 +29,8 @@ REQUESTS = 8
 _CHECKSUMS = ("md5Hash", "etag", "ETag")
 # Files of a commit to the Hub: what is committed is not sent again after an interruption.
 COMMIT_FILES = 16
+# Characters of an error of the Hub that are shown.
+LONGEST_REASON = 100
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ class Bucket:
     def put(self, files: Sequence[Local], sent: Callable[[Local, int], None]) -> None:
         for file in files:
             path, digest = f"{self._inner}/{file.name}", hashlib.sha256()
-            with writing(f"{self._target}/{file.name}"):
+            with writing(f"{self._target}/{file.name}", "--to"):
                 make_parent(self._files, path)
                 with open(file.path, "rb") as source, self._files.open_output_stream(path) as stream:
                     while data := source.read(READ_BYTES):
@@ -168,14 +171,14 @@ class Bucket:
 
     def remove(self, names: Sequence[str]) -> None:
         for name in names:
-            with writing(f"{self._target}/{name}"):
+            with writing(f"{self._target}/{name}", "--to"):
                 self._files.delete_file(f"{self._inner}/{name}")
             self._note(name, None)
 
     def close(self) -> None:
         if self._unwritten:
             text = json.dumps(self._known(), sort_keys=True)
-            with writing(self._target), self._files.open_output_stream(f"{self._inner}/{RECORD}") as stream:
+            with writing(self._target, "--to"), self._files.open_output_stream(f"{self._inner}/{RECORD}") as stream:
                 stream.write(text.encode())
             self._unwritten, self._written = False, time.monotonic()
 
@@ -202,8 +205,12 @@ class Hub:
             raise UsageError(f"--to={target}: write it like hf://user/name")
         try:
             import huggingface_hub
+            from huggingface_hub.utils import disable_progress_bars
         except ImportError as error:
             raise UsageError("--to=hf://... needs huggingface_hub: pip install 'wikianchor[hub]'") from error
+        # It logs each of its attempts, and draws bars besides ours.
+        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+        disable_progress_bars()
         self._repo, self._private, self._hub = found[1], private, huggingface_hub
         self._api: Any = huggingface_hub.HfApi(library_name="wikianchor")
 
@@ -223,8 +230,10 @@ class Hub:
             )
             raise InputError(f"hf://{self._repo}: the Hub answers {status}: {mend}") from error
         except (*line, OSError) as error:
+            # Its own advice for offline mode is three sentences long.
+            reason = str(error) if 0 < len(str(error)) <= LONGEST_REASON else type(error).__name__
             raise InputError(
-                f"hf://{self._repo}: {type(error).__name__}: run the same command again to go on"
+                f"hf://{self._repo}: the Hub cannot be reached ({reason}): run the same command again to go on"
             ) from error
 
     def there(self, files: Sequence[Local]) -> dict[str, tuple[int, str]]:

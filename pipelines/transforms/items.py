@@ -3,6 +3,7 @@ written on the way. What only a whole file shows, whether it is cut off or no su
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ ROW_GROUP = 20_000
 BLANK = b" \t\r\n\xef\xbb\xbf"
 # One bad line must not cost a day's run; a file full of them is no dump.
 BAD_LINES, BAD_SHARE = 100, 0.001
+_ENTITY = re.compile(rb'"type"\s*:\s*"(?:item|property|lexeme|mediainfo)"|"redirect"\s*:')
 
 
 class Source(NamedTuple):
@@ -37,7 +39,8 @@ class Source(NamedTuple):
 
 class ItemReading(NamedTuple):
     """What a range gave: parts written, counts by what became of each line, problems, and how many items have a page in
-    each wiki; `ends` are the first and the last byte of its JSON that are not blank."""
+    each wiki; `ends` are the first and the last byte of its JSON that are not blank; `has_entity` says whether a
+    line of it looks like an entity."""
 
     order: int
     path: str
@@ -46,6 +49,7 @@ class ItemReading(NamedTuple):
     problems: list[str]
     sitelinks: dict[str, int]
     ends: tuple[bytes, bytes]
+    has_entity: bool
 
     @property
     def metrics(self) -> dict[str, int]:
@@ -106,8 +110,8 @@ def read_items(source: Source, reader: ItemReader) -> ItemReading:
             problems.append(str(error))
         links.flush()
     parts = [writer.part for writer in (entity_file, sitelink_file) if writer.part is not None]
-    both = (ends.first, ends.last)
-    return ItemReading(source.order, source.part.path, parts, dict(counts), problems, dict(links.totals), both)
+    both, path = (ends.first, ends.last), source.part.path
+    return ItemReading(source.order, path, parts, dict(counts), problems, dict(links.totals), both, ends.has_entity)
 
 
 def file_problems(readings: Iterable[ItemReading], allow_truncated: bool) -> tuple[list[str], int]:
@@ -121,7 +125,7 @@ def file_problems(readings: Iterable[ItemReading], allow_truncated: bool) -> tup
         lines, bad = (sum(part.counts.get(name, 0) for part in parts) for name in ("lines", "bad line"))
         if bad > BAD_LINES and bad > BAD_SHARE * lines:
             problems.append(f"{path}: {bad} of {lines} lines are no entities: is it a JSON dump of Wikidata?")
-        elif bad and bad == lines:
+        elif lines and not any(part.has_entity for part in parts):
             problems.append(f"{path}: no line is an entity: is it a JSON dump of Wikidata?")
         known = any(part.problems or part.counts.get("truncated") for part in parts)
         ends = Ends(parts[0].ends[0], next((part.ends[1] for part in reversed(parts) if part.ends[1]), b""))
@@ -149,12 +153,14 @@ def _read_json(
             counts["lines"] += 1
             if not wanted(line):
                 counts["no wanted sitelink"] += 1
+                ends.has_entity = ends.has_entity or _ENTITY.search(line) is not None
                 continue
             try:
                 item = parse_item(line, reader.wikis, reader.languages)
             except BadLine:
                 counts["bad line"] += 1
                 continue
+            ends.has_entity = True
             if isinstance(item, Skip):
                 counts[item.value] += 1
                 continue
@@ -221,10 +227,12 @@ def owned_lines(chunks: Iterable[Chunk], at_start: bool) -> Iterator[bytes]:
 
 @dataclass
 class Ends:
-    """The first and the last byte of a JSON dump that are not blank, by which a cut-off plain file is told."""
+    """The first and the last byte of a JSON dump that are not blank, by which a cut-off plain file is told; and whether
+    a line of it looks like an entity."""
 
     first: bytes = b""
     last: bytes = b""
+    has_entity: bool = False
 
     def watch(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Pass chunks on and look at them."""

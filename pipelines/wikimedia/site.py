@@ -90,7 +90,7 @@ def site_for(wiki: str) -> Site:
     """
     code, project = split_wiki(wiki)
     if not code:
-        raise UsageError(f"--wiki={wiki} is not the database name of a wiki: write it like enwiki or dewikinews")
+        raise UsageError(f"--wikis={wiki} is not the database name of a wiki: write it like enwiki or dewikinews")
     facts = language_facts(language_of_wiki(wiki))
     family = PROJECTS[project][0]
     names = {**facts.namespaces, 4: family, 5: f"{family} talk"}
@@ -110,7 +110,7 @@ def site_from_header(header: str, wiki: str | None = None, source: str = "the du
         if "<siteinfo" in header:
             raise InputError(f"{source}: <siteinfo> has no end: the file is cut off or broken, fetch it again")
         if wiki is None:
-            raise InputError(f"{source} has no <siteinfo>: say which wiki it is from, like --wiki=enwiki")
+            raise InputError(f"{source} has no <siteinfo>: say which wiki it is from, like --wikis=enwiki")
         return site_for(wiki)
     siteinfo = found[1]
     base = _element(siteinfo, "base")
@@ -137,7 +137,7 @@ def site_from_header(header: str, wiki: str | None = None, source: str = "the du
     elif not told:
         raise InputError(
             f"{source}: neither <dbname> nor <base>{base}</base> tells a Wikimedia wiki: say which it is from, "
-            "like --wiki=enwiki"
+            "like --wikis=enwiki"
         )
     if not names:
         raise InputError(f"{source}: <siteinfo> lists no namespaces: the file is broken, fetch it again")

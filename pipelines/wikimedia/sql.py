@@ -53,6 +53,9 @@ _NUMBER_CAPTURED = rb"(%b)" % _BARE
 _CUT_ROW = re.compile(
     rb"\s*,\s*(?:\((?:%b,)*(?:%b|(?:'|_binary ')%b(?:\\|')?)?)?\Z" % (_STRING, _BARE, _INSIDE), re.DOTALL
 )
+# Ids of pages, categories and items are far smaller; all that is read fits into 64 bits.
+_LONGEST_INTEGER = 18
+_ITEM_ID = re.compile(rb"Q[0-9]{1,10}")
 _ROWS_END = re.compile(rb"\s*;")
 
 _ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
@@ -110,7 +113,7 @@ def page_props_items(chunks: Iterable[bytes], source: str = "the page_props dump
     for page, name, value in read_table(chunks, ("pp_page", "pp_propname", "pp_value"), "page_props", source):
         if name != b"wikibase_item":
             continue
-        if not (isinstance(page, int) and isinstance(value, bytes) and value[:1] == b"Q" and value[1:].isdigit()):
+        if not (isinstance(page, int) and isinstance(value, bytes) and _ITEM_ID.fullmatch(value)):
             raise InputError(f"{source}: page {page!r} has the wikibase_item {value!r:.40}, which is no item id")
         yield page, int(value[1:])
 
@@ -264,10 +267,13 @@ def _definitions(text: bytes) -> tuple[dict[str, bytes], int] | None:
 
 
 def _integers(groups: _Groups, group: int) -> Sequence[Value]:
+    cells = groups[group]
+    if cells and max(map(len, cells)) > _LONGEST_INTEGER:
+        raise ValueError(f"a number has more than {_LONGEST_INTEGER} digits")
     try:
-        return list(map(int, groups[group]))
+        return list(map(int, cells))
     except ValueError:
-        return [None if cell == b"NULL" else int(cell) for cell in groups[group]]
+        return [None if cell == b"NULL" else int(cell) for cell in cells]
 
 
 def _floats(groups: _Groups, group: int) -> Sequence[Value]:

@@ -232,8 +232,8 @@ def parse_item(line: bytes, wikis: Collection[str], label_languages: Collection[
     superclasses = _values(_best(_statements(claims, SUBCLASS_OF)))
     route: TypeRoute = "instance_of" if types else "subclass_of" if superclasses else "none"
     lastrevid = entity.get("lastrevid", 0)
-    if not isinstance(lastrevid, int):
-        raise BadLine("lastrevid is not a number")
+    if not (isinstance(lastrevid, int) and 0 <= lastrevid < 1 << 63):
+        raise BadLine("lastrevid is not a number of 64 bits")
     return Item(
         qid=qid,
         types=types or superclasses,

@@ -178,8 +178,8 @@ def test_finished_ranges_are_not_read_again(tmp_path: Path, monkeypatch: pytest.
     source = tmp_path / "dump.xml"
     source.write_bytes(export([page(f"P{n}", n, "The [[Moon]] is far away. " * 20) for n in range(1, 200)]))
     monkeypatch.setattr(dumps, "SMALLEST_RANGE", 10_000)
-    assert cli.main(["sentences", f"--dump={source}", f"--output={tmp_path}/whole"]) == 0
-    command = ["sentences", f"--dump={source}", f"--output={tmp_path}/out"]
+    assert cli.main(["sentences", f"--dumps={source}", f"--output={tmp_path}/whole"]) == 0
+    command = ["sentences", f"--dumps={source}", f"--output={tmp_path}/out"]
     log = tmp_path / "log"
     real = dump.read_dump
     monkeypatch.setattr(dump, "read_dump", interrupted_after(4, log, logged("read", log, real)))

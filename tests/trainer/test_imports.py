@@ -33,10 +33,10 @@ def imported(room: str) -> dict[str, set[str]]:
 @pytest.mark.parametrize(
     ("room", "forbidden"),
     [
-        ("trainer", {"wikianchor", "pipelines", "apache_beam"}),
-        ("pipelines", {"wikianchor", "trainer", *TRAINING}),
-        ("schemas", {"wikianchor", "trainer", "pipelines", *TRAINING}),
-        ("wikianchor", {"apache_beam", *TRAINING}),
+        ("trainer", {"pipelines", "apache_beam"}),
+        ("pipelines", {"trainer", *TRAINING}),
+        ("schemas", {"trainer", "pipelines", *TRAINING}),
+        ("wikianchor/io", {"trainer", "pipelines", "schemas", "pyarrow", "apache_beam", *TRAINING}),
     ],
 )
 def test_rooms_keep_apart(room: str, forbidden: set[str]) -> None:

@@ -260,7 +260,7 @@ def test_expand_takes_lists_and_globs_and_names_with_brackets(tmp_path: Path) ->
     assert expand(f"{tmp_path}/b.xml, {tmp_path}/?.xml,", "dump") == [f"{tmp_path}/a.xml", f"{tmp_path}/b.xml"]
     assert expand(f"{tmp_path}/[1].xml", "dump") == [f"{tmp_path}/[1].xml"]
     assert expand("", "dump") == []
-    with pytest.raises(InputError, match=r"--dump=.*/d\*: no such file"):
+    with pytest.raises(InputError, match=r"--dumps=.*/d\*: no such file"):
         expand(f"{tmp_path}/a.xml,{tmp_path}/d*", "dump")
 
 

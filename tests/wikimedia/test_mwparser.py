@@ -134,7 +134,7 @@ def test_sentences_by_either_are_a_dataset_of_its_own(wikianchor: Callable[..., 
     found = {}
     for name in ("wikianchor", "mwparserfromhell"):
         output = tmp_path / "out"
-        ended = wikianchor("sentences", f"--dump={dump}", f"--output={output}", f"--parser={name}")
+        ended = wikianchor("sentences", f"--dumps={dump}", f"--output={output}", f"--parser={name}")
         assert (ended.status, ended.said) == (0, [])
         manifest = read_manifest(str(output))
         assert manifest is not None

@@ -110,7 +110,7 @@ def test_case_of_old_headers_holds_for_all_namespaces_but_those_of_users() -> No
 
 
 def test_no_siteinfo() -> None:
-    with pytest.raises(InputError, match=r"dumps/x\.xml has no <siteinfo>.*--wiki=enwiki"):
+    with pytest.raises(InputError, match=r"dumps/x\.xml has no <siteinfo>.*--wikis=enwiki"):
         site_from_header("<page>\n<title>A</title>", source="dumps/x.xml")
     assert site_from_header("<page>\n<title>A</title>", wiki="skwiki") == site_for("skwiki")
 
@@ -124,7 +124,7 @@ def test_broken_siteinfo() -> None:
 
 def test_a_wiki_of_unknown_address_must_be_named() -> None:
     local = header(base="http://localhost/index.php/Main_Page", extra='<namespace key="100">Gate</namespace>\n')
-    with pytest.raises(InputError, match=r"<base>http://localhost/.*--wiki=enwiki"):
+    with pytest.raises(InputError, match=r"<base>http://localhost/.*--wikis=enwiki"):
         site_from_header(local)
     site = site_from_header(local, wiki="elwikivoyage")
     assert (site.wiki, site.language) == ("elwikivoyage", "el")

@@ -8,17 +8,17 @@ import sys
 from collections.abc import Sequence
 
 if __name__ == "__main__":
-    from trainer.command import EVAL, HELP, need
+    from trainer.command import EVAL, check_flags, need
     from trainer.construction.flags import parse
 
-    if HELP & set(sys.argv):
-        parse(sys.argv[1:])
+    check_flags("construction", lambda: parse(sys.argv[1:]))
     need(EVAL)
 
 from trainer.command import run_command
 from trainer.construction import filtering
 from trainer.construction.flags import parse
-from trainer.errors import InputError, UsageError
+from trainer.errors import UsageError
+from trainer.storage import writing
 
 
 def filter_pairs(flags: argparse.Namespace) -> str:
@@ -68,13 +68,11 @@ def _thresholds(text: str) -> list[float]:
 
 
 def _write(directory: str, files: dict[str, str]) -> None:
-    try:
+    with writing(directory):
         os.makedirs(directory, exist_ok=True)
         for name, text in files.items():
             with open(os.path.join(directory, name), "w", encoding="utf-8") as stream:
                 stream.write(text)
-    except OSError as error:
-        raise InputError(f"{directory}: cannot be written ({error.strerror})") from error
 
 
 def compare(flags: argparse.Namespace) -> str:
@@ -100,8 +98,12 @@ def compare(flags: argparse.Namespace) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status."""
-    flags = parse(argv)
-    return run_command("construction", lambda: filter_pairs(flags) if flags.command == "filter" else compare(flags))
+    return run_command("construction", lambda: table(parse(argv)))
+
+
+def table(flags: argparse.Namespace) -> str:
+    """Do what the flags ask for and return its table."""
+    return filter_pairs(flags) if flags.command == "filter" else compare(flags)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from wikianchor.io.flags import FlagParser
+
 # Those of the paper.
 THRESHOLDS = "0,0.05,0.1,0.15,0.2,0.25,0.3"
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the flags."""
-    found = argparse.ArgumentParser(
+    found = FlagParser(
         prog="python -m trainer.construction",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer
 
-from trainer.errors import InputError
 from trainer.evaluate.pairs import Pairs
+from trainer.hub import check_model, no_model
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ def load(path: str) -> tuple[Any, Any]:
     Raises:
         InputError: there are none.
     """
+    check_model(path)
     try:
         return AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path, dtype=torch.float32)
     except Exception as error:
         # transformers raises many kinds; each means that the model cannot be had.
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise InputError(f"{path}: no model that can be read here ({reason})") from error
+        raise no_model(path, error) from error
 
 
 def learn(path: str, pairs: Pairs, settings: Settings, device: torch.device) -> tuple[Regressor, Any]:

@@ -38,6 +38,7 @@ from trainer.evaluate.report import (
 )
 from trainer.evaluate.task import Options, Task, Vectors
 from trainer.evaluate.whitening import Whitened, sentences
+from wikianchor.io.output import printable_json
 
 # Vectors kept from task to task: 600 MB where they are 768 wide. Small sets share sentences, large ones do not.
 MOST_VECTORS = 200_000
@@ -155,8 +156,7 @@ def draw(results: Sequence[Result], path: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status."""
-    flags = parser().parse_args(argv)
-    return run_command("evaluate", lambda: report(flags))
+    return run_command("evaluate", lambda: report(parser().parse_args(argv)))
 
 
 def report(flags: argparse.Namespace) -> str:
@@ -168,4 +168,6 @@ def report(flags: argparse.Namespace) -> str:
         write_report(text, flags.output)
     if flags.plot:
         draw(results, flags.plot)
-    return json.dumps([to_json(result) for result in results], indent=2, ensure_ascii=False) if flags.json else text
+    if flags.json:
+        return printable_json(json.dumps([to_json(result) for result in results], indent=2, ensure_ascii=False))
+    return text

@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from trainer.command import check_flags
 from trainer.names import POOLERS
+from wikianchor.io.flags import FlagParser
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    found = argparse.ArgumentParser(
+    found = FlagParser(
         prog="wikianchor evaluate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     found.add_argument("--model", action="append", required=True, help="a directory or a name on the Hub; repeatable")
@@ -49,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
 
 def answer(argv: Sequence[str]) -> None:
     """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
-    parser().parse_args(argv)
+    check_flags("evaluate", lambda: parser().parse_args(argv))
 
 
 def _positive(text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from trainer.errors import UsageError
 from trainer.evaluate import bucc, clustering, japanese, lareqa, mldoc, retrieval, sphere, sts, tatoeba, transfer
 from trainer.evaluate.task import Task
+from wikianchor.io.flags import did_you_mean
 
 FAMILIES = (sts, transfer, clustering, tatoeba, lareqa, bucc, mldoc, sphere, japanese, retrieval)
 TASKS: list[Task] = [task for family in FAMILIES for task in family.TASKS]
@@ -21,7 +22,8 @@ def choose(names: str) -> list[Task]:
         found = [task for task in TASKS if name in ("all", task.name.lower(), *task.groups)]
         if not found:
             groups = sorted({group for task in TASKS for group in task.groups})
-            known = ", ".join(task.name for task in TASKS)
-            raise UsageError(f"--tasks: no task {name!r}: choose of {known}; groups: {', '.join(groups)}, all")
+            tasks = [task.name for task in TASKS]
+            choose_of = f": choose of {', '.join(tasks)}; groups: {', '.join(groups)}, all"
+            raise UsageError(f"--tasks: no task {name!r}{did_you_mean(name, [*tasks, *groups, 'all']) or choose_of}")
         chosen += [task for task in found if task not in chosen]
     return chosen

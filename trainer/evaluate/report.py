@@ -10,16 +10,15 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
 from trainer.encoder import Encoder
-from trainer.errors import InputError
 from trainer.evaluate.files import Source
 from trainer.evaluate.task import Cell, Scores
+from trainer.storage import writing
 
 # Files that make a model's vectors what they are.
 MODEL_FILES = (".safetensors", ".bin", ".json", ".txt", ".model")
@@ -153,15 +152,6 @@ def write_report(markdown: str, output: str) -> None:
     """
     with writing(output), open(os.path.join(output, "report.md"), "w", encoding="utf-8") as stream:
         stream.write(markdown)
-
-
-@contextmanager
-def writing(output: str) -> Iterator[None]:
-    """Turn what fails while a directory is written into an InputError."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{output}: cannot be written ({error.strerror})") from error
 
 
 def _folder(name: str) -> str:

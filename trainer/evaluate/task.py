@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from trainer.encoder import Encoder
 from trainer.evaluate.files import Data, Source
+from wikianchor.io.output import control
+
+ERASE_LINE = "\r\x1b[K"
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,12 @@ def progress(parts: Sequence[Part]) -> Iterator[Part]:
     """Yield the parts; on a terminal, say which one is at work."""
     for number, part in enumerate(parts, 1):
         if sys.stderr.isatty():
-            print(f"\r\033[K{part.name}, {number} of {len(parts)}", end="", file=sys.stderr, flush=True)
+            control(sys.stderr, ERASE_LINE)
+            print(f"{part.name}, {number} of {len(parts)}", end="", file=sys.stderr, flush=True)
         yield part
     if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+        control(sys.stderr, ERASE_LINE)
+        sys.stderr.flush()
 
 
 @dataclass

@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 if __name__ == "__main__":
-    from trainer.command import EVAL, HELP, need
+    from trainer.command import EVAL, check_flags, need
     from trainer.figures.flags import parse
 
-    if HELP & set(sys.argv):
-        parse(sys.argv[1:])
+    check_flags("figures", lambda: parse(sys.argv[1:]))
     need(EVAL)
 
 from trainer.command import run_command
@@ -26,6 +25,7 @@ from trainer.evaluate.report import short_names
 from trainer.evaluate.task import Options, Vectors
 from trainer.figures import polar, relevant
 from trainer.figures.flags import parse
+from wikianchor.io.output import printable_json
 
 
 def encoders(flags: argparse.Namespace) -> dict[str, Vectors]:
@@ -52,7 +52,7 @@ def words(flags: argparse.Namespace) -> str:
     shown = relevant.columns([shares for models in found.values() for shares in models.values()])
     heat_map(found, shown, {name: len(pairs) for name, pairs in sets.items()}, flags.output)
     if flags.json:
-        return json.dumps(found, indent=2, ensure_ascii=False)
+        return printable_json(json.dumps(found, indent=2, ensure_ascii=False))
     lines = [["set", "model", "pairs", *shown], ["---", "---", *["---:"] * (len(shown) + 1)]]
     for name, models in found.items():
         for model, shares in models.items():
@@ -145,8 +145,12 @@ def save(figure: Any, path: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status."""
-    flags = parse(argv)
-    return run_command("figures", lambda: words(flags) if flags.command == "words" else polar_figure(flags))
+    return run_command("figures", lambda: drawn(parse(argv)))
+
+
+def drawn(flags: argparse.Namespace) -> str:
+    """Draw the figure that the flags ask for and return its numbers."""
+    return words(flags) if flags.command == "words" else polar_figure(flags)
 
 
 if __name__ == "__main__":

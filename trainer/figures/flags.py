@@ -12,11 +12,12 @@ import argparse
 from collections.abc import Sequence
 
 from trainer.names import POOLERS
+from wikianchor.io.flags import FlagParser
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the flags."""
-    found = argparse.ArgumentParser(
+    found = FlagParser(
         prog="python -m trainer.figures", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = found.add_subparsers(dest="command", required=True)

@@ -27,7 +27,7 @@ import schemas.mentions
 from schemas.name_table import NameTable, Nodes, merge, nodes_of, table_of
 from trainer.errors import InputError
 from trainer.shards import check_columns, list_shards, read_manifest, read_table
-from trainer.storage import reading
+from trainer.storage import writing
 
 VERSION = 1
 COLUMNS = ("wiki", "key", "qid", "links", "occurrences", "name_links")
@@ -108,7 +108,7 @@ def open_dictionary(
     stated = (VERSION, mentions.fingerprint, wiki, link_probability, commonness)
     directory = os.path.join(cache, "mentions-" + hashlib.sha256(repr(stated).encode()).hexdigest()[:32])
     if not os.path.isdir(directory):
-        with reading(cache):
+        with writing(cache, "--cache"):
             os.makedirs(cache, exist_ok=True)
             unfinished = tempfile.mkdtemp(prefix="unfinished-", dir=cache)
             try:

@@ -18,7 +18,7 @@ from trainer.encoder import Encoder
 from trainer.errors import InputError
 from trainer.mboe.config import MboeConfig
 from trainer.mboe.model import Mboe
-from trainer.storage import publish, reading
+from trainer.storage import publish, writing
 
 
 class Loaded(NamedTuple):
@@ -36,7 +36,7 @@ def export(
 ) -> None:
     """Write a model to a directory, in place of what is there."""
     unfinished = f"{target}.unfinished"
-    with reading(target):
+    with writing(target):
         shutil.rmtree(unfinished, ignore_errors=True)
         os.makedirs(unfinished)
         model.encoder.save(unfinished)

@@ -40,7 +40,7 @@ from trainer.mboe.export import export
 from trainer.mboe.model import Mboe
 from trainer.mboe.train import Part, labels_of, make_part, predict, score_of, train
 from trainer.mboe.vectors import initial_vectors, read_titles
-from trainer.storage import reading
+from trainer.storage import writing
 
 # A split and a language.
 Key = tuple[str, str]
@@ -275,7 +275,7 @@ def run(config: MboeConfig) -> str:
 
 
 def _write(path: str, text: str) -> None:
-    with reading(path):
+    with writing(path):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8", errors="replace") as stream:
             stream.write(text.rstrip("\n") + "\n")
