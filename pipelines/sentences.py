@@ -210,7 +210,7 @@ def why_empty(ledger: Mapping[str, Mapping[str, int]], wiki: str, header_wiki: s
         return f"the dump of {wiki} holds no article: is it a pages-articles dump?"
     problem = f"no sentence came out of the dump of {wiki}"
     if header_wiki and header_wiki != wiki:
-        return f"{problem}: its <siteinfo> says {header_wiki}: leave --wiki={wiki} out, or give a dump of {wiki}"
+        return f"{problem}: its <siteinfo> says {header_wiki}: leave --wikis={wiki} out, or give a dump of {wiki}"
     if (sentences := most("sentences", ledger.get("sentences", {}))) != "none":
         return (
             f"{problem}: most are dropped as {sentences}: see one with `wikianchor extract --dumps=FILE --title=TITLE`"
