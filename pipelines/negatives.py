@@ -68,7 +68,7 @@ def check_model(directory: str) -> None:
     if not os.path.isfile(f"{directory}/{sentinels.MODEL_FILE}"):
         inner = f"{directory.rstrip('/')}/model"
         is_inner = os.path.isfile(f"{inner}/{sentinels.MODEL_FILE}")
-        advice = f"did you mean {inner}?" if is_inner else "python -m trainer.task t5 makes one"
+        advice = f"did you mean {inner}?" if is_inner else "wikianchor train t5 makes one"
         raise InputError(f"--model={directory}: holds no T5 ({sentinels.MODEL_FILE}): {advice}")
 
 

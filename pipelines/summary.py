@@ -119,7 +119,7 @@ def after_download(target: str, wikis: Sequence[str], directory: str) -> list[st
 
 
 def _train(objective: str, *flags: str, output: str) -> list[str]:
-    return ["python", "-m", "trainer.task", objective, *flags, "--model=MODEL", f"--output={output}"]
+    return ["wikianchor", "train", objective, *flags, "--model=MODEL", f"--output={output}"]
 
 
 def _beside(path: str, name: str) -> str:
@@ -145,7 +145,7 @@ _AFTER: Mapping[str, Callable[[Dataset, Any], list[str]]] = {
     "mentions": _trains("mboe", "--data=FILE", "--mentions=DIR"),
     "interlanguage": lambda one, config: ["wikianchor", "verify", one.directory],
     "mewsc16": lambda one, config: [
-        *("python", "-m", "trainer.evaluate", "--model=MODEL", f"--data={one.directory}", "--tasks=mewsc16"),
+        *("wikianchor", "evaluate", "--model=MODEL", f"--data={one.directory}", "--tasks=mewsc16"),
     ],
     "corpus": _trains("t5", "--data=DIR"),
     "negatives": _trains("sdjc", "--data=DIR"),

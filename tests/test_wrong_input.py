@@ -243,7 +243,7 @@ wikianchor negatives --corpus=out/pairs --model=nowhere --output=new
 wikianchor negatives --corpus=corpus --model=nowhere --output=new
   1 --model=nowhere: no such directory
 wikianchor negatives --corpus=corpus --model=models/toy --output=new
-  1 --model=models/toy: holds no T5 (spiece.model): python -m trainer.task t5 makes one
+  1 --model=models/toy: holds no T5 (spiece.model): wikianchor train t5 makes one
 wikianchor negatives --corpus=corpus --model=models/toy/model --output=new --beams=0
   2 --beams=0: must be 1 or more
 wikianchor extract
@@ -429,7 +429,7 @@ detect --mention=out/mentions
 wikianchor negatives --corpus=corpus --model=models/t5 --output=new
   1 --model=models/t5: holds no T5 (spiece.model): did you mean models/t5/model?
 wikianchor negatives --corpus=corpus --model=empty --output=new
-  1 --model=empty: holds no T5 (spiece.model): python -m trainer.task t5 makes one
+  1 --model=empty: holds no T5 (spiece.model): wikianchor train t5 makes one
 without=huggingface_hub wikianchor publish out/pairs --to=hf://user/name
   2 --to=hf://... needs huggingface_hub: pip install 'wikianchor[hub]'
 without=mwparserfromhell wikianchor sentences --dumps=dumps/dump.xml --output=new --parser=mwparserfromhell
