@@ -220,7 +220,9 @@ def test_the_reference_is_what_the_code_says() -> None:
 def test_messages_are_those_of_the_program() -> None:
     """Each heading of the troubleshooting page is a part of a message, `...` standing for what differs."""
     code = "".join(
-        path.read_text("utf-8") for room in ("pipelines", "trainer") for path in sorted((ROOT / room).rglob("*.py"))
+        path.read_text("utf-8")
+        for room in ("command_line", "pipelines", "trainer")
+        for path in sorted((ROOT / room).rglob("*.py"))
     )
     # Messages are written over several lines, and hold names between braces.
     flat = re.sub(r'"\s*\n\s*f?"', "", code)

@@ -341,9 +341,9 @@ def test_a_run_that_waited_while_another_made_the_dataset_takes_that(
     before = {path: path.stat().st_mtime_ns for path in place.rglob("*.parquet")}
     real, calls = manifest.read_manifest, []
 
-    def read(directory: str) -> Any:
+    def read(directory: str, is_output: bool = False) -> Any:
         calls.append(directory)
-        return None if len(calls) == 1 else real(directory)
+        return None if len(calls) == 1 else real(directory, is_output)
 
     monkeypatch.setattr("pipelines.stage.read_manifest", read)
     ended = wikianchor(*SENTENCES)

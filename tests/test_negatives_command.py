@@ -92,7 +92,7 @@ def test_more_spans_than_sentinels(
 @pytest.mark.parametrize(
     ("flags", "status", "says"),
     [
-        (["--model=/nowhere"], 1, "no T5 that can be read"),
+        (["--model=/nowhere"], 1, "--model=/nowhere: no such directory"),
         (["--corpus=/nowhere"], 1, "no such directory"),
         (["--beams=2"], 2, "too few"),
         (["--share=0"], 2, "--share=0"),

@@ -156,7 +156,7 @@ def test_a_model_that_is_not_there(options: dict[str, Any], tmp_path: Path, caps
     flags = [f"--{name}={value}" for name, value in (options | {"model": empty}).items()]
     assert main(["ease", *flags]) == 1
     error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith(f"trainer: {empty}: no model that can be read here")
+    assert error.startswith(f"trainer: {empty}: holds no model (config.json)")
 
 
 def test_a_pooler_that_is_none(options: dict[str, Any]) -> None:

@@ -134,7 +134,7 @@ def test_one_line_for_what_is_broken(
     flags: dict[str, Any], tmp_path: Path, small_t5: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="no T5 that can be read"):
+    with pytest.raises(InputError, match="holds no model"):
         run(make("t5", {**flags, "model": str(tmp_path / "empty")}, {}))
     with pytest.raises(UsageError, match="vocabulary_size=90000"):
         run(make("t5", {**flags, "new": "tiny", "vocabulary_size": 90_000}, {}))

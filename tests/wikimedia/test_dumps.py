@@ -257,11 +257,11 @@ def test_expand_takes_lists_and_globs_and_names_with_brackets(tmp_path: Path) ->
     for name in ("a.xml", "b.xml", "[1].xml"):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / "c.xml").mkdir()
-    assert expand(f"{tmp_path}/b.xml, {tmp_path}/?.xml,", "dump") == [f"{tmp_path}/a.xml", f"{tmp_path}/b.xml"]
-    assert expand(f"{tmp_path}/[1].xml", "dump") == [f"{tmp_path}/[1].xml"]
-    assert expand("", "dump") == []
+    assert expand(f"{tmp_path}/b.xml, {tmp_path}/?.xml,", "dumps") == [f"{tmp_path}/a.xml", f"{tmp_path}/b.xml"]
+    assert expand(f"{tmp_path}/[1].xml", "dumps") == [f"{tmp_path}/[1].xml"]
+    assert expand("", "dumps") == []
     with pytest.raises(InputError, match=r"--dumps=.*/d\*: no such file"):
-        expand(f"{tmp_path}/a.xml,{tmp_path}/d*", "dump")
+        expand(f"{tmp_path}/a.xml,{tmp_path}/d*", "dumps")
 
 
 def test_missing_files_and_directories_are_named(tmp_path: Path) -> None:

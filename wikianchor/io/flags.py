@@ -35,8 +35,8 @@ def unknown_flag(argument: str, known: Iterable[str]) -> str:
     >>> unknown_flag("--dump=a.xml", ["--dumps"])
     'unknown flag --dump=a.xml: did you mean --dumps?'
     """
-    kind = "flag" if argument.startswith("-") else "argument"
-    return f"unknown {kind} {argument}{did_you_mean(argument.partition('=')[0], known) or ': see --help'}"
+    unknown = "unknown flag" if argument.startswith("-") else "unknown argument"
+    return f"{unknown} {argument}{did_you_mean(argument.partition('=')[0], known) or ': see --help'}"
 
 
 class FlagParser(argparse.ArgumentParser):

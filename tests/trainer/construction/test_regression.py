@@ -60,7 +60,7 @@ def test_the_same_seed_gives_the_same_table(flags: list[str], capsys: pytest.Cap
     ("extra", "status", "says"),
     [
         (["--epochs=0"], 2, "--epochs=0"),
-        (["--model=/nowhere"], 1, "no model"),
+        (["--model=/nowhere"], 1, "no such directory"),
         (["--test=/nowhere"], 1, "no such file"),
     ],
 )

@@ -64,7 +64,7 @@ def test_two_models_are_two_rows(
         (["--tasks=STS16"], 1, "STS16: no test part in .* looked for STS16-en-test.* get it from https"),
         (["--tasks=STS12", "--split=dev"], 1, "STS12: no dev part"),
         (["--data=/nowhere"], 1, "/nowhere: no such directory"),
-        (["--model=/nowhere"], 1, "/nowhere: no model"),
+        (["--model=/nowhere"], 1, "/nowhere: no such directory"),
         (["--max_length=65"], 2, "takes 64 tokens"),
         (["--device=nothing"], 2, "--device=nothing"),
         (["--output=/proc/nothing"], 1, "/proc/nothing: cannot be written"),
