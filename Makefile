@@ -5,14 +5,18 @@ BIN := $(VENV)/bin
 # setuptools warns of every editable installation.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test pythons engines chaos lint types docs audit lock clean
+.PHONY: demo test pytest pythons engines chaos lint types docs audit lock clean
 
 demo: $(VENV)/.data
 	$(BIN)/wikianchor demo
 
+# Types are checked by one process, in the time in which the tests start.
+test: $(VENV)/.dev
+	$(MAKE) --jobs=2 --no-print-directory lint types pytest
+
 # The tests start hundreds of processes: what is compiled is kept for the next, even where the surroundings say no.
-test: export PYTHONDONTWRITEBYTECODE =
-test: $(VENV)/.dev lint types
+pytest: export PYTHONDONTWRITEBYTECODE =
+pytest: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist=worksteal
 
 # The wheel, the demo and the fast tests of the pipelines on every CPython of this machine.
