@@ -5,8 +5,8 @@
 Each stage runs once to its end, on the inputs of memory.py. Then, for each share, it runs until its processes have used
 that share of the CPU of the whole run, is killed with SIGKILL with all its workers, and the same command runs to its
 end. "Again" is the CPU that both runs took together beyond the whole run, start-up excluded: what was done twice. A
-killed run loses the unit that each worker was at; "a unit" is the whole run divided by its number of finished steps.
-The dataset must be the same to the byte.
+killed run loses the unit that its worker was at; the longest unit is the most CPU that the whole run took between two
+finished steps. The dataset must be the same to the byte.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from measure import fresh, parser, report, run, table, wikianchor
 
 SHARES = (25, 50, 75, 95)
 # How many times the smallest input of memory.py a stage gets, so that it takes two minutes of CPU or more.
-TIMES = {"sentences": 96, "entities": 256, "pairs": 128, "mentions": 64, "mewsc16": 64, "corpus": 16}
+TIMES = {"sentences": 96, "entities": 512, "pairs": 128, "mentions": 64, "mewsc16": 192, "corpus": 112}
 LOOK_SECONDS = 0.05
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -47,7 +47,7 @@ def main() -> None:
     flags.add_argument("--shuffle", default="files", choices=("files", "beam"), help="how rows change places (files)")
     arguments = flags.parse_args()
     rows = [row for stage in arguments.stages for row in measure(arguments, stage)]
-    head = ["stage", "killed at, %", "whole run, CPU s", "again, s", "again, %", "a unit, s", "bytes"]
+    head = ["stage", "killed at, %", "whole run, CPU s", "again, s", "again, %", "longest unit, s", "bytes"]
     target = "Target: at most one unit for the worker, and 5 % of the whole run."
     report(f"killed and started again, --shuffle={arguments.shuffle}", f"{table(head, rows)}\n\n{target}")
 
@@ -58,7 +58,7 @@ def measure(arguments: Any, stage: str) -> list[list[Any]]:
     output = arguments.work / "resume"
     command = [*wikianchor(stage, *given.flags, f"--output={output}"), f"--shuffle={arguments.shuffle}"]
     fresh(output)
-    units, whole = finish(command, output)
+    unit, whole = finish(command, output)
     expected = digest(output)
     start = run(command).user
     rows = []
@@ -68,22 +68,28 @@ def measure(arguments: Any, stage: str) -> list[list[Any]]:
         again = spent - start + finish(command, output)[1] - start - (whole - start)
         same = "the same" if digest(output) == expected else "DIFFERENT"
         work = whole - start
-        rows.append([f"{stage} ({given.size})", share, work, again, 100 * again / work, work / units, same])
+        rows.append([f"{stage} ({given.size})", share, work, again, 100 * again / work, unit, same])
         print(rows[-1], file=sys.stderr)
     return rows
 
 
-def finish(command: Sequence[str | Path], output: Path) -> tuple[int, float]:
-    """Run a command to its end; return the most finished steps that were seen, and its user CPU."""
-    steps = 0
+def finish(command: Sequence[str | Path], output: Path) -> tuple[float, float]:
+    """Run a command to its end; return the most user CPU between two finished steps, and all of it."""
+    steps, at, longest = 0, 0.0, 0.0
     before = os.times().children_user
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     while process.poll() is None:
-        steps = max(steps, sum(1 for _ in output.glob("_unfinished/*/finished/*")))
-        time.sleep(1)
+        finished = sum(1 for _ in output.glob("_unfinished/*/finished/*"))
+        if finished > steps:
+            now = cpu(process.pid)
+            # What comes before the first step is the start.
+            longest = max(longest, now - at if steps else 0.0)
+            steps, at = finished, now
+        time.sleep(LOOK_SECONDS)
     if process.returncode:
         raise SystemExit(f"{command} ended with {process.returncode}: {process.communicate()[1].decode()[-500:]}")
-    return max(1, steps), os.times().children_user - before
+    whole = os.times().children_user - before
+    return max(longest, whole - at), whole
 
 
 def kill_at(command: Sequence[str | Path], seconds: float) -> float:
