@@ -221,7 +221,7 @@ def test_messages_are_those_of_the_program() -> None:
     """Each heading of the troubleshooting page is a part of a message, `...` standing for what differs."""
     code = "".join(
         path.read_text("utf-8")
-        for room in ("command_line", "pipelines", "trainer")
+        for room in ("wikianchor", "pipelines", "trainer")
         for path in sorted((ROOT / room).rglob("*.py"))
     )
     # Messages are written over several lines, and hold names between braces.

@@ -86,7 +86,7 @@ def test_each_flag_is_explained(name: str) -> None:
 def test_a_mistake_in_the_trainers_flags_is_told_without_torch(words: list[str]) -> None:
     status, printed, said, imported = run([sys.executable, "-m", "wikianchor", *words])
     assert (status, printed) == (2, "")
-    assert said[-1].startswith(f"wikianchor {words[0]}")
+    assert said[-1].startswith(("trainer: ", "evaluate: "))
     assert imported & HEAVY == set()
 
 
@@ -107,4 +107,4 @@ def test_the_overview_names_all_commands() -> None:
     names = re.findall(r"^  (\w+) ", printed, re.MULTILINE)
     assert names == [*COMMANDS, *TRAINER_COMMANDS]
     status, _, said, _ = run([sys.executable, "-m", "wikianchor", "nosuch"])
-    assert (status, "train, evaluate" in said[0]) == (2, True)
+    assert (status, said[0]) == (2, "wikianchor: no command 'nosuch': see wikianchor --help")

@@ -54,6 +54,8 @@ wikianchor sentence
   2 no command 'sentence': did you mean sentences?
 wikianchor repotr out
   2 no command 'repotr': did you mean report?
+wikianchor demo --outptu=new
+  2 unknown flag --outptu=new: did you mean --output?
 wikianchor build --dumps=dumps
   2 the following arguments are required: --output: see --help
 wikianchor build --dump=dumps --output=new

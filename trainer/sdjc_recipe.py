@@ -89,7 +89,9 @@ def wikianchor(*arguments: str) -> None:
     Raises:
         SystemExit: with its status where it fails; it has said why.
     """
-    status = subprocess.run([sys.executable, "-m", "pipelines.cli", *arguments], check=False).returncode
+    # stdout is for the table.
+    command = [sys.executable, "-m", "wikianchor", *arguments]
+    status = subprocess.run(command, stdout=sys.stderr, check=False).returncode
     if status:
         raise SystemExit(status)
 

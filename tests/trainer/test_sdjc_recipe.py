@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -42,8 +44,12 @@ def test_from_a_text_to_a_table(
 ) -> None:
     from pipelines.cli import main as command
 
+    def run_here(*arguments: str) -> None:
+        with redirect_stdout(sys.stderr):
+            assert command([*arguments]) == 0
+
     # In this process, so that anything can pass for a noun: a T5 of two steps writes none.
-    monkeypatch.setattr("trainer.sdjc_recipe.wikianchor", lambda *arguments: command([*arguments]))
+    monkeypatch.setattr("trainer.sdjc_recipe.wikianchor", run_here)
     monkeypatch.setattr("pipelines.text.fills.is_noun_like", lambda word: True)
     monkeypatch.setattr("pipelines.transforms.negatives.are_noun_spans", lambda *some: True)
     monkeypatch.setattr("pipelines.text.fills._repeats", lambda *some: False)
