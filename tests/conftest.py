@@ -14,6 +14,9 @@ from pipelines.cli import main
 # Two workers of pytest with two threads each wait for one another most of the time on two cores, where the models here
 # are so small that one thread is quicker anyway. Read when torch is loaded, and by every process that a test starts.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# numba would set OpenMP's threads back to the number of cores, and compiles for longer than these tests run.
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 # No test loses power; waiting for the disk would be most of the time of many of them.
 os.fsync = lambda descriptor: None
