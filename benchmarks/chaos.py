@@ -74,7 +74,12 @@ def make_inputs(place: Path, pages: int) -> dict[str, list[str]]:
             ["sentences", f"--dumps={dump}", f"--output={place}/sentences"],
             ["entities", f"--wikidata={wikidata}", "--wikis=enwiki", f"--output={place}/entities"],
         ):
-            subprocess.run([sys.executable, "-m", "pipelines.cli", *command], check=True, env=environment())
+            subprocess.run(
+                [sys.executable, "-m", "pipelines.cli", *command],
+                check=True,
+                env=environment(),
+                stdout=subprocess.DEVNULL,
+            )
     return {
         "sentences": ["sentences", f"--dumps={dump}"],
         "pairs": ["pairs", f"--sentences={place}/sentences", f"--entities={place}/entities", "--min_links=1"],
@@ -216,7 +221,7 @@ class Launcher:
     def __init__(self, arguments: Sequence[str]) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 open as long as the command runs
         command = [sys.executable, "-m", "pipelines.cli", *arguments]
-        self._process = subprocess.Popen(command, stderr=self._errors, env=environment())
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self._errors, env=environment())
         self.pid = self._process.pid
 
     @property

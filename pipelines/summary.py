@@ -81,7 +81,7 @@ def _after_sentences(one: Dataset, config: Any) -> list[str]:
 
 
 def _after_entities(one: Dataset, config: Any) -> list[str]:
-    sentences = _beside(one.directory, "sentences/*")
+    sentences = _beside(one.directory, "sentences")
     if not matching(sentences, directories=True):
         sentences = "DIRS"
     return [
