@@ -111,16 +111,20 @@ class Handler(BaseHTTPRequestHandler):
         try:
             if fault is not None:
                 fault(self, server.files.get(self.path, b""))
+                with server.lock:
+                    server.open -= 1
             elif self.path not in server.files:
+                with server.lock:
+                    server.open -= 1
                 refuse(404)(self, b"")
             else:
                 time.sleep(server.pause)
+                # Before the client has its answer, and may ask again.
+                with server.lock:
+                    server.open -= 1
                 self.answer(server.files[self.path])
         except OSError:
             self.close_connection = True
-        finally:
-            with server.lock:
-                server.open -= 1
 
     do_HEAD = do_GET
 
