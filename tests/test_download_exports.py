@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -125,8 +126,6 @@ def test_without_any_export_dumps_are_taken_and_the_reverse(
 
 def test_tables_come_from_the_dumps(get: Callable[..., Any], server: DumpServer, tmp_path: Path) -> None:
     name, place = "wikidata-20251229-all.json.gz", "/wikidatawiki/entities/"
-    import hashlib
-
     server.files |= {
         place: directory("20251229/"),
         f"{place}20251229/": directory(name, "wikidata-20251229-sha1sums.txt"),
