@@ -25,16 +25,17 @@ pythons:
 
 # Every pipeline on the engines that take longer or are not Python: Prism, Flink, Spark.
 engines: $(VENV)/.dev
-	$(BIN)/python -m pytest -m nightly tests/test_engines.py tests/test_dataflow.py tests/test_docker.py
+	$(BIN)/python -m pytest -m nightly tests/engine/test_engines.py tests/engine/test_dataflow.py tests/test_docker.py
 
 # Workers, launchers, services and clocks that fail in the middle of a run.
 chaos: $(VENV)/.dev
-	$(BIN)/python -m pytest -m nightly tests/test_chaos.py
+	$(BIN)/python -m pytest -m nightly tests/engine/test_chaos.py
 	$(BIN)/python benchmarks/chaos.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

@@ -30,7 +30,7 @@ class BuildWithSample(build_py):
         if self.editable_mode:
             return
         for path in sorted(path for pattern in SAMPLE for path in (ROOT / "demo").glob(pattern)):
-            target = Path(self.build_lib, "pipelines", "sample", path.relative_to(ROOT / "demo"))
+            target = Path(self.build_lib, "wikianchor", "pipelines", "sample", path.relative_to(ROOT / "demo"))
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
 
@@ -38,9 +38,8 @@ class BuildWithSample(build_py):
 setup(
     long_description=readme(),
     long_description_content_type="text/markdown",
-    packages=find_packages(
-        include=[f"{name}{end}" for name in ("pipelines", "schemas", "trainer", "wikianchor") for end in ("", ".*")]
-    ),
-    package_data={"": ["py.typed"], "pipelines": ["*/data/*.json", "*/*.css"]},
+    # wikianchor/{pipelines,schemas,trainer} are links to the folders at the top: one package for all tools.
+    packages=find_packages(include=["wikianchor", "wikianchor.*"]),
+    package_data={"wikianchor": ["py.typed"], "wikianchor.pipelines": ["*/data/*.json", "commands/report/*.css"]},
     cmdclass={"build_py": BuildWithSample},
 )

@@ -23,10 +23,10 @@ import slices
 from measure import parser, report, table
 from rightness import articles
 
-from pipelines.text.sentences import make_splitter
-from pipelines.wikimedia.site import Site
-from pipelines.wikimedia.wikitext import Extractor
-from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS
+from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext import Extractor
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
 
 VERDICTS = Path(__file__).with_name("boundaries.json")
 PLACES = 120

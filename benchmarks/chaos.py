@@ -75,7 +75,7 @@ def make_inputs(place: Path, pages: int) -> dict[str, list[str]]:
             ["entities", f"--wikidata={wikidata}", "--wikis=enwiki", f"--output={place}/entities"],
         ):
             subprocess.run(
-                [sys.executable, "-m", "pipelines.cli", *command],
+                [sys.executable, "-m", "wikianchor", *command],
                 check=True,
                 env=environment(),
                 stdout=subprocess.DEVNULL,
@@ -220,7 +220,7 @@ class Launcher:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 open as long as the command runs
-        command = [sys.executable, "-m", "pipelines.cli", *arguments]
+        command = [sys.executable, "-m", "wikianchor", *arguments]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self._errors, env=environment())
         self.pid = self._process.pid
 
@@ -272,7 +272,7 @@ def environment() -> dict[str, str]:
 
 def workers_of(launcher: int) -> list[int]:
     """Return the worker processes of a launcher, which may have ended."""
-    tail = f"\0pipelines.worker\0{launcher}\0".encode()
+    tail = f"\0wikianchor.pipelines.engine.worker\0{launcher}\0".encode()
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -11,10 +11,10 @@ from typing import Any
 
 import measure
 
-from pipelines.text.japanese import paragraphs
-from pipelines.text.names import SPAN_RULES
-from pipelines.text.noun_spans import RELEASED_RELATIONS, Token, chunks, noun_spans
-from pipelines.text.parsing import Parsed, make_parser
+from wikianchor.pipelines.japanese.choices import SPAN_RULES
+from wikianchor.pipelines.japanese.normalise import paragraphs
+from wikianchor.pipelines.japanese.noun_spans import RELEASED_RELATIONS, Token, chunks, noun_spans
+from wikianchor.pipelines.japanese.parsing import Parsed, make_parser
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ import pairs
 import slices
 from measure import fresh, parser, report, run, table, wikianchor
 
-from pipelines.wikimedia.dumps import LARGEST_RANGE, RANGES, SMALLEST_RANGE
+from wikianchor.pipelines.wikimedia.dumps import LARGEST_RANGE, RANGES, SMALLEST_RANGE
 
 # GB of pages-articles as bz2.
 WIKIS = {

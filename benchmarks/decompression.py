@@ -28,7 +28,7 @@ import slices
 from measure import fresh, parser, ratio, report, rounds_of, run, seconds, table, wikianchor
 from sampling import OTHER, sample
 
-from pipelines.wikimedia.wikitext import Extractor
+from wikianchor.pipelines.wikimedia.wikitext import Extractor
 
 TARGETS = (
     "Targets for the mean less the start: 4 for the stage, 2.2 for the engine and all around it; 0.7 for the engine "
@@ -111,7 +111,7 @@ def job(dump: Path, work: Path) -> float:
 
 def steps(dumps: dict[str, Path], work: Path) -> None:
     """Profile the job in this process, by step and by function."""
-    from pipelines.cli import main as command
+    from wikianchor.pipelines.cli.command_line import main as command
 
     rows: list[list[Any]] = []
     functions: Counter[str] = Counter()

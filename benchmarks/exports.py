@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 import slices
 from measure import fresh, parser, ratio, report, rounds_of, run, seconds, table, wikianchor
 
-from pipelines.wikimedia.dumps import Chunk
-from pipelines.wikimedia.pages import cut_pages, page_namespace
+from wikianchor.pipelines.wikimedia.dumps import Chunk
+from wikianchor.pipelines.wikimedia.pages import cut_pages, page_namespace
 
 TALK = 1
 

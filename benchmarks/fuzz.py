@@ -30,12 +30,12 @@ import generate
 import slices
 from measure import report, table
 
-from pipelines.text.prose import judged_sentences, page_sentences
-from pipelines.text.sentences import Splitter, make_splitter
-from pipelines.wikimedia.site import Site
-from pipelines.wikimedia.wikitext import Extract, Extractor
-from pipelines.wikimedia.wikitext.links import Links
-from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS
+from wikianchor.pipelines.text.prose import judged_sentences, page_sentences
+from wikianchor.pipelines.text.splitter import Splitter, make_splitter
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
+from wikianchor.pipelines.wikimedia.wikitext.links import Links
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
 
 WORDS = """
     [[ ]] [ ] {{ }} {{{ }}} | || [[[ ]]] '' ''' '''' ''''' = == === ---- * # : ; *: :: {| |} |- ! |+ -{ }- ~~~~ ( ) " .

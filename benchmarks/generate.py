@@ -29,15 +29,15 @@ from pathlib import Path
 from typing import BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
-from pipelines.dataset.manifest import commit
-from pipelines.dataset.parts import Part
-from pipelines.dataset.workspace import UNFINISHED
-from pipelines.errors import Truncated
-from pipelines.storage import file_size
-from pipelines.wikimedia.dumps import Range, read_head, read_range
-from pipelines.wikimedia.pages import Page, cut_pages, parse_page
-from pipelines.wikimedia.site import Site, site_from_header
-from pipelines.wikimedia.titles import parse_target
+from wikianchor.io.errors import Truncated
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.dataset.manifest import commit
+from wikianchor.pipelines.dataset.part_writer import Part
+from wikianchor.pipelines.dataset.workspace import UNFINISHED
+from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
+from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, parse_page
+from wikianchor.pipelines.wikimedia.site import Site, site_from_header
+from wikianchor.pipelines.wikimedia.titles import parse_target
 
 PAGES_PER_STREAM = 100
 MEMBER_BYTES = 8 << 20

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from pipelines.wikinews.topics import load_topics
+from wikianchor.pipelines.mewsc16.topic_map import load_topics
 
 # Names of the category namespace, one for each edition; {{w}}, dates and so on as the editions call them.
 SPEECH = {

@@ -25,9 +25,9 @@ from measure import parser, report, seconds, table
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from pipelines.wikimedia.site import site_for  # noqa: E402
-from pipelines.wikimedia.wikitext import Extractor  # noqa: E402
 from tests.wikimedia.wikitext.hostile import HOSTILE  # noqa: E402
+from wikianchor.pipelines.wikimedia.site import site_for  # noqa: E402
+from wikianchor.pipelines.wikimedia.wikitext import Extractor  # noqa: E402
 
 GROWTH, SECONDS, MEMORY = 12, 1.5, 20
 # Below this a time is mostly noise, and its growth says nothing.

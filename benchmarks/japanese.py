@@ -1,4 +1,4 @@
-"""The Japanese sets of `trainer.evaluate` against a script of ten lines: the same model, the same numbers.
+"""The Japanese sets of `wikianchor.trainer.evaluate` against a script of ten lines: the same model, the same numbers.
 
 The script shares nothing with the evaluator: it reads the files itself, encodes with sentence-transformers, and takes
 scipy's Spearman. The model is all-MiniLM-L6-v2; it knows little Japanese, which makes no difference here. Sets that are
@@ -15,8 +15,8 @@ from typing import Any
 from measure import parser, report, table
 from published import packaged_model
 
-from trainer.evaluate.command import run
-from trainer.evaluate.flags import parser as flags_of
+from wikianchor.trainer.evaluate.command import run
+from wikianchor.trainer.evaluate.options import parser as flags_of
 
 # The set, its part, and where its files lie.
 FILES = {

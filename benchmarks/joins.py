@@ -21,10 +21,11 @@ import joins_inputs as inputs
 import numpy as np
 from measure import Cost, fresh, parser, report, run, table
 
-from pipelines.dataset.workspace import Workspace
-from pipelines.linking.entity_table import TableOptions
-from pipelines.linking.title_build import build_title_index
-from pipelines.transforms import names, tables
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.mentions import steps as names
+from wikianchor.pipelines.pairs import table_steps as tables
+from wikianchor.pipelines.pairs.entity_table import TableOptions
+from wikianchor.pipelines.titles.title_build import build_title_index
 
 # The default of `wikianchor pairs`.
 MIN_LINKS = 10

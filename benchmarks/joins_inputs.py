@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.dataset.parts import Part, PartWriter
-from pipelines.linking.hashing import mix
-from pipelines.linking.tables import save_tables
-from schemas import entities, titles
+from wikianchor.pipelines.arrays.hashing import mix
+from wikianchor.pipelines.arrays.tables import save_tables
+from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
+from wikianchor.schemas import entities, titles
 
 WIKI = "enwiki"
 # Pages of English Wikipedia: titles of articles and redirects, and articles alone.

@@ -33,14 +33,15 @@ import slices
 import torch
 from measure import parser, report, table
 
-from trainer import initial_vectors, task
-from trainer.config import make
-from trainer.evaluate import tatoeba
-from trainer.evaluate.files import Data
-from trainer.evaluate.task import Options, Vectors
-from trainer.log import Log
-from trainer.shards import open_pairs
-from trainer.train import train
+from wikianchor.trainer import task
+from wikianchor.trainer.config import make
+from wikianchor.trainer.data.shards import open_pairs
+from wikianchor.trainer.entity_vectors import initial_vectors
+from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.task import Options, Vectors
+from wikianchor.trainer.evaluate.tasks import tatoeba
+from wikianchor.trainer.loop.log import Log
+from wikianchor.trainer.loop.train import train
 
 LANGUAGES = {"de": "deu", "et": "est"}
 ROWS_OF_A_WIKI, EPOCHS, POINTS = 800, 2, 4

@@ -26,13 +26,13 @@ import pairs
 import pyarrow as pa
 from measure import fresh, parser, ratio, report, rounds_of, seconds, table
 
-from pipelines.dataset.parts import PartWriter
-from pipelines.dataset.reader import read_batches
-from pipelines.linking.hashing import mix
-from schemas import mentions as schema
-from schemas.names import fold_all
-from trainer.mboe.detector import detect
-from trainer.mboe.dictionary import Dictionary, open_dictionary, open_mentions
+from wikianchor.aliases.folding import fold_all
+from wikianchor.pipelines.arrays.hashing import mix
+from wikianchor.pipelines.dataset.part_writer import PartWriter
+from wikianchor.pipelines.dataset.reader import read_batches
+from wikianchor.schemas import mentions as schema
+from wikianchor.trainer.mboe.detector import detect
+from wikianchor.trainer.mboe.dictionary import Dictionary, open_dictionary, open_mentions
 
 NAMES = 1_000_000
 # MLDoc's English documents have 105.8 entities on average.
@@ -145,10 +145,10 @@ def step(arguments: Any) -> None:
     import torch
     from real_pairs import minilm
 
-    from trainer.encoder import Encoder
-    from trainer.mboe.config import make
-    from trainer.mboe.model import DocumentBatch, Mboe
-    from trainer.mboe.train import Optimizer, train_step
+    from wikianchor.trainer.mboe.config import make
+    from wikianchor.trainer.mboe.model import DocumentBatch, Mboe
+    from wikianchor.trainer.mboe.train import Optimizer, train_step
+    from wikianchor.trainer.models.encoder import Encoder
 
     # What several threads do while they wait for each other counts as CPU time too.
     torch.set_num_threads(1)

@@ -149,7 +149,7 @@ def for_negatives(arguments: Any, times: int) -> Input:
     lines, model = arguments.lines * times, arguments.work / "clinic-t5"
     corpus = corpus_of(arguments, lines)
     if not model.exists():
-        task = [sys.executable, "-m", "trainer.task", "t5", "--new=tiny", "--vocabulary_size=1000"]
+        task = [sys.executable, "-m", "wikianchor.trainer.task", "t5", "--new=tiny", "--vocabulary_size=1000"]
         task += [f"--data={corpus_of(arguments, MODEL_LINES)}", f"--output={model}"]
         run([*task, "--epochs=1", "--step_size=32", "--max_length=64", "--held_out=8"])
     given = [f"--corpus={corpus}", f"--model={model / 'model'}", "--beams=4", "--negatives=1", "--longest=60"]

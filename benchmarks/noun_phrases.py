@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import measure
 
-from pipelines.dataset.reader import open_datasets, read_batches
-from pipelines.linking.hashing import mix
-from pipelines.text.fills import filled, places
-from pipelines.text.names import SPAN_RULES
-from pipelines.text.noun_phrases import are_noun_spans, make_reader
-from pipelines.text.noun_spans import noun_spans
-from pipelines.text.parsing import Parsed, make_parser
-from schemas import corpus
+from wikianchor.pipelines.arrays.hashing import mix
+from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
+from wikianchor.pipelines.japanese.choices import SPAN_RULES
+from wikianchor.pipelines.japanese.negatives.fills import filled, places
+from wikianchor.pipelines.japanese.noun_phrases import are_noun_spans, make_reader
+from wikianchor.pipelines.japanese.noun_spans import noun_spans
+from wikianchor.pipelines.japanese.parsing import Parsed, make_parser
+from wikianchor.schemas import corpus
 
 # Words of a random stretch at most.
 WORDS = 4

@@ -24,14 +24,14 @@ from unittest import mock
 import slices
 from measure import fresh, parser, report, run, table, wikianchor
 
-from pipelines import runner, stage
-from pipelines.cli import COMMANDS
-from pipelines.dataset import pulse
-from pipelines.dataset.columns import LedgerColumns
-from pipelines.dataset.parts import PartWriter
-from pipelines.dataset.workspace import Workspace
-from pipelines.sentences import read_site
-from pipelines.transforms import dump
+from wikianchor.pipelines.cli.commands import COMMANDS
+from wikianchor.pipelines.dataset.part_writer import PartWriter
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine import progress_file as pulse
+from wikianchor.pipelines.engine import runner, stage
+from wikianchor.pipelines.sentences import steps as dump
+from wikianchor.pipelines.sentences.columns import LedgerColumns
+from wikianchor.pipelines.wikimedia.inventory import read_site
 
 RANGES = 64
 LOOKS = 40
@@ -64,7 +64,7 @@ def main() -> None:
 def helps(rounds: int) -> str:
     """Return a table of what each command takes to print its help."""
     commands: dict[str, Sequence[str | Path]] = {f"wikianchor {name}": wikianchor(name) for name in COMMANDS}
-    commands |= {f"trainer.{name}": [sys.executable, "-m", f"trainer.{name}"] for name in TRAINER}
+    commands |= {f"trainer.{name}": [sys.executable, "-m", f"wikianchor.trainer.{name}"] for name in TRAINER}
     found: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():

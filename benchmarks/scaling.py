@@ -23,8 +23,8 @@ import generate
 import slices
 from measure import fresh, parser, ratio, report, rounds_of, run, seconds, table, wikianchor
 
-from pipelines.storage import file_size
-from pipelines.wikimedia.dumps import Range, read_range, split_dumps
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
 
 PACKINGS = ("multistream bz2", "single bz2", "gz members", "plain")
 

@@ -19,8 +19,8 @@ from unittest import mock
 import pairs
 from measure import fresh, parser, report, table
 
-from pipelines.cli import main as wikianchor
-from pipelines.transforms import rows
+from wikianchor.pipelines.cli.command_line import main as wikianchor
+from wikianchor.pipelines.pairs import steps as rows
 
 KINDS = {
     "run": "rows of pairs, sorted runs (only with --shuffle=files)",

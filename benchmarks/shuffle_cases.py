@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from pipelines.dataset.memory import give_back
-from pipelines.linking.decisions import PLACE, ROW_SCHEMA
-from pipelines.transforms import rows as pairs_rows
+from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.pairs import steps as pairs_rows
+from wikianchor.pipelines.pairs.decisions import PLACE, ROW_SCHEMA
 
 # Rows of a run, and rows that a map step gives at a time.
 RUN_ROWS, GIVEN_ROWS = 100_000, 10_000
@@ -167,8 +167,8 @@ class Dropped:
 
 def files(case: Case, directory: Path, **sizes: int) -> dict[str, float]:
     """Write sorted runs, merge them, and read output shards."""
-    from pipelines.engine import sorted_runs
-    from pipelines.engine.shuffle import MERGE_PASSES
+    from wikianchor.pipelines.engine import sorted_runs
+    from wikianchor.pipelines.engine.shuffle import MERGE_PASSES
 
     resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
     for name, value in sizes.items():
@@ -194,7 +194,7 @@ def files(case: Case, directory: Path, **sizes: int) -> dict[str, float]:
 
 
 def _run_of(given: list[pa.Table], number: int, directory: Path) -> Any:
-    from pipelines.engine.sorted_runs import RunWriter, SortedRun, Sorter
+    from wikianchor.pipelines.engine.sorted_runs import RunWriter, SortedRun, Sorter
 
     sorter = Sorter(pairs_rows.BY_PLACE, number)
     tables = [table for rows in given if (table := sorter.add(rows)) is not None]
@@ -207,7 +207,7 @@ def _run_of(given: list[pa.Table], number: int, directory: Path) -> Any:
 
 
 def _merged(task: Any, directory: Path) -> Any:
-    from pipelines.engine.sorted_runs import merge_runs, remove_merged
+    from wikianchor.pipelines.engine.sorted_runs import merge_runs, remove_merged
 
     run = merge_runs(task, str(directory), pairs_rows.BY_PLACE)
     remove_merged(task)
@@ -216,7 +216,7 @@ def _merged(task: Any, directory: Path) -> Any:
 
 
 def _written(wanted: Any, shard: Any, directory: Path) -> None:
-    from pipelines.dataset.workspace import Workspace
+    from wikianchor.pipelines.dataset.workspace import Workspace
 
     if shard.rows:
         pairs_rows.write_shard(wanted, shard, Workspace(str(directory), str(directory), ""))
@@ -250,8 +250,8 @@ def beam(case: Case, directory: Path) -> dict[str, float]:
 
     Fewer chunks than the case has give the pieces: those of a shard here come from anywhere, which costs the same.
     """
-    from pipelines.engine import sorted_runs
-    from pipelines.engine.shuffle import cut_chunk
+    from wikianchor.pipelines.engine import sorted_runs
+    from wikianchor.pipelines.engine.shuffle import cut_chunk
 
     chunks = case.rows // RUN_ROWS
     source, meter, sorting = Source(Case(chunks, case.shards, case.rows, case.shards)), Meter(), pairs_rows.BY_PLACE
@@ -278,9 +278,9 @@ def engine(case: Case, directory: Path, shuffle: str) -> dict[str, float]:
     """Run a graph whose units are runs of the case through the direct runner."""
     import apache_beam as beam_api
 
-    from pipelines.dataset.workspace import Workspace
-    from pipelines.engine.shuffle import Shuffle
-    from pipelines.engine.sorted_runs import key_ranges
+    from wikianchor.pipelines.dataset.workspace import Workspace
+    from wikianchor.pipelines.engine.shuffle import Shuffle
+    from wikianchor.pipelines.engine.sorted_runs import key_ranges
 
     work = Workspace(str(directory), str(directory), shuffle)
     meter, ranges = Meter(), key_ranges("", _bounds(case))

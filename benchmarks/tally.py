@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import measure
 
-from pipelines.dataset.reader import open_datasets, read_batches
-from pipelines.linking.hashing import mix
-from schemas import negatives
+from wikianchor.pipelines.arrays.hashing import mix
+from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
+from wikianchor.schemas import negatives
 
 VERDICTS = Path(__file__).with_name("negatives.json")
 SEED = 7

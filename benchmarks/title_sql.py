@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.linking.hashing import hash_strings
-from pipelines.linking.tables import save_pieces
-from pipelines.linking.title_build import MAX_HOPS, _flag_codes, _read
-from pipelines.linking.title_index import BROKEN, FINE, LOOP, NO_ITEM, SECTION
+from wikianchor.pipelines.arrays.hashing import hash_strings
+from wikianchor.pipelines.arrays.tables import save_pieces
+from wikianchor.pipelines.titles.title_build import MAX_HOPS, _flag_codes, _read
+from wikianchor.pipelines.titles.title_index import BROKEN, FINE, LOOP, NO_ITEM, SECTION
 
 LINKS = pa.schema([("key", pa.uint64()), ("page", pa.int64()), ("item", pa.int64())])
 TITLES = pa.schema(

@@ -40,16 +40,16 @@ from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator
 from sentence_transformers.losses import MultipleNegativesRankingLoss
 from torch import Tensor, nn
 
-from trainer import task
-from trainer.config import make
-from trainer.entities import EntityTable
-from trainer.evaluate.sts import load_dev
-from trainer.feed import Feed
-from trainer.log import Log
-from trainer.row_adam import RowAdam
-from trainer.shards import open_pairs
-from trainer.tokens import Tokens
-from trainer.train import train
+from wikianchor.trainer import task
+from wikianchor.trainer.config import make
+from wikianchor.trainer.data.feed import Feed
+from wikianchor.trainer.data.shards import open_pairs
+from wikianchor.trainer.data.tokens import Tokens
+from wikianchor.trainer.evaluate.dev import load_dev
+from wikianchor.trainer.loop.log import Log
+from wikianchor.trainer.loop.row_adam import RowAdam
+from wikianchor.trainer.loop.train import train
+from wikianchor.trainer.models.entities import EntityTable
 
 ROWS, LENGTH = 6_400, 32
 # EASE's released code computes its softmax over 8 sentences; the paper says 64.

@@ -18,8 +18,8 @@ from typing import Any
 import slices
 from measure import fresh, parser, report, rounds_of, run, table, wikianchor
 
-from pipelines.engine.machine import Load, cores, default_workers
-from pipelines.plan import dump_seconds
+from wikianchor.pipelines.engine.machine import Load, cores, default_workers
+from wikianchor.pipelines.engine.rates import dump_seconds
 
 DEMO = Path(__file__).parent.parent / "demo" / "dumps"
 MEGABYTES = (0.5, 30.0, 60.0, 90.0, 120.0)

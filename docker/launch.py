@@ -7,8 +7,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pipelines.cli import COMMANDS, flags_of, main
-from pipelines.errors import UsageError
+from wikianchor.io.errors import UsageError
+from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.cli.commands import COMMANDS
 
 
 def command(given: Sequence[str]) -> list[str]:
@@ -22,7 +23,7 @@ def command(given: Sequence[str]) -> list[str]:
     if len(stages) != 1 or stages[0] not in COMMANDS:
         raise UsageError(f"--stage={','.join(stages)}: name one stage, such as --stage=sentences")
     parser = argparse.ArgumentParser(add_help=False)
-    flags_of(stages[0]).add_arguments(parser)
+    COMMANDS[stages[0]].options.add_arguments(parser)
     switches = {flag: action for action in parser._actions if action.nargs == 0 for flag in action.option_strings}
     line = [stages[0]]
     for flag in given:

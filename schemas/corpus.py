@@ -5,7 +5,7 @@ Offsets are code points into `text`, which is normalised. The licence is that of
 
 import pyarrow as pa
 
-from schemas.fields import field, schema
+from wikianchor.schemas.fields import field, schema
 
 VERSION = "1.0"
 

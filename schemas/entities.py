@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from schemas.fields import field, integers, schema
+from wikianchor.schemas.fields import field, integers, schema
 
 VERSION = "1.0"
 TYPE_ROUTES = ("instance_of", "subclass_of", "none")

@@ -1,6 +1,6 @@
 """`mentions`: what names stand for in a wiki, with counts; and `interlanguage`: which page an item has in which wiki.
 
-A name is told by its folded key (`schemas.names`). Published definitions follow from the counts of a row:
+A name is told by its folded key (`wikianchor.aliases.folding`). Published definitions follow from the counts of a row:
 
     link probability, M-BoE's thesis    name_links / occurrences
     link probability, wikipedia2vec     min(1, name_links / documents)
@@ -9,7 +9,7 @@ A name is told by its folded key (`schemas.names`). Published definitions follow
 
 import pyarrow as pa
 
-from schemas.fields import field, schema, strings
+from wikianchor.schemas.fields import field, schema, strings
 
 VERSION = "1.0"
 ORIGINS = ("anchor", "title", "redirect")

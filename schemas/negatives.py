@@ -5,10 +5,10 @@ The licence is that of the corpus.
 
 import pyarrow as pa
 
-from schemas.fields import field, integers, schema, strings
+from wikianchor.schemas.fields import field, integers, schema, strings
 
 VERSION = "1.0"
-# What becomes of a filled sentence that is not kept; see `pipelines.text.fills`.
+# What becomes of a filled sentence that is not kept; see `wikianchor.pipelines.japanese.negatives.fills`.
 REASONS = (
     *(
         "unfilled",

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from schemas.fields import field, integers, schema
+from wikianchor.schemas.fields import field, integers, schema
 
 VERSION = "1.0"
 # Columns with few different values, though rows are shuffled.

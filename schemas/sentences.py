@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from schemas.fields import field, schema
+from wikianchor.schemas.fields import field, schema
 
 VERSION = "1.0"
 REGIONS = ("lead", "body", "list")

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from schemas.fields import field, schema, strings
+from wikianchor.schemas.fields import field, schema, strings
 
 VERSION = "1.0"
 FLAGS = ("disambiguation", "list")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import settings
 
-from pipelines.cli import main
+from wikianchor.pipelines.cli.command_line import main
 
 # Two workers of pytest with two threads each wait for one another most of the time on two cores, where the models here
 # are so small that one thread is quicker anyway. Read when torch is loaded, and by every process that a test starts.

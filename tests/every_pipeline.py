@@ -11,9 +11,9 @@ from typing import Any
 import generate_news as news
 import pytest
 
-from pipelines.dataset.reader import find_datasets
 from tests.stand_in import digests
 from tests.t5 import TEXTS, write_corpus, write_t5
+from wikianchor.pipelines.dataset.reader import find_datasets
 
 DEMO = Path(__file__).parent.parent / "demo" / "dumps"
 
@@ -48,10 +48,10 @@ def commands(inputs: str, out: str, here: bool, demo: str = str(DEMO)) -> Iterat
 def anything_is_a_negative() -> Iterator[None]:
     """Let pass what a T5 writes that knows nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipelines.text.fills.is_noun_like", lambda word: True)
-        patch.setattr("pipelines.transforms.negatives.are_noun_spans", lambda *some: True)
-        patch.setattr("pipelines.text.fills._repeats", lambda *some: False)
-        patch.setattr("pipelines.text.fills.LONGER_BY", 1000)
+        patch.setattr("wikianchor.pipelines.japanese.negatives.fills.is_noun_like", lambda word: True)
+        patch.setattr("wikianchor.pipelines.japanese.negatives.steps.are_noun_spans", lambda *some: True)
+        patch.setattr("wikianchor.pipelines.japanese.negatives.fills._repeats", lambda *some: False)
+        patch.setattr("wikianchor.pipelines.japanese.negatives.fills.LONGER_BY", 1000)
         yield
 
 

@@ -2,7 +2,7 @@
 
 The pages of the documentation start seventy commands, and half of what these take is loading packages. `running` puts
 programs called `wikianchor` and `python` into a directory; they hand arguments, environment, working directory and open
-files to the server, which forks. `python` does so for `python -m trainer...` and is the real one for all else.
+files to the server, which forks. `python` does so for `python -m wikianchor.trainer...` and is the real one otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CLIENT = """\
 #!{python} -IS
 import array, json, os, socket, sys
 name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
-if name == "python" and not (words[:1] == ["-m"] and words[1].startswith("trainer.")):
+if name == "python" and not (words[:1] == ["-m"] and words[1].startswith("wikianchor.trainer.")):
     os.execv({python!r}, [{python!r}, *words])
 call = socket.socket(socket.AF_UNIX)
 call.connect({server!r})
@@ -71,15 +71,15 @@ def serve(path: str) -> None:
     """Load what commands need, and fork for each call."""
     import pyarrow.parquet  # noqa: F401
 
-    import pipelines.build
-    import pipelines.report  # noqa: F401
+    import wikianchor.pipelines.commands.build.command
+    import wikianchor.pipelines.commands.report.command
 
     try:
         import torch  # noqa: F401
         import transformers  # noqa: F401
 
-        import trainer.evaluate.command
-        import trainer.task  # noqa: F401
+        import wikianchor.trainer.evaluate.command
+        import wikianchor.trainer.task  # noqa: F401
     except ImportError:
         pass
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -116,7 +116,7 @@ def answer(call: socket.socket) -> None:
     status: object = 1
     try:
         if name == "wikianchor":
-            from wikianchor.cli import main
+            from wikianchor.__main__ import main
 
             sys.argv = [name, *words]
             status = main()

@@ -14,16 +14,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines import pairs
-from pipelines.dataset.manifest import commit
-from pipelines.dataset.parts import PartWriter
-from pipelines.dataset.reader import open_datasets, read_batches
-from pipelines.dataset.workspace import UNFINISHED, Workspace, workspace_of
-from pipelines.flags.pairs import Choices, Config
-from pipelines.linking.hashing import hash_string, mix
-from schemas import entities as entities_schema
-from schemas import sentences as sentences_schema
-from schemas import titles as titles_schema
+from wikianchor.pipelines.arrays.hashing import hash_string, mix
+from wikianchor.pipelines.dataset.manifest import commit
+from wikianchor.pipelines.dataset.part_writer import PartWriter
+from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
+from wikianchor.pipelines.dataset.workspace import UNFINISHED, Workspace, workspace_of
+from wikianchor.pipelines.pairs import graph as pairs
+from wikianchor.pipelines.pairs.options import Choices, Config
+from wikianchor.schemas import entities as entities_schema
+from wikianchor.schemas import sentences as sentences_schema
+from wikianchor.schemas import titles as titles_schema
 
 _LINK = re.compile(r"\[\[([^\]|#]+)(?:#([^\]|]*))?(?:\|([^\]]*))?\]\]")
 

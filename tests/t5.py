@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.linking.hashing import hash_string
-from pipelines.text.names import SPAN_RULES
-from pipelines.text.noun_spans import Token
-from schemas import corpus, negatives
 from tests.stand_in import write_dataset
+from wikianchor.pipelines.arrays.hashing import hash_string
+from wikianchor.pipelines.japanese.choices import SPAN_RULES
+from wikianchor.pipelines.japanese.noun_spans import Token
+from wikianchor.schemas import corpus, negatives
 
 PLACES = ("外来", "病棟", "自宅", "薬局", "診療所")
 SIGNS = ("発熱", "頭痛", "腹痛", "咳嗽", "発疹", "倦怠感")
@@ -47,7 +47,7 @@ def write_t5(place: Path) -> Path:
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
 
-    from schemas.sentinels import EOS, MODEL_FILE, PAD, SETTINGS_FILE, Vocabulary
+    from wikianchor.schemas.sentinels import EOS, MODEL_FILE, PAD, SETTINGS_FILE, Vocabulary
 
     vocabulary = Vocabulary(learnt())
     torch.manual_seed(3)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.dataset.manifest import read_manifest
 from tests.dumps import END, PACKINGS, VERSIONS, export, head, item, json_dump, multistream, page, revision, streams
+from wikianchor.pipelines.dataset.manifest import read_manifest
 
 TEXT = "The [[Moon]] goes around the [[Earth]]. It is {{x}} far away from the [[Sun|star]], as everybody knows."
 PAGES = [
@@ -191,7 +191,7 @@ def test_ranges_and_packings_change_nothing(
     }
     data = pack[packing](WHOLE)
     (tmp_path / "dump").write_bytes(data)
-    monkeypatch.setattr("pipelines.wikimedia.dumps.SMALLEST_RANGE", 8 if packing != "plain" else 97)
+    monkeypatch.setattr("wikianchor.pipelines.wikimedia.dumps.SMALLEST_RANGE", 8 if packing != "plain" else 97)
     ended = wikianchor("sentences", f"--dumps={tmp_path}/dump", f"--output={tmp_path}/out")
     assert (ended.status, ended.said) == (0, [])
     assert titles(tmp_path / "out") == ["Earth", "Moon", "Luna", "Sun"]

@@ -17,11 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli import COMMANDS, TRAINER, command_parser, main
 from tests.fork_server import running
-from trainer.config import add_flags
-from trainer.evaluate.flags import parser as evaluate_parser
-from trainer.flags import mboe_parser
+from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
+from wikianchor.trainer.config import add_flags
+from wikianchor.trainer.evaluate.options import parser as evaluate_parser
+from wikianchor.trainer.mboe.config import mboe_parser
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -129,7 +130,7 @@ def beam_flags() -> set[str]:
     from apache_beam.options.pipeline_options import PipelineOptions
 
     # Ours for the engine are parsed with Beam's.
-    import pipelines.engine.options  # noqa: F401
+    import wikianchor.pipelines.engine.options  # noqa: F401
 
     parser = argparse.ArgumentParser(conflict_handler="resolve")
     for options in PipelineOptions.__subclasses__():
@@ -145,7 +146,7 @@ def known_flags(words: list[str]) -> set[str] | None:
         command, rest = words[1], words[2:]
     elif "-m" in words:
         _, module, *rest = words[words.index("-m") :]
-        command = {"trainer.task": "train", "trainer.evaluate": "evaluate"}.get(module, module)
+        command = {"wikianchor.trainer.task": "train", "wikianchor.trainer.evaluate": "evaluate"}.get(module, module)
     else:
         return None
     if command == "evaluate":

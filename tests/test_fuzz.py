@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.wikimedia.site import site_for
-from pipelines.wikimedia.wikitext import Extract
-from pipelines.wikimedia.wikitext.marks import GAP
+from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.wikitext import Extract
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
 
 PAGE = """{{Infobox town|name=[[Oak]]|area={{convert|5|km2}}}}
 '''Oak''' ({{IPA|oʊk}}; [[Latin]]: ''Quercia'') is a ''[[town]]''ship of [[Saint John|St. John]]s.<ref name="a/b">{{cite

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.settings import tomllib
 from tests.conftest import Ended
+from wikianchor.pipelines.cli.config_file import tomllib
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("pipelines", "schemas", "trainer", "wikianchor")
@@ -24,7 +24,7 @@ LEFTOVERS = shutil.ignore_patterns("__pycache__", "*.pyc")
 REPOSITORY = "https://github.com/wikianchor/wikianchor/blob/main/"
 FILES = "https://raw.githubusercontent.com/wikianchor/wikianchor/main/"
 # Tests that need neither a network nor more than a few seconds.
-FAST = ("tests/dataset/test_columns.py", "tests/wikimedia/test_titles.py", "tests/schemas/test_schemas.py")
+FAST = ("tests/sentences/test_columns.py", "tests/wikimedia/test_titles.py", "tests/schemas/test_schemas.py")
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +61,9 @@ def metadata(wheel: Path) -> Message:
 
 
 def test_the_wheel_holds_the_packages_and_the_sample(wheel: Path) -> None:
-    assert sorted(path.name for path in wheel.iterdir() if path.suffix != ".dist-info") == [*PACKAGES]
-    for package in PACKAGES:
-        assert (wheel / package / "py.typed").exists()
-    sample = wheel / "pipelines/sample"
+    assert [path.name for path in wheel.iterdir() if path.suffix != ".dist-info"] == ["wikianchor"]
+    assert (wheel / "wikianchor/py.typed").exists()
+    sample = wheel / "wikianchor/pipelines/sample"
     names = {str(path.relative_to(sample)) for path in sample.rglob("*") if path.is_file()}
     assert names == {"documents.jsonl", "sts.tsv", *(f"dumps/{path.name}" for path in (ROOT / "demo/dumps").iterdir())}
     assert all((sample / name).read_bytes() == (ROOT / "demo" / name).read_bytes() for name in names)
@@ -72,10 +71,19 @@ def test_the_wheel_holds_the_packages_and_the_sample(wheel: Path) -> None:
 
 def test_every_data_file_is_in_the_wheel(wheel: Path) -> None:
     for package in PACKAGES:
-        files = [path for path in (ROOT / package).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        # A checkout has the folders at its top, and links to them in the package.
+        source, target = ROOT / package, wheel if package == "wikianchor" else wheel / "wikianchor"
+        files = [path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         assert files
         for path in files:
-            assert (wheel / path.relative_to(ROOT)).exists(), path
+            assert (target / path.relative_to(ROOT)).exists(), path
+
+
+@pytest.mark.parametrize("name", ["pipelines", "schemas", "trainer"])
+def test_a_folder_at_the_top_is_no_package(name: str) -> None:
+    ended = subprocess.run([sys.executable, "-c", f"import {name}"], cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert f"ImportError: this package is wikianchor.{name}" in ended.stderr
 
 
 def test_the_index_knows_what_it_is(metadata: Message) -> None:

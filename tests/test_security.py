@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipelines.linking.tables import open_tables, save_tables
-from pipelines.settings import tomllib
 from tests.dumps import head, item, json_dump, multistream, page
 from tools.audit import judge
+from wikianchor.pipelines.arrays.tables import open_tables, save_tables
+from wikianchor.pipelines.cli.config_file import tomllib
 
 ROOT = Path(__file__).parent.parent
 ZEROS = 64 << 20
@@ -32,7 +32,7 @@ def peak(*arguments: object) -> tuple[int, str, int]:
     """Run a command in a process of its own: its status, its stderr, and the most memory that it held, in bytes. What
     the kernel says of a child that has ended begins with its parent's peak, so the process itself tells its own."""
     code = (
-        "import sys; from pipelines.cli import main; status = main(sys.argv[1:]);"
+        "import sys; from wikianchor.pipelines.cli.command_line import main; status = main(sys.argv[1:]);"
         "print(open('/proc/self/status').read()); raise SystemExit(status)"
     )
     command = [sys.executable, "-c", code, *map(str, arguments)]

@@ -5,7 +5,7 @@
 MEDIAWIKI_DIR is an unpacked MediaWiki release; its language files are read by the `php` command. SITEINFO_JSON is what
 https://en.wikipedia.org/w/api.php?action=query&meta=siteinfo&siprop=interwikimap&format=json&formatversion=2 answers.
 
-Each language stands in one line with what its own files say; `pipelines.wikimedia.languages` joins it with the
+Each language stands in one line with what its own files say; `pipelines/wikimedia/languages.py` joins it with the
 languages it falls back to, as https://www.mediawiki.org/wiki/Localisation_file_format describes.
 """
 

@@ -14,10 +14,11 @@ sys.path.insert(0, str(ROOT))
 
 import pyarrow as pa  # noqa: E402
 
-import schemas  # noqa: E402
-from pipelines.cli import COMMANDS, EXAMPLES, command_parser  # noqa: E402
-from trainer.evaluate.flags import parser as evaluate_parser  # noqa: E402
-from trainer.flags import HELP, mboe_parser, task_parser  # noqa: E402
+from wikianchor import schemas  # noqa: E402
+from wikianchor.pipelines.cli.commands import COMMANDS, command_parser  # noqa: E402
+from wikianchor.trainer.evaluate.options import parser as evaluate_parser  # noqa: E402
+from wikianchor.trainer.mboe.config import mboe_parser  # noqa: E402
+from wikianchor.trainer.options import HELP, task_parser  # noqa: E402
 
 PLACE = ROOT / "docs" / "reference"
 NOTE = "<!-- Written by tools/reference.py: change the code, then run `make docs`. -->\n\n"
@@ -45,15 +46,15 @@ def commands() -> str:
     text += "A command that runs a pipeline passes the flags of Beam on to Beam. Two more flags are for the engine "
     text += "([engines](../how-to/engines.md)): `--workers=N`, worker processes on this machine; "
     text += "`--shuffle=auto|beam|files`, how rows change places.\n"
-    for name, about in COMMANDS.items():
-        text += f"\n## {name}\n\n{_escaped(about)}\n\n    {EXAMPLES[name]}\n\n{flags(command_parser(name))}"
+    for name, command in COMMANDS.items():
+        text += f"\n## {name}\n\n{_escaped(command.summary)}\n\n    {command.example}\n\n{flags(command_parser(name))}"
     return text
 
 
 def trainer() -> str:
     """Return the page of the trainer and its evaluation."""
     text = NOTE + "# Trainer\n\n`wikianchor train OBJECTIVE --flag=value ...`"
-    text += ", or `python -m trainer.task OBJECTIVE ...`, which `torchrun` starts on several GPUs.\n"
+    text += ", or `python -m wikianchor.trainer.task OBJECTIVE ...`, which `torchrun` starts on several GPUs.\n"
     objectives = next(action for action in task_parser()._actions if isinstance(action, argparse._SubParsersAction))
     for name, about in HELP.items():
         parser = mboe_parser() if name == "mboe" else objectives.choices[name]
@@ -82,7 +83,7 @@ def datasets() -> str:
     text = NOTE + "# Datasets\n\nEach is a directory with `manifest.json` and `data/CONFIG/train-*.parquet`. "
     text += "Every column carries its meaning in the metadata of the file too, and holds no null unless it says so.\n"
     for name in sorted(module.name for module in pkgutil.iter_modules(schemas.__path__)):
-        module = importlib.import_module(f"schemas.{name}")
+        module = importlib.import_module(f"wikianchor.schemas.{name}")
         found = [value for value in vars(module).values() if isinstance(value, pa.Schema) and value.metadata]
         for schema in found:
             text += "\n".join(_columns(schema)) + "\n"

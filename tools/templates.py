@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipelines.cli import COMMANDS, flags_of
+from wikianchor.pipelines.cli.commands import COMMANDS
 
 STAGES = ("sentences", "entities", "pairs", "mentions", "interlanguage", "mewsc16", "corpus", "negatives")
 PLACE = Path(__file__).parent.parent / "docker/templates"
@@ -23,10 +23,10 @@ PLACE = Path(__file__).parent.parent / "docker/templates"
 def metadata(stage: str) -> str:
     """Return the metadata of a stage's template (https://cloud.google.com/dataflow/docs/guides/templates)."""
     parser = argparse.ArgumentParser(add_help=False)
-    flags_of(stage).add_arguments(parser)
+    COMMANDS[stage].options.add_arguments(parser)
     which = {"name": "stage", "label": "stage", "helpText": f"{stage}, and nothing else", "regexes": [f"^{stage}$"]}
     parameters = [which, *(parameter(action) for action in parser._actions)]
-    found = {"name": f"wikianchor {stage}", "description": COMMANDS[stage], "parameters": parameters}
+    found = {"name": f"wikianchor {stage}", "description": COMMANDS[stage].summary, "parameters": parameters}
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 

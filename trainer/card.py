@@ -10,11 +10,11 @@ import pyarrow
 import torch
 import transformers
 
-from trainer.checkpoint import State
-from trainer.config import Config
-from trainer.encoder import Encoder
-from trainer.shards import Pairs
-from trainer.texts import Texts
+from wikianchor.trainer.config import Config
+from wikianchor.trainer.data.shards import Pairs
+from wikianchor.trainer.data.texts import Texts
+from wikianchor.trainer.loop.checkpoint import State
+from wikianchor.trainer.models.encoder import Encoder
 
 PAPERS = {
     "ease": "https://aclanthology.org/2022.naacl-main.284/",

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
-from trainer.errors import InputError, UsageError
+from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.output import clean_output
 
 TRAIN = ("torch", "transformers", "safetensors")

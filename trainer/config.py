@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, get_type_hints
 
-from trainer.errors import UsageError
-from trainer.names import POOLERS, PROJECTIONS
-from trainer.presets import NEW_SIZES, PRESETS
+from wikianchor.io.errors import UsageError
+from wikianchor.trainer.choices import POOLERS, PROJECTIONS
+from wikianchor.trainer.presets import NEW_SIZES, PRESETS
 
 OBJECTIVES = ("ease", "simcse", "sdjc", "t5")
 # What an objective begins with where that is not the option's own default.
@@ -120,7 +120,9 @@ class Config:
     entity_dim: int = _option(
         0, "width of the entity vectors; 0 for that of the vectors given, else the encoder's", only=_PAIRS
     )
-    entity_vectors: str = _option("", "initial vectors, made by `python -m trainer.entities`; else random", only=_PAIRS)
+    entity_vectors: str = _option(
+        "", "initial vectors, made by `python -m wikianchor.trainer.entity_vectors`; else random", only=_PAIRS
+    )
     entity_optimizer: str = _option("sparse", "sparse: rows of the batch alone move", ("sparse", "adamw"), only=_PAIRS)
     entity_device: str = _option("", "where the table lies, if not where the encoder is: cpu", only=_PAIRS)
     entity_learning_rate: float = _option(0.0, "0 for that of the encoder", only=_PAIRS)

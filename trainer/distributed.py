@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from trainer.errors import UsageError
+from wikianchor.io.errors import UsageError
 
 # Processes wait for the first one while it tokenises a dataset or writes a checkpoint; nccl's own limit is ten minutes.
 PATIENCE = timedelta(hours=6)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from trainer.config import Config
-from trainer.distributed import world
+from wikianchor.trainer.config import Config
+from wikianchor.trainer.distributed import world
 
 WIDTH = 110
 # More names than these would hide the rest of the paragraph.

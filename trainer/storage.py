@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from pyarrow import ArrowException, fs
 
-from trainer.errors import InputError
+from wikianchor.io.errors import InputError
 
 # pyarrow states the number of some errors in their text.
 _ERRNO = re.compile(r"\[errno (\d+)\]", re.IGNORECASE)

@@ -1,7 +1,7 @@
 """`wikianchor train ease|simcse|sdjc|t5 --data=... --model=... --output=...`: from a dataset to a trained model.
 
-`python -m trainer.task` and `torchrun -m trainer.task` are the same command. `wikianchor train mboe` is the classifier
-of documents, which has options of its own.
+`python -m wikianchor.trainer.task` and `torchrun -m wikianchor.trainer.task` are the same command.
+`wikianchor train mboe` is the classifier of documents, which has options of its own.
 
 Works on a CPU, on a GPU, and under torchrun on several of either. Given again after an interruption, the same command
 goes on from the last checkpoint.
@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from typing import Any
 
 if __name__ == "__main__":
-    from trainer.command import TRAIN, need
-    from trainer.flags import answer
+    from wikianchor.trainer.command import TRAIN, need
+    from wikianchor.trainer.options import answer
 
     answer(sys.argv[1:])
     need(TRAIN)
@@ -25,33 +25,36 @@ if __name__ == "__main__":
 import torch
 from torch import nn
 
-from trainer import checkpoint, distributed, t5
-from trainer.card import model_card, versions
-from trainer.checkpoint import State
-from trainer.command import run_command
-from trainer.config import Config, add_flags, make
-from trainer.dev import DevScore
-from trainer.encoder import Encoder, Head
-from trainer.entities import EntityTable, random_vectors, read_vectors
-from trainer.errors import UsageError
-from trainer.export import export
-from trainer.feed import Feed
-from trainer.flags import parse
-from trainer.hub import check_model
-from trainer.introduction import introduction, names
-from trainer.log import Log
-from trainer.losses import projection
-from trainer.mboe.task import main as mboe
-from trainer.model import Model, check_views
-from trainer.new_encoder import new_encoder
-from trainer.optimizers import Optimizers
-from trainer.sdjc import SdjcModel, TripletFeed, check_dropout, read_triplets
-from trainer.shards import Pairs, open_pairs, read_entities
-from trainer.storage import filesystem, writing
-from trainer.texts import Texts, open_texts
-from trainer.tokens import open_tokens
-from trainer.train import Run, train
+from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
+from wikianchor.trainer import distributed
+from wikianchor.trainer.card import model_card, versions
+from wikianchor.trainer.command import run_command
+from wikianchor.trainer.config import Config, add_flags, make
+from wikianchor.trainer.data.feed import Feed
+from wikianchor.trainer.data.shards import Pairs, open_pairs, read_entities
+from wikianchor.trainer.data.texts import Texts, open_texts
+from wikianchor.trainer.data.tokens import open_tokens
+from wikianchor.trainer.dev_score import DevScore
+from wikianchor.trainer.introduction import introduction, names
+from wikianchor.trainer.loop import checkpoint
+from wikianchor.trainer.loop.checkpoint import State
+from wikianchor.trainer.loop.log import Log
+from wikianchor.trainer.loop.optimizers import Optimizers
+from wikianchor.trainer.loop.train import Run, train
+from wikianchor.trainer.mboe.task import main as mboe
+from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.entities import EntityTable, random_vectors, read_vectors
+from wikianchor.trainer.models.export import export
+from wikianchor.trainer.models.hub import check_model
+from wikianchor.trainer.models.losses import projection
+from wikianchor.trainer.models.model import Model, check_views
+from wikianchor.trainer.models.modules import Head
+from wikianchor.trainer.models.new_encoder import new_encoder
+from wikianchor.trainer.options import parse
+from wikianchor.trainer.sdjc.objective import SdjcModel, TripletFeed, check_dropout, read_triplets
+from wikianchor.trainer.storage import filesystem, writing
+from wikianchor.trainer.t5 import objective as t5
 
 
 def prepare(config: Config, pairs: Pairs, device: torch.device, log: Log) -> Run:

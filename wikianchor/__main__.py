@@ -1,8 +1,53 @@
-"""`python -m wikianchor`: the same as the console script."""
+"""`wikianchor COMMAND`, also `python -m wikianchor`: hand the command line to the pipelines or to the trainer.
+
+Only the side that a command belongs to is imported, so the pipelines work without torch.
+"""
+
+from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
-from wikianchor.cli import main
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments[:1] == ["train"]:
+        return train(arguments[1:])
+    if arguments[:1] == ["evaluate"]:
+        return evaluate(arguments[1:])
+    from wikianchor.pipelines.cli.command_line import main as run_pipeline
+
+    return run_pipeline(argv)
+
+
+def train(arguments: Sequence[str]) -> int:
+    """Run `wikianchor train`. Help is printed before torch is imported, which takes seconds.
+
+    Raises:
+        SystemExit: help was printed, or a package is missing.
+    """
+    from wikianchor.trainer.command import TRAIN, need
+    from wikianchor.trainer.options import answer
+
+    answer(arguments)
+    need(TRAIN)
+    from wikianchor.trainer.task import main as run_trainer
+
+    return run_trainer(arguments)
+
+
+def evaluate(arguments: Sequence[str]) -> int:
+    """Run `wikianchor evaluate`; raises as `train`."""
+    from wikianchor.trainer.command import EVAL, need
+    from wikianchor.trainer.evaluate.options import answer
+
+    answer(arguments)
+    need(EVAL)
+    from wikianchor.trainer.evaluate.command import main as run_evaluation
+
+    return run_evaluation(arguments)
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import ipc
 
-from pipelines.dataset.parts import writing
-from pipelines.storage import filesystem, make_parent
+from wikianchor.io.storage import filesystem, make_parent
+from wikianchor.pipelines.dataset.part_writer import writing
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.dataset.news_card import news_card
+from wikianchor.pipelines.dataset.mewsc16_card import news_card
 
 ATTRIBUTION = (
     "Text is from Wikipedia, by its authors, under CC BY-SA 4.0 (older text also under the GFDL). A row's page and\n"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.dataset.card import ATTRIBUTION, CC0, config_places, licences
+from wikianchor.pipelines.dataset.card import ATTRIBUTION, CC0, config_places, licences
 
 _LICENCE_URLS = {
     "cc-by-sa-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",

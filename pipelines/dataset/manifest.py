@@ -18,11 +18,11 @@ from typing import Any, TextIO
 
 from pyarrow import fs
 
-from pipelines.dataset.card import card
-from pipelines.dataset.parts import Part, writing
-from pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace, scratch_root
-from pipelines.errors import InputError, UsageError
-from pipelines.storage import filesystem, reading
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.storage import filesystem, reading
+from wikianchor.pipelines.dataset.card import card
+from wikianchor.pipelines.dataset.part_writer import Part, writing
+from wikianchor.pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace, scratch_root
 
 MANIFEST = "manifest.json"
 LOCK = "_lock"
@@ -31,7 +31,7 @@ CARD = "README.md"
 FAILED = "failed"
 # In the workspace of a run: the commit that has begun.
 JOURNAL = "commit.json"
-# Of releases (`pipelines.dataset.release`).
+# Of releases (`wikianchor.pipelines.dataset.release`).
 CROISSANT, RECIPE = "croissant.json", "release.json"
 _OURS = {MANIFEST, LOCK, UNFINISHED, CARD, "data", CROISSANT, RECIPE}
 _SHARD = re.compile(r"train-\d{5,}-of-\d{5,}\.parquet")

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.dataset.manifest import MANIFEST, RECIPE, damaged_shard, has_unfinished_work, read_manifest
-from pipelines.dataset.memory import give_back
-from pipelines.errors import InputError
-from pipelines.storage import files_in, filesystem, matching, reading
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import files_in, filesystem, matching, reading
+from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.manifest import MANIFEST, RECIPE, damaged_shard, has_unfinished_work, read_manifest
 
 
 class Dataset(NamedTuple):

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines.dataset.card import card
-from pipelines.dataset.croissant import croissant
-from pipelines.dataset.manifest import (
+from wikianchor.pipelines.dataset.card import card
+from wikianchor.pipelines.dataset.croissant import croissant
+from wikianchor.pipelines.dataset.manifest import (
     CARD,
     CROISSANT,
     MANIFEST,
@@ -30,10 +30,10 @@ from pipelines.dataset.manifest import (
     damaged_shard,
     read_manifest,
 )
-from pipelines.dataset.parts import Part, PartWriter, writing
-from pipelines.dataset.reader import Dataset, read_batches
-from pipelines.dataset.workspace import UNFINISHED
-from pipelines.wikimedia.languages import language_of_wiki
+from wikianchor.pipelines.dataset.part_writer import Part, PartWriter, writing
+from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.pipelines.dataset.workspace import UNFINISHED
+from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 
 # Name of the workspace of a release; a release is cheap, so an interrupted one is not continued.
 WORK = "release"

@@ -17,15 +17,15 @@ from importlib import resources
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from pipelines.errors import InputError
-from pipelines.temporary import temporary_root
+from wikianchor.io.errors import InputError
+from wikianchor.pipelines.dataset.temporary import temporary_root
 
 UNFINISHED = "_unfinished"
 # Of a workspace: the results of finished steps.
 RECORDS = "finished"
 # Versions of these packages change rows or the layout of files, besides the versions that a manifest carries.
 _LIBRARIES = ("apache-beam", "numpy", "pyarrow")
-_PACKAGES = ("pipelines", "schemas")
+_PACKAGES = ("wikianchor.pipelines", "wikianchor.schemas", "wikianchor.aliases", "wikianchor.io")
 _SOURCES = (".py", ".json", ".css")
 
 

@@ -22,8 +22,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-from pipelines.progress import wipe_bars
-from pipelines.temporary import remove_beams_temporary_files
+from wikianchor.pipelines.dataset.temporary import remove_beams_temporary_files
+from wikianchor.pipelines.engine.progress import wipe_bars
 
 STATUS = 130
 MESSAGE = "wikianchor: interrupted; what was finished stays, run the same command again to go on"

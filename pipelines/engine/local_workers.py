@@ -23,7 +23,7 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.fn_api_runner.worker_handlers import GrpcWorkerHandler, WorkerHandler
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
-from pipelines.errors import WorkerDied
+from wikianchor.io.errors import WorkerDied
 
 URN = "wikianchor:environment:local_workers:v1"
 # A worker without work ends within this time, or is killed; a killed one is waited for so long.
@@ -71,7 +71,7 @@ class LocalWorkers:
             RuntimeError: the workers of this run have been killed.
             OSError: the process cannot be started.
         """
-        command = [*_SHELL, sys.executable, "-m", "pipelines.worker", str(os.getpid())]
+        command = [*_SHELL, sys.executable, "-m", "wikianchor.pipelines.engine.worker", str(os.getpid())]
         with self._lock:
             if self._killed:
                 raise RuntimeError("the workers of this run have been killed")

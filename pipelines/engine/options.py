@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.errors import UsageError
+from wikianchor.io.errors import UsageError
 
 SHUFFLES = ("auto", "beam", "files")
 _BY_FILES = frozenset(("directrunner", "fnapirunner", "prismrunner"))

@@ -16,9 +16,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 import msgspec
 from pyarrow import fs
 
-from pipelines.dataset.parts import Part, writing
-from pipelines.dataset.workspace import RECORDS, Workspace
-from pipelines.storage import filesystem, make_parent
+from wikianchor.io.storage import filesystem, make_parent
+from wikianchor.pipelines.dataset.part_writer import Part, writing
+from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace
 
 
 def order_of(element: Any) -> str:

@@ -19,12 +19,12 @@ import pyarrow as pa
 from apache_beam.typehints.decorators import no_annotations
 from pyarrow import ipc
 
-from pipelines.dataset.arrow_files import ArrowFile
-from pipelines.dataset.memory import give_back
-from pipelines.dataset.workspace import Workspace
-from pipelines.engine.options import check_shuffle
-from pipelines.engine.resume import result_type
-from pipelines.engine.sorted_runs import (
+from wikianchor.pipelines.dataset.arrow_files import ArrowFile
+from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.options import check_shuffle
+from wikianchor.pipelines.engine.resume import result_type
+from wikianchor.pipelines.engine.sorted_runs import (
     KeyRange,
     MergeTask,
     RunWriter,
@@ -38,7 +38,7 @@ from pipelines.engine.sorted_runs import (
     remove_merged,
     shard_of_pieces,
 )
-from pipelines.engine.steps import Run, count
+from wikianchor.pipelines.engine.steps import Run, count
 
 # With FAN_IN runs merged at a time, two passes and the reading of shards are enough for FAN_IN ** 3 runs.
 MERGE_PASSES = 2

@@ -9,9 +9,9 @@ import apache_beam as beam
 from apache_beam.metrics import Metrics
 from apache_beam.typehints.decorators import no_annotations
 
-from pipelines.dataset.memory import give_back
-from pipelines.dataset.workspace import Workspace
-from pipelines.engine.resume import Kept, order_of
+from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.resume import Kept, order_of
 
 NAMESPACE = "wikianchor"
 

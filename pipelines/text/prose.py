@@ -11,18 +11,18 @@ from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-from pipelines.text.lost import TEMPLATE
-from pipelines.text.sentences import Splitter
-from pipelines.text.spans import (
+from wikianchor.pipelines.text.fragments import (
     has_capitals,
     make_fragment_test,
     make_strange_finder,
     suspicious_places,
     whole_sentences,
 )
-from pipelines.wikimedia.wikitext import Extract
-from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
-from schemas.sentences import REGIONS
+from wikianchor.pipelines.text.splitter import Splitter
+from wikianchor.pipelines.text.template_losses import TEMPLATE
+from wikianchor.pipelines.wikimedia.wikitext import Extract
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
+from wikianchor.schemas.sentences import REGIONS
 
 # A gap that opens a line right before a capital was a box or a hatnote; one that closes it was a footnote.
 _EDGE_GAP = re.compile(rf"^{GAP}+(?=[^\W\d_]|[\"'«„“”「『(])|(?<=[.!?。！？।։…])[{GAP} ]+$")
@@ -220,7 +220,7 @@ def _trim_gaps(sentence: str) -> tuple[str, int]:
 @lru_cache(maxsize=64)
 def back_matter(language: str) -> frozenset[str]:
     """Return the headings, lower-case, of sections that list works, notes and links (`data/back_matter.json`)."""
-    path = resources.files("pipelines.text") / "data" / "back_matter.json"
+    path = resources.files("wikianchor.pipelines.text") / "data" / "back_matter.json"
     with path.open(encoding="utf-8") as file:
         headings: dict[str, list[str]] = json.load(file)
     return frozenset(name for key in (language, language.split("-")[0]) for name in headings.get(key, ()))

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from pipelines.errors import InputError, Truncated
+from wikianchor.io.errors import InputError, Truncated
 
 READ_BYTES = 1 << 20
 BLOCK, END = 0x314159265359, 0x177245385090

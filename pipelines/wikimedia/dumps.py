@@ -14,11 +14,11 @@ import lzma
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
-from pipelines.errors import InputError, Truncated
-from pipelines.storage import READ_BYTES, file_size, open_file, reading
-from pipelines.wikimedia.bzip2_blocks import read_blocks
-from pipelines.wikimedia.compressed import CompressedFile
-from pipelines.wikimedia.gzip_members import find_member, read_members
+from wikianchor.io.errors import InputError, Truncated
+from wikianchor.io.storage import READ_BYTES, file_size, open_file, reading
+from wikianchor.pipelines.wikimedia.bzip2_blocks import read_blocks
+from wikianchor.pipelines.wikimedia.compressed import CompressedFile
+from wikianchor.pipelines.wikimedia.gzip_members import find_member, read_members
 
 CHUNK_BYTES = 1 << 20
 # Past its end a range needs the rest of one page, most often nothing.

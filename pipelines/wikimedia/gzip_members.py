@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from pipelines.errors import InputError, Truncated
-from pipelines.wikimedia.compressed import CompressedFile
+from wikianchor.io.errors import InputError, Truncated
+from wikianchor.pipelines.wikimedia.compressed import CompressedFile
 
 READ_BYTES = 1 << 20
 CHUNK_BYTES = 4 << 20

@@ -15,16 +15,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.errors import UsageError
-from pipelines.wikimedia.languages import language_facts
-from pipelines.wikimedia.names import PARSERS
-from pipelines.wikimedia.site import Site
-from pipelines.wikimedia.titles import parse_target
-from pipelines.wikimedia.wikitext import Extract, Extractor, Links
-from pipelines.wikimedia.wikitext.gaps import take_names
-from pipelines.wikimedia.wikitext.links import CATEGORY, FILE, MAIN, MEDIA, LinkReader
-from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, NAMED, PIPE, PREFORMATTED, restore
-from pipelines.wikimedia.wikitext.templates import Templates
+from wikianchor.io.errors import UsageError
+from wikianchor.pipelines.wikimedia.choices import PARSERS
+from wikianchor.pipelines.wikimedia.languages import language_facts
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.titles import parse_target
+from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor, Links
+from wikianchor.pipelines.wikimedia.wikitext.gaps import take_names
+from wikianchor.pipelines.wikimedia.wikitext.links import CATEGORY, FILE, MAIN, MEDIA, LinkReader
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, NAMED, PIPE, PREFORMATTED, restore
+from wikianchor.pipelines.wikimedia.wikitext.templates import Templates
 
 # What is shown of a tag: its contents, in the line or on lines of their own, or else a gap, a line feed or nothing.
 _KINDS = {

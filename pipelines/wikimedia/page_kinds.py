@@ -23,7 +23,7 @@ class PageKinds:
         self._list = re.compile("|".join(titles) or "(?!)")
 
     def flags(self, title: str, text: str) -> list[str]:
-        """Return the flags of an article, of `schemas.titles.FLAGS`."""
+        """Return the flags of an article, of `wikianchor.schemas.titles.FLAGS`."""
         found = []
         if "__DISAMBIG__" in text or self._disambiguation.search(text):
             found.append("disambiguation")
@@ -34,7 +34,7 @@ class PageKinds:
 
 @lru_cache(maxsize=64)
 def _data(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    path = resources.files("pipelines.wikimedia") / "data" / "page_kinds.json"
+    path = resources.files("wikianchor.pipelines.wikimedia") / "data" / "page_kinds.json"
     with path.open(encoding="utf-8") as file:
         data: dict[str, dict[str, list[str]]] = json.load(file)
     keys = dict.fromkeys(("*", language.split("-")[0], language))

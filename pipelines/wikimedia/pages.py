@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from pipelines.errors import InputError, Truncated
-from pipelines.wikimedia.dumps import Chunk
+from wikianchor.io.errors import InputError, Truncated
+from wikianchor.pipelines.wikimedia.dumps import Chunk
 
 OPEN, CLOSE = b"<page>", b"</page>"
 # MediaWiki refuses texts above 2 MB; a page with its history in one element can be far larger.

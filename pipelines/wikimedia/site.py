@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pipelines.errors import InputError, UsageError
-from pipelines.wikimedia.languages import (
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.wikimedia.languages import (
     PROJECTS,
     RENAMED,
     LanguageFacts,

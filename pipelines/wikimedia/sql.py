@@ -14,7 +14,7 @@ the longest row.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from pipelines.errors import InputError, Truncated
+from wikianchor.io.errors import InputError, Truncated
 
 Value = bytes | int | float | None
 _Groups = Sequence[Sequence[bytes]]

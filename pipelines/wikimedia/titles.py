@@ -10,7 +10,7 @@ from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 from urllib.parse import unquote_to_bytes
 
-from pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.site import Site
 
 MAX_BYTES = 255
 # No character has more than four bytes.

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import orjson
 
-from pipelines.errors import InputError
+from wikianchor.io.errors import InputError
 
 INSTANCE_OF = "P31"
 SUBCLASS_OF = "P279"

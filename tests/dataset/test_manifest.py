@@ -13,8 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipelines.dataset import manifest, parts
-from pipelines.dataset.manifest import (
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.dataset import manifest
+from wikianchor.pipelines.dataset import part_writer as parts
+from wikianchor.pipelines.dataset.manifest import (
     CARD,
     LOCK,
     MANIFEST,
@@ -25,9 +27,8 @@ from pipelines.dataset.manifest import (
     has_leftovers,
     read_manifest,
 )
-from pipelines.dataset.parts import Part, PartWriter
-from pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace
-from pipelines.errors import InputError, UsageError
+from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
+from wikianchor.pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace
 
 SCHEMA = pa.schema([("number", pa.int64())])
 HEAD = {"dataset": "rows", "schema_version": "1.0", "options": {"ü": [1, None]}, "ledger": {}}

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.dataset.reader import open_datasets
-from pipelines.errors import InputError
-from schemas import corpus
 from tests.stand_in import write_dataset
 from tests.t5 import write_corpus
+from wikianchor.io.errors import InputError
+from wikianchor.pipelines.dataset.reader import open_datasets
+from wikianchor.schemas import corpus
 
 
 def opened(patterns: str) -> list[str]:

@@ -8,16 +8,21 @@ from typing import Any
 import apache_beam as beam
 import pytest
 
-from pipelines import corpus, entities, interlanguage, mentions, pairs, sentences
-from pipelines.dataset.reader import Dataset
-from pipelines.dataset.workspace import Workspace
-from pipelines.flags import corpus as corpus_flags
-from pipelines.flags import entities as entities_flags
-from pipelines.flags import interlanguage as interlanguage_flags
-from pipelines.flags import mentions as mentions_flags
-from pipelines.flags import pairs as pairs_flags
-from pipelines.flags import sentences as sentences_flags
-from pipelines.sentences import read_site
+from wikianchor.pipelines.dataset.reader import Dataset
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.entities import graph as entities
+from wikianchor.pipelines.entities import options as entities_flags
+from wikianchor.pipelines.interlanguage import graph as interlanguage
+from wikianchor.pipelines.interlanguage import options as interlanguage_flags
+from wikianchor.pipelines.japanese.corpus import graph as corpus
+from wikianchor.pipelines.japanese.corpus import options as corpus_flags
+from wikianchor.pipelines.mentions import graph as mentions
+from wikianchor.pipelines.mentions import options as mentions_flags
+from wikianchor.pipelines.pairs import graph as pairs
+from wikianchor.pipelines.pairs import options as pairs_flags
+from wikianchor.pipelines.sentences import graph as sentences
+from wikianchor.pipelines.sentences import options as sentences_flags
+from wikianchor.pipelines.wikimedia.inventory import read_site
 
 WIKIS = tuple(f"{chr(ord('a') + number)}{chr(ord('a') + number)}wiki" for number in range(18))
 SHARDS = 7_000

@@ -9,14 +9,15 @@ import apache_beam as beam
 import pyarrow as pa
 import pytest
 
-from pipelines import cli
-from pipelines.dataset.parts import Part, PartWriter
-from pipelines.dataset.workspace import fingerprint_of, sources_digest
-from pipelines.engine.resume import Kept, load_record, result_type, save_record
-from pipelines.engine.steps import Run
-from pipelines.transforms import dump, rows
 from tests.every_pipeline import all_digests
 from tests.stand_in import work_of
+from wikianchor.pipelines.cli import command_line as cli
+from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
+from wikianchor.pipelines.dataset.workspace import fingerprint_of, sources_digest
+from wikianchor.pipelines.engine.resume import Kept, load_record, result_type, save_record
+from wikianchor.pipelines.engine.steps import Run
+from wikianchor.pipelines.pairs import steps as rows
+from wikianchor.pipelines.sentences import steps as dump
 
 DEMO = Path(__file__).parent.parent.parent / "demo/dumps"
 
@@ -124,7 +125,7 @@ def test_a_fingerprint_is_of_everything_that_decides() -> None:
 
 
 def test_a_changed_source_is_another_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from pipelines.dataset import workspace
+    from wikianchor.pipelines.dataset import workspace
 
     (tmp_path / "module.py").write_text("x = 1")
     (tmp_path / "data.json").write_text("{}")
@@ -172,8 +173,8 @@ def interrupted_after(number: int, log: Path, step: Callable[..., Any]) -> Calla
 
 
 def test_finished_ranges_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pipelines.wikimedia import dumps
     from tests.dumps import export, page
+    from wikianchor.pipelines.wikimedia import dumps
 
     source = tmp_path / "dump.xml"
     source.write_bytes(export([page(f"P{n}", n, "The [[Moon]] is far away. " * 20) for n in range(1, 200)]))

@@ -14,15 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines import cli
-from pipelines.dataset.workspace import Workspace
-from pipelines.engine import sorted_runs
-from pipelines.engine.options import shuffle_of
-from pipelines.engine.shuffle import Shuffle
-from pipelines.engine.sorted_runs import KeyRange, Shard, Sorting, key_ranges
-from pipelines.errors import UsageError
 from tests.every_pipeline import all_digests
 from tests.stand_in import small_wiki, work_of, write_entities, write_sentences
+from wikianchor.io.errors import UsageError
+from wikianchor.pipelines.cli import command_line as cli
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine import sorted_runs
+from wikianchor.pipelines.engine.options import shuffle_of
+from wikianchor.pipelines.engine.shuffle import Shuffle
+from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting, key_ranges
 
 SCHEMA = pa.schema([pa.field("place", pa.uint64(), False), pa.field("text", pa.string(), False)])
 BY_PLACE = Sorting(SCHEMA, "place")

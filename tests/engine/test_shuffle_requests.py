@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import store_requests
 
-from pipelines.storage import filesystem
+from wikianchor.io.storage import filesystem
 
 
 @pytest.mark.slow

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.engine import sorted_runs
-from pipelines.engine.sorted_runs import (
+from wikianchor.pipelines.engine import sorted_runs
+from wikianchor.pipelines.engine.sorted_runs import (
     UNIT_ROWS,
     KeyRange,
     RunWriter,

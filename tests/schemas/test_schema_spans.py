@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.spans import Link, Span, check_links
+from wikianchor.schemas.spans import Link, Span, check_links
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (2, 2), (3, 2)])

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import schemas
-from pipelines.linking.decisions import ROW_SCHEMA
-from pipelines.linking.entity_table import ROUTES
-from schemas import entities, pairs, sentences, titles
+from wikianchor import schemas
+from wikianchor.pipelines.pairs.decisions import ROW_SCHEMA
+from wikianchor.pipelines.pairs.entity_table import ROUTES
+from wikianchor.schemas import entities, pairs, sentences, titles
 
 ALL = {
     "entities": entities.SCHEMA,
@@ -56,4 +56,5 @@ def test_schemas_import_nothing_of_ours() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not any(name.split(".")[0] in ("pipelines", "trainer", "tests") for name in names), path
+            sides = ("wikianchor.pipelines", "wikianchor.trainer", "tests")
+            assert not any(name.startswith(sides) for name in names), path

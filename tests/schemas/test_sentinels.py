@@ -4,8 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from schemas.sentinels import EOS, Vocabulary
 from tests.t5 import TEXTS, learnt
+from wikianchor.schemas.sentinels import EOS, Vocabulary
 
 pytestmark = pytest.mark.skipif(find_spec("sentencepiece") is None, reason="NO SENTENCEPIECE: pip install '.[t5]'")
 

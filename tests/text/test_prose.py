@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from pipelines.text.prose import Sentence, page_sentences
-from pipelines.text.sentences import make_splitter
-from pipelines.wikimedia.site import site_for
-from pipelines.wikimedia.wikitext import Extract, Extractor
-from pipelines.wikimedia.wikitext.templates import MAX_NAMES, OTHERS
+from wikianchor.pipelines.text.prose import Sentence, page_sentences
+from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
+from wikianchor.pipelines.wikimedia.wikitext.templates import MAX_NAMES, OTHERS
 
 
 def read(wikitext: str, wiki: str = "enwiki") -> tuple[list[Sentence], Extract, Counter[str]]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import schemas.pairs
+import wikianchor.schemas.pairs
 
 WORDS = [f"{start}{end}" for start in ("ka", "lo", "mi", "ru", "te", "vo") for end in ("na", "po", "si", "ta", "zu")]
 TOPICS = 6
@@ -52,13 +52,13 @@ def pair_rows(rows: int, entities: int = 24, seed: int = 0) -> list[dict[str, An
 def write_pairs(place: Path, rows: list[dict[str, Any]], entities: int = 24, schema: pa.Schema | None = None) -> Path:
     """Write a dataset as `wikianchor pairs` lays it out, in two shards of two row groups."""
     half = len(rows) // 2
-    table = pa.Table.from_pylist(rows, schema or schemas.pairs.SCHEMA)
+    table = pa.Table.from_pylist(rows, schema or wikianchor.schemas.pairs.SCHEMA)
     named = [
         {"entity_id": i, "qid": 100 + i, "count": 1 + i % 20, "label": f"L{i}", "types": [5]} for i in range(entities)
     ]
     tables = {
         "pairs": [table.slice(0, half), table.slice(half)],
-        "entities": [pa.Table.from_pylist(named, schemas.pairs.ENTITIES)],
+        "entities": [pa.Table.from_pylist(named, wikianchor.schemas.pairs.ENTITIES)],
     }
     configs: dict[str, Any] = {}
     for config, parts in tables.items():
@@ -70,6 +70,11 @@ def write_pairs(place: Path, rows: list[dict[str, Any]], entities: int = 24, sch
             content = (place / name).read_bytes()
             shards.append({"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()})
         configs[config] = {"rows": sum(map(len, parts)), "shards": shards}
-    manifest = {"dataset": "pairs", "schema_version": schemas.pairs.VERSION, "configs": configs, "inputs": []}
+    manifest = {
+        "dataset": "pairs",
+        "schema_version": wikianchor.schemas.pairs.VERSION,
+        "configs": configs,
+        "inputs": [],
+    }
     (place / "manifest.json").write_text(json.dumps(manifest))
     return place

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from trainer.config import PRESETS, Config, check, make, parse_lengths
-from trainer.errors import UsageError
-from trainer.task import main, parse
+from wikianchor.io.errors import UsageError
+from wikianchor.trainer.config import PRESETS, Config, check, make, parse_lengths
+from wikianchor.trainer.task import main, parse
 
 PLACES = {"data": "d", "output": "o"}
 

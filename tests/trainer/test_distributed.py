@@ -9,9 +9,9 @@ import torch
 import torch.multiprocessing
 from torch import Tensor, nn
 
-from tests.trainer.test_train import ready
-from trainer import distributed
-from trainer.train import Run, train_step
+from tests.trainer.loop.test_train import ready
+from wikianchor.trainer import distributed
+from wikianchor.trainer.loop.train import Run, train_step
 
 
 class Unmoved(nn.Module):

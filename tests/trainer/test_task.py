@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trainer.encoder import Encoder
-from trainer.task import main
+from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.task import main
 
 DUMPS = Path(__file__).parents[2] / "demo" / "dumps"
 
 
 @pytest.fixture(scope="session")
 def demo_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from pipelines.cli import main as wikianchor
+    from wikianchor.pipelines.cli.command_line import main as wikianchor
 
     place = tmp_path_factory.mktemp("demo")
     assert wikianchor(["build", f"--dumps={DUMPS}", f"--output={place}", "--min_links=2"]) == 0

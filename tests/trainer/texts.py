@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import schemas.negatives
+import wikianchor.schemas.negatives
 from tests.trainer.pairs import WORDS
 
 
@@ -34,7 +34,7 @@ def write_word_negatives(place: Path, texts: list[list[Any]], schema: pa.Schema 
         {"text": text, "sentence_id": number, "negatives": others, "ranks": [*range(1, len(others) + 1)], "holes": 1}
         for number, (text, *others) in enumerate(texts)
     ]
-    table = pa.Table.from_pylist(rows, schema or schemas.negatives.SCHEMA)
+    table = pa.Table.from_pylist(rows, schema or wikianchor.schemas.negatives.SCHEMA)
     half = len(table) // 2
     shards = []
     for number, part in enumerate((table.slice(0, half), table.slice(half))):
@@ -44,6 +44,11 @@ def write_word_negatives(place: Path, texts: list[list[Any]], schema: pa.Schema 
         content = (place / name).read_bytes()
         shards.append({"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()})
     configs = {"negatives": {"rows": len(rows), "shards": shards}}
-    manifest = {"dataset": "negatives", "schema_version": schemas.negatives.VERSION, "configs": configs, "inputs": []}
+    manifest = {
+        "dataset": "negatives",
+        "schema_version": wikianchor.schemas.negatives.VERSION,
+        "configs": configs,
+        "inputs": [],
+    }
     (place / "manifest.json").write_text(json.dumps(manifest))
     return place

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError, Truncated
-from pipelines.storage import expand, file_size, sha1
-from pipelines.wikimedia import dumps
-from pipelines.wikimedia.dumps import Range, compression, read_range, split_file
-from pipelines.wikimedia.pages import cut_pages
 from tests.dumps import END, PACKINGS, export, head, multistream, page, streams
+from wikianchor.io.errors import InputError, Truncated
+from wikianchor.io.storage import expand, file_size, sha1
+from wikianchor.pipelines.wikimedia import dumps
+from wikianchor.pipelines.wikimedia.dumps import Range, compression, read_range, split_file
+from wikianchor.pipelines.wikimedia.pages import cut_pages
 
 RANDOM = random.Random(1)
 

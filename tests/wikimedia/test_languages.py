@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.wikimedia.languages import (
+from wikianchor.pipelines.wikimedia.languages import (
     is_language_edition,
     language_facts,
     language_of_wiki,

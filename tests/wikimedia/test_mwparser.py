@@ -14,18 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.dataset.manifest import read_manifest
-from pipelines.dataset.reader import Dataset, read_batches
-from pipelines.errors import Truncated, UsageError
-from pipelines.storage import file_size
-from pipelines.wikimedia.dumps import Range, read_head, read_range
-from pipelines.wikimedia.mwparser import MwparserExtractor, make_extractor
-from pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
-from pipelines.wikimedia.site import site_for, site_from_header
-from pipelines.wikimedia.wikitext import Extract, Extractor
-from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, PREFORMATTED
 from tests.conftest import Ended
 from tests.dumps import export, page
+from wikianchor.io.errors import Truncated, UsageError
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.dataset.manifest import read_manifest
+from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
+from wikianchor.pipelines.wikimedia.mwparser import MwparserExtractor, make_extractor
+from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
+from wikianchor.pipelines.wikimedia.site import site_for, site_from_header
+from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, PREFORMATTED
 
 mwparserfromhell = pytest.importorskip(
     "mwparserfromhell", reason="NO mwparserfromhell: install the extra to check --parser=mwparserfromhell"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.wikimedia.page_kinds import PageKinds
+from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 
 
 @pytest.mark.parametrize(

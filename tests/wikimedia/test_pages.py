@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError, Truncated
-from pipelines.wikimedia.dumps import Chunk
-from pipelines.wikimedia.pages import cut_pages, page_namespace, parse_page, unescape
 from tests.dumps import END, VERSIONS, export, head, page, revision
+from wikianchor.io.errors import InputError, Truncated
+from wikianchor.pipelines.wikimedia.dumps import Chunk
+from wikianchor.pipelines.wikimedia.pages import cut_pages, page_namespace, parse_page, unescape
 
 PAGES = [page("A", 1, "one"), page("B", 2, "x" * 50), page("C", 3, None), page("D", 4, "")]
 DUMP = export(PAGES)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.errors import InputError, UsageError
-from pipelines.wikimedia.site import fold_name, site_for, site_from_header
-from pipelines.wikimedia.titles import normalise_title, parse_target
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.wikimedia.site import fold_name, site_for, site_from_header
+from wikianchor.pipelines.wikimedia.titles import normalise_title, parse_target
 
 MODERN = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="uk">
   <siteinfo>

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError, Truncated
-from pipelines.storage import file_size
-from pipelines.wikimedia import bzip2_blocks, compressed, dumps, gzip_members
-from pipelines.wikimedia.bzip2_blocks import BLOCK, MARK_BITS, Mark, find_marks, unpack_block
-from pipelines.wikimedia.dumps import Range, read_range, split_file
-from pipelines.wikimedia.pages import cut_pages
 from tests.dumps import export, page
+from wikianchor.io.errors import InputError, Truncated
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.wikimedia import bzip2_blocks, compressed, dumps, gzip_members
+from wikianchor.pipelines.wikimedia.bzip2_blocks import BLOCK, MARK_BITS, Mark, find_marks, unpack_block
+from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_file
+from wikianchor.pipelines.wikimedia.pages import cut_pages
 
 
 def noise(letters: int, seed: int) -> str:

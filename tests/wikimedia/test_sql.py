@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError, Truncated
-from pipelines.wikimedia import sql
-from pipelines.wikimedia.sql import Value, page_props_items, read_table
+from wikianchor.io.errors import InputError, Truncated
+from wikianchor.pipelines.wikimedia import sql
+from wikianchor.pipelines.wikimedia.sql import Value, page_props_items, read_table
 
 FIRST = b"-- MySQL dump 10.13  Distrib 5.1.66, for debian-linux-gnu (x86_64)\n"
 HEAD = rb"""--

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.wikimedia.site import Site, site_for
-from pipelines.wikimedia.titles import Target, normalise_title, parse_target
+from wikianchor.pipelines.wikimedia.site import Site, site_for
+from wikianchor.pipelines.wikimedia.titles import Target, normalise_title, parse_target
 
 EN = site_for("enwiki")
 DE = site_for("dewiki")

@@ -13,9 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.errors import InputError
-from pipelines.wikimedia import wikidata
-from pipelines.wikimedia.wikidata import META_CLASSES, BadLine, Item, Skip, iter_lines, parse_item, wanted_filter
+from wikianchor.io.errors import InputError
+from wikianchor.pipelines.wikimedia import wikidata
+from wikianchor.pipelines.wikimedia.wikidata import (
+    META_CLASSES,
+    BadLine,
+    Item,
+    Skip,
+    iter_lines,
+    parse_item,
+    wanted_filter,
+)
 
 WIKIS = {"enwiki", "jawiki", "be_x_oldwiki"}
 

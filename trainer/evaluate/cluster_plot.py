@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trainer.errors import InputError, UsageError
+from wikianchor.io.errors import InputError, UsageError
 
 # As many colours as topics have labels, told apart in print too.
 COLOURS = "tab20"

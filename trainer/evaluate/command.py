@@ -16,17 +16,16 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from trainer.card import versions
-from trainer.command import run_command
-from trainer.distributed import choose_device
-from trainer.encoder import Encoder
-from trainer.errors import InputError, UsageError
-from trainer.evaluate import clustering, sphere, sts
-from trainer.evaluate.files import Data, Source
-from trainer.evaluate.flags import parser
-from trainer.evaluate.languages import canonical
-from trainer.evaluate.registry import choose
-from trainer.evaluate.report import (
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.output import printable_json
+from wikianchor.trainer.card import versions
+from wikianchor.trainer.command import run_command
+from wikianchor.trainer.distributed import choose_device
+from wikianchor.trainer.evaluate.files import Data, Source
+from wikianchor.trainer.evaluate.languages import canonical
+from wikianchor.trainer.evaluate.options import parser
+from wikianchor.trainer.evaluate.registry import choose
+from wikianchor.trainer.evaluate.report import (
     ModelFacts,
     Result,
     markdown,
@@ -36,9 +35,10 @@ from trainer.evaluate.report import (
     write_report,
     write_results,
 )
-from trainer.evaluate.task import Options, Task, Vectors
-from trainer.evaluate.whitening import Whitened, sentences
-from wikianchor.io.output import printable_json
+from wikianchor.trainer.evaluate.task import Options, Task, Vectors
+from wikianchor.trainer.evaluate.tasks import clustering, sphere, sts
+from wikianchor.trainer.evaluate.whitening import Whitened, sentences
+from wikianchor.trainer.models.encoder import Encoder
 
 # Vectors kept from task to task: 600 MB where they are 768 wide. Small sets share sentences, large ones do not.
 MOST_VECTORS = 200_000

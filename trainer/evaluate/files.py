@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from pyarrow import fs
 
-from trainer.errors import InputError
-from trainer.storage import exists, filesystem, read_bytes, reading
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.storage import exists, filesystem, read_bytes, reading
 
 
 @dataclass

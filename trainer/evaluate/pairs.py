@@ -12,17 +12,19 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from trainer.errors import InputError
-from trainer.evaluate.files import Data, Source, aligned
-from trainer.storage import reading
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.evaluate.files import Data, Source, aligned
+from wikianchor.trainer.evaluate.metrics import pair_cosines, pearson, spearman
+from wikianchor.trainer.storage import reading
 
 Row = tuple[str, str, str]
 
@@ -209,3 +211,40 @@ def _named(table: pa.Table, first: str, second: str, gold: str) -> list[Row | No
     columns = [table[name].to_pylist() for name in (first, second, gold)]
     names = (first, second, gold)
     return [_cells(dict(zip(names, row, strict=True)), names) for row in zip(*columns, strict=True)]
+
+
+PROTOCOL = {"similarity": "cosine", "correlation": "Spearman"}
+
+
+def correlations(pairs: Pairs, vectors: Callable[[Sequence[str]], Any]) -> dict[str, float]:
+    """Return the Spearman and the Pearson correlation of a set of pairs, between -1 and 1."""
+    cosines = pair_cosines(vectors(pairs.first), vectors(pairs.second))
+    both = {"spearman": spearman(cosines, pairs.gold), "pearson": pearson(cosines, pairs.gold)}
+    return {**both, **{f"cosine_{name}": value for name, value in both.items()}}
+
+
+def row(name: str, languages: Sequence[str], scores: Mapping[str, float], pairs: Pairs) -> dict[str, Any]:
+    """Return a row of mteb's result."""
+    return {
+        "hf_subset": name,
+        "languages": list(languages),
+        "main_score": scores["spearman"],
+        **scores,
+        "rows": len(pairs),
+    }
+
+
+def two_file_sets(data: Data, folder: str, name: str) -> list[Pairs]:
+    """Return the sets STS.input.X.txt with their STS.gs.X.txt in the folders of a pattern. Sets without sentences,
+    as SMT of 2013, are not there for want of a licence."""
+    names: dict[str, list[str]] = {}
+    for file, match in data.match(rf"{folder}/STS\.input\.(.+)\.txt").items():
+        names.setdefault(match[1], []).append(file)
+    found = []
+    for subset, files in sorted(names.items()):
+        file = str(data.same(files, f"{name} {subset}"))
+        gold = file.replace("STS.input.", "STS.gs.")
+        if gold not in data.names:
+            raise InputError(f"{data.path(file)}: its gold scores {data.path(gold)} are missing: get the set again")
+        found.append(read_two_files(data, file, gold, subset))
+    return found

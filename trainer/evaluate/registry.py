@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from trainer.errors import UsageError
-from trainer.evaluate import bucc, clustering, japanese, lareqa, mldoc, retrieval, sphere, sts, tatoeba, transfer
-from trainer.evaluate.task import Task
+from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
+from wikianchor.trainer.evaluate.task import Task
+from wikianchor.trainer.evaluate.tasks import (
+    bucc,
+    clustering,
+    japanese,
+    lareqa,
+    mldoc,
+    retrieval,
+    sphere,
+    sts,
+    tatoeba,
+    transfer,
+)
 
 FAMILIES = (sts, transfer, clustering, tatoeba, lareqa, bucc, mldoc, sphere, japanese, retrieval)
 TASKS: list[Task] = [task for family in FAMILIES for task in family.TASKS]

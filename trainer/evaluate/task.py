@@ -14,9 +14,9 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from trainer.encoder import Encoder
-from trainer.evaluate.files import Data, Source
 from wikianchor.io.output import control
+from wikianchor.trainer.evaluate.files import Data, Source
+from wikianchor.trainer.models.encoder import Encoder
 
 ERASE_LINE = "\r\x1b[K"
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trainer.errors import UsageError
-from trainer.evaluate.task import Vectors
+from wikianchor.io.errors import UsageError
+from wikianchor.trainer.evaluate.task import Vectors
 
 SMALLEST = 1e-9
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trainer.errors import InputError
-from trainer.mboe.config import MboeConfig
-from trainer.mboe.detector import Bag, bag_of, detect
-from trainer.mboe.dictionary import Dictionary, open_dictionary, open_mentions
-from trainer.mboe.documents import Document
-from trainer.storage import reading
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.mboe.detector import Bag, bag_of, detect
+from wikianchor.trainer.mboe.dictionary import Dictionary, open_dictionary, open_mentions
+from wikianchor.trainer.mboe.documents import Document
+from wikianchor.trainer.storage import reading
 
 # From a document to its bag.
 Source = Callable[[Document], Bag]

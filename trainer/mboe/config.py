@@ -9,13 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, get_type_hints
 
-from trainer.config import _option
-from trainer.errors import UsageError
+from wikianchor.io.errors import UsageError
+from wikianchor.io.flags import FlagParser
+from wikianchor.trainer.config import _option
 
 KINDS = ("json", "mldoc", "ted", "shinra")
 ENTITIES = ("detected", "linker", "oracle", "none")
 ATTENTIONS = ("both", "cosine", "commonness", "none")
 COMBINATIONS = ("sum", "concatenation")
+
+
+ABOUT = "classify documents with the entities in them"
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,9 @@ class MboeConfig:
     detection_rates: str = _option("", "train anew at each of these rates, such as 0,0.25,0.5,0.75,1 (figure 3.3)")
 
     # The entity vectors
-    entity_vectors: str = _option("", "a file of vectors by item or title (trainer.vector_files); else random")
+    entity_vectors: str = _option(
+        "", "a file of vectors by item or title (wikianchor.trainer.models.vector_files); else random"
+    )
     titles: str = _option(
         "", "directory of an `interlanguage` dataset: which item a title is, and names for the report"
     )
@@ -89,6 +95,13 @@ class MboeConfig:
     compare: str = _option("", "output of another run: the paired t-test against it, seed by seed")
     explain: int = _option(3, "documents of each language in the report of what the attention chose")
     top: int = _option(3, "items shown of each")
+
+
+def mboe_parser() -> FlagParser:
+    """Return the command line of `wikianchor train mboe`."""
+    parser = FlagParser(prog="wikianchor train mboe", description=ABOUT)
+    add_flags(parser)
+    return parser
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

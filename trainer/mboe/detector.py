@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from schemas.name_table import Sums
-from schemas.names import code_points, cut
-from trainer.mboe.dictionary import Dictionary
+from wikianchor.aliases.folding import code_points, cut
+from wikianchor.aliases.name_table import Sums
+from wikianchor.trainer.mboe.dictionary import Dictionary
 
 # Of Unicode's stream-safe text (UAX 15), and some.
 MARKS = 32

@@ -1,6 +1,6 @@
 """The dictionary of a wiki: its `mentions` as arrays on disk, mapped into memory by whoever looks names up.
 
-    hashes values buckets       the trie of names (`schemas.name_table`)
+    hashes values buckets       the trie of names (`wikianchor.aliases.name_table`)
     starts                      (names + 1,) where the candidates of each name begin
     qids commonness links       by candidate, the most common of a name first
     probability                 (names,) how likely the name is a link
@@ -23,11 +23,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-import schemas.mentions
-from schemas.name_table import NameTable, Nodes, merge, nodes_of, table_of
-from trainer.errors import InputError
-from trainer.shards import check_columns, list_shards, read_manifest, read_table
-from trainer.storage import writing
+import wikianchor.schemas.mentions
+from wikianchor.aliases.name_table import NameTable, Nodes, merge, nodes_of, table_of
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.data.shards import check_columns, list_shards, read_manifest, read_table
+from wikianchor.trainer.storage import writing
 
 VERSION = 1
 COLUMNS = ("wiki", "key", "qid", "links", "occurrences", "name_links")
@@ -67,7 +67,7 @@ def open_mentions(path: str) -> Mentions:
         InputError: it is none of a version that is known here.
     """
     path = path.rstrip("/")
-    manifest = read_manifest(path, "mentions", schemas.mentions.VERSION)
+    manifest = read_manifest(path, "mentions", wikianchor.schemas.mentions.VERSION)
     try:
         options = manifest["options"]
         wikis = {str(language): str(wiki) for wiki, language in options["languages"].items()}
@@ -146,7 +146,7 @@ def _arrays(mentions: Mentions, wiki: str, link_probability: float, commonness: 
     columns: dict[str, list[NDArray[Any]]] = {name: [] for name in ("counts", *ARRAYS[4:])}
     names = 0
     for shard in shards:
-        check_columns(shard, schemas.mentions.SCHEMA, COLUMNS)
+        check_columns(shard, wikianchor.schemas.mentions.SCHEMA, COLUMNS)
         table = _read(shard, wiki)
         links, name_links = (table[name].to_numpy().astype(np.float64) for name in ("links", "name_links"))
         likely = name_links / np.maximum(table["occurrences"].to_numpy(), 1)
@@ -181,5 +181,5 @@ def _arrays(mentions: Mentions, wiki: str, link_probability: float, commonness: 
 
 
 def _read(shard: str, wiki: str) -> pa.Table:
-    table = read_table(shard, schemas.mentions.SCHEMA, COLUMNS)
+    table = read_table(shard, wikianchor.schemas.mentions.SCHEMA, COLUMNS)
     return table.filter(pc.equal(table["wiki"], wiki)).combine_chunks()

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from trainer.errors import InputError
-from trainer.storage import reading
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.storage import reading
 
 SPLITS = ("train", "dev", "test")
 

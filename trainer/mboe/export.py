@@ -14,11 +14,11 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
-from trainer.encoder import Encoder
-from trainer.errors import InputError
-from trainer.mboe.config import MboeConfig
-from trainer.mboe.model import Mboe
-from trainer.storage import publish, writing
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.mboe.model import Mboe
+from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.storage import publish, writing
 
 
 class Loaded(NamedTuple):

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from trainer.encoder import Encoder
-from trainer.entities import EntityTable
-from trainer.mboe.config import MboeConfig
+from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.entities import EntityTable
 
 
 class DocumentBatch(NamedTuple):

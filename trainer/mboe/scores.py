@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trainer.errors import UsageError
+from wikianchor.io.errors import UsageError
 
 
 def accuracy(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:

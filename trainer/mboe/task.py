@@ -22,25 +22,24 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from trainer.card import versions
-from trainer.command import run_command
-from trainer.distributed import choose_device
-from trainer.encoder import Encoder
-from trainer.errors import InputError
-from trainer.flags import mboe_parser
-from trainer.introduction import machine, names, paragraph
-from trainer.log import Log
-from trainer.mboe import report
-from trainer.mboe.bags import Bags, make_bags, make_source, thinned
-from trainer.mboe.config import MboeConfig, make, rates
-from trainer.mboe.detector import detect
-from trainer.mboe.dictionary import open_dictionary, open_mentions
-from trainer.mboe.documents import Document, DocumentSet, read_documents
-from trainer.mboe.export import export
-from trainer.mboe.model import Mboe
-from trainer.mboe.train import Part, labels_of, make_part, predict, score_of, train
-from trainer.mboe.vectors import initial_vectors, read_titles
-from trainer.storage import writing
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.card import versions
+from wikianchor.trainer.command import run_command
+from wikianchor.trainer.distributed import choose_device
+from wikianchor.trainer.introduction import machine, names, paragraph
+from wikianchor.trainer.loop.log import Log
+from wikianchor.trainer.mboe import report
+from wikianchor.trainer.mboe.bags import Bags, make_bags, make_source, thinned
+from wikianchor.trainer.mboe.config import MboeConfig, make, mboe_parser, rates
+from wikianchor.trainer.mboe.detector import detect
+from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
+from wikianchor.trainer.mboe.documents import Document, DocumentSet, read_documents
+from wikianchor.trainer.mboe.export import export
+from wikianchor.trainer.mboe.model import Mboe
+from wikianchor.trainer.mboe.train import Part, labels_of, make_part, predict, score_of, train
+from wikianchor.trainer.mboe.vectors import initial_vectors, read_titles
+from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.storage import writing
 
 # A split and a language.
 Key = tuple[str, str]

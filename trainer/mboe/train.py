@@ -11,15 +11,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from trainer.encoder import Encoder, pad
-from trainer.errors import InputError
-from trainer.log import Log
-from trainer.mboe.bags import Bags
-from trainer.mboe.config import MboeConfig
-from trainer.mboe.documents import Document
-from trainer.mboe.model import DocumentBatch, Mboe, loss_of
-from trainer.mboe.scores import accuracy, macro_f1
-from trainer.row_adam import RowAdam
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.loop.log import Log
+from wikianchor.trainer.loop.row_adam import RowAdam
+from wikianchor.trainer.mboe.bags import Bags
+from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.mboe.documents import Document
+from wikianchor.trainer.mboe.model import DocumentBatch, Mboe, loss_of
+from wikianchor.trainer.mboe.scores import accuracy, macro_f1
+from wikianchor.trainer.models.encoder import Encoder, pad
 
 # Batches are padded to a multiple of this.
 STEP_OF_LENGTH = 8

@@ -9,11 +9,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-import schemas.mentions
-from trainer.entities import random_vectors
-from trainer.errors import InputError, UsageError
-from trainer.shards import list_shards, read_manifest, read_table
-from trainer.vector_files import Broken, read_named_vectors
+import wikianchor.schemas.mentions
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.trainer.data.shards import list_shards, read_manifest, read_table
+from wikianchor.trainer.models.entities import random_vectors
+from wikianchor.trainer.models.vector_files import Broken, read_named_vectors
 
 
 def read_titles(path: str, wiki: str) -> pa.Table:
@@ -23,10 +23,10 @@ def read_titles(path: str, wiki: str) -> pa.Table:
         InputError: it is none, or has no page of that wiki.
     """
     path = path.rstrip("/")
-    manifest = read_manifest(path, "interlanguage", schemas.mentions.VERSION)
+    manifest = read_manifest(path, "interlanguage", wikianchor.schemas.mentions.VERSION)
     found = []
     for shard in list_shards(path, manifest, "interlanguage")[0]:
-        table = read_table(shard, schemas.mentions.INTERLANGUAGE, ("wiki", "qid", "title"))
+        table = read_table(shard, wikianchor.schemas.mentions.INTERLANGUAGE, ("wiki", "qid", "title"))
         found.append(table.filter(pc.and_(pc.equal(table["wiki"], wiki), pc.is_valid(table["title"]))))
     titles = pa.concat_tables(found).select(["qid", "title"])
     if not len(titles):

@@ -13,27 +13,27 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from pipelines.wikimedia.languages import language_facts
-from pipelines.wikimedia.site import Site
-from pipelines.wikimedia.wikitext.brackets import mend_brackets
-from pipelines.wikimedia.wikitext.characters import (
+from wikianchor.pipelines.wikimedia.languages import language_facts
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext.brackets import mend_brackets
+from wikianchor.pipelines.wikimedia.wikitext.characters import (
     close_up,
     decode_entities,
     drop_note_numbers,
     fold_spaces,
     strip_switches,
 )
-from pipelines.wikimedia.wikitext.external import strip_external_links
-from pipelines.wikimedia.wikitext.files import FileStripper
-from pipelines.wikimedia.wikitext.gaps import take_names
-from pipelines.wikimedia.wikitext.lines import read_lines
-from pipelines.wikimedia.wikitext.links import FILE, LinkReader, Links
-from pipelines.wikimedia.wikitext.marks import restore
-from pipelines.wikimedia.wikitext.numbers import number_writer
-from pipelines.wikimedia.wikitext.tables import strip_tables
-from pipelines.wikimedia.wikitext.tags import strip_extension_tags, strip_html_tags
-from pipelines.wikimedia.wikitext.templates import Templates
-from pipelines.wikimedia.wikitext.variants import VariantChooser
+from wikianchor.pipelines.wikimedia.wikitext.external import strip_external_links
+from wikianchor.pipelines.wikimedia.wikitext.files import FileStripper
+from wikianchor.pipelines.wikimedia.wikitext.gaps import take_names
+from wikianchor.pipelines.wikimedia.wikitext.lines import read_lines
+from wikianchor.pipelines.wikimedia.wikitext.links import FILE, LinkReader, Links
+from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import restore
+from wikianchor.pipelines.wikimedia.wikitext.tables import strip_tables
+from wikianchor.pipelines.wikimedia.wikitext.tags import strip_extension_tags, strip_html_tags
+from wikianchor.pipelines.wikimedia.wikitext.templates import Templates
+from wikianchor.pipelines.wikimedia.wikitext.variants import VariantChooser
 
 __all__ = ["Extract", "Extractor", "Links"]
 

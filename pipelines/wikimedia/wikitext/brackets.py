@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pipelines.wikimedia.wikitext.marks import GAP, NAMED
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED
 
 # A bracket and what stands in it; a link within is taken as one piece, since its target may have brackets of its own.
 _PLAIN = r"[^()（）\n\[\]]*"

@@ -6,7 +6,7 @@ import html
 import re
 from functools import lru_cache
 
-from pipelines.wikimedia.wikitext.marks import protect
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import protect
 
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from pipelines.wikimedia.wikitext.marks import protect
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import protect
 
 _PROTOCOLS = "bitcoin:|geo:|magnet:|mailto:|matrix:|news:|sips?:|sms:|tel:|urn:|xmpp:"
 _SLASHED = "https?:|ftps?:|git:|gopher:|ircs?:|mms:|nntp:|redis:|sftp:|ssh:|svn:|telnet:|worldwind:"

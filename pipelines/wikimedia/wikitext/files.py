@@ -9,8 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from pipelines.wikimedia.languages import LanguageFacts
-from pipelines.wikimedia.wikitext.marks import SEAM
+from wikianchor.pipelines.wikimedia.languages import LanguageFacts
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM
 
 _BRACKETS = re.compile(r"\[\[|\]\]")
 LONGEST_LIST_MARK = 10

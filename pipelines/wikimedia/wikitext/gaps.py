@@ -8,8 +8,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 
-from pipelines.wikimedia.wikitext.links import Links
-from pipelines.wikimedia.wikitext.marks import GAP, NAMED
+from wikianchor.pipelines.wikimedia.wikitext.links import Links
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED
 
 _GAP = re.compile(f"{GAP}{NAMED}*")
 

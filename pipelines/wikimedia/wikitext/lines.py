@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 
-from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM
-from pipelines.wikimedia.wikitext.pieces import stretches
-from pipelines.wikimedia.wikitext.quotes import strip_quotes
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM
+from wikianchor.pipelines.wikimedia.wikitext.quotes import strip_quotes
+from wikianchor.pipelines.wikimedia.wikitext.stretches import stretches
 
 _HEADING = re.compile(r"(={1,6})(.+?)\1[ \t]*")
 # What may hold a colon that divides nothing: a link, italics, a tag, an address.

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pipelines.wikimedia.site import Site
-from pipelines.wikimedia.titles import parse_not_plain, plain_title
-from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS, NAMED, SEAM, restore
-from pipelines.wikimedia.wikitext.pieces import pieces_between
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.titles import parse_not_plain, plain_title
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS, NAMED, SEAM, restore
+from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
 
 _RAW_TARGET = re.compile(r"\[\[([^\[\]{}|<>\n]+)")
 _LABEL_BREAKS = str.maketrans(dict.fromkeys("\n" + LINE_MARKS, " ") | {ord(SEAM): None})

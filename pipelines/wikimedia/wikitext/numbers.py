@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from pipelines.wikimedia.languages import language_facts
+from wikianchor.pipelines.wikimedia.languages import language_facts
 
 _Value = TypeVar("_Value")
 

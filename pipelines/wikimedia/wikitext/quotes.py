@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from pipelines.wikimedia.wikitext.marks import SEAM, protect
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM, protect
 
 _QUOTES = re.compile("'{2,}")
 # A title may hold them: they are letters there.

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from pipelines.wikimedia.wikitext.marks import GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
 
 # Tag -> what stands in its place. A formula in a sentence is a hole; a footnote or a picture is not.
 _HOLES = ("math", "chem", "ce", "hiero", "syntaxhighlight", "source", "phonos", "chart")

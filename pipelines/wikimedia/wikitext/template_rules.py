@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import resources
 
-from pipelines.wikimedia.wikitext.marks import GAP, protect
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, protect
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
 _CONDITION = re.compile(r"\{([?!])([^{}]*)\}")
@@ -48,7 +48,7 @@ def template_rules(language: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def _tables() -> Mapping[str, Mapping[str, Mapping[str, list[str]]]]:
-    path = resources.files("pipelines.wikimedia") / "data" / "templates.json"
+    path = resources.files("wikianchor.pipelines.wikimedia") / "data" / "templates.json"
     with path.open(encoding="utf-8") as file:
         tables: Mapping[str, Mapping[str, Mapping[str, list[str]]]] = json.load(file)
     return tables

@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from pipelines.wikimedia.wikitext.marks import GAP, NAMED, PIPE, SEAM, restore
-from pipelines.wikimedia.wikitext.numbers import number_writer
-from pipelines.wikimedia.wikitext.pieces import pieces_between
-from pipelines.wikimedia.wikitext.template_rules import fill, template_rules
+from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, PIPE, SEAM, restore
+from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
+from wikianchor.pipelines.wikimedia.wikitext.template_rules import fill, template_rules
 
 _LINK = re.compile(r"\[\[[^\[\]]*\]\]")
 # Deeper nesting than any page has; below it nothing is rendered, so that hostile nesting stays linear.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.trainer.evaluate.conftest import sentences, write
-from trainer.evaluate.cluster_plot import principal
-from trainer.evaluate.command import main
+from wikianchor.trainer.evaluate.cluster_plot import principal
+from wikianchor.trainer.evaluate.command import main
 
 
 def test_principal_components_keep_what_varies_most() -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.trainer.evaluate.conftest import write
-from trainer.encoder import Encoder
-from trainer.evaluate.clustering import Labelled
-from trainer.evaluate.command import main
-from trainer.evaluate.files import Source
-from trainer.evaluate.registry import TASKS, choose
-from trainer.evaluate.report import short_names
-from trainer.evaluate.task import Vectors, progress
+from wikianchor.trainer.evaluate.command import main
+from wikianchor.trainer.evaluate.files import Source
+from wikianchor.trainer.evaluate.registry import TASKS, choose
+from wikianchor.trainer.evaluate.report import short_names
+from wikianchor.trainer.evaluate.task import Vectors, progress
+from wikianchor.trainer.evaluate.tasks.clustering import Labelled
+from wikianchor.trainer.models.encoder import Encoder
 
 
 def test_tables_and_files(sets: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,6 +152,13 @@ def test_progress_is_for_terminals(capsys: pytest.CaptureFixture[str], monkeypat
 def test_it_runs_as_a_module(sets: Path, tiny_model: Path) -> None:
     import subprocess
 
-    command = [sys.executable, "-m", "trainer.evaluate", f"--model={tiny_model}", f"--data={sets}", "--tasks=nothing"]
+    command = [
+        sys.executable,
+        "-m",
+        "wikianchor.trainer.evaluate",
+        f"--model={tiny_model}",
+        f"--data={sets}",
+        "--tasks=nothing",
+    ]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (found.returncode, found.stderr.count("\n")) == (2, 1)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.trainer.evaluate.conftest import write
-from trainer.errors import InputError
-from trainer.evaluate.files import Data, Source, aligned, split_lines
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.evaluate.files import Data, Source, aligned, split_lines
 
 
 def test_found_by_the_end_of_the_path(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from pyarrow import parquet
 
 from tests.trainer.evaluate.conftest import sentences, sts_rows, write
-from trainer.errors import InputError
-from trainer.evaluate.files import Data
-from trainer.evaluate.registry import TASKS
-from trainer.evaluate.task import Options, Task
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.registry import TASKS
+from wikianchor.trainer.evaluate.task import Options, Task
 
 PARTS = ("TRAIN", "TRIAL", "TEST")
 SPLICES = ["\t", "\n", "\r", "\0", "{", '"', ",", "\ufeff", "\u2028", "nan", "1e999", "-", " ", "[" * 2000, "é"]

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from trainer.evaluate import metrics
+from wikianchor.trainer.evaluate import metrics
 
 DRAW = np.random.default_rng(3)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.trainer.evaluate.conftest import sts_rows, write
-from trainer.evaluate.command import main
+from wikianchor.trainer.evaluate.command import main
 
 
 def test_mteb_reads_our_results(sets: Path, tiny_model: Path, tmp_path: Path) -> None:

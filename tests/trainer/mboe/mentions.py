@@ -10,14 +10,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import schemas.mentions
-from schemas.names import fold
+import wikianchor.schemas.mentions
+from wikianchor.aliases.folding import fold
 
 # Name, item, links with that name to the item, places where the name stands.
 Name = tuple[str, int, int, int]
 
 
-def write_mentions(place: Path, names: Mapping[str, Iterable[Name]], version: str = schemas.mentions.VERSION) -> Path:
+def write_mentions(
+    place: Path, names: Mapping[str, Iterable[Name]], version: str = wikianchor.schemas.mentions.VERSION
+) -> Path:
     """Write a dataset; `names` by language."""
     rows: list[dict[str, Any]] = []
     for language, found in sorted(names.items()):
@@ -41,8 +43,8 @@ def write_mentions(place: Path, names: Mapping[str, Iterable[Name]], version: st
     configs: dict[str, Any] = {}
     chosen = [row for row in rows if row["link_probability"] >= 0.01 and row["commonness"] >= 0.05]
     for config, schema, members in (
-        ("mentions", schemas.mentions.SCHEMA, rows),
-        ("candidates", schemas.mentions.CANDIDATES, chosen),
+        ("mentions", wikianchor.schemas.mentions.SCHEMA, rows),
+        ("candidates", wikianchor.schemas.mentions.CANDIDATES, chosen),
     ):
         path = place / f"data/{config}/train-00000-of-00001.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)

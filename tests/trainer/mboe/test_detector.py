@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.trainer.mboe.mentions import write_mentions
-from trainer import detect as command
-from trainer.errors import InputError
-from trainer.mboe.detector import bag_of, compose, detect
-from trainer.mboe.dictionary import Dictionary, open_dictionary, open_mentions
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.mboe import detect as command
+from wikianchor.trainer.mboe.detector import bag_of, compose, detect
+from wikianchor.trainer.mboe.dictionary import Dictionary, open_dictionary, open_mentions
 
 NAMES = {
     "en": [

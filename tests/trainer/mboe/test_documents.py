@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from trainer.errors import InputError
-from trainer.mboe.bags import read_links
-from trainer.mboe.documents import read_documents
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.mboe.bags import read_links
+from wikianchor.trainer.mboe.documents import read_documents
 
 
 def test_mldoc(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tests.trainer.mboe.toy import write_toy
-from trainer.errors import InputError
-from trainer.mboe.bags import make_bags, make_source
-from trainer.mboe.config import make
-from trainer.mboe.documents import read_documents
-from trainer.mboe.export import load
-from trainer.mboe.train import make_part, predict
-from trainer.task import main
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.mboe.bags import make_bags, make_source
+from wikianchor.trainer.mboe.config import make
+from wikianchor.trainer.mboe.documents import read_documents
+from wikianchor.trainer.mboe.export import load
+from wikianchor.trainer.mboe.train import make_part, predict
+from wikianchor.trainer.task import main
 
 Run = Callable[..., dict[str, Any]]
 
@@ -135,7 +135,7 @@ def write_interlanguage(place: Path) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    import schemas.mentions
+    import wikianchor.schemas.mentions
 
     rows = [
         {"qid": qid, "wiki": "enwiki", "title": f"Thing {qid}", "page_id": qid, "redirect": False}
@@ -143,7 +143,7 @@ def write_interlanguage(place: Path) -> Path:
     ]
     path = place / "data/interlanguage/train-00000-of-00001.parquet"
     path.parent.mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist(rows, schemas.mentions.INTERLANGUAGE), path)
+    pq.write_table(pa.Table.from_pylist(rows, wikianchor.schemas.mentions.INTERLANGUAGE), path)
     content = path.read_bytes()
     shard = {"path": str(path.relative_to(place)), "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     head = {"dataset": "interlanguage", "schema_version": "1.0"}

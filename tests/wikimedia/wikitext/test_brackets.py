@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.wikimedia.wikitext.brackets import mend_brackets
-from pipelines.wikimedia.wikitext.marks import GAP
+from wikianchor.pipelines.wikimedia.wikitext.brackets import mend_brackets
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
 
 
 @pytest.mark.parametrize(

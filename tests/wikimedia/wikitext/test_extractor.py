@@ -4,9 +4,9 @@ from functools import lru_cache
 
 import pytest
 
-from pipelines.wikimedia.site import site_for
-from pipelines.wikimedia.wikitext import Extract, Extractor
-from pipelines.wikimedia.wikitext.marks import GAP, LINE_MARKS, LIST
+from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS, LIST
 
 
 @lru_cache(maxsize=16)

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.wikimedia.wikitext.gaps import take_names
-from pipelines.wikimedia.wikitext.links import Links
-from pipelines.wikimedia.wikitext.marks import GAP, NAMED
+from wikianchor.pipelines.wikimedia.wikitext.gaps import take_names
+from wikianchor.pipelines.wikimedia.wikitext.links import Links
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED
 
 NAMES = ["one", "two", "three"]
 

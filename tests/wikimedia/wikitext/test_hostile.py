@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.wikimedia.site import site_for
-from pipelines.wikimedia.wikitext import Extractor
 from tests.wikimedia.wikitext.hostile import HOSTILE
+from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.wikitext import Extractor
 
 ENGINE = Extractor(site_for("enwiki"))
 # Chinese has markup of its own.

@@ -1,0 +1,1 @@
+"""Arrays on disk and keyed hashes: what joins and samples are made of. NumPy, no Beam."""

@@ -1,0 +1,135 @@
+"""`wikianchor COMMAND`: what the user types in, a pipeline run, an exit status out.
+
+Status 0: the dataset is complete. 1: an input is broken or an output cannot be written. 2: the command line is wrong.
+130: interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wikianchor.io import storage
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.flags import did_you_mean
+from wikianchor.io.output import clean_output
+from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
+from wikianchor.pipelines.dataset.temporary import remove_beams_temporary_files
+from wikianchor.pipelines.engine import interrupt
+from wikianchor.pipelines.engine.log import collect_seldom, log_to_stderr
+from wikianchor.pipelines.engine.runner import abandoned, beam_options
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status."""
+    with clean_output():
+        return _main(argv)
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    if argv is not None:
+        return _status(argv)
+    collect_seldom()
+    interrupt.install()
+    status = _status(sys.argv[1:])
+    if status == interrupt.STATUS:
+        # A pipeline's threads go on until their work is done: it is not wanted any more.
+        sys.stderr.flush()
+        remove_beams_temporary_files()
+        os._exit(status)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # Python must not try again when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = status or _cannot_write(error)
+    if storage.hanging() or abandoned():
+        # Python would wait for the store's client, or for what is left of a pipeline.
+        sys.stderr.flush()
+        remove_beams_temporary_files()
+        os._exit(status)
+    return status
+
+
+def _status(arguments: Sequence[str]) -> int:
+    log_to_stderr()
+    try:
+        return _run(arguments)
+    except UsageError as error:
+        return _fail(error, 2)
+    except InputError as error:
+        return _fail(error, 1)
+    except OSError as error:
+        return _cannot_write(error)
+    except KeyboardInterrupt:
+        interrupt.say_interrupted()
+        return interrupt.STATUS
+
+
+def _cannot_write(error: OSError) -> int:
+    # Who read our output may have had enough, like `head`: that is nobody's fault.
+    return 1 if isinstance(error, BrokenPipeError) else _fail(error, 1)
+
+
+def _fail(problem: object, status: int) -> int:
+    print("wikianchor:", str(problem).replace("\n", "\\n"), file=sys.stderr)
+    return status
+
+
+def _run(arguments: Sequence[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        from wikianchor.pipelines.engine.stage import program_version
+
+        print(program_version())
+        return 0
+    name, rest = arguments[0], arguments[1:]
+    if name not in COMMANDS:
+        raise UsageError(f"no command {name!r}{did_you_mean(name, [*COMMANDS, *TRAINER]) or ': see wikianchor --help'}")
+    parser = command_parser(name)
+    if any(argument.split("=")[0] == "--config" for argument in rest):
+        from wikianchor.pipelines.cli.config_file import with_settings
+
+        rest = with_settings(name, rest, parser)
+    known, beam_args = parser.parse_known_args(rest)
+    if beam_args:
+        # A stage that is up to date never asks Beam: a flag that nobody knows must not pass there.
+        beam_options(beam_args, parser.flags())
+    config = COMMANDS[name].options.config_from(known)
+    start = time.monotonic()
+    manifest = COMMANDS[name].code.run(config, beam_args)
+    if COMMANDS[name].makes_dataset:
+        _sum_up(manifest, config, start)
+    return 0
+
+
+def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> None:
+    """Print what a stage made; nothing where that is yet to run elsewhere, or was only compared."""
+    if not manifest or not manifest["configs"]:
+        return
+    from wikianchor.pipelines.commands.report import command as report
+    from wikianchor.pipelines.dataset import summary
+    from wikianchor.pipelines.dataset.reader import Dataset
+
+    one = Dataset(config.output.rstrip("/"), dict(manifest))
+    report.print_report([one])
+    print(f"\n{summary.made(one)}\n{summary.spent(start)}")
+    print("\n".join(summary.next_lines(summary.after(one, config))))
+
+
+def _overview() -> str:
+    summaries = {name: command.summary for name, command in COMMANDS.items()} | TRAINER
+    commands = "\n".join(f"  {name:13} {about}" for name, about in summaries.items())
+    return (
+        f"usage: wikianchor COMMAND --flag=value ...\n\n{commands}\n\n"
+        f"wikianchor COMMAND --help tells a command's flags.\nexample: {COMMANDS['build'].example}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

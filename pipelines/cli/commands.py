@@ -1,0 +1,160 @@
+"""The commands of the pipelines, and the parser of each one's options."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from dataclasses import dataclass
+from types import ModuleType
+
+from wikianchor.io.flags import FlagParser
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the pipelines.
+
+    Attributes:
+        package: below `wikianchor.pipelines`; its `options` are the command line. What runs is `graph` for a dataset,
+            else `command`, imported when it runs.
+        summary: what --help says.
+        example: a command line.
+        is_pipeline: whether it runs Beam, so that flags may go to Beam.
+        makes_dataset: whether it makes one dataset.
+    """
+
+    package: str
+    summary: str
+    example: str
+    is_pipeline: bool = False
+    makes_dataset: bool = False
+
+    @property
+    def options(self) -> ModuleType:
+        """The module that declares the options."""
+        return importlib.import_module(f"wikianchor.pipelines.{self.package}.options")
+
+    @property
+    def code(self) -> ModuleType:
+        """The module whose `run` is the command."""
+        name = "graph" if self.makes_dataset else "command"
+        return importlib.import_module(f"wikianchor.pipelines.{self.package}.{name}")
+
+
+def dataset(package: str, summary: str, example: str) -> Command:
+    """Return a command that makes a dataset with Beam."""
+    return Command(package, summary, example, is_pipeline=True, makes_dataset=True)
+
+
+COMMANDS = {
+    "demo": Command(
+        "commands.demo",
+        "a sample of three wikis -> training pairs, without a network",
+        "wikianchor demo --data=demo --output=out/demo",
+    ),
+    "download": Command(
+        "commands.download",
+        "the dumps that a target needs, from dumps.wikimedia.org, verified",
+        "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
+    ),
+    "build": Command(
+        "commands.build",
+        "the main job: dumps in, training pairs out; the three below, skipping what is done",
+        "wikianchor build --dumps=dumps/ --wikis=enwiki,jawiki --output=out/",
+        is_pipeline=True,
+    ),
+    "sentences": dataset(
+        "sentences",
+        "a Wikipedia dump -> sentences with their links, and titles",
+        "wikianchor sentences --dumps='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
+    ),
+    "entities": dataset(
+        "entities",
+        "Wikidata -> entities with their types, and sitelinks",
+        "wikianchor entities --wikidata='dumps/wikidata-*.json.gz' --wikis=enwiki,jawiki --output=out/entities",
+    ),
+    "pairs": dataset(
+        "pairs",
+        "sentences + entities -> (sentence, entity, hard negatives)",
+        "wikianchor pairs --sentences=out/sentences --entities=out/entities --output=out/pairs --sample=10000",
+    ),
+    "mentions": dataset(
+        "mentions",
+        "sentences + entities -> names with the items they stand for, and counts",
+        "wikianchor mentions --sentences=out/sentences --entities=out/entities --output=out/mentions",
+    ),
+    "interlanguage": dataset(
+        "interlanguage",
+        "entities -> which page an item has in which wiki",
+        "wikianchor interlanguage --entities=out/entities --sentences=out/sentences --output=out/links",
+    ),
+    "corpus": dataset(
+        "japanese.corpus",
+        "a Japanese domain text -> clean sentences, parsed once, with their noun spans",
+        "wikianchor corpus --input=clinic.txt --output=out/corpus",
+    ),
+    "mewsc16": dataset(
+        "mewsc16",
+        "Wikinews dumps -> topic sentences in 13 classes, a set for clustering",
+        "wikianchor mewsc16 --dumps='dumps/*wikinews-*-pages-articles.xml.bz2' --output=out/mewsc16",
+    ),
+    "topics": Command(
+        "mewsc16.topics",
+        "Wikinews SQL tables -> the topic map of mewsc16, and how it differs from ours",
+        "wikianchor topics --sql='dumps/*wikinews-*.sql.gz' --output=out/topics.json",
+    ),
+    "words": Command(
+        "japanese.words",
+        "a corpus -> a picture of its most frequent words",
+        "wikianchor words --corpus=out/corpus --output=out/words.svg",
+    ),
+    "negatives": dataset(
+        "japanese.negatives",
+        "a corpus + a T5 -> each sentence with sentences of other nouns",
+        "wikianchor negatives --corpus=out/corpus --model=models/t5/model --output=out/negatives",
+    ),
+    "extract": Command(
+        "commands.extract",
+        "the wikitext engine alone: pages in, what a reader sees of them out",
+        "wikianchor extract --wikis=uk < pages.ndjson",
+    ),
+    "verify": Command(
+        "commands.verify",
+        "is a dataset what its manifest says, and what the dumps say?",
+        "wikianchor verify out/ --against=dumps/ --rows=1000",
+    ),
+    "publish": Command(
+        "commands.publish",
+        "a dataset with its card, onto the Hub or into a bucket",
+        "wikianchor publish out/pairs --to=hf://user/name --dry_run",
+    ),
+    "report": Command(
+        "commands.report",
+        "what is in a dataset, on the terminal or as a page",
+        "wikianchor report out/ --html=report.html",
+    ),
+}
+# Commands of the trainer, named here for --help and suggestions; `wikianchor.__main__` runs them.
+TRAINER = {
+    "train": "a dataset -> a model: EASE, SimCSE, SDJC, T5, M-BoE (needs the extra train)",
+    "evaluate": "models -> their scores: STS, clustering, retrieval and more (needs the extras train and eval)",
+}
+OF_PIPELINES = """
+worker processes on this machine, 1 for none (default: by its cores, its free memory and the work): --workers=N
+how rows change places, which the runner decides unless you do: --shuffle=auto|beam|files
+other flags go to Beam: --runner ..."""
+
+
+def command_parser(name: str) -> FlagParser:
+    """Return the parser of a command's flags."""
+    command = COMMANDS[name]
+    parser = FlagParser(
+        prog=f"wikianchor {name}",
+        description=command.summary,
+        epilog=f"example: {command.example}{OF_PIPELINES if command.is_pipeline else ''}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        passes_on=command.is_pipeline,
+    )
+    command.options.add_arguments(parser)
+    parser.add_argument("--config", metavar="FILE", help=f"TOML file with more flags, in a table [{name}]")
+    return parser

@@ -1,0 +1,83 @@
+"""`--config=FILE`: flags out of a TOML file, a table for each command; what is typed in wins.
+
+[build]
+wikis = ["enwiki", "jawiki"]     # --wikis=enwiki,jawiki
+sample = 50000                   # --sample=50000
+sample_per_wiki = true           # --sample_per_wiki
+back_off = false                 # --no-back_off
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.flags import FlagParser
+from wikianchor.io.storage import open_file, reading
+from wikianchor.pipelines.engine.runner import beam_options
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def with_settings(name: str, arguments: Sequence[str], parser: FlagParser) -> list[str]:
+    """Return the arguments of a command with those of its --config before them.
+
+    Raises:
+        InputError: the file is missing or no TOML.
+        UsageError: it has nothing for this command, something that is no flag, or a wrong value.
+    """
+    found: list[str] = []
+    typed = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--config":
+            found += _flags(name, next(rest, ""), parser)
+        elif argument.startswith("--config="):
+            found += _flags(name, argument.removeprefix("--config="), parser)
+        else:
+            typed.append(argument)
+    return [*found, *typed]
+
+
+def _flags(command: str, path: str, parser: FlagParser) -> list[str]:
+    if not path:
+        raise UsageError("--config= names no file")
+    with open_file(path) as file, reading(path):
+        data = file.read()
+    try:
+        tables = tomllib.loads(data.decode())
+    except ValueError as error:
+        raise InputError(f"--config={path}: not TOML ({error})") from error
+    table = tables.get(command)
+    if not isinstance(table, dict):
+        raise UsageError(f"--config={path}: has nothing for this command: it needs a table [{command}]")
+    flags = [flag for key, value in table.items() for flag in _flag(path, key, value, parser)]
+    try:
+        if others := parser.check(flags):
+            beam_options(others, parser.flags())
+    except UsageError as error:
+        raise UsageError(f"--config={path}: {error}") from error
+    return flags
+
+
+def _flag(path: str, key: str, value: Any, parser: FlagParser) -> list[str]:
+    """Return what would be typed in for an entry."""
+    if not _NAME.fullmatch(key) or key == "config":
+        raise UsageError(f"--config={path}: {key!r} is no flag")
+    if value is True:
+        return [f"--{key}"]
+    if value is False:
+        return [f"--no-{key}"] if f"--no-{key}" in parser.format_help() else []
+    if isinstance(value, list) and all(isinstance(one, str) and "," not in one for one in value):
+        value = ",".join(value)
+    if not isinstance(value, (str, int, float)):
+        raise UsageError(f"--config={path}: {key} is neither a text, a number, a truth value nor a list of texts")
+    return [f"--{key}={value}"]

@@ -1,0 +1,1 @@
+"""Commands that make no dataset of their own kind: build, demo, download, extract, publish, report, verify."""

@@ -1,0 +1,1 @@
+"""`wikianchor demo`: a sample of three wikis, built without a network."""

@@ -1,0 +1,58 @@
+"""`wikianchor demo`: write a sample of three wikis to a directory and build training pairs from it.
+
+The sample also holds the documents and the scored sentence pairs that the documentation trains and evaluates with, so
+its commands work after `pip install`, without a clone of the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from wikianchor.io.errors import InputError
+from wikianchor.pipelines.commands.build import command as build
+from wikianchor.pipelines.commands.build import options as build_flags
+from wikianchor.pipelines.commands.demo.options import Config
+
+# The files of demo/ that setup.py puts into the wheel; the others there are what these are made of.
+PATTERNS = ("dumps/*", "documents.jsonl", "sts.tsv")
+
+
+def run(config: Config, beam_args: Sequence[str]) -> None:
+    """Write the sample, and build from it."""
+    copy_sample(Path(config.data))
+    command = [f"--dumps={config.data}/dumps", f"--output={config.output}", "--min_links=2"]
+    print(f"wikianchor build {shlex.join([*command, *beam_args])}\n", flush=True)
+    parser = argparse.ArgumentParser()
+    build_flags.add_arguments(parser)
+    build.run(build_flags.config_from(parser.parse_args(command)), beam_args)
+
+
+def copy_sample(target: Path) -> None:
+    """Write the files of the sample to a directory, except those that are there already.
+
+    Raises:
+        InputError: one of these files is there with other content.
+    """
+    root = sample_root()
+    for name in sample_files(root):
+        content, path = (root / name).read_bytes(), target / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        elif path.read_bytes() != content:
+            raise InputError(f"{path}: not the file of the sample: remove it, or name another directory with --data")
+
+
+def sample_root() -> Path:
+    """Return the directory of the sample: in the package when it is installed, else demo/ of the checkout."""
+    pipelines = Path(__file__).parents[2]
+    return next(place for place in (pipelines / "sample", pipelines.parents[1] / "demo") if place.is_dir())
+
+
+def sample_files(root: Path) -> Iterator[Path]:
+    """Yield the files of the sample, relative to its directory, in a fixed order."""
+    for pattern in PATTERNS:
+        yield from sorted(path.relative_to(root) for path in root.glob(pattern))

@@ -1,0 +1,1 @@
+"""`wikianchor download`: the dumps that a target needs, verified."""

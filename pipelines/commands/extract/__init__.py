@@ -1,0 +1,1 @@
+"""`wikianchor extract`: the wikitext engine alone."""

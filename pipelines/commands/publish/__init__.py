@@ -1,0 +1,1 @@
+"""`wikianchor publish`: a dataset with its card, onto the Hub or into a bucket."""

@@ -1,0 +1,1 @@
+"""`wikianchor report`: what is in datasets, on the terminal or as an HTML page."""

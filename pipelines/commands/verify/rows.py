@@ -1,0 +1,232 @@
+"""The rows of a dataset against its schema: every column of every row, a row group at a time.
+
+What rows say of each other is checked here too: links lie in their sentence in order, a link is no white space, ids are
+those of the entity table, a hard negative is neither the entity nor another negative.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from wikianchor import schemas
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import filesystem, reading
+from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.schemas import entities, pairs, sentences, titles
+
+Tally = Counter[tuple[str, ...]]
+
+
+@cache
+def _schemas() -> dict[str, pa.Schema]:
+    """Every schema of the package `schemas`, by the name that it carries."""
+    modules = [import_module(f"wikianchor.schemas.{one.name}") for one in pkgutil.iter_modules(schemas.__path__)]
+    found = [value for module in modules for value in vars(module).values() if isinstance(value, pa.Schema)]
+    return {one.metadata[b"wikianchor.dataset"].decode(): one for one in found}
+
+
+def schema_of(dataset: str, config: str) -> pa.Schema | None:
+    """Return what the rows of a config are, or None where that is not known here."""
+    return _schemas().get(f"{dataset}.{config}") or _schemas().get(config) or _schemas().get(dataset)
+
+
+def check_schema(one: Dataset) -> Iterator[str]:
+    """Yield the shards whose columns are not those of the schema, or which have other rows than the manifest says."""
+    for name, config in one.manifest["configs"].items():
+        schema = schema_of(one.manifest["dataset"], name)
+        for shard in config["shards"]:
+            path = f"{one.directory}/{shard['path']}"
+            files, inner = filesystem(path)
+            try:
+                with reading(path), pq.ParquetFile(files.open_input_file(inner)) as file:
+                    found, rows = file.schema_arrow, file.metadata.num_rows
+            except (InputError, pa.ArrowInvalid) as error:
+                yield f"{path}: no Parquet file ({str(error).splitlines()[0]})"
+                continue
+            if rows != shard["rows"] or rows == 0:
+                yield f"{path}: has {rows} rows, the manifest says {shard['rows']}"
+            if schema is not None and not found.equals(schema):
+                yield f"{path}: {_difference(found, schema)}"
+
+
+def _difference(found: pa.Schema, schema: pa.Schema) -> str:
+    if found.names != schema.names:
+        return f"has the columns {', '.join(found.names)}, the schema says {', '.join(schema.names)}"
+    for mine, theirs in zip(found, schema, strict=True):
+        if not mine.equals(theirs):
+            return f"the column {mine}, the schema says {theirs}"
+    return "is not of this schema"
+
+
+def check_rows(one: Dataset, tally: Tally) -> Iterator[str]:
+    """Yield the rows that cannot be, each shard's first of a kind, and count rows and links into the tally."""
+    checks = _CHECKS.get(one.manifest["dataset"], {})
+    state: dict[str, Any] = {"options": one.manifest["options"]}
+    # The tables that other rows point into come first.
+    for name in sorted(checks, key=lambda name: (name != "entities", name)):
+        schema = schema_of(one.manifest["dataset"], name)
+        assert schema is not None
+        for path in one.shards(name):
+            said: set[str] = set()
+            row = 0
+            for batch in read_batches(path, schema.names):
+                for problem, wrong in checks[name](batch, state, tally):
+                    places = np.flatnonzero(wrong)
+                    if len(places) and problem not in said:
+                        said.add(problem)
+                        yield f"{path} row {row + int(places[0])}: {problem}"
+                row += batch.num_rows
+
+
+Check = Callable[[pa.RecordBatch, dict[str, Any], Tally], Iterator[tuple[str, Any]]]
+
+
+def _lengths(values: Any) -> Any:
+    return pc.list_value_length(values).to_numpy(zero_copy_only=False)
+
+
+def _per_row(values: Any, rows: Any, length: int) -> Any:
+    """Whether any element of a row is true."""
+    return np.bincount(rows[np.asarray(values, bool)], minlength=length) > 0
+
+
+def _rows_of(lists: Any) -> Any:
+    return np.repeat(np.arange(len(lists)), _lengths(lists))
+
+
+def _spans(texts: Any, rows: Any, starts: Any, ends: Any) -> tuple[Any, Any]:
+    """Return for each span whether it lies in its text, and whether it shows white space at an edge."""
+    sizes = pc.utf8_length(texts).to_numpy(zero_copy_only=False)[rows]
+    outside = (starts < 0) | (starts >= ends) | (ends > sizes)
+    blank = np.zeros(len(rows), bool)
+    strings = texts.to_pylist()
+    for place in np.flatnonzero(~outside):
+        shown = strings[rows[place]][starts[place] : ends[place]]
+        blank[place] = shown != shown.strip()
+    return outside, blank
+
+
+def _sentences(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+    count = batch.num_rows
+    tally["sentences",] += count
+    texts, links = batch["text"], batch["links"]
+    yield "the text is empty", pc.equal(pc.utf8_length(texts), 0).to_numpy(zero_copy_only=False)
+    yield "the region is unknown", ~np.isin(batch["region"].to_numpy(zero_copy_only=False), sentences.REGIONS)
+    yield "it is of another wiki", batch["wiki"].to_numpy(zero_copy_only=False) != state["options"].get("wiki")
+    flat, rows = links.flatten(), _rows_of(links)
+    tally["links",] += len(flat)
+    starts, ends = (flat.field(name).to_numpy() for name in ("start", "end"))
+    outside, blank = _spans(texts, rows, starts, ends)
+    yield "a link lies outside its text", _per_row(outside, rows, count)
+    yield "a link has white space at its edge", _per_row(blank, rows, count)
+    overlap = np.zeros(len(rows), bool)
+    overlap[1:] = (rows[1:] == rows[:-1]) & (starts[1:] < ends[:-1])
+    yield "links overlap", _per_row(overlap, rows, count)
+    untold = pc.equal(flat.field("target"), "").to_numpy(zero_copy_only=False)
+    yield "a link leads nowhere", _per_row(untold, rows, count)
+    pages, numbers = batch["page_id"].to_numpy(), batch["sentence_index"].to_numpy()
+    again = np.zeros(count, bool)
+    again[1:] = (pages[1:] == pages[:-1]) & (numbers[1:] <= numbers[:-1])
+    yield "it does not come after the sentence before it", again
+    yield "it has no page or revision", (pages <= 0) | (batch["rev_id"].to_numpy() < 0) | (numbers < 0)
+
+
+def _titles(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+    redirect = batch["redirect"].is_valid().to_numpy(zero_copy_only=False)
+    tally["redirects",] += int(redirect.sum())
+    tally["articles",] += batch.num_rows - int(redirect.sum())
+    yield "it has no page", batch["page_id"].to_numpy() <= 0
+    yield "the title is empty", pc.equal(batch["title"], "").to_numpy(zero_copy_only=False)
+    yield "a redirect has links", redirect & (_lengths(batch["links"]) > 0)
+    fragment = batch["redirect_fragment"].is_valid().to_numpy(zero_copy_only=False)
+    yield "a section of a redirect is told without the redirect", redirect != fragment
+    flags = batch["flags"]
+    known = np.isin(flags.flatten().to_numpy(zero_copy_only=False), titles.FLAGS)
+    yield "a flag is unknown", _per_row(~known, _rows_of(flags), batch.num_rows)
+
+
+def _items(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+    tally["items",] += batch.num_rows
+    yield "the item has no number", batch["qid"].to_numpy() <= 0
+    routes = batch["type_route"].to_numpy(zero_copy_only=False)
+    yield "the route is unknown", ~np.isin(routes, entities.TYPE_ROUTES)
+    yield "types and their route disagree", (routes == "none") != (_lengths(batch["types"]) == 0)
+
+
+def _sitelinks(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+    wikis = batch["wiki"].to_numpy(zero_copy_only=False)
+    for wiki, number in Counter(wikis.tolist()).items():
+        tally["sitelinks", wiki] += number
+    yield "it is of a wiki that was not asked for", ~np.isin(wikis, state["options"].get("wikis", []))
+    yield "the item has no number", batch["qid"].to_numpy() <= 0
+    known = batch["title"].is_valid().to_numpy(zero_copy_only=False)
+    known = known | batch["page_id"].is_valid().to_numpy(zero_copy_only=False)
+    yield "neither title nor page is known", ~known
+
+
+def _table(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+    begin = tally["entities",]
+    tally["entities",] += batch.num_rows
+    ids, counts = batch["entity_id"].to_numpy(), batch["count"].to_numpy()
+    yield "ids do not go up one by one from 0", ids != np.arange(begin, begin + batch.num_rows)
+    before = np.concatenate([[state.get("last", np.iinfo(np.int64).max)], counts[:-1]])
+    state["last"] = counts[-1]
+    yield "it is linked more often than the entity before it", counts > before
+    state.setdefault("qids", []).append(batch["qid"].to_numpy())
+
+
+def _pairs(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+    count = batch.num_rows
+    wikis = batch["wiki"].to_numpy(zero_copy_only=False)
+    for wiki, number in Counter(wikis.tolist()).items():
+        tally["pairs", wiki] += number
+    qids = np.concatenate(state.get("qids", [np.zeros(0, np.int64)]))
+    outside, blank = _spans(
+        batch["text"], np.arange(count), batch["mention_start"].to_numpy(), batch["mention_end"].to_numpy()
+    )
+    yield "the link lies outside its text", outside
+    yield "the link has white space at its edge", blank
+    ids, negatives = batch["entity_id"].to_numpy(), batch["hard_negative_ids"]
+    yield "the entity is not in the table", (ids < 0) | (ids >= len(qids))
+    yield "entity_id and entity_qid are two entities", _named(qids, ids) != batch["entity_qid"].to_numpy()
+    lengths, rows = _lengths(negatives), _rows_of(negatives)
+    flat = negatives.flatten().to_numpy()
+    yield "it has another number of hard negatives", lengths != state["options"].get("negatives", lengths)
+    yield "the entity is its own hard negative", _per_row(flat == ids[rows], rows, count)
+    same = _lengths(batch["hard_negative_qids"]) == lengths
+    yield "hard negatives have more ids or more items", ~same
+    if same.all():
+        other = _named(qids, flat) != batch["hard_negative_qids"].flatten().to_numpy()
+        yield "ids and items of the hard negatives disagree", _per_row(other, rows, count)
+    order = np.lexsort((flat, rows))
+    twice = np.zeros(len(flat), bool)
+    twice[1:] = (rows[order][1:] == rows[order][:-1]) & (flat[order][1:] == flat[order][:-1])
+    yield "a hard negative comes twice", _per_row(twice, rows[order], count)
+    routes = batch["type_route"].to_numpy(zero_copy_only=False)
+    yield "the route is unknown", ~np.isin(routes, pairs.TYPE_ROUTES)
+    yield "hard negatives without a type", (lengths > 0) & batch["type_qid"].is_null().to_numpy(zero_copy_only=False)
+
+
+def _named(qids: Any, ids: Any) -> Any:
+    """Return the items of dense ids, 0 for an id that is none."""
+    known = (ids >= 0) & (ids < len(qids))
+    found = np.zeros(len(ids), np.int64)
+    found[known] = qids[ids[known]]
+    return found
+
+
+_CHECKS: Mapping[str, Mapping[str, Check]] = {
+    "sentences": {"sentences": _sentences, "titles": _titles},
+    "entities": {"entities": _items, "sitelinks": _sitelinks},
+    "pairs": {"entities": _table, "pairs": _pairs},
+}

@@ -1,0 +1,50 @@
+"""Datasets that are inputs of a stage: their wikis, and checksums of their content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.dataset.reader import Dataset
+
+
+def fingerprint(dataset: Dataset) -> str:
+    """Return one checksum for the content of a dataset, from those of its shards."""
+    digest = hashlib.sha256()
+    for name, config in sorted(dataset.manifest["configs"].items()):
+        digest.update(name.encode())
+        for shard in config["shards"]:
+            digest.update(shard["sha256"].encode())
+    return digest.hexdigest()
+
+
+def check_wikis(given: str, described: str, sentences: Sequence[Dataset], entities: Dataset) -> Sequence[str]:
+    """Return the wikis that datasets of sentences are of, sorted.
+
+    Args:
+        given: the option --sentences.
+        described: the option --entities.
+        sentences: the datasets.
+        entities: that of their items.
+
+    Raises:
+        UsageError: a wiki has two.
+        InputError: the items of a wiki are not there.
+    """
+    wikis = Counter(one.manifest["options"]["wiki"] for one in sentences)
+    known = entities.manifest["options"]["wikis"]
+    for wiki, number in sorted(wikis.items()):
+        if number > 1:
+            raise UsageError(f"--sentences={given} names {number} datasets of {wiki}: name one for each wiki")
+        if wiki not in known:
+            raise InputError(
+                f"--entities={described} was built for {','.join(known)}: build it again with {wiki} in --wikis"
+            )
+    return sorted(wikis)
+
+
+def wiki_of(sentences: Dataset) -> str:
+    """Return the database name of the wiki that a dataset of sentences is of."""
+    return str(sentences.manifest["options"]["wiki"])

@@ -1,0 +1,179 @@
+"""Writing one Parquet file: rows as Arrow batches in, a `Part` that says what was written out.
+
+A part is written under a temporary name with a new name for each attempt, so that a bundle that a runner repeats or
+abandons does no harm; `commit` gives the parts that count their final names. Peak memory is one row group, whatever
+the number of rows.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import error_number, filesystem, make_parent, reason_of
+from wikianchor.pipelines.dataset.arrow_memory import give_back
+
+
+class Part(NamedTuple):
+    """A finished file under its temporary name. `order` is its place among the parts of its config."""
+
+    config: str
+    order: int
+    path: str
+    rows: int
+    size: int
+    sha256: str
+
+
+class _Hashed:
+    """A file that is written front to back and hashed on the way."""
+
+    def __init__(self, raw: Any) -> None:
+        self.raw, self.digest, self.size, self.closed = raw, hashlib.sha256(), 0, False
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        self.raw.write(data)
+        self.size += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        self.raw.flush()
+
+    def close(self) -> None:
+        self.closed = True
+        self.raw.close()
+
+    readable = seekable = lambda self: False
+
+    def writable(self) -> bool:
+        return True
+
+
+class PartWriter:
+    """Writes one part, row group by row group; no file comes into being without a row.
+
+    Use as a context manager; `part` is the result, or None where nothing was written.
+
+    Args:
+        directory: for finished parts, of the run's workspace.
+        config: name of the part of the dataset that it belongs to.
+        order: its place among the parts of that config.
+        schema: of its rows.
+        repeating: columns whose values repeat, to be written by a dictionary and with statistics; True for all. Where
+            rows are shuffled, looking for repetition and range in the others costs time and saves nothing.
+    """
+
+    def __init__(
+        self, directory: str, config: str, order: int, schema: pa.Schema, repeating: Sequence[str] | bool = True
+    ) -> None:
+        self.config, self.order, self.schema, self.repeating = config, order, schema, repeating
+        self.path = f"{directory}/{config}-{order:06d}-{uuid.uuid4().hex}.parquet"
+        self.part: Part | None = None
+        self._rows = 0
+        self._file: _Hashed | None = None
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, batch: pa.RecordBatch | pa.Table) -> None:
+        """Write one row group.
+
+        Raises:
+            InputError: the disk is full or the place cannot be written.
+        """
+        if batch.num_rows == 0:
+            return
+        table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+        with writing(self.path):
+            if self._writer is None:
+                self._open()
+            assert self._writer is not None
+            self._writer.write_table(table, row_group_size=table.num_rows)
+        self._rows += table.num_rows
+        # Arrow keeps what it frees: after many row groups that is a tenth of a worker's memory.
+        give_back()
+
+    def _open(self) -> None:
+        files, inner = filesystem(self.path)
+        make_parent(files, inner)
+        self._file = _Hashed(files.open_output_stream(inner))
+        repeating = self.repeating if isinstance(self.repeating, bool) else list(self.repeating)
+        self._writer = pq.ParquetWriter(
+            self._file,
+            self.schema,
+            compression="zstd",
+            # Against the usual 3: a quarter less time for sentences that are 5 % larger; 1 makes them 18 % larger.
+            compression_level=2,
+            use_dictionary=repeating,
+            write_page_index=True,
+            write_statistics=repeating,
+            # zstd frames carry no checksum as Parquet uses them: without this a flipped bit can pass for data.
+            write_page_checksum=True,
+        )
+
+    def __enter__(self) -> PartWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._writer is None or self._file is None:
+            return
+        if kind is not None:
+            # The error under way is the one to tell. A writer that is left open would write on when it is collected.
+            with suppress(Exception):
+                self._writer.close()
+            with suppress(OSError):
+                self._file.close()
+            return
+        with writing(self.path):
+            self._writer.close()
+            self._file.close()
+            sync_file(self.path)
+        self.part = Part(self.config, self.order, self.path, self._rows, self._file.size, self._file.digest.hexdigest())
+
+
+def sync_file(path: str) -> None:
+    """Wait until a local file is on the disk; an object store has done so when the file is closed."""
+    if "://" in path:
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def writing(path: str, flag: str = "--output") -> Iterator[None]:
+    """Turn an error of the file system into one line that says which file, and what to do.
+
+    Args:
+        path: what is written.
+        flag: that names it.
+    """
+    try:
+        yield
+    except OSError as error:
+        text, number = str(error), error_number(error)
+        if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text or "quota" in text.lower():
+            problem = "the disk is full: free some space and run the same command again"
+        elif number in (errno.EACCES, errno.EPERM):
+            problem = f"cannot be written (permission denied): choose another {flag}"
+        elif number == errno.EROFS:
+            problem = f"cannot be written (the file system is read-only): choose another {flag}"
+        else:
+            problem = f"cannot be written ({reason_of(error)}): choose another {flag}"
+        raise InputError(f"{path}: {problem}") from error

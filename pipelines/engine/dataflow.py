@@ -1,0 +1,122 @@
+"""What Dataflow is told besides a graph: defaults that suit these pipelines, and what it would find wrong only after
+minutes, found before anything is submitted.
+
+The defaults, each taken back by the flag it stands for:
+
+--job_name=wikianchor-STAGE[-WIKI]  one job for each stage; a name that Dataflow takes
+--labels=wikianchor=STAGE           to see in the bill what a stage cost
+--machine_type=n2-highmem-2         two workers of 8 GB each: a range of a dump needs 0.2, the look-up tables of `pairs`
+                                    for English Wikipedia 0.6, and a T5 the rest
+--number_of_worker_harness_threads=2  Python's threads share one core: the second reads while the first works
+--disk_size_gb=50                   the look-up tables are copied to each machine once
+--enable_hot_key_logging            no graph of ours groups by a key of the data but to take the lowest hashes, which is
+                                    done before anything is shuffled; should a key be hot all the same, its name helps
+--no_save_main_session              workers import the package: nothing lives in the launching script
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wikianchor.io.errors import UsageError
+
+if TYPE_CHECKING:
+    import apache_beam as beam
+
+# https://cloud.google.com/dataflow/docs/reference/rest/v1b3/projects.jobs, and the rules for labels of Google Cloud.
+_JOB_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_LABEL = re.compile(r"[a-z][-_a-z0-9]{0,62}=[-_a-z0-9]{0,63}")
+_MACHINE = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+_DEFAULTS = (
+    "--machine_type=n2-highmem-2",
+    "--number_of_worker_harness_threads=2",
+    "--disk_size_gb=50",
+    "--enable_hot_key_logging",
+    "--no_save_main_session",
+)
+# Other names of the same flags.
+_ALSO = {"--machine_type": "--worker_machine_type", "--no_save_main_session": "--save_main_session"}
+# The step that a model runs in, and no other, gets machines with one of these.
+ACCELERATOR = "type:nvidia-l4;count:1;install-nvidia-driver"
+
+
+def is_dataflow(runner: str | None) -> bool:
+    """Whether a runner is Dataflow's."""
+    return (runner or "").lower() in ("dataflowrunner", "dataflow")
+
+
+def with_defaults(args: Sequence[str], dataset: str, wiki: str | None) -> list[str]:
+    """Return the flags for Beam with those added that the user has not given."""
+    named = {arg.split("=")[0] for arg in args}
+    own = (f"--job_name={job_name(dataset, wiki)}", f"--labels=wikianchor={dataset}", *_DEFAULTS)
+    flags = {default.split("=")[0]: default for default in own}
+    return [*args, *(flag for name, flag in flags.items() if name not in named and _ALSO.get(name) not in named)]
+
+
+def job_name(dataset: str, wiki: str | None) -> str:
+    """Return a name for the job of a stage that Dataflow takes."""
+    return re.sub("[^a-z0-9]+", "-", "-".join(filter(None, ("wikianchor", dataset, wiki))).lower())[:63].strip("-")
+
+
+def check(options: Any, output: str) -> None:
+    """Check what Dataflow does not before its machines run.
+
+    Raises:
+        UsageError: it would fail there.
+    """
+    for problem in _problems(options.get_all_options(), output):
+        raise UsageError(problem)
+
+
+def _problems(found: dict[str, Any], output: str) -> Iterator[str]:
+    name, machine = found["job_name"], found["machine_type"]
+    if not _JOB_NAME.fullmatch(name):
+        yield f"--job_name={name}: lower-case letters, digits and hyphens, at most 63, a letter first"
+    for label in found["labels"] or ():
+        if not _LABEL.fullmatch(label):
+            yield f"--labels={label}: write key=value in lower-case letters, digits, hyphens and underscores"
+    if not _MACHINE.fullmatch(machine):
+        yield f"--machine_type={machine} is no type of machine: write one like n2-highmem-2"
+    if not found["region"]:
+        yield "--region is missing: where Dataflow runs, such as --region=europe-west4"
+    if "://" not in output:
+        yield f"--output={output}: Dataflow's machines do not see this disk: name a place in a bucket, gs://..."
+    if found["save_main_session"]:
+        yield "--save_main_session: there is nothing to save, and it can fail: leave it out"
+
+
+def check_keys(pipeline: beam.Pipeline) -> None:
+    """Check that what is grouped by is told apart by the same bytes on every machine.
+
+    Raises:
+        UsageError: a key whose coder need not give the same bytes twice.
+    """
+    bad = sorted(set(unstable_keys(pipeline)))
+    if bad:
+        raise UsageError(f"grouping by keys without a coder of their own in {', '.join(bad)}: declare their types")
+
+
+def unstable_keys(pipeline: beam.Pipeline) -> Sequence[str]:
+    """Return the names of the transforms of a pipeline that group by keys which need not give the same bytes twice."""
+    from apache_beam import GroupByKey, coders
+    from apache_beam.pipeline import PipelineVisitor
+    from apache_beam.typehints import typehints
+
+    found: list[str] = []
+
+    class Visitor(PipelineVisitor):
+        def enter_composite_transform(self, node: Any) -> None:
+            self.visit_transform(node)
+
+        def visit_transform(self, node: Any) -> None:
+            if isinstance(node.transform, GroupByKey):
+                pair = node.inputs[0].element_type
+                typed = isinstance(pair, typehints.TupleHint.TupleConstraint) and len(pair.tuple_types) == 2
+                key = pair.tuple_types[0] if typed else typehints.Any
+                if not coders.registry.get_coder(key).is_deterministic():
+                    found.append(node.full_label)
+
+    pipeline.visit(Visitor())
+    return found

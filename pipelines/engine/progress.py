@@ -1,0 +1,138 @@
+"""How far long work has come: bars on a terminal, a plain line now and then elsewhere.
+
+sentences ukwiki                   [====      ]  43 %   5.1 MB/s  2 min left
+  123,456 pages, 1,234,567 sentences, 2,345,678 links kept, 987,654 dropped
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+from wikianchor.io.output import control
+from wikianchor.io.units import duration, size
+
+# A terminal is redrawn, and a line is logged, no more often than this.
+REDRAW_SECONDS, LOG_SECONDS = 0.2, 10.0
+BAR = 10
+# Control sequence: to the start of the line above, and erase it.
+LINE_UP = "\x1b[F\x1b[K"
+# The rate is that of the last seconds: what a connection did an hour ago says nothing about when it ends.
+RATE_SECONDS = 30.0
+NAME_WIDTH = 34
+# Before this share is done nobody knows how long the rest takes.
+SOON = 0.01
+_on_screen: list[Progress] = []
+
+
+class _Task:
+    def __init__(self, total: int, done: int, now: float) -> None:
+        self.total, self.done, self.note, self.logged = total, done, "", now
+        self._points = [(now, done)]
+
+    def rate(self, now: float) -> float:
+        """Bytes a second."""
+        if now - self._points[-1][0] >= 1:
+            self._points.append((now, self.done))
+            while len(self._points) > 2 and now - self._points[1][0] > RATE_SECONDS:
+                del self._points[0]
+        begin, done = self._points[0]
+        return (self.done - done) / (now - begin) if now > begin else 0.0
+
+    def line(self, name: str, now: float) -> str:
+        share = min(1.0, self.done / self.total) if self.total else 1.0
+        rate = self.rate(now)
+        bar = "=" * round(BAR * share)
+        left = f"  {duration((self.total - self.done) / rate)} left" if rate > 0 and SOON < share < 1 else ""
+        if len(name) > NAME_WIDTH:
+            name = "..." + name[3 - NAME_WIDTH :]
+        return f"{name:{NAME_WIDTH}} [{bar:{BAR}}] {100 * share:3.0f} %  {size(rate):>7}/s{left}"
+
+
+class Progress:
+    """Shows tasks that are under way, each measured in bytes. Any thread may tell of its own.
+
+    Args:
+        stream: where to draw; bars are drawn on a terminal only.
+        clock: seconds.
+    """
+
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream or sys.stderr
+        self._clock = clock
+        self._tasks: dict[str, _Task] = {}
+        self._lock = threading.RLock()
+        self._drawn, self._lines = 0.0, 0
+        self._terminal = self._stream.isatty()
+
+    def __enter__(self) -> Progress:
+        _on_screen.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.wipe()
+        _on_screen.remove(self)
+
+    def begin(self, name: str, total: int, done: int = 0) -> None:
+        """A task of `total` bytes begins, or begins again, with `done` of them done."""
+        with self._lock:
+            self._tasks[name] = _Task(total, done, self._clock())
+
+    def advance(self, name: str, amount: int, note: str = "") -> None:
+        """More bytes of a task are done; `note` is shown behind its bar."""
+        now = self._clock()
+        with self._lock:
+            task = self._tasks[name]
+            task.done += amount
+            task.note = note or task.note
+            if self._terminal:
+                if now - self._drawn >= REDRAW_SECONDS:
+                    self._draw(now)
+            elif now - task.logged >= LOG_SECONDS:
+                task.logged = now
+                logging.getLogger("wikianchor").info("%s", " ".join(f"{task.line(name, now)} {task.note}".split()))
+
+    def end(self, name: str) -> None:
+        """A task is over."""
+        with self._lock:
+            self._tasks.pop(name, None)
+            self.wipe()
+
+    def _draw(self, now: float) -> None:
+        width = shutil.get_terminal_size().columns - 1
+        self.wipe()
+        lines = []
+        for name, task in self._tasks.items():
+            lines.append(task.line(name, now))
+            lines += [f"  {task.note}"] if task.note else []
+        self._stream.write("".join(line[:width] + "\n" for line in lines))
+        self._stream.flush()
+        self._drawn, self._lines = now, len(lines)
+
+    def wipe(self) -> None:
+        """Take the bars off the screen, so that other lines can be written there."""
+        with self._lock:
+            if self._lines:
+                control(self._stream, LINE_UP * self._lines)
+                self._stream.flush()
+                self._lines = 0
+
+
+def wipe_bars() -> None:
+    """Take all bars off the screen, so that other lines can be written there."""
+    for progress in list(_on_screen):
+        progress.wipe()
+
+
+class LogHandler(logging.StreamHandler):  # type: ignore[type-arg]  # not generic at run time before Python 3.11
+    """Writes log lines above the bars instead of through them."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        wipe_bars()
+        super().emit(record)

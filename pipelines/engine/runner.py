@@ -1,0 +1,249 @@
+"""Which engine runs a graph: flags for Beam in, a pipeline on its runner out, and its run watched to the end.
+
+Without a flag that is Beam's own runner in this process, or with worker processes of ours where there is enough work;
+every other runner of Beam's is taken by its name, `--runner=PrismRunner`, `PortableRunner`, `FlinkRunner`,
+`SparkRunner`, `DataflowRunner`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, wait
+from contextlib import redirect_stderr, suppress
+from typing import TYPE_CHECKING, Any
+
+from wikianchor.io.errors import UsageError
+from wikianchor.io.flags import FlagParser, unknown_flag
+from wikianchor.pipelines.dataset.temporary import beams_temporary_files
+from wikianchor.pipelines.engine import dataflow, interrupt
+from wikianchor.pipelines.engine.machine import Load, cores, default_workers, most_workers
+
+if TYPE_CHECKING:
+    import apache_beam as beam
+
+    from wikianchor.pipelines.engine.local_workers import LocalWorkers
+
+# Prism and Docker are for those who ask for them: the direct runner here is the one that needs nothing started.
+DIRECT = "FnApiRunner"
+# Flags of Beam that decide over the workers of that runner.
+_OF_DIRECT = ("--direct_num_workers", "--direct_running_mode")
+NO_LOAD = Load()
+LOOK_SECONDS = 0.5
+_abandoned = False
+
+
+def make_pipeline(
+    beam_args: Sequence[str], dataset: str, wiki: str | None, output: str, load: Load = NO_LOAD
+) -> beam.Pipeline:
+    """Return an empty pipeline on the runner that the flags ask for.
+
+    Args:
+        beam_args: flags for Beam.
+        dataset, wiki: what it is going to make, and of which wiki.
+        output: directory of the dataset.
+        load: of the stage; it decides how many worker processes there are, unless the flags do.
+
+    Raises:
+        UsageError: a flag that neither we nor Beam know, or one that Beam or Dataflow refuses.
+    """
+    import apache_beam as beam
+
+    options, processes = beam_options(beam_args)
+    if dataflow.is_dataflow(runner_of(options)):
+        options, _ = beam_options(dataflow.with_defaults(beam_args, dataset, wiki))
+        dataflow.check(options, output)
+    runner: Any = None
+    if processes is None and (processes := _processes(default_workers(load))):
+        logging.getLogger("wikianchor").info("%s: %d worker processes, see --workers", output, processes)
+    if processes:
+        from wikianchor.pipelines.engine.local_workers import LocalRunner
+
+        runner = LocalRunner(processes)
+    try:
+        pipeline = beam.Pipeline(runner, options)
+    except (ValueError, ImportError) as error:
+        problem = " ".join(str(error).split())
+        raise UsageError(f"Beam refuses its flags: {problem}") from error
+    # Only transforms of other languages use it, and a process that is killed would leave it behind.
+    with suppress(OSError):
+        os.rmdir(pipeline.local_tempdir)
+    return pipeline
+
+
+def run_apart(pipeline: beam.Pipeline, look: Callable[[], None]) -> None:
+    """Run a pipeline to its end, and look at it now and then.
+
+    The direct runner works in a thread of its own. An interrupt reaches the main thread only: there it must not land in
+    a worker's code, where Beam takes it for an error of ours, nor wait for Beam to end its workers, which can take as
+    long as their work. Any other engine is given the graph from the main thread, as those that start a server want
+    it, and has its job cancelled where we are interrupted.
+
+    Raises:
+        WorkerDied: a worker process on this machine did; the others have been killed.
+    """
+    if is_direct(runner_of(pipeline.options)):
+        # Beam prints each failure of a worker thread on its own, besides handing it on. Our log keeps the real stderr.
+        with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
+            _watched(lambda: pipeline.run().wait_until_finish(), look, getattr(pipeline.runner, "workers", None))
+        return
+    show_beams_log()
+    with beams_temporary_files():
+        result = pipeline.run()
+    with interrupt.cancelling(result.cancel):
+        _watched(result.wait_until_finish, look)
+
+
+def _watched(work: Callable[[], object], look: Callable[[], None], workers: LocalWorkers | None = None) -> None:
+    ended: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            ended.set_exception(error)
+        else:
+            ended.set_result(None)
+
+    try:
+        threading.Thread(target=run, name="pipeline", daemon=True).start()
+        while not wait([ended], LOOK_SECONDS).done:
+            look()
+            if workers is not None:
+                workers.check()
+        if workers is not None:
+            # What Beam says of a dead worker, if it says anything, is less clear.
+            workers.check()
+    except BaseException:
+        _abandon(workers)
+        raise
+    ended.result()
+
+
+def _abandon(workers: LocalWorkers | None) -> None:
+    """Give up a run that goes on in threads of Beam's, and kill its workers."""
+    global _abandoned
+    _abandoned = True
+    if workers is not None:
+        # Each thread that loses its worker would print a traceback.
+        threading.excepthook = lambda _: None
+        workers.kill()
+
+
+def abandoned() -> bool:
+    """Return whether a run was given up: its threads may wait for ever, so the process has to end by `os._exit`."""
+    return _abandoned
+
+
+def show_beams_log() -> None:
+    """Show what Beam says of an engine that is not ours: where its job can be seen, and what it waits for."""
+    log = logging.getLogger("apache_beam")
+    log.handlers, log.propagate = list(logging.getLogger("wikianchor").handlers), False
+    log.setLevel(logging.INFO)
+    logging.getLogger("apache_beam.utils.subprocess_server").addFilter(_is_no_advice)
+
+
+def _is_no_advice(record: logging.LogRecord) -> bool:
+    """Whether a line of Beam's log is not its advice of six lines on downloads; another line names what is fetched."""
+    return "downloading dependencies" not in record.getMessage()
+
+
+def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, int | None]:
+    """Return Beam's options, and how many worker processes the flags ask for on this machine: 0 for none, also where
+    another runner works; None where they do not say it.
+
+    Args:
+        args: flags for Beam.
+        ours: the flags of the command, one of which a wrong flag may stand for.
+
+    Raises:
+        UsageError: a flag that neither we nor Beam know, a number of workers out of range, or two flags that decide it.
+    """
+    from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
+
+    # Declares our flags to Beam.
+    import wikianchor.pipelines.engine.options  # noqa: F401
+
+    parser = FlagParser(add_help=False, passes_on=True)
+    for options in PipelineOptions.__subclasses__():
+        try:
+            options._add_argparse_args(parser)
+        except argparse.ArgumentError:
+            continue
+    known, unknown = parser.parse_known_args(list(args))
+    if unknown:
+        raise UsageError(unknown_flag(unknown[0], [*ours, *parser.flags()]))
+    direct = is_direct(known.runner)
+    of_beam = [flag for flag in _OF_DIRECT if any(arg.partition("=")[0] == flag for arg in args)]
+    if known.workers is not None:
+        _check_workers(known.workers, None if direct else known.runner, of_beam)
+    found = PipelineOptions([*args, f"--runner={DIRECT}"] if direct else list(args))
+    if not direct:
+        return found, 0
+    mode = found.view_as(DirectOptions)
+    if mode.direct_running_mode == "multi_processing":
+        mode.direct_running_mode = "in_memory"
+        # Beam takes 0 for as many as there are cores.
+        return found, mode.direct_num_workers or cores()
+    if known.workers is not None:
+        return found, _processes(known.workers)
+    return found, 0 if of_beam else None
+
+
+def _processes(workers: int) -> int:
+    """Return how many processes are started for some workers: a single one works in the process of the command."""
+    return workers if workers > 1 else 0
+
+
+def _check_workers(workers: int, runner: str | None, of_beam: Sequence[str]) -> None:
+    """Check what --workers says.
+
+    Args:
+        workers: the number.
+        runner: that is named beside it; None for the direct runner.
+        of_beam: the flags of Beam beside it that decide the same.
+
+    Raises:
+        UsageError: it is out of range, or something else decides it.
+    """
+    if of_beam:
+        raise UsageError(f"--workers={workers} and {of_beam[0]} decide the same: leave one of them out")
+    if runner is not None:
+        raise UsageError(
+            f"--workers={workers} starts processes on this machine, and --runner={runner} does not use them: "
+            "leave --workers out, and see docs/how-to/engines.md for the flags of that runner"
+        )
+    if not 1 <= workers <= most_workers():
+        raise UsageError(f"--workers={workers}: must be between 1 and {most_workers()}, for {cores()} cores here")
+
+
+def workers_of(args: Sequence[str], load: Load = NO_LOAD) -> int | None:
+    """Return how many workers share a stage on this machine, or None on a cluster.
+
+    Raises:
+        UsageError: see `beam_options`.
+    """
+    options, processes = beam_options(args)
+    if not is_direct(runner_of(options)):
+        return None
+    return default_workers(load) if processes is None else max(1, processes)
+
+
+def with_workers(args: Sequence[str], load: Load) -> list[str]:
+    """Return flags for Beam that say how many worker processes a stage has, as the plan of a build does."""
+    if beam_options(args)[1] is not None:
+        return list(args)
+    return [*args, f"--workers={default_workers(load)}"]
+
+
+def runner_of(options: Any) -> str | None:
+    """Return the name of the runner in Beam's options."""
+    return options.get_all_options().get("runner")
+
+
+def is_direct(runner: str | None) -> bool:
+    """Whether a runner is the one in this process, as it is where none is named."""
+    return (runner or DIRECT).lower() in ("directrunner", DIRECT.lower())

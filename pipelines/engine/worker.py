@@ -1,0 +1,55 @@
+"""A worker process of a run on many cores of one machine: Beam's own, but silent, and gone when its launcher is.
+
+`local_workers.py` starts it by `python -m wikianchor.pipelines.engine.worker LAUNCHER`, the process id of the launcher.
+What Beam needs to know is in the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+
+from wikianchor.io import storage
+from wikianchor.pipelines.engine.log import collect_seldom, log_to_stderr
+
+LOOK_SECONDS = 0.2
+
+
+def main() -> None:
+    """Serve the launcher until it has no more work, or is no more."""
+    # A terminal sends Ctrl-C to every process of a job: it is for the launcher to act on it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Not os.getppid(): the launcher may have been killed before this line.
+    launcher = int(sys.argv[1])
+    threading.Thread(target=_end_with, args=(launcher,), daemon=True).start()
+    log_to_stderr()
+    collect_seldom()
+    from apache_beam.runners.worker import sdk_worker_main
+
+    # Beam prints each failure here as well as handing it to the launcher, and every loss of the connection.
+    with open(os.devnull, "w") as sys.stderr:
+        try:
+            sdk_worker_main.main(sys.argv)
+        except Exception:
+            # The connection to a launcher that is being killed breaks before its process has ended.
+            time.sleep(2 * LOOK_SECONDS)
+            if os.getppid() == launcher:
+                traceback.print_exc(file=sys.__stderr__)
+            os._exit(1)
+    if storage.hanging():
+        # Python would wait for the store's client.
+        os._exit(0)
+
+
+def _end_with(launcher: int) -> None:
+    while os.getppid() == launcher:
+        time.sleep(LOOK_SECONDS)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The datasets `entities` and `sitelinks`, from Wikidata."""

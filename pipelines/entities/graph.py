@@ -1,0 +1,111 @@
+"""`wikianchor entities`: Wikidata in, the dataset `entities` (types and labels) and beside it `sitelinks` (which page
+is which item) out.
+
+    files -> ReadItems (filter, parse, write) -> parts, counts -> commit
+
+Elements: `Source` -> `ItemReading` -> the manifest. Two routes lead from a page to its item, the items' own sitelinks
+and the wiki's
+page_props table; either may be given, both are kept apart by `source`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from wikianchor.io.errors import UsageError
+from wikianchor.io.storage import file_size, sha1
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.machine import Load
+from wikianchor.pipelines.engine.rates import item_seconds
+from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.entities.options import Config
+from wikianchor.schemas import entities as schema
+
+
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest."""
+    paths = [*config.wikidata, *config.page_props]
+    inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in paths]
+    options = options_of(config)
+    return run_stage(
+        "entities",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options,
+        partial(build, config=config),
+        beam_args,
+        sum(file_size(path) for path in paths),
+        Load(item_seconds(paths)),
+    )
+
+
+def options_of(config: Config) -> dict[str, Any]:
+    """Return the options that the manifest carries."""
+    return {"wikis": sorted(config.wikis), "labels": list(config.labels), "allow_truncated": config.allow_truncated}
+
+
+def wiki_of(path: str, wikis: Sequence[str]) -> str:
+    """Return the wiki that a table dump is of, which its name begins with.
+
+    Raises:
+        UsageError: it is none of those asked for.
+    """
+    wiki = path.rpartition("/")[2].partition("-")[0]
+    if wiki not in wikis:
+        raise UsageError(f"--page_props: {path} is not of a wiki in --wikis={','.join(wikis)}")
+    return wiki
+
+
+def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Config) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+
+    from wikianchor.pipelines.engine.steps import List, Run
+    from wikianchor.pipelines.entities.steps import ItemReader, list_sources, read_items
+
+    tables = [(path, wiki_of(path, config.wikis)) for path in config.page_props]
+    reader = ItemReader(work, tuple(sorted(config.wikis)), config.labels, config.allow_truncated)
+    readings = (
+        pipeline
+        | "List ranges" >> List(list_sources, config.wikidata, tables)  # Source
+        | "Read items" >> beam.ParDo(Run(read_items, work, "read"), reader)  # ItemReading
+    )
+    (
+        pipeline
+        | "Once" >> beam.Create([None], reshuffle=False)
+        | "Commit"
+        >> beam.Map(lambda _, found: commit_readings(config, work, head, found), found=beam.pvalue.AsList(readings))
+    )
+
+
+def commit_readings(config: Config, work: Workspace, head: Mapping[str, Any], readings: Iterable[Any]) -> None:
+    """Check what the files gave and commit the dataset.
+
+    Raises:
+        InputError: an input was broken, or knows nothing of a wiki asked for.
+    """
+    from wikianchor.pipelines.entities.steps import file_problems
+
+    ordered = sorted(readings, key=lambda reading: reading.order)
+    counts: Counter[str] = Counter()
+    sitelinks: Counter[str] = Counter()
+    for reading in ordered:
+        counts.update(reading.counts)
+        sitelinks.update(reading.sitelinks)
+    problems = [problem for reading in ordered for problem in reading.problems]
+    of_files, truncated = file_problems(ordered, config.allow_truncated)
+    problems += of_files
+    if truncated:
+        counts["truncated"] += truncated
+    if not problems:
+        problems = [
+            f"no item has a page in {wiki}: is {wiki} in the Wikidata dump given? else give its page_props.sql.gz"
+            for wiki in config.wikis
+            if not sitelinks[wiki]
+        ]
+    ledger = {"lines": dict(sorted(counts.items())), "sitelinks": dict(sorted(sitelinks.items()))}
+    finish(config.output, work, head, [part for reading in ordered for part in reading.parts], ledger, problems)

@@ -1,0 +1,1 @@
+"""The dataset `interlanguage`: which page an item has in which wiki."""

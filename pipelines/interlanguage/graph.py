@@ -1,0 +1,77 @@
+"""`wikianchor interlanguage`: which page an item has in which wiki, as a dataset by itself, CC0.
+
+    sitelinks, titles -> JoinWiki -> parts -> commit
+
+A wiki is joined by one worker and is one part of the dataset, sorted by item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from wikianchor.io.errors import UsageError
+from wikianchor.pipelines.dataset.inputs import check_wikis, fingerprint, wiki_of
+from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.interlanguage.options import Config
+from wikianchor.schemas import entities as entities_schema
+from wikianchor.schemas import mentions as schema
+from wikianchor.schemas import sentences as sentences_schema
+
+
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest.
+
+    Raises:
+        UsageError: the datasets do not go together.
+    """
+    entities = open_datasets(config.entities, "entities", entities_schema.VERSION, "entities")
+    if len(entities) != 1:
+        raise UsageError(f"--entities={config.entities} names {len(entities)} datasets: name one")
+    sentences = open_datasets(config.sentences, "sentences", sentences_schema.VERSION, "sentences")
+    check_wikis(config.sentences, config.entities, sentences, entities[0])
+    inputs = [
+        {"dataset": one.manifest["dataset"], "wiki": one.manifest["options"].get("wiki"), "sha256": fingerprint(one)}
+        for one in (*sentences, *entities)
+    ]
+    options = {"wikis": entities[0].manifest["options"]["wikis"]}
+    graph = partial(build, config=config, sentences=sentences, entities=entities[0])
+    return run_stage("interlanguage", schema.VERSION, config.output, inputs, options, graph, beam_args)
+
+
+def build(
+    pipeline: Any,
+    head: Mapping[str, Any],
+    work: Workspace,
+    config: Config,
+    sentences: Sequence[Dataset],
+    entities: Dataset,
+) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+
+    from wikianchor.pipelines.engine.steps import Run
+    from wikianchor.pipelines.interlanguage.steps import JoinTask, join_wiki
+
+    titles = {wiki_of(one): one.directory for one in sentences}
+    wikis = entities.manifest["options"]["wikis"]
+    tasks = [JoinTask(order, wiki, entities.directory, titles.get(wiki)) for order, wiki in enumerate(sorted(wikis))]
+    joined = (
+        pipeline | "List wikis" >> beam.Create(tasks) | "Join wiki" >> beam.ParDo(Run(join_wiki, work, "join"), work)
+    )  # Joined
+    (
+        pipeline
+        | "Once" >> beam.Create([None], reshuffle=False)
+        | "Commit"
+        >> beam.Map(lambda _, found: commit_joined(config.output, work, head, found), found=beam.pvalue.AsList(joined))
+    )
+
+
+def commit_joined(output: str, work: Workspace, head: Mapping[str, Any], joined: Iterable[Any]) -> None:
+    """Commit the dataset; the ledger says of each wiki how many rows are of pages, redirects and pages not seen."""
+    ordered = sorted(joined, key=lambda one: one.wiki)
+    ledger = {"rows": {one.wiki: one.counts for one in ordered}}
+    finish(output, work, head, [part for one in ordered for part in one.parts], ledger, [])

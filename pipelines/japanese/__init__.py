@@ -1,0 +1,1 @@
+"""Japanese domain text: the datasets `corpus` and `negatives`, and pictures of words."""

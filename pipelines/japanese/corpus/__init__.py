@@ -1,0 +1,1 @@
+"""The dataset `corpus`: clean sentences of a domain text, parsed once, with their noun spans."""

@@ -1,0 +1,216 @@
+"""`wikianchor corpus`: a Japanese domain text in, the dataset `corpus` out: clean sentences, parsed once.
+
+    ranges of the input -> Draft (normalise, parse, write) -> judge (repeats, sample) -> write shards -> commit
+
+Elements: `Task` -> `Drafted` -> `Written` -> the manifest. Rows go through files, not through Beam.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import file_size, sha1
+from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, shards_of
+from wikianchor.pipelines.dataset.reasons import listed
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.machine import WORKER_BYTES, Load
+from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.japanese.corpus.options import Config
+from wikianchor.pipelines.japanese.corpus.records import kind_of, split_records
+from wikianchor.schemas import corpus as schema
+from wikianchor.schemas import sentences
+
+# Parsing a kilobyte takes a tenth of a second: small ranges keep many workers busy with a small corpus.
+KILOBYTE = 1 << 10
+# Rows of a dataset that are parsed for each sentence of a sample: some are short or stand there twice.
+SAMPLED_FROM = 2
+# Bytes of text that a worker parses in a second, and the memory that it needs, by parser.
+RATE = {"ginza": 10e3, "sudachi": 1e6}
+MEMORY = {"ginza": 1.6e9, "sudachi": WORKER_BYTES}
+SMALLEST_RANGE, LARGEST_RANGE, RANGES = 64 * KILOBYTE, 4096 * KILOBYTE, 64
+
+
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest."""
+    from wikianchor.pipelines.japanese.parsing import make_parser
+
+    for path in config.files:
+        kind_of(path)
+    datasets = open_datasets(",".join(config.datasets), "sentences", sentences.VERSION, "input")
+    check_files(config)
+    # A missing package is found now, not on a worker.
+    make_parser(config.parser)
+    inputs = [
+        {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.files
+    ] + [_input(one) for one in datasets]
+    options = {
+        "column": config.column,
+        "parser": config.parser,
+        "parser_versions": parser_versions(config.parser),
+        "min_tokens": config.min_tokens,
+        "near": config.near,
+        "sample": config.sample,
+        "seed": config.seed if config.sample else None,
+    }
+    return run_stage(
+        "corpus",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options,
+        partial(build, config=config, datasets=datasets, lots=lots_of(config, datasets)),
+        beam_args,
+        load=load_of(config, datasets),
+    )
+
+
+def load_of(config: Config, datasets: Sequence[Dataset]) -> Load:
+    """Return what parsing asks of a machine."""
+    shards = [shard for one in datasets for shard in one.manifest["configs"]["sentences"]["shards"]]
+    rows = sum(shard["rows"] for shard in shards)
+    share = min(1.0, SAMPLED_FROM * config.sample / rows) if config.sample and rows else 1.0
+    text = sum(file_size(path) for path in config.files) + share * sum(shard["bytes"] for shard in shards)
+    return Load(text / RATE[config.parser], MEMORY[config.parser])
+
+
+def lots_of(config: Config, datasets: Sequence[Dataset]) -> int:
+    """Return the lot below which rows of datasets are parsed: all, or twice as many as the sample asks for. A sentence
+    has the same lot here and in the sample, so the lowest are among them."""
+    from wikianchor.pipelines.japanese.corpus.steps import ALL_LOTS
+
+    rows = sum(one.rows("sentences") for one in datasets)
+    wanted = SAMPLED_FROM * config.sample
+    return ALL_LOTS if not config.sample or wanted >= rows else ALL_LOTS * wanted // rows
+
+
+def parser_versions(parser: str) -> dict[str, str]:
+    """Return the versions of what decides over sentences, tokens and trees."""
+    from importlib.metadata import version
+
+    names = (
+        ("ja-ginza", "spacy", "sudachipy", "sudachidict-core")
+        if parser == "ginza"
+        else ("sudachipy", "sudachidict-core")
+    )
+    return {name: version(name) for name in names}
+
+
+def _input(one: Dataset) -> dict[str, Any]:
+    shards = one.manifest["configs"]["sentences"]["shards"]
+    return {
+        "dataset": "sentences",
+        "wiki": one.manifest["options"]["wiki"],
+        "sha256": [shard["sha256"] for shard in shards],
+    }
+
+
+def check_files(config: Config) -> None:
+    """Check that the files can be read, before workers start.
+
+    Raises:
+        InputError: a file cannot be read, is a CSV without the column, or there is nothing in any.
+    """
+    if not config.datasets and not list_tasks(config.files, config.column, ()):
+        raise InputError(f"--input: {', '.join(config.files)}: nothing in it")
+
+
+def list_tasks(files: Sequence[str], column: str, datasets: Sequence[tuple[str, str]]) -> list[Any]:
+    """Cut files and datasets, given as (wiki, directory), into ranges; the cut depends on the input alone.
+
+    Raises:
+        InputError: a file cannot be read, or is a CSV without the column.
+    """
+    from wikianchor.pipelines.japanese.corpus.steps import ShardRows, Task
+
+    total = sum(file_size(path) for path in files)
+    size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
+    parts: list[Any] = [part for path in files for part in split_records(path, column, size)]
+    parts += [ShardRows(path, wiki) for wiki, directory in datasets for path in shards_of(directory, "sentences")]
+    return [Task(order, part) for order, part in enumerate(parts)]
+
+
+def build(
+    pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Config, datasets: Sequence[Dataset], lots: int
+) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+
+    from wikianchor.pipelines.engine.steps import List, Run
+    from wikianchor.pipelines.japanese.corpus import steps
+
+    options = steps.CorpusOptions(
+        work=work,
+        column=config.column,
+        parser=config.parser,
+        min_tokens=config.min_tokens,
+        near=config.near,
+        sample=config.sample,
+        seed=config.seed,
+        lots=lots,
+    )
+    once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
+    sources = [(str(one.manifest["options"]["wiki"]), one.directory) for one in datasets]
+    drafted = (
+        pipeline
+        | "List ranges" >> List(list_tasks, config.files, config.column, sources)  # Task
+        | "Parse" >> beam.ParDo(Run(steps.Draft(options), work, "draft"))  # Drafted
+    )
+    verdict = beam.pvalue.AsSingleton(
+        once
+        | "Find repeats" >> beam.ParDo(Run(steps.Judge(options), work, "judge", _only), beam.pvalue.AsList(drafted))
+    )  # path
+    written = drafted | "Write shard" >> beam.ParDo(Run(steps.write_shard, work, "write"), options, verdict)  # Written
+    _ = once | "Commit" >> beam.Map(
+        lambda _, drafted, written: commit_corpus(config.output, work, head, drafted, written),
+        beam.pvalue.AsList(drafted),
+        beam.pvalue.AsList(written),
+    )
+
+
+def _only(element: Any) -> str:
+    """Return the name of the one element of a step."""
+    return "all"
+
+
+def commit_corpus(
+    output: str, work: Workspace, head: Mapping[str, Any], drafted: Iterable[Any], written: Iterable[Any]
+) -> None:
+    """Check the ledger and commit the dataset.
+
+    Raises:
+        InputError: an input was broken, nothing is left, or the ledger does not balance.
+    """
+    from wikianchor.pipelines.japanese.corpus.steps import write_words
+
+    drafts, shards = sorted(drafted, key=lambda one: one.order), list(written)
+    counts: Counter[str] = Counter()
+    words: Counter[tuple[str, str]] = Counter()
+    for one in drafts:
+        counts.update(one.counts)
+    for shard in shards:
+        counts.update({f"sentences:{name}": number for name, number in shard.verdicts.items()})
+        words.update(shard.words)
+    ledger: dict[str, dict[str, int]] = {"records": {}, "sentences": {}}
+    for key, number in sorted(counts.items()):
+        kind, _, name = key.partition(":")
+        if number:
+            ledger[kind][name] = number
+    found = ledger["sentences"]
+    problems = [problem for one in drafts for problem in one.problems]
+    rows = sum(part.rows for shard in shards for part in shard.parts)
+    fates = sum(number for name, number in found.items() if name != "seen")
+    if not problems and (fates != found.get("seen", 0) or rows != found.get("kept", 0)):
+        raise InputError(f"{output}: the ledger does not balance: {found}, {rows} rows written")
+    if not problems and not rows:
+        dropped = listed("corpus", found) if found.get("seen") else "there is no text in the input"
+        problems = [f"{output}: no sentence is left: {dropped}"]
+    tokens = sum(shard.tokens for shard in shards)
+    statistics = {"sentences": rows, "tokens": tokens, "unique_tokens": len({word for word, _ in words})}
+    parts = [part for shard in shards for part in shard.parts]
+    if not problems and (part := write_words(work, words)) is not None:
+        parts.append(part)
+    finish(output, work, head, parts, {**ledger, "statistics": statistics}, problems)

@@ -1,0 +1,144 @@
+"""`wikianchor negatives`: a corpus and a T5 in, the dataset `negatives` out: each sentence with other nouns.
+
+    shards of the corpus -> read_shard (choose spans) -> RunInference (fill) -> write_shard (judge, write) -> commit
+
+Elements: `Task` -> `ShardTexts` -> `PredictionResult` -> `Made` -> the manifest. A shard's sentences go through as one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.storage import sha1
+from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
+from wikianchor.pipelines.dataset.reasons import listed
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine import dataflow
+from wikianchor.pipelines.engine.runner import runner_of
+from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.japanese.negatives.filler import Search, load_filler
+from wikianchor.pipelines.japanese.negatives.fills import Limits
+from wikianchor.pipelines.japanese.negatives.options import Config
+from wikianchor.pipelines.japanese.noun_phrases import make_reader
+from wikianchor.schemas import corpus, sentinels
+from wikianchor.schemas import negatives as schema
+
+
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest."""
+    datasets = open_datasets(config.corpus, "corpus", corpus.VERSION, "corpus")
+    for one in datasets:
+        if config.spans not in ("nouns", "nouns_names") and one.manifest["options"]["parser"] != "ginza":
+            raise UsageError(f"--spans={config.spans} needs trees: {one.directory} was made with --parser=sudachi")
+    search = Search(config.beams, config.beams, config.fill == "each", config.hole_tokens, config.device)
+    check_model(config.model)
+    # A model that cannot be read, a package that is not there, are found now, not on a worker.
+    make_reader()
+    most_holes = load_filler(config.model, search).most_holes
+    inputs = [
+        {"dataset": "corpus", "sha256": [shard["sha256"] for shard in one.manifest["configs"]["corpus"]["shards"]]}
+        for one in datasets
+    ] + [{"model": os.path.basename(config.model.rstrip("/")), "sha1": model_digests(config.model)}]
+    ours = ("spans", "share", "fill", "negatives", "beams", "first_rank", "near", "longest", "hole_tokens", "seed")
+    options = {name: value for name, value in asdict(config).items() if name in ours}
+    return run_stage(
+        "negatives",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options,
+        partial(build, config=config, datasets=datasets, search=search, most_holes=most_holes),
+        beam_args,
+    )
+
+
+def check_model(directory: str) -> None:
+    """Check that a directory holds a T5, before packages are imported that take seconds.
+
+    Raises:
+        InputError: it does not.
+    """
+    if not os.path.isdir(directory):
+        raise InputError(f"--model={directory}: no such directory")
+    if not os.path.isfile(f"{directory}/{sentinels.MODEL_FILE}"):
+        inner = f"{directory.rstrip('/')}/model"
+        is_inner = os.path.isfile(f"{inner}/{sentinels.MODEL_FILE}")
+        advice = f"did you mean {inner}?" if is_inner else "wikianchor train t5 makes one"
+        raise InputError(f"--model={directory}: holds no T5 ({sentinels.MODEL_FILE}): {advice}")
+
+
+def model_digests(directory: str) -> dict[str, str]:
+    """Return the sha1 of the files of a model that decide over what it says."""
+    names = (name for name in sorted(os.listdir(directory)) if name.endswith((".safetensors", ".bin")))
+    return {name: sha1(os.path.join(directory, name)) for name in (*names, sentinels.MODEL_FILE)}
+
+
+def build(
+    pipeline: Any,
+    head: Mapping[str, Any],
+    work: Workspace,
+    config: Config,
+    datasets: Sequence[Dataset],
+    search: Search,
+    most_holes: int,
+) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+    from apache_beam.ml.inference.base import RunInference
+
+    from wikianchor.pipelines.engine.steps import List
+    from wikianchor.pipelines.japanese.negatives import steps
+
+    options = steps.FillOptions(
+        work=work,
+        rule=config.spans,
+        share=config.share,
+        most_holes=most_holes,
+        longest=config.longest,
+        limits=Limits(config.negatives, config.near),
+        first_rank=config.first_rank,
+        seed=config.seed,
+    )
+    fill = RunInference(steps.FillerHandler(config.model, search))
+    if dataflow.is_dataflow(runner_of(pipeline.options)) and config.device != "cpu":
+        fill = fill.with_resource_hints(accelerator=dataflow.ACCELERATOR)
+    once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
+    chosen = (
+        pipeline
+        | "List shards" >> List(steps.list_tasks, [one.directory for one in datasets])  # Task
+        | "Choose spans" >> beam.ParDo(steps.ChooseSpans(options)).with_outputs(steps.FINISHED, main="to do")
+    )
+    made = (
+        chosen["to do"]  # ShardTexts
+        | "Fill" >> fill  # PredictionResult
+        | "Write shard" >> beam.ParDo(steps.written_once(options))  # Made
+    )
+    _ = once | "Commit" >> beam.Map(
+        lambda _, *made: commit_negatives(config.output, work, head, [one for some in made for one in some]),
+        beam.pvalue.AsList(made),
+        beam.pvalue.AsList(chosen[steps.FINISHED]),
+    )
+
+
+def commit_negatives(output: str, work: Workspace, head: Mapping[str, Any], made: Iterable[Any]) -> None:
+    """Check the ledger and commit the dataset.
+
+    Raises:
+        InputError: the ledger does not balance, or no sentence has a negative.
+    """
+    from wikianchor.pipelines.japanese.negatives.steps import balance
+
+    shards = list(made)
+    ledger = balance(shards, output)
+    parts = [part for shard in shards for part in shard.parts]
+    problems = []
+    if not parts:
+        dropped = f"sentences: {listed('negatives', ledger['sentences'])}"
+        dropped += f"; candidates: {listed('candidates', ledger['candidates'])}"
+        problems = [f"{output}: no sentence has a negative: {dropped}"]
+    finish(output, work, head, parts, ledger, problems)

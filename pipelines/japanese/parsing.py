@@ -1,0 +1,163 @@
+"""Japanese sentences, tokens and trees, by GiNZA or by its tokeniser alone: texts in, parsed sentences out.
+
+GiNZA runs without what nobody asks for here: named entities and the splitting of compounds take more than half of its
+time, and its bunsetu recogniser walks over clauses too. What bunsetu need is in the relations that the parser gives: a
+suffix marks the head of one. spaCy's noun chunks need that suffix to be gone, and without the recogniser they find next
+to nothing and say nothing; here it is taken off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from wikianchor.io.errors import UsageError
+from wikianchor.pipelines.japanese.noun_spans import Token
+
+UNUSED = ("ner", "compound_splitter", "bunsetu_recognizer")
+BUNSETU = "_bunsetu"
+# Texts parsed together. Beyond a few the matrices are no faster, and memory grows.
+BATCH = 32
+# A word goes on after these: "TSST-1", "and/or".
+JOINS = "-/+&_"
+_INSTALL = "pip install 'wikianchor[ja]'"
+
+
+class Parsed(NamedTuple):
+    """A sentence with its tokens; offsets are in its text."""
+
+    text: str
+    tokens: list[Token]
+
+
+Parse = Callable[[Sequence[str]], Iterator[list[Parsed]]]
+
+
+def make_parser(name: str) -> Parse:
+    """Return a function from texts to the sentences of each.
+
+    Raises:
+        UsageError: its packages are not installed.
+    """
+    try:
+        return _ginza() if name == "ginza" else _sudachi()
+    except (ImportError, OSError) as error:
+        line = str(error).splitlines()[0]
+        raise UsageError(f"--parser={name} needs its packages ({line}): {_INSTALL}") from error
+
+
+def _ginza() -> Parse:
+    import spacy
+
+    nlp = spacy.load("ja_ginza", exclude=list(UNUSED))
+
+    def parse(texts: Sequence[str]) -> Iterator[list[Parsed]]:
+        for doc in nlp.pipe(texts, batch_size=BATCH):
+            yield list(_sentences(doc))
+
+    return parse
+
+
+def _sentences(doc: Any) -> Iterator[Parsed]:
+    """Yield the sentences of a document of spaCy. A tree that ends within Latin words, as in "Toxic shock | syndrome"
+    or "TSST- | 1", is no end of a sentence."""
+    ends = [sentence.end for sentence in doc.sents]
+    begins = [0, *ends[:-1]]
+    first = 0
+    for end, after in zip(ends, [*begins[1:], None], strict=True):
+        if after is not None and _latin(doc[after - 1].text[-1:], JOINS) and _latin(doc[after].text[:1]):
+            continue
+        sentence, begin = doc[first:end], doc[first].idx
+        tokens = []
+        for token in sentence:
+            relation = token.dep_
+            heads = relation.endswith(BUNSETU)
+            start = token.idx - begin
+            tokens.append(
+                Token(
+                    start,
+                    start + len(token),
+                    token.pos_,
+                    relation[: -len(BUNSETU)] if heads else relation,
+                    token.head.i - first,
+                    heads or relation == "ROOT",
+                )
+            )
+        yield trimmed(sentence.text, tokens)
+        first = end
+
+
+def _latin(character: str, others: str = "") -> bool:
+    return (character.isascii() and character.isalnum()) or character in others
+
+
+# Sudachi's first and second part of speech to that of Universal Dependencies.
+_POS = {
+    "名詞": "NOUN",
+    "接尾辞": "NOUN",
+    "接頭辞": "NOUN",
+    "代名詞": "PRON",
+    "動詞": "VERB",
+    "形容詞": "ADJ",
+    "形状詞": "ADJ",
+    "連体詞": "DET",
+    "副詞": "ADV",
+    "接続詞": "CCONJ",
+    "感動詞": "INTJ",
+    "助動詞": "AUX",
+    "助詞": "ADP",
+    "補助記号": "PUNCT",
+    "記号": "SYM",
+    "空白": "SPACE",
+}
+_SECOND = {
+    ("名詞", "固有名詞"): "PROPN",
+    ("名詞", "数詞"): "NUM",
+    ("接尾辞", "動詞的"): "AUX",
+    ("接尾辞", "形容詞的"): "AUX",
+}
+
+
+def _sudachi() -> Parse:
+    from sudachipy import Dictionary, SplitMode
+
+    from wikianchor.pipelines.text.splitter import make_splitter
+
+    tokenizer = Dictionary().create(SplitMode.C)
+    split = make_splitter("rules", "ja")
+
+    def parse(texts: Sequence[str]) -> Iterator[list[Parsed]]:
+        for text in texts:
+            found, begin = [], 0
+            for end in split(text):
+                sentence, begin = text[begin:end], end
+                tokens = [_token(number, one) for number, one in enumerate(tokenizer.tokenize(sentence))]
+                found.append(trimmed(sentence, tokens))
+            yield found
+
+    return parse
+
+
+def _token(number: int, morpheme: Any) -> Token:
+    return Token(morpheme.begin(), morpheme.end(), part_of_speech(morpheme.part_of_speech()), "", number, False)
+
+
+def part_of_speech(levels: Sequence[str]) -> str:
+    """Return Sudachi's part of speech, level by level, as Universal Dependencies call it."""
+    first, second = levels[:2]
+    return _SECOND.get((first, second), _POS.get(first, "X"))
+
+
+def trimmed(text: str, tokens: Iterable[Token]) -> Parsed:
+    """Return a sentence without white space at its ends and without tokens that are nothing else."""
+    inner = text.strip()
+    shift = len(text) - len(text.lstrip())
+    listed = list(tokens)
+    kept = [number for number, token in enumerate(listed) if text[token.start : token.end].strip()]
+    place = {old: new for new, old in enumerate(kept)}
+    found = []
+    for new, old in enumerate(kept):
+        token = listed[old]
+        head = place.get(token.head, new)
+        found.append(token._replace(start=token.start - shift, end=token.end - shift, head=head))
+    return Parsed(inner, found)

@@ -1,0 +1,1 @@
+"""The dataset `mentions`: names with the items they stand for, and counts."""

@@ -1,0 +1,315 @@
+"""`wikianchor mewsc16`: dumps of Wikinews in, the dataset `mewsc16` out: first sentences of articles with their topics.
+
+    ranges of the dumps -> read_categories ---------------------> (what each category stands for)
+    wikis with SQL tables -> read_tables (with the categories) -> (the topics of each page, packed)
+    ranges of the dumps -> ReadNews (with both) -> candidates, counts
+    candidates -> Shuffle (by language) -> decide -> parts, counts -> commit
+
+Elements: `Task` -> `CategoryReading`; `NewsWiki` -> `TableReading`; `Task` -> `NewsReading`; language -> `Decision` ->
+the manifest.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import file_size, sha1
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.machine import Load
+from wikianchor.pipelines.engine.rates import dump_seconds
+from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.mewsc16.choices import MIN_PAGES
+from wikianchor.pipelines.mewsc16.compare import compare
+from wikianchor.pipelines.mewsc16.editions import CLOSED, with_aliases
+from wikianchor.pipelines.mewsc16.options import Config
+from wikianchor.pipelines.mewsc16.topic_map import OF_RELEASED, load_topics
+from wikianchor.pipelines.sentences.graph import without_end
+from wikianchor.pipelines.wikimedia.dumps import read_head
+from wikianchor.pipelines.wikimedia.languages import PROJECTS, split_wiki
+from wikianchor.pipelines.wikimedia.site import Site, site_from_header
+from wikianchor.schemas import mewsc16 as schema
+
+if TYPE_CHECKING:
+    from wikianchor.pipelines.mewsc16.steps import NewsWiki
+
+TABLES = ("categorylinks", "linktarget")
+# Tables that a wiki has beside these, and that a glob for links may name.
+UNREAD = ("page", "page_props", "langlinks", "pagelinks", "iwlinks", "externallinks", "templatelinks", "imagelinks")
+_DATE = re.compile(r"-(\d{4})(\d\d)(\d\d)-")
+# What becomes of a page, besides the reasons of `wikinews.faults` and "fragment:...".
+KEPT = "kept"
+
+
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any] | None:
+    """Run the stage and return its manifest, or only compare a dataset with released files and return None."""
+    manifest = build_dataset(config, beam_args) if config.dumps else None
+    if config.compare:
+        print(compare(config.output, config.compare))
+    return manifest
+
+
+def build_dataset(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest."""
+    from wikianchor.pipelines.mewsc16.steps import NewsReader
+
+    topics = load_topics(config.topics, OF_RELEASED if "old_map" in config.faults else None)
+    wikis = read_wikis(config, topics)
+    paper = config.mode == "paper"
+    membership = config.membership or ("direct+templates" if config.sql else "direct")
+    if membership == "direct+templates" and (bare := [wiki for wiki in wikis if "categorylinks" not in wiki.tables]):
+        raise InputError(
+            f"--sql: no categorylinks.sql.gz of {bare[0].site.wiki}: give it, or choose --membership=direct"
+        )
+    reader = NewsReader(
+        topics=topics,
+        membership=membership,
+        faults=frozenset(config.faults) if paper else None,
+        min_pages=config.min_pages or (MIN_PAGES if paper else 1),
+        allow_truncated=config.allow_truncated,
+    )
+    paths = [path for wiki in wikis for path in (*wiki.dumps, *sorted(wiki.tables.values()))]
+    inputs = [_input(path) for path in paths]
+    options = {
+        "languages": [wiki.language for wiki in wikis],
+        "mode": config.mode,
+        "faults": list(config.faults),
+        "membership": membership,
+        "min_pages": reader.min_pages,
+        # The map itself: a map of the same name may say something else.
+        "topics": {wiki.language: dict(sorted(topics[wiki.language].items())) for wiki in wikis},
+        "allow_truncated": config.allow_truncated,
+    }
+    manifest = run_stage(
+        "mewsc16",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options,
+        partial(build, config=config, wikis=wikis, reader=reader),
+        beam_args,
+        sum(file_size(path) for wiki in wikis for path in wiki.dumps),
+        Load(dump_seconds(config.dumps)),
+    )
+    for line in remarks(manifest):
+        logging.getLogger("wikianchor").info("%s", line)
+    return manifest
+
+
+def _input(path: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)}
+    if date := _DATE.search(found["path"]):
+        found["date"] = "-".join(date.groups())
+        found["before_closure"] = found["date"] < CLOSED
+    return found
+
+
+def read_wikis(config: Config, topics: Mapping[str, Mapping[str, str]]) -> list[NewsWiki]:
+    """Return the wikis that the dumps are of, by language, with their tables.
+
+    Raises:
+        InputError: a file is no export of a Wikinews in a language of the topic map, or a table is of none of them.
+    """
+    from wikianchor.pipelines.mewsc16.steps import NewsWiki
+
+    sites: dict[str, Site] = {}
+    dumps: dict[str, list[str]] = {}
+    for path in config.dumps:
+        site = _read_site(path, topics)
+        sites.setdefault(site.wiki, site)
+        dumps.setdefault(site.wiki, []).append(path)
+    tables: dict[str, dict[str, str]] = {wiki: {} for wiki in sites}
+    for path in config.sql:
+        wiki, table = table_of(path)
+        if table in UNREAD:
+            logging.getLogger("wikianchor").info("%s: not needed, left unread", path)
+            continue
+        if wiki not in tables:
+            raise InputError(f"--sql: {path} is of {wiki or 'no wiki that its name tells'}, and no dump is")
+        if table not in TABLES:
+            raise InputError(f"--sql: {path} is none of the tables {', '.join(TABLES)}: their names end so")
+        if table in tables[wiki]:
+            raise InputError(f"--sql: {tables[wiki][table]} and {path} are the same table of {wiki}: give one of them")
+        tables[wiki][table] = path
+    for wiki, found in tables.items():
+        if "linktarget" in found and "categorylinks" not in found:
+            raise InputError(f"--sql: {found['linktarget']} needs categorylinks.sql.gz of {wiki} beside it")
+    return [NewsWiki(with_aliases(sites[wiki]), tuple(dumps[wiki]), tables[wiki]) for wiki in sorted(sites)]
+
+
+def table_of(path: str) -> tuple[str, str]:
+    """Return wiki and table by the name of a file, such as jawikinews-20260601-categorylinks.sql.gz."""
+    name = path.rpartition("/")[2].partition(".sql")[0]
+    parts = name.split("-")
+    return (parts[0], parts[-1]) if len(parts) > 1 else ("", name)
+
+
+def _read_site(path: str, topics: Mapping[str, Mapping[str, str]]) -> Site:
+    raw = read_head(path)
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path}: is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`")
+    if b"<mediawiki" not in raw:
+        raise InputError(f"{path}: not a MediaWiki XML export (no <mediawiki> in its first megabyte)")
+    site = site_from_header(raw.decode("utf-8", "replace"), None, path)
+    code, project = split_wiki(site.wiki)
+    if project != "wikinews":
+        family = PROJECTS[project][0] if project else "another wiki"
+        raise InputError(f"{path}: is of {site.wiki} ({family}), not of a Wikinews, such as {code or 'en'}wikinews")
+    if code not in topics:
+        raise InputError(
+            f"{path}: is of {site.wiki}, and the topic map has no categories in {code}: it has "
+            f"{', '.join(sorted(topics))}; add some with --topics=FILE"
+        )
+    return site
+
+
+def build(
+    pipeline: Any,
+    head: Mapping[str, Any],
+    work: Workspace,
+    config: Config,
+    wikis: Sequence[NewsWiki],
+    reader: Any,
+) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+
+    from wikianchor.pipelines.engine.shuffle import Shuffle
+    from wikianchor.pipelines.engine.sorted_runs import KeyRange
+    from wikianchor.pipelines.engine.steps import List, Run
+    from wikianchor.pipelines.mewsc16 import steps
+
+    ranges = pipeline | "List ranges" >> List(steps.list_tasks, wikis)  # Task
+    categories = beam.pvalue.AsList(
+        ranges | "Read categories" >> beam.ParDo(Run(steps.read_categories, work, "categories"), reader)
+    )  # CategoryReading
+    packed = beam.pvalue.AsList(
+        pipeline
+        | "List wikis" >> beam.Create(wikis)  # NewsWiki
+        | "Read tables"
+        >> beam.ParDo(Run(steps.read_tables, work, "tables", attrgetter("language")), reader, work, categories)
+    )  # TableReading
+    languages = [KeyRange(number, wiki.language, None, None) for number, wiki in enumerate(wikis)]
+    output_shards = beam.pvalue.AsList(pipeline | "List languages" >> beam.Create(languages))
+    readings, decisions = ranges | "Shuffle candidates" >> Shuffle(
+        "candidates",
+        work,
+        steps.BY_RANGE,
+        steps.ReadNews(reader, work),
+        (categories, packed),
+        lambda _: output_shards,
+        steps.decide,
+        lambda _: (reader, work),
+    )  # NewsReading, Decision
+    (
+        pipeline
+        | "Once" >> beam.Create([None], reshuffle=False)
+        | "Commit"
+        >> beam.Map(
+            lambda _, *results: commit_decisions(config, work, head, *results),
+            beam.pvalue.AsList(readings),
+            packed,
+            beam.pvalue.AsList(decisions),
+        )
+    )
+
+
+def commit_decisions(
+    config: Config,
+    work: Workspace,
+    head: Mapping[str, Any],
+    readings: Iterable[Any],
+    packed: Iterable[Any],
+    decisions: Iterable[Any],
+) -> None:
+    """Check what the ranges and languages gave and commit the dataset.
+
+    Raises:
+        InputError: an input was broken, a language has no row, or the ledger does not balance.
+    """
+    from wikianchor.pipelines.mewsc16.steps import Decision
+
+    ordered = sorted(readings, key=lambda reading: reading.order)
+    by_language = {decision.language: decision for decision in decisions}
+    # Nothing is decided for a language without any candidate.
+    decided = [
+        by_language.get(language, Decision(language, [], {}, [])) for language in sorted(head["options"]["languages"])
+    ]
+    problems = [problem for reading in ordered for problem in reading.problems]
+    problems += [problem for table in packed for problem in table.problems]
+    if not problems and not config.allow_truncated:
+        cut_off = {reading.path for reading in ordered if reading.counts.get("files:truncated")}
+        problems = [
+            f"{path}: cut off after its last whole page, </mediawiki> is missing: fetch it again, "
+            "or take what is there with --allow_truncated"
+            for path in without_end(ordered, frozenset(config.dumps))
+            if path not in cut_off
+        ]
+    problems += [problem for decision in decided for problem in decision.problems]
+    ledger: dict[str, Any] = {}
+    if not problems:
+        for decision in decided:
+            mine = [reading for reading in ordered if reading.language == decision.language]
+            ledger[decision.language] = ledger_of(decision, mine)
+        problems = [nothing_of(language, found) for language, found in ledger.items() if not found["pages"].get(KEPT)]
+    finish(config.output, work, head, [part for decision in decided for part in decision.parts], ledger, problems)
+
+
+def ledger_of(decision: Any, readings: Sequence[Any]) -> dict[str, Any]:
+    """Return the ledger of a language: every page under what became of it, and what the rows are.
+
+    Raises:
+        InputError: the pages seen are not those kept and those dropped with a reason, or the rows not those kept.
+    """
+    counts: Counter[str] = Counter(decision.counts)
+    for reading in readings:
+        counts.update(reading.counts)
+    ledger: dict[str, dict[str, Any]] = {"pages": {}, "labels": dict.fromkeys(schema.TOPICS, 0)}
+    for key, number in sorted(counts.items()):
+        kind, _, name = key.partition(":")
+        ledger.setdefault(kind, {})[name] = number
+    pages = ledger["pages"]
+    seen, kept = pages.get("seen", 0), pages.get(KEPT, 0)
+    parted = sum(number for name, number in pages.items() if name != "seen")
+    rows = sum(part.rows for part in decision.parts)
+    if parted != seen or rows != kept or sum(ledger["labels"].values()) != kept:
+        raise InputError(
+            f"{decision.language}: the ledger does not balance: {seen} pages seen, {parted} kept or dropped; "
+            f"{kept} kept, {rows} rows, {sum(ledger['labels'].values())} labels"
+        )
+    ledger["dump"] = {"newest_revision": max((reading.newest for reading in readings), default="")}
+    return ledger
+
+
+def nothing_of(language: str, ledger: Mapping[str, Any]) -> str:
+    """Return the line for a language of which no page is kept."""
+    lost = {name: number for name, number in ledger["pages"].items() if name not in ("seen", "other_namespace")}
+    most = max(lost, key=lambda name: (lost[name], name), default="")
+    return (
+        f"{language}wikinews: no page is left"
+        + (f": most are dropped as {most} ({lost[most]} of {ledger['pages']['seen']})" if most else ": it holds none")
+        + "; is the dump a pages-articles dump, and the topic map its own?"
+    )
+
+
+def remarks(manifest: Mapping[str, Any]) -> Iterable[str]:
+    """Yield what the user should know of a dataset that is in order."""
+    for item in manifest["inputs"]:
+        if item.get("before_closure"):
+            yield f"{item['path']}: made before Wikinews was closed: a later dump has more pages"
+    for language, ledger in manifest["ledger"].items():
+        newest = ledger["dump"]["newest_revision"]
+        if newest < CLOSED and not any("date" in item for item in manifest["inputs"]):
+            yield f"{language}: the newest revision is of {newest[:10]}: the dump may be older than the wiki's closure"
+        names = set(manifest["options"]["topics"][language].values())
+        empty = [topic for topic, number in ledger["labels"].items() if not number and topic in names]
+        if empty:
+            yield f"{language}: no page of {', '.join(empty)}"
+        if manifest["options"]["mode"] == "clean" and set(ledger.get("status", ())) == {"unknown"}:
+            yield f"{language}: no page tells whether it is published, so all count"

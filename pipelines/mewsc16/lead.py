@@ -1,0 +1,126 @@
+"""The first sentence of an article: its wikitext in, the sentence out, or why there is none.
+
+Boxes, pictures and templates on lines of their own are gone when the wikitext has been read. What may still stand
+before the first sentence is passed over: headings, indented notes, days and places on lines of their own, captions. A
+sentence that lost words to an unknown template is not passed over: the article's first sentence is then not to be had,
+and the next one is not it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_day, words_never_last
+from wikianchor.pipelines.mewsc16.faults import FaultFinder, first_of_glued
+from wikianchor.pipelines.text.fragments import make_fragment_test
+from wikianchor.pipelines.text.prose import holds_no_spaces, judged_sentences
+from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext import Extractor
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
+
+# Bold at the start of a line, a dash or a colon behind it.
+_BOLD_CHARACTERS = range(2, 81)
+_BOLD_BEFORE_DASH = re.compile(r"^\s{0,9}'''([^'\[\]{}\n]{2,80})'''\s{0,9}[–—―:-]", re.MULTILINE)
+# A line without closing punctuation that is longer is a sentence whose full stop was forgotten, not a caption.
+_CAPTION_WORDS = 12
+_CAPTION_CHARACTERS = 25
+# A first paragraph is looked for no further on than need be.
+_LEAD_CHARACTERS = 1200
+_PAIRS = (("{{", "}}"), ("<!--", "-->"), ("\n{|", "\n|}"), ("[[", "]]"), ("<gallery", "</gallery"))
+# What is passed over, if it is short: captions, places, days, names of agencies.
+_PASSED = frozenset(("fragment:short", "fragment:no_terminator", "fragment:no_letters"))
+
+
+class LeadReader:
+    """Reads the first sentences of the articles of one wiki; holds what is costly to make."""
+
+    def __init__(self, site: Site) -> None:
+        self._language = site.language
+        self._extractor = Extractor(site)
+        self._split = make_splitter("rules", site.language)
+        self._faults = FaultFinder(site.language)
+        self._unfinished = make_fragment_test(site.language)
+        self._spaced = not holds_no_spaces(site.language)
+
+    def first_sentence(self, text: str, title: str) -> tuple[str, str]:
+        """Return the first sentence and "", or "" and the reason why there is none."""
+        lead = _lead(text)
+        if lead is not None:
+            found = self._first(lead, title)
+            if found != ("", "no_sentence"):
+                return found
+        return self._first(text, title)
+
+    def _first(self, text: str, title: str) -> tuple[str, str]:
+        extract = self._extractor.extract(text, title)
+        bold = frozenset(_BOLD_BEFORE_DASH.findall(text))
+        for sentence, reason in judged_sentences(extract, self._split, self._language):
+            if reason == "back_matter":
+                break
+            if reason in ("heading", "preformatted") or sentence.region == "list":
+                continue
+            words = sentence.text
+            if reason in _PASSED and self._is_aside(words):
+                continue
+            if reason == "gap":
+                # A line that is no sentence is none with its words either.
+                if GAP in words and self._is_aside(words) and self._unfinished(words.replace(GAP, ""), False):
+                    continue
+                words = self._behind_gaps(words)
+                if not words:
+                    return "", "hole"
+            marked = any(words[:size] in bold for size in _BOLD_CHARACTERS)
+            words = " ".join(cut_dateline(words, self._language, marked).split())
+            if "<ref" in text or "{{" in text:
+                words = _stop_joined(words)
+            words = first_of_glued(words, self._language)
+            if self._faults.is_note(words) or is_day(words, self._language):
+                continue
+            fault = self._faults.fault(words)
+            if fault in ("fragment:short", "fragment:no_letters"):
+                continue
+            return (words, "") if fault is None else ("", fault)
+        return "", "no_sentence"
+
+    def _behind_gaps(self, words: str) -> str:
+        """Return the sentence behind a dateline that templates wrote, "" where a gap is in the sentence itself."""
+        # A gap stands for a name or a number.
+        rest = cut_dateline(words.replace(GAP, "X"), self._language, marked=True)
+        return "" if GAP in words[len(words) - len(rest) :] else rest
+
+    def _is_aside(self, words: str) -> bool:
+        words = words.strip(LINE_MARKS + GAP + " ")
+        if self._spaced:
+            return words.count(" ") < _CAPTION_WORDS
+        return len(words) < _CAPTION_CHARACTERS
+
+
+def _stop_joined(sentence: str) -> str:
+    """Remove the blank that a footnote or an empty template leaves before the full stop; one behind an article or a
+    preposition stays, since words are missing there."""
+    if not sentence.endswith(" ."):
+        return sentence
+    rest = sentence[:-2].rstrip()
+    last = rest.rpartition(" ")[2].lower()
+    return sentence if not last[-1:].isalnum() or last in words_never_last() else f"{rest}."
+
+
+def _lead(text: str) -> str | None:
+    """Return the first paragraphs of wikitext, None where they may not be whole: most first sentences stand there, and
+    the rest of the page need not be read."""
+    paragraph = text.find("\n\n", _LEAD_CHARACTERS)
+    heading = text.find("\n==")
+    for end in sorted({paragraph, heading} - {-1}):
+        if _is_whole(lead := text[:end]):
+            return lead
+    return None
+
+
+def _is_whole(text: str) -> bool:
+    """Whether no template, comment, table, link or tag of a text reaches beyond its end, as far as counts can tell."""
+    return (
+        all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS)
+        and text.count("<") == text.count(">")
+        and text.count("<ref") <= text.count("</ref") + text.count("/>")
+    )

@@ -1,0 +1,32 @@
+"""Signs of publication: wikitext in, what a page says of its status out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from wikianchor.pipelines.mewsc16.editions import language_names, wiki_facts
+
+
+class PublicationReader:
+    """Reads the status of the pages of one language."""
+
+    def __init__(self, language: str) -> None:
+        self._published = _calls(wiki_facts()["published"].get(language, {}).get("templates", ()))
+        self._unpublished = _calls(language_names("unpublished", language))
+
+    def status(self, text: str, in_category: bool) -> str:
+        """Return "published", "unpublished", or "unknown" for a page that does not say.
+
+        Args:
+            text: wikitext of the page.
+            in_category: whether it is in a category of published pages.
+        """
+        if self._unpublished.search(text):
+            return "unpublished"
+        return "published" if in_category or self._published.search(text) else "unknown"
+
+
+def _calls(names: Iterable[str]) -> re.Pattern[str]:
+    either = "|".join(re.escape(name).replace(r"\ ", "[ _]+") for name in names)
+    return re.compile(rf"\{{\{{\s*(?i:{either})\s*[|}}\n]" if either else "(?!)")

@@ -1,0 +1,75 @@
+"""The rules of the released MewsC-16, and its faults, each by name.
+
+The rules alone (`--mode=paper`): exactly one topic, a text of five characters, the first sentence whatever it is, no
+look at publication or duplicates, classes of ten pages. What the released files suffer from beside that is left out
+unless `--faults` names it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from wikianchor.pipelines.mewsc16.categories import CategoryReader
+from wikianchor.pipelines.mewsc16.editions import CATEGORY, wiki_facts
+from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext import Extractor
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST
+
+MIN_CHARACTERS = 5
+_FILE = 6
+_BLANK_AFTER_STOP = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+
+
+class ReleasedReader:
+    """Reads the pages of one wiki as the released set's script did, as far as the faults named make it."""
+
+    def __init__(self, site: Site, faults: Collection[str]) -> None:
+        self._faults = frozenset(faults)
+        self._extractor = Extractor(site, literal="holes" in faults)
+        self._split = make_splitter("rules", site.language)
+        prefix = wiki_facts()["old_prefixes"].get(site.language) or site.namespace_names[CATEGORY]
+        self._line_start = re.compile(rf"^\[\[{re.escape(prefix)}:([^|\]\n]*)", re.MULTILINE)
+        # The released text had the links' brackets and sort keys taken off.
+        self._category_link = re.compile(rf"\[\[({re.escape(prefix)}:[^|\[\]\n]*)(?:\|[^\[\]\n]*)?\]\]")
+        names = "|".join(re.escape(name) for name, key in sorted(site.namespaces.items()) if key == _FILE)
+        self._file = re.compile(
+            rf"\[\[(?i:{names}):[^\[\]|\n]*((?:\|[^\[\]]*(?:\[\[[^\[\]]*\]\][^\[\]]*){{0,9}})?)\]\]"
+        )
+
+    def categories(self, text: str, categories: CategoryReader) -> list[str]:
+        """Return the categories of a page."""
+        if "line_start" in self._faults:
+            return list(dict.fromkeys(name.strip() for name in self._line_start.findall(text)))
+        return categories.categories(text)
+
+    def first_sentence(self, text: str, title: str) -> tuple[str, str]:
+        """Return the first sentence of a page and "", or "" and the reason why there is none."""
+        if "category_text" in self._faults:
+            text = self._category_link.sub(r"\1", text)
+        if "captions" in self._faults:
+            text = self._file.sub(lambda match: match[1].rpartition("|")[2], text)
+        shown = self._extractor.extract(text, title).text.replace(GAP, "")
+        lines = [self._line(line) for line in shown.split("\n")]
+        joined = ("" if "glued" in self._faults else "\n").join(line for line in lines if line.strip())
+        if len(joined) < MIN_CHARACTERS:
+            return "", "short"
+        if "cut" in self._faults:
+            first = next((part for part in _BLANK_AFTER_STOP.split(joined.replace("\n", " ")) if part.strip()), "")
+        else:
+            first = next((part for part in _sentences(joined, self._split(joined)) if part.strip()), "")
+        return (" ".join(first.split()), "") if first else ("", "no_sentence")
+
+    def _line(self, line: str) -> str:
+        words = line.lstrip(LINE_MARKS)
+        if "glued" not in self._faults:
+            return "" if line[:1] == HEADING else words
+        if line[:1] == HEADING:
+            signs = "=" * (len(line) - len(words))
+            return f"{signs} {words} {signs}"
+        return f"*{words}" if line[:1] == LIST else words
+
+
+def _sentences(text: str, ends: list[int]) -> list[str]:
+    return [text[start:end].strip() for start, end in zip([0, *ends], ends, strict=False)]

@@ -1,0 +1,94 @@
+"""The topic map: a file in; for each language, which category means which topic out.
+
+The map of the project is `data/topics.json`, with the evidence for each name. A map of one's own may be written like it
+or shorter, as the released set's is: {"Sports": {"de": "Themenportal Sport", "pl": ["Sport", "Piłka nożna"]}}.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import open_file
+from wikianchor.schemas.mewsc16 import TOPICS
+
+# The evidence for the names that the released set was made with.
+OF_RELEASED = frozenset(("released", "mapped"))
+
+TopicMap = Mapping[str, Mapping[str, str]]
+
+
+def load_topics(path: str | None = None, only: Iterable[str] | None = None) -> TopicMap:
+    """Return language -> category name -> topic.
+
+    Args:
+        path: of a map of the user's; None for the project's.
+        only: the kinds of evidence that count; None for all.
+
+    Raises:
+        InputError: the map cannot be read, has an unknown topic, a topic or language twice, or one category under two
+            topics.
+    """
+    if path is None:
+        data = (resources.files("wikianchor.pipelines.mewsc16") / "data" / "topics.json").read_bytes()
+    else:
+        with open_file(path) as file:
+            data = file.read()
+    source = path or "data/topics.json"
+    try:
+        table = json.loads(data, object_pairs_hook=lambda pairs: _once(pairs, source))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"--topics={source}: not JSON ({error})") from error
+    if isinstance(table, dict) and isinstance(table.get("topics"), dict):
+        table = table["topics"]
+    found: dict[str, dict[str, str]] = {}
+    kinds = None if only is None else frozenset(only)
+    for topic, language, name, kind in _entries(table, source):
+        if kinds is not None and kind not in kinds:
+            continue
+        names = found.setdefault(language, {})
+        if names.setdefault(name, topic) != topic:
+            raise InputError(f"--topics={source}: {language}: {name} stands for both {names[name]} and {topic}")
+    if not found:
+        raise InputError(f"--topics={source}: names no category")
+    return found
+
+
+def _once(pairs: Sequence[tuple[str, Any]], source: str) -> dict[str, Any]:
+    """Make an object of its members, none of which may come twice."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InputError(f"--topics={source}: {key} has two entries, {_shown(found[key])} and {_shown(value)}")
+        found[key] = value
+    return found
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)[:60]
+
+
+def _entries(table: Any, source: str) -> Iterable[tuple[str, str, str, str]]:
+    """Yield topic, language, category name and kind of evidence, "" where none is given."""
+    if not isinstance(table, dict):
+        raise InputError(f'--topics={source}: has to be like {{"Sports": {{"de": "Themenportal Sport"}}}}')
+    for topic, languages in table.items():
+        if topic not in TOPICS:
+            raise InputError(f"--topics={source}: no topic {topic!r}: the topics are {', '.join(TOPICS)}")
+        if not isinstance(languages, dict):
+            raise InputError(f'--topics={source}: {topic} has to be like {{"de": "Themenportal Sport"}}')
+        for language, names in languages.items():
+            for entry in names if isinstance(names, list) else [names]:
+                name, kind = (entry, "") if isinstance(entry, str) else _pair(entry, f"{source}: {topic}, {language}")
+                if not name.strip():
+                    raise InputError(f"--topics={source}: {topic}, {language}: an empty name")
+                yield topic, language, name, kind
+
+
+def _pair(entry: Any, where: str) -> tuple[str, str]:
+    if isinstance(entry, list) and len(entry) == 2 and all(isinstance(part, str) for part in entry):
+        return entry[0], entry[1]
+    raise InputError(f'--topics={where}: {_shown(entry)} is no category name and no ["name", "evidence"]')

@@ -1,0 +1,1 @@
+"""`wikianchor topics`: the topic map of MewsC-16, derived from the wikis' own tables."""

@@ -1,0 +1,134 @@
+"""`wikianchor topics`: SQL tables of Wikinews in, a topic map out, and how it differs from the map in use."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from wikianchor.io.errors import InputError
+from wikianchor.pipelines.dataset.part_writer import writing
+from wikianchor.pipelines.dataset.summary import next_lines, spent
+from wikianchor.pipelines.mewsc16.topic_map import TopicMap, load_topics
+from wikianchor.pipelines.mewsc16.topics.derive import ENGLISH, Found, by_items, by_links, english_pages, topic_items
+from wikianchor.pipelines.mewsc16.topics.options import Config
+from wikianchor.schemas.mewsc16 import LANGUAGES, TOPICS
+
+_NAME = re.compile(r"(?:.*/)?([a-z_]+)wikinews-(\w+)-(\w+)\.sql(?:\.gz)?")
+TABLES = ("langlinks", "page", "page_props")
+TITLE = "title"
+EVIDENCE = {
+    TITLE: "the English topic category itself",
+    "langlinks": "an interlanguage link of the English topic category, from {dump}",
+    "wikibase_item": "the same Wikidata item as the English topic category, from the page_props of the wikis",
+}
+
+
+def run(config: Config, beam_args: Sequence[str]) -> None:
+    """Derive the map, write it, and print where it differs from the one in use."""
+    start = time.monotonic()
+    tables = tables_of(config.sql)
+    topics = load_topics()
+    found = list(derive(tables, topics))
+    if not found:
+        raise InputError("--sql: no category of another wiki leads to an English topic: is page_props given of both?")
+    with writing(config.output), open(config.output, "w", encoding="utf-8") as file:
+        file.write(as_json(found, tables))
+    for line in differences(found, topics):
+        print(line)
+    # stdout is the table.
+    about = f"{len(found):,} categories of {len({one.language for one in found})} languages: {config.output}"
+    comes_next = ["wikianchor", "mewsc16", "--dumps=FILES", f"--topics={config.output}", "--output=out/mewsc16"]
+    logging.getLogger("wikianchor").info("%s; %s; %s", about, spent(start), *next_lines(comes_next))
+
+
+def tables_of(paths: Iterable[str]) -> dict[tuple[str, str], str]:
+    """Return the files by language and table.
+
+    Raises:
+        InputError: a file is not named as the tables of a Wikinews are, or one that all needs is missing.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for path in paths:
+        match = _NAME.fullmatch(path)
+        if match is None:
+            raise InputError(f"--sql: {path} is not named like enwikinews-20260601-langlinks.sql.gz")
+        if match[3] not in TABLES:
+            logging.getLogger("wikianchor").info("%s: not needed, left unread", path)
+            continue
+        found[match[1].replace("_", "-"), match[3]] = path
+    if (ENGLISH, "page") not in found:
+        raise InputError("--sql: enwikinews-...-page.sql.gz is missing: it has the ids of the English categories")
+    if (ENGLISH, "langlinks") not in found and (ENGLISH, "page_props") not in found:
+        raise InputError("--sql: give langlinks or page_props of enwikinews: they lead to the other wikis")
+    for language, table in sorted(found):
+        if table == "page_props" and (language, "page") not in found:
+            raise InputError(f"--sql: {found[language, table]} needs page.sql.gz of the same wiki")
+    return found
+
+
+def derive(tables: Mapping[tuple[str, str], str], topics: TopicMap) -> Iterator[Found]:
+    """Yield every category that stands for a topic."""
+    languages = frozenset(LANGUAGES) - {ENGLISH}
+    pages = english_pages(tables[ENGLISH, "page"], topics[ENGLISH])
+    if missing := set(topics[ENGLISH].values()) - set(pages.values()):
+        logging.getLogger("wikianchor").info(
+            "%s: no page of the category %s", tables[ENGLISH, "page"], ", ".join(sorted(missing))
+        )
+    for name, topic in topics[ENGLISH].items():
+        if topic in pages.values():
+            yield Found(topic, ENGLISH, name, TITLE, "")
+    if path := tables.get((ENGLISH, "langlinks")):
+        yield from by_links(path, pages, languages)
+    if path := tables.get((ENGLISH, "page_props")):
+        items = topic_items(path, pages)
+        for language in sorted(languages):
+            if props := tables.get((language, "page_props")):
+                yield from by_items(language, tables[language, "page"], props, items)
+
+
+def as_json(found: Iterable[Found], tables: Mapping[tuple[str, str], str]) -> str:
+    """Return the map in the form of `data/topics.json`."""
+    entries: dict[str, dict[str, dict[str, str]]] = {topic: {} for topic in TOPICS}
+    items: dict[str, str] = {}
+    for one in found:
+        # What both routes lead to is known by its item.
+        names = entries[one.topic].setdefault(one.language, {})
+        if one.kind == "wikibase_item" or one.name not in names:
+            names[one.name] = one.kind
+        if one.item:
+            items[one.topic] = one.item
+    dump = tables.get((ENGLISH, "langlinks"), "").rpartition("/")[2]
+    return (
+        json.dumps(
+            {
+                "evidence": {kind: text.format(dump=dump or "none") for kind, text in EVIDENCE.items()},
+                "items": items,
+                "topics": {
+                    topic: {language: [list(pair) for pair in names.items()] for language, names in sorted(row.items())}
+                    for topic, row in entries.items()
+                    if row
+                },
+            },
+            ensure_ascii=False,
+            indent=1,
+        )
+        + "\n"
+    )
+
+
+def differences(found: Iterable[Found], topics: TopicMap) -> Iterator[str]:
+    """Yield a line for each category that only one of both maps has."""
+    derived: dict[tuple[str, str], set[str]] = {}
+    for one in found:
+        derived.setdefault((one.language, one.topic), set()).add(one.name)
+    yield "language\ttopic\tin use\tderived"
+    known = {language for language, _ in derived}
+    for language in sorted(known):
+        for topic in TOPICS:
+            mine = {name for name, of in topics.get(language, {}).items() if of == topic}
+            theirs = derived.get((language, topic), set())
+            if mine != theirs:
+                yield "\t".join((language, topic, ", ".join(sorted(mine)) or "-", ", ".join(sorted(theirs)) or "-"))

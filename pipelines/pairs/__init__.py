@@ -1,0 +1,1 @@
+"""The dataset `pairs`: (sentence, linked entity, hard negatives), shuffled."""

@@ -1,0 +1,278 @@
+"""`wikianchor pairs`: `sentences`, `titles` and `entities` in, (sentence, entity, hard negatives) out, shuffled.
+
+    titles + sitelinks -> build_index -> a title index for each wiki
+    sentences -> count_shard -> targets, link counts -> build_table -> the entity table (dense ids, types, pools)
+    sentences -> [caps] -> [sample] -> decide_shard -> rows, the ledger
+    rows -> Shuffle -> write_shard -> parts -> commit
+
+Elements are shards of datasets going in and small records coming out; every table is a file that workers open.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.dataset.inputs import check_wikis, fingerprint, wiki_of
+from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
+from wikianchor.pipelines.dataset.reasons import most
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.machine import Load
+from wikianchor.pipelines.engine.rates import pair_seconds
+from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.pairs.options import Choices, Config
+from wikianchor.schemas import entities as entities_schema
+from wikianchor.schemas import pairs as schema
+from wikianchor.schemas import sentences as sentences_schema
+
+if TYPE_CHECKING:
+    from wikianchor.pipelines.pairs.steps import DecideTask
+    from wikianchor.pipelines.pairs.table_steps import TableTask
+
+
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest.
+
+    Raises:
+        UsageError: the datasets do not go together.
+    """
+    sentences = open_datasets(config.sentences, "sentences", sentences_schema.VERSION, "sentences")
+    entities = open_datasets(config.entities, "entities", entities_schema.VERSION, "entities")
+    if len(entities) != 1:
+        raise UsageError(f"--entities={config.entities} names {len(entities)} datasets: name one")
+    _check(config, sentences, entities[0])
+    inputs = [
+        {"dataset": one.manifest["dataset"], "wiki": one.manifest["options"].get("wiki"), "sha256": fingerprint(one)}
+        for one in (*sentences, *entities)
+    ]
+    options = options_of(config)
+    graph = partial(build, config=config, sentences=sentences, entities=entities[0])
+    # Each shard of sentences is read twice at least: to count its links, and to decide on them.
+    shards = [
+        shard for one in sentences for shard in one.manifest["configs"].get("sentences", {"shards": []})["shards"]
+    ]
+    work = 2 * sum(shard["bytes"] for shard in shards)
+    links = sum(
+        ledger.get("links", {}).get("kept", 0) for one in sentences for ledger in one.manifest["ledger"].values()
+    )
+    load = Load(pair_seconds(links))
+    return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work, load)
+
+
+def options_of(config: Config) -> dict[str, Any]:
+    """Return the options that the manifest carries."""
+    return asdict(config.choices) | {"rows_per_shard": config.rows_per_shard}
+
+
+def _check(config: Config, sentences: Sequence[Dataset], entities: Dataset) -> None:
+    wikis = check_wikis(config.sentences, config.entities, sentences, entities)
+    known = entities.manifest["options"]["wikis"]
+    choices = config.choices
+    if choices.required_wiki and choices.required_wiki not in known:
+        raise InputError(
+            f"--required_wiki={choices.required_wiki} is not in --entities: build it again with that wiki in --wikis"
+        )
+    check_floor(choices, wikis)
+    if choices.negatives and not entities.rows("entities"):
+        raise InputError(
+            f"--entities={config.entities} knows no types: build it with --wikidata, or ask for --negatives=0"
+        )
+
+
+def check_floor(choices: Choices, wikis: Sequence[str]) -> None:
+    """Check that links can be counted where the floor says.
+
+    Raises:
+        UsageError: they cannot; the preset `released` counts those of enwiki.
+    """
+    if choices.floor not in ("corpus", "wiki", *wikis):
+        raise UsageError(
+            f"--floor={choices.floor} is none of the wikis given ({','.join(wikis)}): "
+            f"give the sentences of {choices.floor} too, or say --floor=corpus, --floor=wiki or one of them"
+        )
+
+
+def build(
+    pipeline: Any,
+    head: Mapping[str, Any],
+    work: Workspace,
+    config: Config,
+    sentences: Sequence[Dataset],
+    entities: Dataset,
+) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+
+    from wikianchor.pipelines.engine.shuffle import Shuffle
+    from wikianchor.pipelines.engine.sorted_runs import key_ranges
+    from wikianchor.pipelines.engine.steps import List, Run
+    from wikianchor.pipelines.pairs import steps, table_steps
+    from wikianchor.pipelines.titles.steps import WikiTitles, build_index
+
+    choices = config.choices
+    table_task, decide_task = _tasks(config, work, entities)
+    datasets = [(wiki_of(one), one.directory) for one in sorted(sentences, key=wiki_of)]
+    wikis = [WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
+    once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
+    shards = pipeline | "List shards" >> List(table_steps.list_sentence_shards, datasets)  # SentenceShard
+    built = (
+        pipeline
+        | "List wikis" >> beam.Create(wikis)
+        | "Build index" >> beam.ParDo(Run(build_index, work, "index", attrgetter("wiki")), work)
+    )  # IndexBuilt
+    indexes = beam.pvalue.AsDict(built | "By wiki" >> beam.Map(lambda one: (one.wiki, one)))
+    counted = shards | "Count links" >> beam.ParDo(
+        Run(table_steps.count_shard, work, "count"), indexes, choices.section_links, work
+    )  # Counted
+    links = beam.pvalue.AsDict(counted | "By shard" >> beam.Map(lambda one: (one.order, one.path)))  # order: path
+    table_built = (
+        pipeline
+        | "Table to build" >> beam.Create([table_task], reshuffle=False)
+        | "Build table" >> beam.ParDo(Run(table_steps.build_table, work, "table", _only), beam.pvalue.AsList(counted))
+    )  # TableBuilt
+    table = beam.pvalue.AsSingleton(table_built)
+    caps: Any = None
+    if choices.max_per_entity:
+        highest = (
+            shards
+            | "Lots under the cap" >> beam.ParDo(Run(steps.cap_lots, work, "caps"), decide_task, indexes, links, table)
+            | "Each entity" >> beam.FlatMap(lambda found: found).with_output_types(tuple[tuple[str, int], bytes])
+            | "Lowest of each entity" >> beam.CombinePerKey(steps.LowestLots(choices.max_per_entity))
+        )  # ((scope, id), highest lot taken)
+        caps = beam.pvalue.AsSingleton(
+            once
+            | "Save caps" >> beam.Map(lambda _, found: steps.save_caps(decide_task, found), beam.pvalue.AsList(highest))
+        )  # path
+    samples: Any = {}
+    if choices.sample:
+        samples = beam.pvalue.AsDict(
+            shards
+            | "Lots of the sample"
+            >> beam.ParDo(Run(steps.sample_lots, work, "sample"), decide_task, indexes, links, table, caps)
+            | "Each scope" >> beam.Map(lambda found: found).with_output_types(tuple[str, bytes])
+            | "Lowest of all" >> beam.CombinePerKey(steps.LowestLots(choices.sample))
+        )  # scope: highest lot taken
+    ranges = table_built | "Cut places" >> beam.Map(
+        lambda table: key_ranges("", steps.shard_bounds(table.rows, decide_task).tolist())
+    )
+    decided, written = shards | "Shuffle rows" >> Shuffle(
+        "rows",
+        work,
+        steps.BY_PLACE,
+        steps.decide_shard,
+        (decide_task, indexes, links, table, caps, samples),
+        lambda _: beam.pvalue.AsSingleton(ranges),
+        steps.write_shard,
+        lambda _: (work,),
+        grouped=False,
+    )  # Decided, ShardWritten
+    _ = once | "Commit" >> beam.Map(
+        lambda _, *found: commit_pairs(config.output, work, head, *found),
+        beam.pvalue.AsList(built),
+        beam.pvalue.AsList(counted),
+        table,
+        beam.pvalue.AsList(decided),
+        beam.pvalue.AsList(written),
+    )
+
+
+def _only(element: Any) -> str:
+    """Return the name of the one element of a step."""
+    return "all"
+
+
+def _tasks(config: Config, work: Workspace, entities: Dataset) -> tuple[TableTask, DecideTask]:
+    from wikianchor.pipelines.pairs.decisions import DecisionOptions
+    from wikianchor.pipelines.pairs.entity_table import TableOptions
+    from wikianchor.pipelines.pairs.steps import DecideTask
+    from wikianchor.pipelines.pairs.table_steps import TableTask
+
+    choices = config.choices
+    table = TableTask(
+        work=work,
+        dataset=entities.directory,
+        min_links=choices.min_links,
+        floor=choices.floor,
+        required=choices.required_wiki,
+        cap=choices.max_per_entity,
+        languages=tuple(entities.manifest["options"]["labels"]),
+        options=TableOptions(choices.negatives, choices.types, choices.refine_humans, choices.back_off),
+    )
+    decide = DecideTask(
+        work=work,
+        options=DecisionOptions(
+            seed=choices.seed,
+            negatives=choices.negatives,
+            candidates=choices.candidates,
+            sections=choices.section_links,
+            duplicates=choices.duplicates,
+        ),
+        own_page=not choices.own_page_negatives,
+        rows_per_shard=config.rows_per_shard,
+        sample=choices.sample,
+        cap=choices.max_per_entity,
+        per_wiki=choices.sample_per_wiki,
+    )
+    return table, decide
+
+
+# Buckets of links that are pairs, or were until the cap and the sample.
+LEFT = ("kept", "over_cap", "not_sampled")
+
+
+def commit_pairs(
+    output: str,
+    work: Workspace,
+    head: Mapping[str, Any],
+    indexes: Iterable[Any],
+    counted: Iterable[Any],
+    table: Any,
+    decided: Iterable[Any],
+    written: Iterable[Any],
+) -> None:
+    """Check the ledger and commit the dataset.
+
+    Raises:
+        InputError: the ledger does not balance, or a wiki has no pair; the message names the fullest bucket.
+    """
+    from wikianchor.pipelines.pairs.decisions import BUCKETS
+
+    shards, titles = list(written), {one.wiki: one for one in indexes}
+    seen = Counter[str]()
+    for one in counted:
+        seen[one.wiki] += one.seen
+    ledger: dict[str, Counter[str]] = {wiki: Counter() for wiki in sorted(titles)}
+    for one in decided:
+        ledger[one.wiki].update(dict(zip(BUCKETS, one.buckets, strict=True)))
+    kept: Counter[str] = Counter()
+    for shard in shards:
+        kept.update(shard.kept)
+        for wiki, number in shard.duplicates.items():
+            ledger[wiki].update(duplicate=number, kept=-number)
+    for wiki, found in ledger.items():
+        if found.total() != seen[wiki] or found["kept"] != kept[wiki]:
+            raise InputError(
+                f"{wiki}: the ledger does not balance: {seen[wiki]} links seen, {found.total()} decided, "
+                f"{found['kept']} kept, {kept[wiki]} written"
+            )
+    # A wiki may have no pair left after the cap or the sample, but not before.
+    problems = []
+    if lost := [wiki for wiki, found in ledger.items() if not any(found[name] for name in LEFT)]:
+        reasons = sum((ledger[wiki] for wiki in lost), Counter[str]())
+        ended = f"most links ended as {most('pairs', reasons)}" if reasons.total() else "its sentences hold no link"
+        advice = "" if len(lost) == len(ledger) else f"; leave out {', '.join(lost)} to go on with the others"
+        problems = [f"{output}: no pair of {', '.join(lost)} came out: {ended}{advice}"]
+    report = {
+        "links": {
+            wiki: {name: number for name, number in found.items() if number} | {"seen": seen[wiki]}
+            for wiki, found in ledger.items()
+        },
+        "titles": {wiki: built.counts for wiki, built in sorted(titles.items())},
+    }
+    parts = [part for shard in shards for part in shard.parts] + list(table.parts)
+    finish(output, work, head, parts, report, problems)

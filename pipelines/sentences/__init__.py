@@ -1,0 +1,1 @@
+"""The datasets `sentences` and `titles`, from a Wikipedia dump."""

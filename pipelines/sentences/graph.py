@@ -1,0 +1,236 @@
+"""`wikianchor sentences`: a Wikipedia dump in, the dataset `sentences` and beside it `titles` out.
+
+    ranges of the dump -> ReadDump (parse, split, write) -> parts, counts -> commit
+
+Elements: `Task` -> `Reading` -> the manifest. Rows never pass through Beam: a range is read and written by one worker,
+so there is nothing to shuffle, and the dataset is in the order of the dump whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.storage import file_size, sha1
+from wikianchor.pipelines.dataset.reader import open_datasets
+from wikianchor.pipelines.dataset.reasons import listed, most
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.machine import Load
+from wikianchor.pipelines.engine.rates import dump_seconds
+from wikianchor.pipelines.engine.stage import finish, made_with, run_stage
+from wikianchor.pipelines.sentences.options import Config
+from wikianchor.pipelines.text.template_losses import most_costly
+from wikianchor.pipelines.wikimedia.inventory import read_site, wiki_of_header
+from wikianchor.pipelines.wikimedia.mwparser import make_extractor
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.schemas import sentences as schema
+
+
+def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest."""
+    from wikianchor.pipelines.text.splitter import make_splitter
+
+    site, footers = read_site(config.dumps, config.wiki)
+    header_wiki = wiki_of_header(config.dumps[0])
+    # A missing package is found now, not on a worker.
+    make_splitter(config.splitter, site.language)
+    make_extractor(config.parser, site)
+    inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
+    options = options_of(config, site)
+    if config.previous:
+        check_previous(config, options)
+    return run_stage(
+        "sentences",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options,
+        partial(build, config=config, site=site, footers=footers, header_wiki=header_wiki),
+        beam_args,
+        sum(file_size(path) for path in config.dumps),
+        Load(dump_seconds(config.dumps)),
+    )
+
+
+def options_of(config: Config, site: Site) -> dict[str, Any]:
+    """Return the options that the manifest carries."""
+    return {
+        "wiki": site.wiki,
+        "language": site.language,
+        "site": site.digest(),
+        "splitter": config.splitter,
+        "parser": config.parser,
+        "allow_truncated": config.allow_truncated,
+    }
+
+
+def check_previous(config: Config, options: Mapping[str, Any]) -> None:
+    """Check that the rows of --previous are what would come out now.
+
+    Raises:
+        UsageError: it was made otherwise.
+        InputError: it is no dataset of sentences, or damaged.
+    """
+    assert config.previous is not None
+    if os.path.abspath(config.previous) == os.path.abspath(config.output):
+        raise UsageError(f"--previous={config.previous} is the output itself: name another --output")
+    found = open_datasets(config.previous, "sentences", schema.VERSION, "previous")
+    if len(found) != 1:
+        raise UsageError(f"--previous={config.previous} names {len(found)} datasets: name one")
+    manifest = found[0].manifest
+    if manifest["options"] != options:
+        names = [name for name in options if manifest["options"].get(name) != options[name]]
+        raise UsageError(f"--previous={config.previous} was made with another {', '.join(names)}: leave it out")
+    for name, value in made_with().items():
+        if (old := manifest["made_with"].get(name, "an unknown version")) != value:
+            raise UsageError(
+                f"--previous={config.previous} was made with {name} {old}, and this program has {value}: leave it out"
+            )
+
+
+def build(
+    pipeline: Any,
+    head: Mapping[str, Any],
+    work: Workspace,
+    config: Config,
+    site: Site,
+    footers: frozenset[str],
+    header_wiki: str = "",
+) -> None:
+    """Add the graph to a pipeline."""
+    import apache_beam as beam
+
+    from wikianchor.pipelines.engine.steps import List, Run
+    from wikianchor.pipelines.sentences.steps import DumpReader, ReadDump, list_tasks
+
+    reader = DumpReader(site, work, config.splitter, config.parser, config.allow_truncated, config.previous)
+    readings = (
+        pipeline
+        | "List ranges" >> List(list_tasks, config.dumps)  # Task
+        | "Read dump" >> beam.ParDo(Run(ReadDump(reader), work, "read"))  # Reading
+    )
+    (
+        pipeline
+        | "Once" >> beam.Create([None], reshuffle=False)
+        | "Commit"
+        >> beam.Map(
+            lambda _, found: commit_readings(config.output, work, head, found, footers, header_wiki),
+            found=beam.pvalue.AsList(readings),
+        )
+    )
+
+
+def commit_readings(
+    output: str,
+    work: Workspace,
+    head: Mapping[str, Any],
+    readings: Iterable[Any],
+    footers: Collection[str] = (),
+    header_wiki: str = "",
+) -> None:
+    """Check what the ranges gave and commit the dataset.
+
+    Args:
+        output: directory of the dataset.
+        work: of the run.
+        head: of the manifest.
+        readings: what the ranges gave.
+        footers: the files that should end with </mediawiki>.
+        header_wiki: what the header of the first dump says; "" where that is nothing.
+
+    Raises:
+        InputError: an input was broken, a page came twice, no sentence came out, or the ledger does not balance.
+    """
+    ordered = sorted(readings, key=lambda reading: reading.order)
+    counts: Counter[str] = Counter()
+    for reading in ordered:
+        counts.update(reading.counts)
+    problems = [problem for reading in ordered for problem in reading.problems]
+    # A file that was found to be cut off inside a page or its compression needs no second word about it.
+    if not problems and not counts["files:truncated"] and (endless := without_end(ordered, footers)):
+        counts["files:truncated"] = len(endless)
+        if not head["options"]["allow_truncated"]:
+            problems = [
+                f"{path}: cut off after its last whole page, </mediawiki> is missing: fetch it again, "
+                "or take what is there with --allow_truncated"
+                for path in endless
+            ]
+    wiki = head["options"]["wiki"]
+    ledger = balance(counts, wiki) if not problems else {}
+    if not problems:
+        problems = twice(ordered)
+    if not problems and not counts["sentences:kept"]:
+        problems = [f"{output}: {why_empty(ledger, wiki, header_wiki)}"]
+    finish(output, work, head, [part for reading in ordered for part in reading.parts], {wiki: ledger}, problems)
+
+
+def why_empty(ledger: Mapping[str, Mapping[str, int]], wiki: str, header_wiki: str) -> str:
+    """Return why the dump of a wiki gave no sentence, as far as that is known."""
+    pages = ledger.get("pages", {})
+    if not pages.get("articles") and not pages.get("redirects"):
+        return f"the dump of {wiki} holds no article: is it a pages-articles dump?"
+    problem = f"no sentence came out of the dump of {wiki}"
+    if header_wiki and header_wiki != wiki:
+        return f"{problem}: its <siteinfo> says {header_wiki}: leave --wikis={wiki} out, or give a dump of {wiki}"
+    if (sentences := most("sentences", ledger.get("sentences", {}))) != "none":
+        return (
+            f"{problem}: most are dropped as {sentences}: see one with `wikianchor extract --dumps=FILE --title=TITLE`"
+        )
+    return f"{problem}: its pages are {listed('sentences', pages)}: is it a pages-articles dump?"
+
+
+def without_end(readings: Sequence[Any], footers: Collection[str]) -> list[str]:
+    """Return the files that should end with </mediawiki> and do not; the end may lie across ranges."""
+    ends: dict[str, bytes] = {}
+    for reading in readings:
+        ends[reading.path] = ends.get(reading.path, b"") + reading.tail
+    return [path for path, end in ends.items() if path in footers and b"</mediawiki>" not in end]
+
+
+def balance(counts: Mapping[str, int], wiki: str) -> dict[str, dict[str, int]]:
+    """Return the ledger, by kind: every link of the wiki's articles under what became of it, and the templates that
+    cost most sentences.
+
+    Raises:
+        InputError: the links found in prose are not those kept and those dropped with a reason.
+    """
+    ledger: dict[str, dict[str, int]] = {"pages": {}, "sentences": {}, "links": {}, "files": {}, "templates": {}}
+    for key, number in sorted(counts.items()):
+        kind, _, name = key.partition(":")
+        ledger[kind][name] = number
+    links = ledger["links"]
+    prose = links.pop("prose", 0)
+    dropped = sum(number for name, number in links.items() if name.startswith("fragment:") or name in PROSE_REASONS)
+    if links.get("kept", 0) + dropped != prose:
+        raise InputError(
+            f"{wiki}: the ledger does not balance: {prose} links in prose, "
+            f"{links.get('kept', 0)} kept, {dropped} dropped"
+        )
+    links["seen"] = sum(links.values())
+    ledger["templates"] = most_costly(ledger["templates"])
+    return {kind: names for kind, names in ledger.items() if names}
+
+
+PROSE_REASONS = frozenset({"gap", "heading", "preformatted", "back_matter", "disambiguation_page"})
+
+
+def twice(readings: Sequence[Any]) -> list[str]:
+    """Return a problem where a page was read twice, as when a dump and its parts are given together."""
+    import numpy as np
+
+    from wikianchor.pipelines.dataset.reader import read_batches
+
+    # Ranges follow each other by page id nearly always, and then their bounds tell; within a range the reader has seen.
+    spread = sorted((reading.first_page, reading.last_page) for reading in readings if reading.last_page)
+    again = [reading.repeated for reading in readings if reading.repeated]
+    if not again and not all(before[1] < after[0] for before, after in pairwise(spread)):
+        titles = [part.path for reading in readings for part in reading.parts if part.config == "titles"]
+        found = [batch.column(0).to_numpy() for path in titles for batch in read_batches(path, ["page_id"])]
+        page_ids, counts = np.unique(np.concatenate(found), return_counts=True)
+        again = page_ids[counts > 1].tolist()
+    return [f"page {page} was given twice: give each page once, a dump or its parts" for page in again[:1]]

@@ -1,0 +1,464 @@
+"""Where sentences end, as code point offsets.
+
+A splitter takes the text of a page, its blocks joined by '\\n', and returns the ascending ends of its sentences, the
+last one `len(text)`: the sentences are `text[end_before:end]`, white space still around them. A line feed always
+ends one. The empty text has no sentence.
+
+Three splitters: `rules` (the default, pure Python, knows abbreviations, initials, ordinals and quotes of each
+language), `icu` (the locale's BreakIterator) and `polyglot` (exactly what polyglot's `Text(...).sentences` does, for
+data that must compare with EASE's).
+"""
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from wikianchor.io.errors import UsageError
+
+Splitter = Callable[[str], list[int]]
+
+SPLITTERS: Final = ("rules", "icu", "polyglot")
+
+
+def make_splitter(name: str, language: str) -> Splitter:
+    """The splitter `name` for a wiki's language code ('en', 'pt', 'be-tarask'; an unknown one gets sound defaults).
+
+    Build one per process: the splitters of ICU hold a C++ object and cannot be pickled.
+    Raises UsageError when the name is unknown or the package behind it is not installed.
+    """
+    if name == "rules":
+        return _rules_splitter(language)
+    if name == "icu":
+        return _icu_splitter(language)
+    if name == "polyglot":
+        return _polyglot_splitter()
+    raise UsageError(f"--splitter={name}: there is no such splitter, choose one of {', '.join(SPLITTERS)}")
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+#
+# One regular expression walks the text at C speed and stops at line feeds, at runs of terminators and at bracketed or
+# quoted stretches, which it takes whole, so that nothing inside them is looked at. What it stops at is judged by the
+# few lines of Python below, each of which reads a bounded window: the time is linear on any input.
+
+# These end a sentence only before white space (or a closing quote and white space).
+WEAK_TERMINATORS: Final = ".!?…‥‽‼⁇⁈⁉"
+# These end one wherever they stand: CJK, Indic, Armenian, Arabic and Urdu, Syriac, N'Ko, Ethiopic, Burmese, Khmer,
+# Tibetan, Mongolian, Vai, Lisu, Javanese, Balinese, Ol Chiki, Sinhala, Cham, Saurashtra, Meetei, Bamum, Chakma.
+# Tibetan's shad ends clauses as well as sentences, so its units are clauses.
+STRONG_TERMINATORS: Final = "。．｡！？।॥։؟۔܀܁܂߹።፧፨။។៕།༎᠃᠉꘎꘏꓿꧉᭞᭟᱾᱿෴꩝꩞꩟꣎꣏꯫꫰꫱꛳꛷𑅁𑅂"
+_TERMINATORS_BEYOND_BMP: Final = "𑅁𑅂"
+# A language's own use of a common sign. Greek asks with a semicolon, Armenian's full stop is often typed as a colon.
+OWN_TERMINATORS: Final = {"el": ";\u037e", "pnt": ";\u037e", "hy": ":", "hyw": ":"}
+# Thai and Lao end sentences with a space, which also stands inside them: it is a boundary before these openers only.
+_OPENERS_AFTER_SPACE: Final = {
+    "th": "นอกจากนี้ นอกจากนั้น อย่างไรก็ตาม อย่างไรก็ดี ต่อมา ปัจจุบัน ในปัจจุบัน ทั้งนี้ จากนั้น หลังจากนั้น ในขณะเดียวกัน ด้วยเหตุนี้ ดังนั้น ในที่สุด",
+    "lo": "ນອກຈາກນີ້ ນອກຈາກນັ້ນ ຢ່າງໃດກໍຕາມ ຕໍ່ມາ ປັດຈຸບັນ ໃນປັດຈຸບັນ ຈາກນັ້ນ ຫຼັງຈາກນັ້ນ ດັ່ງນັ້ນ ໃນທີ່ສຸດ",
+}
+# In these a full stop that is a dot is no full stop: Armenian's is ։ and its dot is a kind of comma.
+_DOT_IS_A_COMMA: Final = frozenset({"hy", "hyw"})
+
+_IDEOGRAPHIC: Final = frozenset({"ja", "zh", "yue", "zh-yue", "wuu", "gan", "lzh", "zh-classical"})
+
+_BRACKETS: Final = "() （） [] ［］ 【】 「」 『』 ｢｣ 《》 〈〉 〔〕 “” „“ „” «» »«"
+_ROUND: Final = "(（[［"
+_CLOSERS_AFTER_WEAK: Final = "\"'”’“»«›‹)\\]）」』】》〉｣］"
+_CLOSERS_AFTER_STRONG: Final = "”’»)\\]）」』】》〉｣］〕"
+_FOOTNOTE_ENDS: Final = "]¹²³⁴⁵⁶⁷⁸⁹⁰"
+_SPACES: Final = r"[^\S\n]*"
+
+# What may stand before the first letter of a sentence.
+_BEFORE_FIRST_LETTER: Final = "\"'“”„«»‘‹›([¿¡「『（《—–-"
+# What cannot begin a sentence.
+_GOES_ON: Final = frozenset(",;:)]}%/、，：；・）」』】》〉〕~～ー" + WEAK_TERMINATORS + STRONG_TERMINATORS)
+_DASHES: Final = "-–—−"
+_JAPANESE_GOES_ON: Final = "をのはがにともでやへなだかよねさっらりるれわ"
+_CHINESE_GOES_ON: Final = "的地得之等與与和及而是為为"
+# After ！ or ？ without a space Japanese goes on as a rule: the sign belongs to a name. Not before these.
+_JAPANESE_OPENERS: Final = re.compile("(?:こ[のれこう]|そ[のれこし]|また|しかし|だが|ただ|なお|彼|私|僕|実は)")
+
+_NEVER, _NUMBERED, _RARELY, _CLOSING, _UNIT = range(5)
+# What an abbreviation may do, by the name of its list in the data; a word in several lists of a language has the last.
+_KINDS: Final = (
+    ("never", _NEVER),  # Dr. Prof. z.B.: something follows
+    ("numbered", _NUMBERED),  # Nr. vol. pp.: not final before a number
+    ("rarely", _RARELY),  # Inc. U.S.: final only before a word that begins sentences
+    ("closing", _CLOSING),  # etc. н.э. v.Chr.: final before a capital
+    ("units", _UNIT),  # км. г. hab.: final before a capital if a number stands before
+)
+
+_NEXT_WORD: Final = re.compile(r"[^\w\n]{0,3}(\w{1,24}(?:['’]\w{0,3})?)")
+_INITIAL: Final = re.compile(r"[^\W\d_]\.")
+_SPACED_LETTERS: Final = re.compile(r"(?:[^\W\d_]{1,4}\.\s?)+[^\W\d_]{1,4}\Z")
+_NUMBER_BEFORE: Final = re.compile(r"(?:\d|\b[IVXLCDM]+|\b[ІХ]+)[^\S\n]*\Z")
+_ROMAN: Final = re.compile(r"[IVXLCDM]+\Z")
+_ACRONYM: Final = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}\Z")
+_ROMAN_OR_DIGIT: Final = re.compile(r"[\W_]{0,2}(?:\d|[IVXLCDM]+\b)")
+_WORD_PARTS: Final = re.compile(r"/|['’](?=\w\w)")
+_LAST_DASH: Final = re.compile(r"[-–—](?=[^-–—]*\Z)")
+_BEYOND_LATIN: Final = "\u0370"
+_WINDOW: Final = 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What a language adds to the general rules; see data/abbreviations.json."""
+
+    language: str
+    kinds: dict[str, int]
+    starters: frozenset[str]
+    ordinals: int  # numbers up to this are ordinals before a full stop: "3." is "third"
+    roman: bool  # Roman ones as well: "Ludwig XIV."
+
+
+@cache
+def _abbreviation_data() -> dict[str, dict[str, Any]]:
+    data: dict[str, dict[str, Any]] = json.loads(
+        Path(__file__).with_name("data").joinpath("abbreviations.json").read_text(encoding="utf-8")
+    )
+    return data
+
+
+def _ancestry(language: str) -> Iterator[dict[str, Any]]:
+    """The table of the language after those of the languages it is `like`, the table of all languages first."""
+    data = _abbreviation_data()
+    chain: list[dict[str, Any]] = []
+    code = language if language in data else language.split("-")[0]
+    while code and code in data:
+        chain.append(data[code])
+        code = data[code].get("like", "")
+    yield data[""]
+    yield from reversed(chain)
+
+
+def _rules_of(language: str) -> _Rules:
+    kinds: dict[str, int] = {}
+    starters: set[str] = set()
+    tables = list(_ancestry(language))
+    for table in tables:
+        for name, kind in _KINDS:
+            for word in table.get(name, "").split():
+                # A word in small letters stands for its forms with capitals as well. One letter does not: "p. 5" is
+                # no initial, "240 V." no "v."
+                forms = {word, word.capitalize(), word.upper()} if word.islower() and len(word) > 1 else {word}
+                kinds.update(dict.fromkeys(forms, kind))
+        starters.update(table.get("starters", "").split())
+    # A language nobody described: better two sentences in one than "3." cut off.
+    ordinals = max(table.get("ordinals", 0) for table in tables) if len(tables) > 1 else 31
+    roman = any(table.get("roman", False) for table in tables)
+    return _Rules(language, kinds, frozenset(starters), ordinals, roman)
+
+
+def begins_sentences(word: str, language: str) -> bool:
+    """Whether a word is one of those that often begin a sentence, as far as they are listed for a language."""
+    return re.split(r"['’]", word)[0] in _starters(language)
+
+
+def a_starter(language: str) -> str:
+    """One of the words that often begin a sentence in a language, "" where none is listed."""
+    return min(_starters(language), default="")
+
+
+@cache
+def _starters(language: str) -> frozenset[str]:
+    return _rules_of(language).starters
+
+
+# The last group of each branch of the expression; what is none of these is the space before a Thai opener.
+_NEWLINE_GROUP, _WEAK_GROUP, _STRONG_GROUP, _BRACKET_GROUP = 1, 3, 5, 6
+
+
+@cache
+def _stops(language: str, beyond_bmp: bool) -> re.Pattern[str]:
+    """The expression that finds everything worth a look. The last group that took part says what was found.
+
+    It begins with one set of characters because `re` then skips to the next of them at full speed, or at half of it
+    where one is beyond the BMP: so those are for texts that hold them. Every branch either matches or gives up after
+    one bounded look ahead, and the empty branch at the end always matches.
+    """
+    strong = STRONG_TERMINATORS if beyond_bmp else re.sub(f"[{_TERMINATORS_BEYOND_BMP}]", "", STRONG_TERMINATORS)
+    weak = WEAK_TERMINATORS + OWN_TERMINATORS.get(language, "")
+    openers = "".join(dict.fromkeys(_BRACKETS[::3]))
+    space_openers = _OPENERS_AFTER_SPACE.get(language)
+    bracketed = []
+    for opening, closing in zip(_BRACKETS[::3], _BRACKETS[1::3], strict=True):
+        inside = f"[^{re.escape(opening + closing)}\\n]{{0,300}}"
+        nested = f"(?:{re.escape(opening)}{inside}{re.escape(closing)}{inside}){{0,3}}" if opening in _ROUND else ""
+        # An opening quote follows white space or another bracket; otherwise it closes (»so« against «so»).
+        edge = r"(?<![^\s(\[].)" if opening in "«»" else ""
+        bracketed.append(f"(?<={re.escape(opening)}){edge}{inside}{nested}{re.escape(closing)}")
+    branches = [
+        r"(?<=\n)()",
+        f"(?<=[{weak}])[{weak}]*"
+        # A footnote number that lost its brackets.
+        r"(?:(?<=[a-zà-ÿа-яё]{3}\.)\d{1,3}(?=[^\S\n]+[A-ZÀ-ÞА-ЯЁ]))?()"
+        rf"(?:[{_CLOSERS_AFTER_WEAK}]|[ \u00a0\u202f]»(?=[\s.,;:]|\Z))*"
+        rf"(?:\[\w{{1,12}}\])*[\u00b9\u00b2\u00b3\u2070-\u2079]*(){_SPACES}",
+        rf"(?<=[{STRONG_TERMINATORS}])(?:[{STRONG_TERMINATORS}{weak}]|(?<=།)\s།)*()"
+        rf"(?:[{_CLOSERS_AFTER_STRONG}]|[\"'](?=[\s,;।]|\Z)|\[\w{{1,12}}\])*(){_SPACES}",
+        rf"(?:{'|'.join(bracketed)})(){_SPACES}",
+    ]
+    first = f"\\n{weak}{strong}{re.escape(openers)}"
+    if space_openers:
+        first += " "
+        branches.append(f"(?<= )()(?={'|'.join(space_openers.split())})")
+    return re.compile(f"[{first}](?:{'|'.join(branches)}|)")
+
+
+def _rules_splitter(language: str) -> Splitter:
+    rules = _rules_of(language)
+
+    def split(text: str) -> list[int]:
+        ends: list[int] = []
+        start, length = 0, len(text)
+        stops = _stops(language, any(sign in text for sign in _TERMINATORS_BEYOND_BMP))
+        for stop in stops.finditer(text):
+            group, after = stop.lastindex, stop.end()
+            if group == _NEWLINE_GROUP:
+                ends.append(after)
+                start = after
+                continue
+            if group is None or after == length or text[after] == "\n":
+                continue
+            if group == _WEAK_GROUP:
+                dot = stop.start()
+                if after == dot + 1 or (after == stop.end(3) and text[after - 1] not in _FOOTNOTE_ENDS):
+                    continue  # no white space: "3.14", "example.com"
+                final = _weak_ends(text, start, dot, stop.end(2), after, rules)
+            elif group == _STRONG_GROUP:
+                final = _strong_ends(text, start, stop.start(), after, rules)
+            elif group == _BRACKET_GROUP:
+                final = _bracket_ends(text, start, stop.start(), stop.end(6), after, rules)
+            else:
+                final = True
+            if final:
+                ends.append(after)
+                start = after
+        if start < length:
+            ends.append(length)
+        return ends
+
+    return split
+
+
+def _goes_on(text: str, after: int) -> bool:
+    """Whether what stands at `after` cannot begin a sentence: a small letter, a comma, a closing bracket."""
+    char = text[after]
+    if char in _GOES_ON:
+        return True
+    if char in _DASHES and text[after + 1 : after + 2].isspace():
+        return True  # "a remark. – the source", "58 BC. – 14 AD."
+    if char in _BEFORE_FIRST_LETTER:
+        letters = text[after : after + 4].lstrip(_BEFORE_FIRST_LETTER + " \u00a0\u202f")
+        if not letters:
+            return False
+        char = letters[0]
+    # Georgian's only letters are small ones to Unicode.
+    return char.islower() and not "\u10d0" <= char <= "\u10ff"
+
+
+def _next_is_starter(text: str, after: int, rules: _Rules) -> bool:
+    word = _NEXT_WORD.match(text, after)
+    if not word:
+        return False
+    found = word[1]
+    if len(found) == 1 and text.startswith(".", word.end()):
+        return False  # an initial
+    return found in rules.starters or re.split(r"['’]", found)[0] in rules.starters
+
+
+def _weak_ends(text: str, start: int, dot: int, run_end: int, after: int, rules: _Rules) -> bool:
+    """Whether a sentence ends at the terminators text[dot:run_end], white space or a closing quote after them."""
+    if not text[after].isupper() and _goes_on(text, after):
+        return False
+    sign = text[dot]
+    if sign != "." or (run_end - dot > 1 and not text[run_end - 1].isdigit()):
+        if dot - start < 4 and not text[start:dot].strip():
+            return False  # "... And Justice for All"
+        if sign in ".…‥" and rules.language in _IDEOGRAPHIC:
+            return False  # a pause, whatever follows
+        if sign in ":;\u037e":
+            return text[after].isupper() or text[after] in _BEFORE_FIRST_LETTER
+        if sign in "!?":
+            word = text[max(start, dot - _WINDOW) : dot].rsplit(None, 1)[-1:]
+            if word and rules.kinds.get(word[0] + sign) == _RARELY:
+                return _next_is_starter(text, after, rules)
+        return True
+    return _period_ends(text, start, dot, after, rules)
+
+
+def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> bool:
+    """Whether the full stop at `dot` ends a sentence, given that what follows could begin one."""
+    if rules.language in _DOT_IS_A_COMMA:
+        return False
+    words = text[max(start, dot - _WINDOW) : dot].rsplit(None, 1)
+    if not words:
+        return False
+    word = words[-1]
+    kind = rules.kinds.get(word)
+    if kind is None:
+        if word.isalpha():
+            if len(word) > 4:
+                return not (word.endswith("str") and text[after].isdigit())  # "Hauptstr. 5"
+        elif not word.isdigit():
+            # "(Dr", "l'art", "Jean-P", "12–14": the last part decides, but not a mere ending, as in "NATO-s".
+            word = _WORD_PARTS.split(word.lstrip(_BEFORE_FIRST_LETTER))[-1]
+            kind = rules.kinds.get(word)
+            if kind is None:
+                head, *last = _LAST_DASH.split(word)
+                word = last[0] if last else head
+                if len(word) == 1 and last and head[-1:].isupper():
+                    return True  # "DEAP-I", "Type-C" is no initial, "J.-P." is
+                if not word or (word.islower() and len(word) < len(words[-1]) and "." not in word):
+                    return True
+    if len(word) <= 2 and not word.isdigit() and "." in text[max(start, dot - len(word) - 2) : dot]:
+        # "z. B.", "т. е.", "n. l.": letters set apart are looked up as one.
+        spaced = _SPACED_LETTERS.search(text, max(start, dot - 12), dot)
+        if spaced:
+            joined = re.sub(r"\s", "", spaced[0])
+            kind = rules.kinds.get(joined, rules.kinds.get(joined.lower(), kind))
+    if kind is not None and kind != _NUMBERED:
+        return _abbreviation_ends(kind, text, start, dot - len(word), after, rules)
+    if kind == _NUMBERED and _ROMAN_OR_DIGIT.match(text, after):
+        return False
+    heads = dot - len(word) <= start  # nothing else stands in the sentence yet
+    if word[-1].isdigit():
+        return not heads and _number_ends(word, text, start, dot, after, rules)
+    if len(word) == 1:
+        if not word.isalpha():
+            return True
+        if _INITIAL.match(text, after):
+            return False  # "44 a. C.", "J. R. R."
+        if word in "IVX" and text[max(start, dot - 3) : dot - 1] > _BEYOND_LATIN and text[dot - 2] == " ":
+            return not rules.roman or _next_is_starter(text, after, rules)  # "Карл I."
+        if word.islower() and _NUMBER_BEFORE.search(text, max(start, dot - 8), dot - 1):
+            return True  # "600 m."
+        return not heads and _next_is_starter(text, after, rules)
+    if _ROMAN.match(word):
+        return not heads and (not rules.roman or _next_is_starter(text, after, rules))
+    if _ACRONYM.match(word):
+        # An acronym of capitals (U.S., С.С.С.Р.) is most often part of a name, one of small letters rarely is.
+        return word[-1].islower() or _next_is_starter(text, after, rules)
+    return True
+
+
+def _abbreviation_ends(kind: int, text: str, start: int, word_start: int, after: int, rules: _Rules) -> bool:
+    if kind == _NEVER or not (text[after].isalpha() or text[after] in _BEFORE_FIRST_LETTER):
+        return False
+    if kind == _RARELY:
+        return not rules.starters or _next_is_starter(text, after, rules)
+    if kind == _UNIT and not _NUMBER_BEFORE.search(text, max(start, word_start - 8), word_start):
+        return _next_is_starter(text, after, rules)
+    return True
+
+
+def _number_ends(word: str, text: str, start: int, dot: int, after: int, rules: _Rules) -> bool:
+    """Whether a full stop after a number ends the sentence: it does not after an ordinal."""
+    if not word.isdecimal() or int(word) > rules.ordinals:
+        return True  # a year, "3:1.", "2.5."
+    if len(word) == 3 and _NUMBER_BEFORE.search(text, max(start, dot - 8), dot - 3):
+        return True  # "2 831 741."
+    return not text[after].isdigit() and _next_is_starter(text, after, rules)
+
+
+def _strong_ends(text: str, start: int, sign_at: int, after: int, rules: _Rules) -> bool:
+    """Whether a sentence ends at a terminator that needs no white space after it."""
+    char = text[after]
+    if text[after - 1].isspace():
+        return char not in _GOES_ON
+    if char in _GOES_ON:
+        return False
+    sign = text[sign_at]
+    if sign == "．" and (char.isdigit() or char.isascii() or text[sign_at - 1 : sign_at].isupper()):
+        return False  # "３．１４", "Ｊ．Ｆ．ケネディ"
+    if rules.language == "ja":
+        if sign in "！？" and text[after - 1] in "！？!?":
+            return bool(_JAPANESE_OPENERS.match(text, after))
+        if text[after - 1] in "。．｡":
+            # "…。を" quotes a sentence; 娘。 is the name that everyone writes with a full stop.
+            return char != "を" and not text.endswith("モーニング娘", start, sign_at)
+        return char not in _JAPANESE_GOES_ON
+    return True
+
+
+def _bracket_ends(text: str, start: int, opening: int, closed: int, after: int, rules: _Rules) -> bool:
+    """Whether a bracketed or quoted stretch text[opening:closed] that ends in a terminator ends the sentence too."""
+    inner = closed - 2
+    if text[inner] in " \u00a0\u202f":
+        inner -= 1
+    sign = text[inner]
+    if sign not in WEAK_TERMINATORS and sign not in STRONG_TERMINATORS:
+        return False
+    if text[opening] in _ROUND and opening - start > 1:
+        # "(sic!)", "(b. 1950 in St. Louis.)": the sentence around it goes on, but not after "(and many of the others.)"
+        words = text[opening + 1 : inner].split() if sign == "." else []
+        return len(words) > 4 and len(words[-1]) > 4 and words[-1].isalpha() and text[after].isupper()
+    if _goes_on(text, after):
+        return False
+    if sign in STRONG_TERMINATORS:
+        # 「…。」「…。」 is an enumeration; particles lead back to the sentence around the quote.
+        particles = _JAPANESE_GOES_ON if rules.language == "ja" else _CHINESE_GOES_ON
+        return text[after] not in "「『（(" and text[after] not in particles
+    return after > closed
+
+
+# --- ICU and polyglot ------------------------------------------------------------------------------------------------
+
+
+def _import_icu(splitter: str) -> Any:
+    try:
+        import icu
+    except ImportError as error:
+        raise UsageError(
+            f"--splitter={splitter} needs PyICU: pip install 'wikianchor[{splitter}]' "
+            "(needs a C++ compiler and libicu-dev)"
+        ) from error
+    return icu
+
+
+_BEYOND_BMP: Final = re.compile("[\U00010000-\U0010ffff]")
+
+
+def _icu_splitter(language: str) -> Splitter:
+    """The BreakIterator of the language's locale. ICU counts UTF-16 units, so its offsets are mapped back."""
+    icu = _import_icu("icu")
+    breaker = icu.BreakIterator.createSentenceInstance(icu.Locale(language))
+
+    def split(text: str) -> list[int]:
+        units = icu.UnicodeString(text)
+        breaker.setText(units)
+        ends: list[int] = list(breaker)
+        if len(units) == len(text):
+            return ends
+        # The k-th character beyond the BMP begins k units later than its code point offset.
+        beyond = [match.start() + k for k, match in enumerate(_BEYOND_BMP.finditer(text))]
+        return [end - bisect_left(beyond, end) for end in ends]
+
+    return split
+
+
+def _polyglot_splitter() -> Splitter:
+    """polyglot's own tokenizer: root rules whatever the language, and offsets of UTF-16 units used on code points,
+    so that every boundary after a character beyond the BMP comes one character late. That is its published behaviour,
+    and here it is kept; only ends beyond the text are cut off, as polyglot's slices cut them."""
+    _import_icu("polyglot")
+    try:
+        from polyglot.base import Sequence
+        from polyglot.tokenize import SentenceTokenizer
+    except ImportError as error:
+        raise UsageError(f"--splitter=polyglot needs polyglot: pip install 'wikianchor[polyglot]' ({error})") from error
+    tokenizer = SentenceTokenizer()
+
+    def split(text: str) -> list[int]:
+        if not text:
+            return []
+        length = len(text)
+        ends: list[int] = [end for end in tokenizer.transform(Sequence(text)).idx[1:] if end < length]
+        return [*ends, length]
+
+    return split

@@ -1,0 +1,37 @@
+"""Which pages each row group of `titles` holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from wikianchor.io.storage import filesystem
+from wikianchor.pipelines.titles.title_index import Ints
+
+GROUP_COLUMNS = ("shard", "number", "first", "last")
+
+
+def row_groups(shards: Sequence[str]) -> dict[str, Ints]:
+    """Return the row groups of shards of `titles`: the place of the shard, the number in it, and the lowest and highest
+    page id, from the file's own statistics, or read where it has none."""
+    found: list[tuple[int, int, int, int]] = []
+    for place, shard in enumerate(shards):
+        files, inner = filesystem(shard)
+        with pq.ParquetFile(files.open_input_file(inner)) as file:
+            found += [(place, number, *_pages(file, number)) for number in range(file.num_row_groups)]
+    columns = np.array(found, np.int64).reshape(-1, len(GROUP_COLUMNS)).T
+    return dict(zip(GROUP_COLUMNS, np.ascontiguousarray(columns), strict=True))
+
+
+def _pages(file: pq.ParquetFile, number: int) -> tuple[int, int]:
+    """Return the lowest and the highest page id of a row group."""
+    group = file.metadata.row_group(number)
+    columns = (group.column(place) for place in range(group.num_columns))
+    statistics = next(column for column in columns if column.path_in_schema == "page_id").statistics
+    if statistics is not None and statistics.has_min_max:
+        return int(statistics.min), int(statistics.max)
+    bounds = pc.min_max(file.read_row_group(number, columns=["page_id"], use_threads=False)["page_id"])
+    return bounds["min"].as_py(), bounds["max"].as_py()

@@ -1,0 +1,224 @@
+"""Building the table of `title_index`, a range of hashes at a time: memory does not grow with the wiki.
+
+What is joined is first laid out on the worker's disk so that what belongs together is in one part: titles and items by
+page id, then both by the hash of the title, then redirects by the hash of the title that they lead to.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from wikianchor.pipelines.arrays.hashing import hash_strings
+from wikianchor.pipelines.arrays.spill import Rows, Spill, hash_range, rows_of
+from wikianchor.pipelines.arrays.tables import distinct, find, save_pieces
+from wikianchor.pipelines.dataset.reader import read_batches
+from wikianchor.pipelines.titles.title_index import (
+    BROKEN,
+    DISAMBIGUATION,
+    FINE,
+    LIST,
+    LOOP,
+    NO_ITEM,
+    SECTION,
+    Codes,
+    Ints,
+)
+
+# MediaWiki follows one redirect; bots resolve double ones, and what is longer is a mistake in the making.
+MAX_HOPS = 10
+# Titles and sitelinks that memory holds, about.
+ROWS_AT_ONCE = 1 << 18
+# An item, by the hash of its page's title or by the page's id.
+LINK = np.dtype([("key", np.uint64), ("item", np.int64)])
+# `target`: the hash of what a redirect leads to, 0 where the title stands for itself; `section`: whether that is one.
+TITLE = np.dtype(
+    [
+        *(("key", np.uint64), ("page", np.int64), ("item", np.int64)),
+        *(("target", np.uint64), ("section", np.bool_), ("code", np.int8)),
+    ]
+)
+# The row of a redirect, and where it has led to so far; and the row of one that was followed to its end.
+HOP = np.dtype([("row", np.int64), ("target", np.uint64), ("section", np.bool_)])
+END = np.dtype([("row", np.int64), ("item", np.int64), ("code", np.int8)])
+
+
+def build_title_index(
+    titles: Sequence[str], sitelinks: Sequence[str], wiki: str, directory: str
+) -> tuple[str, dict[str, int]]:
+    """Build the table of a wiki on disk.
+
+    Args:
+        titles: shards of `titles` of the wiki.
+        sitelinks: shards of `sitelinks`.
+        wiki: database name.
+        directory: where the table is to be.
+
+    Returns:
+        The path of the arrays `keys`, `items` and `codes` for `TitleIndex`; and counts for the report: titles of the
+        dump and titles that Wikidata alone knows, those with an item by each route, and those in conflict, where the
+        two routes name different items (then the wiki's own page_props counts).
+    """
+    held = sum(batch.num_rows for shards in (titles, sitelinks) for batch in _read(shards, wiki, []))
+    parts = max(1, -(-held // ROWS_AT_ONCE))
+    with Spill(TITLE, parts) as table, Spill(END, parts) as ends:
+        counts = _join(titles, sitelinks, wiki, table, parts)
+        starts = np.append(0, np.cumsum([table.count(part) for part in range(parts)]))
+        _follow_redirects(table, ends, starts)
+        lengths = dict.fromkeys(("keys", "items", "codes"), len(table))
+        return save_pieces(directory, f"titles-{wiki}", lengths, _finished(table, ends, starts)), counts
+
+
+def _join(titles: Sequence[str], sitelinks: Sequence[str], wiki: str, table: Spill, parts: int) -> dict[str, int]:
+    """Write the rows of the table, sorted, by ranges of hashes, redirects not yet followed; return the counts."""
+    counts: Counter[str] = Counter()
+    with Spill(LINK, parts) as by_title, Spill(TITLE, parts) as hashed:
+        with Spill(LINK, parts) as by_page, Spill(TITLE, parts) as paged:
+            _spill_sitelinks(sitelinks, wiki, by_title, by_page, parts)
+            _spill_titles(titles, wiki, paged, parts)
+            for part in range(parts):
+                rows = paged.read(part)
+                rows["item"] = _look_up(by_page.read(part), rows["page"])
+                hashed.add(rows, hash_range(rows["key"], parts))
+        for part in range(parts):
+            links, rows = by_title.read(part), hashed.read(part)
+            # A part of a dump does not hold every page that it links to, but Wikidata links to pages that exist only.
+            elsewhere = distinct(links["key"])
+            elsewhere = elsewhere[find(np.sort(rows["key"]), elsewhere) < 0]
+            rows = np.concatenate([rows, rows_of(TITLE, key=elsewhere)])
+            # A title twice means the older page.
+            rows = rows[np.lexsort((rows["page"], rows["key"]))]
+            titled = _look_up(links, rows["key"])
+            of_page = rows["item"] > 0
+            counts["elsewhere"] += len(elsewhere)
+            counts["redirects"] += int((rows["target"] != 0).sum())
+            counts["by_sitelink"] += int((titled > 0).sum())
+            counts["by_page_props"] += int(of_page.sum())
+            counts["conflicts"] += int((of_page & (titled > 0) & (titled != rows["item"])).sum())
+            rows["item"] = np.where(of_page, rows["item"], titled)
+            has_item = rows["item"] > 0
+            rows["code"] = np.where((rows["code"] == FINE) & ~has_item, NO_ITEM, rows["code"])
+            # A redirect with an item of its own stands for that item; every other leads on.
+            rows["target"][has_item] = 0
+            rows["code"][rows["target"] != 0] = BROKEN
+            table.add(rows, np.full(len(rows), part))
+    return {"titles": len(table) - counts["elsewhere"], **counts}
+
+
+def _spill_sitelinks(shards: Sequence[str], wiki: str, by_title: Spill, by_page: Spill, parts: int) -> None:
+    """Lay out the items of a wiki by title, and by page id."""
+    for batch in _read(shards, wiki, ["qid", "title", "page_id"]):
+        titles, pages, items = batch.column("title"), batch.column("page_id"), batch.column("qid").to_numpy()
+        rows = rows_of(LINK, key=hash_strings(titles.drop_null()), item=items[_valid(titles)])
+        by_title.add(rows, hash_range(rows["key"], parts))
+        rows = rows_of(LINK, key=pages.drop_null().to_numpy(), item=items[_valid(pages)])
+        by_page.add(rows, rows["key"] % np.uint64(parts))
+
+
+def _spill_titles(shards: Sequence[str], wiki: str, paged: Spill, parts: int) -> None:
+    """Lay out the titles of a wiki by page id."""
+    for batch in _read(shards, wiki, ["title", "page_id", "redirect", "redirect_fragment", "flags"]):
+        redirects = batch.column("redirect")
+        fragments = pc.fill_null(batch.column("redirect_fragment"), "")
+        rows = rows_of(
+            TITLE,
+            key=hash_strings(batch.column("title")),
+            page=batch.column("page_id").to_numpy(),
+            section=pc.not_equal(fragments, "").to_numpy(zero_copy_only=False),
+            code=_flag_codes(batch.column("flags")),
+        )
+        rows["target"][_valid(redirects)] = hash_strings(redirects.drop_null())
+        paged.add(rows, rows["page"] % parts)
+
+
+def _follow_redirects(table: Spill, ends: Spill, starts: Ints) -> None:
+    """Find where redirects end, all of them a hop at a time; those that lead to no title have no end."""
+    parts = len(starts) - 1
+    hops = Spill(HOP, parts)
+    for part in range(parts):
+        rows = table.read(part)
+        leads_on = np.flatnonzero(rows["target"])
+        _add_hops(hops, starts[part] + leads_on, rows[leads_on], parts)
+    for _ in range(MAX_HOPS):
+        with hops:
+            hops = _hop(hops, table, ends, starts)
+    with hops:
+        for part in range(parts):
+            left = hops.read(part)["row"]
+            _add_ends(ends, starts, left, np.zeros(len(left), np.int64), np.full(len(left), LOOP, np.int8))
+
+
+def _hop(hops: Spill, table: Spill, ends: Spill, starts: Ints) -> Spill:
+    """Follow each redirect to the title that it has led to; return those that go on from there."""
+    parts = len(starts) - 1
+    further = Spill(HOP, parts)
+    for part in range(parts):
+        coming = hops.read(part)
+        if not len(coming):
+            continue
+        rows = table.read(part)
+        place = find(rows["key"], coming["target"])
+        coming, there = coming[place >= 0], rows[place[place >= 0]]
+        leads_on = there["target"] != 0
+        end, of = there[~leads_on], coming[~leads_on]
+        # The item is that of the whole page, so a link by way of a section is no link to it.
+        _add_ends(ends, starts, of["row"], end["item"], np.where(of["section"], SECTION, end["code"]))
+        there["section"] |= coming["section"]
+        _add_hops(further, coming["row"][leads_on], there[leads_on], parts)
+    return further
+
+
+def _add_hops(hops: Spill, row: Ints, there: Rows, parts: int) -> None:
+    """Send redirects on from where they are."""
+    hops.add(
+        rows_of(HOP, row=row, target=there["target"], section=there["section"]), hash_range(there["target"], parts)
+    )
+
+
+def _add_ends(ends: Spill, starts: Ints, row: Ints, item: Ints, code: Codes) -> None:
+    ends.add(rows_of(END, row=row, item=item, code=code), np.searchsorted(starts, row, side="right") - 1)
+
+
+def _finished(table: Spill, ends: Spill, starts: Ints) -> Iterator[Mapping[str, npt.NDArray[Any]]]:
+    """Yield the columns of the table, part by part."""
+    for part, start in enumerate(starts[:-1]):
+        rows, found = table.read(part), ends.read(part)
+        rows["item"][found["row"] - start] = found["item"]
+        rows["code"][found["row"] - start] = found["code"]
+        yield {"keys": rows["key"], "items": rows["item"], "codes": rows["code"]}
+
+
+def _read(shards: Sequence[str], wiki: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a wiki."""
+    for shard in shards:
+        for batch in read_batches(shard, ["wiki", *columns], only=("wiki", wiki)):
+            yield batch.filter(pc.equal(batch.column("wiki"), wiki))
+
+
+def _flag_codes(flags: pa.ListArray) -> Codes:
+    codes = np.full(len(flags), FINE, np.int8)
+    rows = pc.list_parent_indices(flags).to_numpy()
+    names = flags.flatten()
+    for name, code in (("list", LIST), ("disambiguation", DISAMBIGUATION)):
+        codes[rows[pc.equal(names, name).to_numpy(zero_copy_only=False)]] = code
+    return codes
+
+
+def _valid(column: pa.Array) -> npt.NDArray[np.bool_]:
+    valid: npt.NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
+    return valid
+
+
+def _look_up(links: Rows, wanted: npt.NDArray[Any]) -> Ints:
+    """Return the item of each key, the lowest where it has several, 0 where it has none."""
+    if not len(links):
+        return np.zeros(len(wanted), np.int64)
+    links = links[np.lexsort((links["item"], links["key"]))]
+    place = find(links["key"], wanted.astype(np.uint64))
+    return np.where(place >= 0, links["item"][place], 0)

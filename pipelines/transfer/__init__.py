@@ -1,1 +1,0 @@
-"""Files between servers and here: dumps in, datasets out. No Beam."""

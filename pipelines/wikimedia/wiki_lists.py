@@ -1,0 +1,63 @@
+"""Lists in one flag: values with commas between them, names of wikis."""
+
+from __future__ import annotations
+
+from wikianchor.io.errors import UsageError
+from wikianchor.io.flags import did_you_mean
+from wikianchor.pipelines.wikimedia.languages import RENAMED, is_language_edition, language_table, split_wiki
+
+# Codes of wikis by the code of their language, where the two differ.
+_WIKI_CODES = {language: code for code, language in RENAMED.items() if code != "simple"}
+
+
+def split_list(value: str) -> tuple[str, ...]:
+    """Return the parts of a comma-separated list, each once, in order."""
+    return tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
+
+
+def wiki_named(name: str, flag: str = "wikis", project: str = "") -> str:
+    """Return the database name of a wiki that is given by it or by its code: en and enwiki are both enwiki.
+
+    Args:
+        name: what the user gave.
+        flag: that it was given with.
+        project: how database names end; "" for those of any project, where a code alone means a Wikipedia.
+
+    Raises:
+        UsageError: there is no such wiki.
+    """
+    ending = project or "wiki"
+    if project in ("", split_wiki(name)[1]) and is_language_edition(name):
+        return name
+    wiki = _WIKI_CODES.get(name, name).replace("-", "_") + ending
+    if is_language_edition(wiki):
+        return wiki
+    codes = language_table()["interlanguage"]
+    known = [*codes, *(code.replace("-", "_") + ending for code in codes)]
+    # The common ending would make any two database names alike.
+    suggestion = did_you_mean(name.removesuffix(ending), known)
+    raise UsageError(f"--{flag}: {name} is not a wiki in a language{suggestion or f': write it like en or en{ending}'}")
+
+
+def wikis_named(value: str, project: str = "") -> tuple[str, ...]:
+    """Return the database names of the wikis in a comma-separated list, each once, in order.
+
+    Raises:
+        UsageError: one of them does not exist.
+    """
+    return tuple(dict.fromkeys(wiki_named(name, project=project) for name in split_list(value)))
+
+
+def only_wiki(value: str | None) -> str | None:
+    """Return the one wiki that a command reads, None where none is given. A database name is taken as it is, since the
+    wiki need not be one in a language.
+
+    Raises:
+        UsageError: several are given, or one that does not exist.
+    """
+    names = split_list(value or "")
+    if len(names) > 1:
+        raise UsageError(f"--wikis={value}: this command reads one wiki at a time: give one")
+    if not names:
+        return None
+    return names[0] if split_wiki(names[0])[0] else wiki_named(names[0])

@@ -1,1 +1,0 @@
-"""Wikinews, in pure Python: topics, categories, publication, licences, and the first sentence of an article."""

@@ -1,0 +1,213 @@
+"""The plan of a build, its settings file, and what workers tell while it runs."""
+
+import bz2
+import gzip
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dumps import export, page
+from wikianchor.pipelines.cli import command_line as cli
+from wikianchor.pipelines.commands.build import plan
+from wikianchor.pipelines.commands.download.needs import NEEDS
+from wikianchor.pipelines.engine.progress_file import Pulse, pulses
+from wikianchor.pipelines.wikimedia import dumps
+from wikianchor.pipelines.wikimedia.wiki_lists import wiki_named
+
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "demo" / "dumps"
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("demo")
+    assert cli.main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2"]) == 0
+    return output
+
+
+def test_a_plan_and_nothing_else(tmp_path: Path, wikianchor: Run) -> None:
+    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--dry_run")
+    assert ended.status == 0
+    assert [line.split()[0] for line in ended.output.splitlines()[1:6]] == ["sentences"] * 3 + ["entities", "pairs"]
+    assert re.search(r"sentences enwiki +\d+\.\d kB in 1 files +about \d+ s", ended.output)
+    assert re.search(r"all of it: about \d+ s with 1 worker", ended.output)
+    assert "NOT ENOUGH" not in ended.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_done_is_told(built: Path, wikianchor: Run) -> None:
+    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={built}", "--min_links=2", "--dry_run")
+    assert ended.output.count("  done") == 5
+    assert "all of it" not in ended.output
+
+
+def test_what_is_rebuilt_is_told_with_the_reason(built: Path, wikianchor: Run, tmp_path: Path) -> None:
+    base = ("build", f"--dumps={DEMO}", f"--output={built}", "--dry_run")
+    ended = wikianchor(*base, "--min_links=3", "--sample=7")
+    assert ended.output.count("  done") == 4
+    assert "rebuild, --min_links was 2: about" in ended.output
+    ended = wikianchor(*base, "--min_links=2", "--allow_truncated")
+    assert ended.output.count("rebuild, --allow_truncated was false") == 4
+    assert "rebuild, a dataset that it reads will be another one" in ended.output
+    copy = shutil.copytree(built, tmp_path / "copy")
+    next((copy / "sentences/enwiki/data/titles").iterdir()).unlink()
+    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={copy}", "--min_links=2", "--dry_run")
+    assert re.search(r"sentences enwiki .* rebuild, \S+parquet is missing or damaged: about", ended.output)
+
+
+def test_the_scratch_disk_of_a_shuffle_is_told(tmp_path: Path, wikianchor: Run) -> None:
+    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--dry_run")
+    assert re.search(r"disk: about \d+ kB needed, about \d+ kB of it below _unfinished/ while it runs", ended.output)
+
+
+def test_a_plan_for_several_workers_and_for_a_cluster(tmp_path: Path, wikianchor: Run) -> None:
+    base = ("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--dry_run")
+    ended = wikianchor(*base, "--direct_num_workers=4", "--direct_running_mode=multi_processing")
+    assert "with 4 workers" in ended.output
+    ended = wikianchor(*base, "--runner=PortableRunner")
+    assert ended.output.count("to do") == 5
+    assert "all of it" not in ended.output
+
+
+def test_a_file_that_workers_cannot_share_is_told(
+    tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dumps, "SMALLEST_RANGE", 100)
+    (tmp_path / "enwiki.xml.gz").write_bytes(gzip.compress(export([page("A", 1, "Text.")])))
+    places = f"{tmp_path},{DEMO}/dewiki-*.bz2,{DEMO}/wikidata-*"
+    ended = wikianchor("build", f"--dumps={places}", f"--output={tmp_path}/out", "--dry_run")
+    assert [line for line in ended.output.splitlines() if "one task" in line] == [
+        "    enwiki.xml.gz is one task for one worker: bzip2, or gzip in members, can be shared"
+    ]
+
+
+def test_a_full_disk_is_told(tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: shutil._ntuple_diskusage(100, 90, 10))
+    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--dry_run")
+    assert "10 B free: NOT ENOUGH" in ended.output
+
+
+def test_a_disk_that_is_hardly_enough_is_told(tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan is right to a factor of two."""
+    command = ("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--dry_run")
+    need = int(re.search(r"disk: about (\d+) kB", wikianchor(*command).output)[1]) * 1000
+    for free, verdict in ((1.3, ": MAY NOT BE ENOUGH"), (2.5, "")):
+        monkeypatch.setattr(shutil, "disk_usage", lambda place, free=free: shutil._ntuple_diskusage(1, 1, free * need))
+        assert re.search(rf"free{verdict}$", wikianchor(*command).output, re.MULTILINE)
+
+
+def test_a_sample_needs_less_disk(tmp_path: Path) -> None:
+    dump = tmp_path / "x.xml.bz2"
+    dump.write_bytes(bytes(10_000_000))
+    all_of_it, some = (plan.build_stages({"enwiki": (str(dump),)}, [], [], "out", sample)[-1] for sample in (0, 100))
+    assert some.disk < all_of_it.disk / 100
+
+
+# --- --config ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=lambda path: path.stem)
+def test_every_recipe_is_understood(path: Path, tmp_path: Path, wikianchor: Run) -> None:
+    from wikianchor.pipelines.cli.config_file import tomllib
+
+    tables = tomllib.loads(path.read_text("utf-8"))
+    need = NEEDS[tables["download"]["for"]]
+    wikis = [wiki_named(name, project=need.project) for name in tables["download"]["wikis"]]
+    assert wikis == tables["build"]["wikis"]
+    # Each wiki has a dump of one page: enough for the plan, which reads every flag.
+    for wiki in wikis:
+        (tmp_path / f"{wiki}-20260101-pages-articles.xml.bz2").write_bytes(
+            bz2.compress(export([page("A", 1, "Text.")], wiki))
+        )
+    shutil.copy(next(DEMO.glob("wikidata*")), tmp_path)
+    ended = wikianchor("build", f"--config={path}", f"--dumps={tmp_path}", f"--output={tmp_path}/out", "--dry_run")
+    assert ended.status == 0, ended.said
+    assert ended.output.count("\n  sentences ") == len(wikis)
+
+
+def test_flags_typed_in_win(tmp_path: Path, wikianchor: Run) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('[build]\nmin_links = 9999\nback_off = false\nallow_truncated = false\nlabels = ["de", "en"]\n')
+    base = ("build", f"--dumps={DEMO}", f"--output={tmp_path}/out")
+    assert wikianchor(*base, "--config", path, "--min_links=2").status == 0
+    options = json.loads((tmp_path / "out" / "pairs" / "manifest.json").read_text())["options"]
+    assert (options["min_links"], options["back_off"]) == (2, False)
+    assert json.loads((tmp_path / "out" / "entities" / "manifest.json").read_text())["options"]["labels"] == [
+        "de",
+        "en",
+    ]
+
+
+WRONG = {
+    "no table for the command": ("[download]\n", 2, "it needs a table [build]"),
+    "no TOML": ("[build\n", 1, "not TOML"),
+    "no flag": ("[build]\nsampel = 3\n", 2, "unknown flag --sampel"),
+    "no name": ('[build]\n"--x y" = 3\n', 2, "is no flag"),
+    "a table": ("[build.sample]\nx = 3\n", 2, "sample is neither a text"),
+    "a wrong value": ('[build]\nsample = "many"\n', 2, "invalid int value"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_settings(name: str, tmp_path: Path, wikianchor: Run) -> None:
+    text, status, words = WRONG[name]
+    (tmp_path / "c.toml").write_text(text)
+    ended = wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", f"--config={tmp_path}/c.toml")
+    assert ended.status == status
+    assert words in ended.said[0]
+    assert len(ended.said) == 1
+    assert wikianchor("build", "--config=none.toml").status == 1
+
+
+# --- progress ---------------------------------------------------------------------------------------------------------
+
+
+def test_pulses_add_up(tmp_path: Path) -> None:
+    assert pulses(str(tmp_path)) == (0, Counter())
+    first, second = Pulse(str(tmp_path), "1"), Pulse(str(tmp_path), "2")
+    assert first.due()
+    first.beat(10, {"pages": 1})
+    assert not first.due()
+    second.beat(5, {"pages": 2, "links": 3})
+    first.beat(20, {"pages": 4})
+    assert pulses(str(tmp_path)) == (25, Counter(pages=6, links=3))
+    Pulse(str(tmp_path), "2").beat(1, {"pages": 1})
+    assert pulses(str(tmp_path)) == (21, Counter(pages=5))
+
+
+def test_nothing_is_told_to_a_store() -> None:
+    pulse = Pulse("gs://bucket/out", "1")
+    assert not pulse.due()
+    pulse.beat(1, {})
+    assert pulses("gs://bucket/out") == (0, Counter())
+
+
+@pytest.mark.parametrize("flags", [(), ("--direct_num_workers=2", "--direct_running_mode=multi_processing")])
+def test_every_stage_tells_all_of_its_work(
+    flags: tuple[str, ...], tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wikianchor.pipelines.engine import stage
+
+    told: dict[str, tuple[int, int, str]] = {}
+
+    def exit_(watch: stage.Watch, *error: object) -> None:
+        # The parts are still there when the watch ends.
+        watch.look()
+        task = watch._progress._tasks[watch._name]
+        told[watch._name] = (task.done, task.total, task.note)
+        watch._progress.__exit__()
+
+    monkeypatch.setattr(stage.Watch, "__exit__", exit_)
+    assert wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}", "--min_links=2", *flags).status == 0
+    assert set(told) == {"sentences dewiki", "sentences enwiki", "sentences jawiki", "entities", "pairs"}
+    for name, (done, total, _) in told.items():
+        assert name == "entities" or done == total, name
+    assert "495 sentences, 779 links kept, 154 dropped" in told["sentences enwiki"][2]
+    assert told["pairs"][2] == "1,468 links, 1,068 kept"

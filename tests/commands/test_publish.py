@@ -1,0 +1,370 @@
+"""`wikianchor publish` onto stand-ins of the Hub and of a bucket, and what readers make of the card."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from pyarrow import fs
+
+from tests.servers import hub_server
+from tests.servers.hub_server import REPO, HubServer
+from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.commands.publish import store
+
+DEMO = Path(__file__).parents[2] / "demo" / "dumps"
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("demo")
+    assert main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2"]) == 0
+    return output
+
+
+@pytest.fixture
+def demo(built: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(built, tmp_path / "demo"))
+
+
+@pytest.fixture
+def release(demo: Path, tmp_path: Path) -> Path:
+    assert main(["publish", str(demo / "pairs"), f"--to={tmp_path}/place"]) == 0
+    return tmp_path / "place"
+
+
+def names(place: Path) -> list[str]:
+    return sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
+
+
+SHARD = "train-00000-of-00001.parquet"
+PAIRS = ["README.md", "croissant.json", *(f"data/{name}/{SHARD}" for name in ("de", "en", "entities", "ja", "pairs"))]
+
+
+def test_what_is_published(release: Path) -> None:
+    assert names(release) == [*PAIRS, "manifest.json"]
+    rows = pq.read_table(release / "data" / "pairs" / SHARD)
+    for language in ("de", "en", "ja"):
+        some = pq.read_table(release / "data" / language / SHARD)
+        assert some.to_pylist() == [row for row in rows.to_pylist() if row["wiki"] == f"{language}wiki"]
+
+
+def test_what_is_published_can_be_verified(release: Path, wikianchor: Run) -> None:
+    assert wikianchor("verify", release).status == 0
+
+
+def test_shards_are_not_copied(demo: Path, release: Path) -> None:
+    assert os.path.samefile(demo / "pairs/data/pairs" / SHARD, demo / "pairs-release/data/pairs" / SHARD)
+
+
+def test_a_release_is_not_reported_twice(demo: Path, release: Path, wikianchor: Run) -> None:
+    assert wikianchor("report", demo).output.count("\npairs ") == 1
+    assert wikianchor("report", demo / "pairs-release").output.count("\npairs ") == 1
+
+
+def test_the_head_of_the_card(release: Path) -> None:
+    head = yaml.safe_load((release / "README.md").read_text("utf-8").split("---")[1])
+    assert head["license"] == ["cc-by-sa-4.0"]
+    assert head["language"] == ["de", "en", "ja"]
+    assert head["size_categories"] == ["1K<n<10K"]
+    assert [config["config_name"] for config in head["configs"]] == ["pairs", "de", "en", "entities", "ja"]
+    assert [config.get("default") for config in head["configs"]] == [True, None, None, None, None]
+
+
+def test_one_language_needs_no_copy(demo: Path, tmp_path: Path, wikianchor: Run) -> None:
+    ended = wikianchor("publish", demo / "sentences" / "jawiki", f"--to={tmp_path}/ja")
+    assert ended.status == 0
+    assert f"data/sentences/{SHARD}" in ended.output
+    assert "data/ja/" not in ended.output
+    head = yaml.safe_load((tmp_path / "ja" / "README.md").read_text("utf-8").split("---")[1])
+    assert {"config_name": "ja", "data_files": [{"split": "train", "path": "data/sentences/train-*.parquet"}]} in head[
+        "configs"
+    ]
+
+
+def test_a_dry_run_shows_the_tree_and_sends_nothing(demo: Path, tmp_path: Path, wikianchor: Run) -> None:
+    ended = wikianchor("publish", demo / "pairs", f"--to={tmp_path}/place", "--dry_run")
+    assert ended.status == 0
+    assert all(name in ended.output for name in PAIRS)
+    assert not (tmp_path / "place").exists()
+
+
+def test_what_is_there_is_not_sent_again(demo: Path, release: Path, wikianchor: Run) -> None:
+    before = {name: (release / name).stat().st_mtime_ns for name in names(release)}
+    ended = wikianchor("publish", demo / "pairs", f"--to={release}")
+    assert ended.output.count("(there)") == len(PAIRS) + 1
+    assert {name: (release / name).stat().st_mtime_ns for name in names(release)} == before
+
+
+def test_another_release_takes_its_place(demo: Path, release: Path, wikianchor: Run) -> None:
+    build = ("build", f"--dumps={DEMO}", f"--output={demo}", "--min_links=2", "--sample=200", "--seed=7")
+    assert wikianchor(*build, "--wikis=dewiki,enwiki").status == 0
+    ended = wikianchor("publish", demo / "pairs", f"--to={release}")
+    assert ended.status == 0, ended.said
+    assert f"data/ja/{SHARD}  (of an earlier release, to be removed)" in ended.output
+    assert not (release / "data" / "ja" / SHARD).exists()
+    assert pq.read_table(release / "data" / "pairs").num_rows == 200
+
+
+def test_an_interrupted_publication_goes_on(
+    demo: Path, tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = []
+    note = store.Bucket._note
+
+    def broken(self: store.Bucket, name: str, sha256: str | None) -> None:
+        note(self, name, sha256)
+        sent.append(name)
+        if len(sent) == 3:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store.Bucket, "_note", broken)
+    assert wikianchor("publish", demo / "pairs", f"--to={tmp_path}/place").status == 1
+    assert "manifest.json" not in names(tmp_path / "place")
+    monkeypatch.undo()
+    ended = wikianchor("publish", demo / "pairs", f"--to={tmp_path}/place")
+    assert ended.output.count("(there)") == 3
+    assert "manifest.json" in names(tmp_path / "place")
+
+
+def change_a_byte(data: bytes) -> bytes:
+    return data[:100] + bytes([data[100] ^ 1]) + data[101:]
+
+
+def test_a_changed_file_of_the_same_size_is_sent_again(demo: Path, release: Path, wikianchor: Run) -> None:
+    shard = release / "data" / "pairs" / SHARD
+    content = shard.read_bytes()
+    shard.write_bytes(change_a_byte(content))
+    # A record, whoever wrote it, proves nothing of a file that can be read.
+    digest = hashlib.sha256(content).hexdigest()
+    record = {f"data/pairs/{SHARD}": {"sha256": digest, "checksum": ""}, "README.md": [1, "x"]}
+    (release / "_published.json").write_text(json.dumps(record))
+    ended = wikianchor("publish", demo / "pairs", f"--to={release}")
+    assert ended.status == 0, ended.said
+    assert f"data/pairs/{SHARD}\n" in ended.output
+    assert ended.output.count("(there)") == len(PAIRS) - 1
+    assert shard.read_bytes() == content
+
+
+@pytest.mark.parametrize("to", ["place", "hub"])
+def test_a_damaged_release_is_not_published(
+    to: str, demo: Path, release: Path, tmp_path: Path, wikianchor: Run, request: pytest.FixtureRequest
+) -> None:
+    target = f"{tmp_path}/other"
+    if to == "hub":
+        request.getfixturevalue("hub")
+        target = f"hf://{REPO}"
+    assert wikianchor("publish", demo / "pairs", f"--to={target}", "--dry_run").status == 0
+    shard = demo / "pairs-release" / "data" / "de" / SHARD
+    shard.write_bytes(change_a_byte(shard.read_bytes()))
+    ended = wikianchor("publish", demo / "pairs", f"--to={target}")
+    assert ended.status == 1
+    assert ended.said[-1].startswith(f"wikianchor: {shard}: its sha256 is ")
+    assert ended.said[-1].endswith(": remove the directory of the release and run the same command again")
+
+
+def test_a_bucket(demo: Path, tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    bucket = tmp_path / "bucket"
+    bucket.mkdir()
+
+    def opened(path: str) -> tuple[fs.FileSystem, str]:
+        assert path.startswith("s3://bucket/")
+        return fs.SubTreeFileSystem(str(bucket), fs.LocalFileSystem()), path.removeprefix("s3://bucket/")
+
+    monkeypatch.setattr(store, "filesystem", opened)
+    assert wikianchor("publish", demo / "pairs", "--to=s3://bucket/toy").status == 0
+    assert set(PAIRS) < set(names(bucket / "toy"))
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[fs.FileSystem]:
+    """A store that speaks S3, with a bucket."""
+    server = pytest.importorskip("moto.server", reason="NO MOTO: pip install '.[dev]'").ThreadedMotoServer(port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
+    for name, value in {**keys, "AWS_ENDPOINT_URL": f"http://{host}:{port}"}.items():
+        monkeypatch.setenv(name, value)
+    files, _ = fs.FileSystem.from_uri("s3://bucket?allow_bucket_creation=true")
+    files.create_dir("bucket")
+    yield files
+    files.delete_dir_contents("bucket")
+    server.stop()
+
+
+def read(files: fs.FileSystem, path: str) -> bytes:
+    with files.open_input_stream(path) as stream:
+        return bytes(stream.read())
+
+
+def write(files: fs.FileSystem, path: str, data: bytes) -> None:
+    with files.open_output_stream(path) as stream:
+        stream.write(data)
+
+
+def test_an_object_store(demo: Path, s3: fs.FileSystem, wikianchor: Run) -> None:
+    command = ("publish", demo / "pairs", "--to=s3://bucket/toy")
+    assert wikianchor(*command).status == 0
+    record = json.loads(read(s3, "bucket/toy/_published.json"))
+    assert sorted(record) == sorted([*PAIRS, "manifest.json"])
+    assert wikianchor(*command).output.count("(there)") == len(PAIRS) + 1
+    # An object that has changed, and one that the record does not know, are sent again.
+    shard = f"bucket/toy/data/pairs/{SHARD}"
+    content = read(s3, shard)
+    write(s3, shard, change_a_byte(content))
+    del record["README.md"]
+    write(s3, "bucket/toy/_published.json", json.dumps(record).encode())
+    ended = wikianchor(*command)
+    assert ended.status == 0, ended.said
+    assert ended.output.count("(there)") == len(PAIRS) - 2
+    assert read(s3, shard) == content
+    assert wikianchor(*command).output.count("(there)") == len(PAIRS) + 1
+
+
+@pytest.mark.parametrize(("seconds", "times"), [(0.0, 6), (3600.0, 2)])
+def test_the_record_is_written_now_and_then(
+    seconds: float, times: int, demo: Path, s3: fs.FileSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+    bucket = store.Bucket("s3://bucket/toy")
+    real = bucket._files
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(real, name)
+
+        def open_output_stream(self, path: str) -> Any:
+            written.append(path)
+            return real.open_output_stream(path)
+
+    monkeypatch.setattr(store, "RECORD_SECONDS", seconds)
+    bucket._files = Watched()
+    shard = demo / "pairs" / "data" / "pairs" / SHARD
+    digest = hashlib.sha256(shard.read_bytes()).hexdigest()
+    locals_ = [store.Local(f"{number}", str(shard), shard.stat().st_size, digest) for number in range(6)]
+    bucket.put(locals_, lambda file, amount: None)
+    bucket.close()
+    records = [path for path in written if path.endswith("_published.json")]
+    assert len(records) == times
+    assert sorted(json.loads(read(s3, "bucket/toy/_published.json"))) == [f"{number}" for number in range(6)]
+
+
+def test_what_is_wrong(demo: Path, tmp_path: Path, wikianchor: Run) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("mine")
+    ended = wikianchor("publish", demo / "pairs", f"--to={tmp_path}/full")
+    assert (ended.status, names(tmp_path / "full")) == (2, ["thesis.tex"])
+    assert "holds something else (thesis.tex)" in ended.said[0]
+    for to, words in (("hf://toy", "write it like hf://user/name"), ("ftp://x/y", "write it like hf://")):
+        ended = wikianchor("publish", demo / "pairs", f"--to={to}")
+        assert ended.status == 2
+        assert words in ended.said[0]
+    assert wikianchor("publish", demo, f"--to={tmp_path}/x").status == 1
+    (demo / "pairs/data/pairs" / SHARD).write_bytes(b"PAR1")
+    ended = wikianchor("publish", demo / "pairs", f"--to={tmp_path}/x")
+    assert ended.status == 1
+    assert "has 4 bytes, the manifest says" in ended.said[0]
+
+
+# --- the Hub ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    pytest.importorskip("huggingface_hub", reason="NO HUB: pip install '.[hub]'")
+    from huggingface_hub import constants
+
+    with hub_server.serving() as server:
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        # The stand-in speaks LFS, which the Hub still does; Xet is a program of the library's own.
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+        monkeypatch.setenv("HF_TOKEN", "hf_secret")
+        monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+        yield server
+
+
+def test_the_hub(hub: HubServer, demo: Path, wikianchor: Run) -> None:
+    ended = wikianchor("publish", demo / "pairs", f"--to=hf://{REPO}", "--private")
+    assert ended.status == 0, ended.said
+    assert sorted(hub.files) == sorted([*PAIRS, "manifest.json"])
+    assert hub.private
+    assert len(hub.uploads) == 5
+    # The manifest comes by itself, last.
+    assert "manifest.json" not in hub.commits[-2]
+    assert f"https://huggingface.co/datasets/{REPO}" in ended.output
+    assert f'load_dataset("{REPO}", "de"' in hub.files["README.md"].decode()
+    again = wikianchor("publish", demo / "pairs", f"--to=hf://{REPO}")
+    assert again.output.count("(there)") == len(PAIRS) + 1
+    assert len(hub.uploads) == 5
+
+
+def test_an_interrupted_upload_goes_on(
+    hub: HubServer, demo: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "COMMIT_FILES", 2)
+    hub.faults = [r"POST .*/commit/"] * 9
+    ended = wikianchor("publish", demo / "pairs", f"--to=hf://{REPO}")
+    assert ended.status == 1
+    assert "the Hub answers 500: run the same command again" in ended.said[-1], ended.said
+    hub.faults.clear()
+    assert wikianchor("publish", demo / "pairs", f"--to=hf://{REPO}").status == 0
+    assert len(hub.uploads) == 5
+    assert sorted(hub.files) == sorted([*PAIRS, "manifest.json"])
+
+
+def test_who_may_not_is_told_how(hub: HubServer, demo: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_other")
+    ended = wikianchor("publish", demo / "pairs", f"--to=hf://{REPO}")
+    assert ended.status == 1
+    assert "hf auth login" in ended.said[0]
+    assert "hf_other" not in ended.output + "".join(ended.said)
+
+
+# --- readers ----------------------------------------------------------------------------------------------------------
+
+
+def blocks(text: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+@pytest.mark.parametrize("reader", ["datasets", "pandas", "polars", "duckdb"])
+def test_the_examples_of_the_card(reader: str, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip(reader, reason=f"NO {reader}: pip install '.[hub-dev]'")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    found = [block for block in blocks((release / "README.md").read_text("utf-8")) if f"import {reader}\n" in block]
+    assert len(found) == 1
+    exec(compile(found[0], reader, "exec"), {})
+
+
+def test_every_config_opens_by_its_name(release: Path, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets", reason="NO datasets: pip install '.[hub-dev]'")
+    for config, rows in (("pairs", 1067), ("ja", 262), ("entities", 79)):
+        found = datasets.load_dataset(str(release), config, split="train", cache_dir=str(tmp_path / "cache"))
+        assert found.num_rows == rows
+    stream = datasets.load_dataset(str(release), "ja", split="train", streaming=True)
+    assert {row["wiki"] for row in stream} == {"jawiki"}
+
+
+@pytest.mark.parametrize("name", ["pairs", "sentences/enwiki", "entities"])
+def test_the_description_is_croissant(name: str, demo: Path, tmp_path: Path, wikianchor: Run) -> None:
+    assert wikianchor("publish", demo / name, f"--to={tmp_path}/c").status == 0
+    found = json.loads((tmp_path / "c" / "croissant.json").read_text("utf-8"))
+    digests = {one["@id"]: one["sha256"] for one in found["distribution"] if one["@type"] == "cr:FileObject"}
+    manifest = json.loads((tmp_path / "c" / "manifest.json").read_text("utf-8"))
+    assert digests == {one["path"]: one["sha256"] for c in manifest["configs"].values() for one in c["shards"]}
+    assert found["conformsTo"] == "http://mlcommons.org/croissant/1.1"
+    mlcroissant = pytest.importorskip("mlcroissant", reason="NO mlcroissant: pip install '.[hub-dev]'")
+    dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "c" / "croissant.json"))
+    assert not dataset.metadata.ctx.issues.errors
+    config = name.split("/")[0]
+    fields = next(one["field"] for one in found["recordSet"] if one["name"] == config)
+    record = next(iter(dataset.records(record_set=config)))
+    assert set(record) == {one["@id"] for one in fields}

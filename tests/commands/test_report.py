@@ -1,0 +1,53 @@
+"""The demo, end to end, as its user sees it: the report of a build."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from wikianchor.pipelines.cli.command_line import main
+
+DEMO = Path(__file__).parents[2] / "demo" / "dumps"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("demo")
+    assert main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2"]) == 0
+    return output
+
+
+def test_the_report_of_the_demo(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(demo)]) == 0
+    shown = capsys.readouterr().out
+    for words in ("enwiki", "dewiki", "jawiki", "articles", "sentences:", "links:", "pairs of", "examples", ".parquet"):
+        assert words in shown
+    assert shown.count("\n             = ") == 12
+
+
+def test_the_demo_builds_pairs_in_each_of_its_languages(demo: Path) -> None:
+    rows = pq.read_table(demo / "pairs" / "data" / "pairs").to_pylist()
+    assert {row["wiki"] for row in rows} == {"dewiki", "enwiki", "jawiki"}
+    for row in rows:
+        assert row["text"][row["mention_start"] : row["mention_end"]].strip()
+        assert len(row["hard_negative_ids"]) == 1
+        assert row["entity_id"] not in row["hard_negative_ids"]
+
+
+def test_a_dataset_opens_with_its_configs_by_its_card(demo: Path) -> None:
+    card = (demo / "pairs" / "README.md").read_text(encoding="utf-8")
+    assert "config_name: pairs" in card
+    assert "path: data/pairs/train-*.parquet" in card
+    assert "CC BY-SA" in card
+
+
+def test_a_second_build_skips_what_is_done(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manifest = (demo / "pairs" / "manifest.json").read_bytes()
+    assert main(["build", f"--dumps={DEMO}", f"--output={demo}", "--min_links=2"]) == 0
+    assert capsys.readouterr().err.count("up to date, skipped") == 5
+    assert (demo / "pairs" / "manifest.json").read_bytes() == manifest
+
+
+def test_a_directory_without_a_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(tmp_path)]) == 1
+    assert "no finished dataset" in capsys.readouterr().err

@@ -1,0 +1,238 @@
+"""The report as a page: its figures are those of the dataset, nothing in it runs or is fetched, a browser shows it."""
+
+import bz2
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser import Browser, chromium
+from tests.dumps import export, item, json_dump
+from tests.dumps import page as wiki_page
+from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.commands.report.charts import short
+from wikianchor.pipelines.commands.report.html import page, tag
+from wikianchor.pipelines.dataset.manifest import read_manifest
+
+DEMO = Path(__file__).parents[2] / "demo" / "dumps"
+EVIL = '<script>alert("title")</script>'
+BREAK = '"></svg></style><img src=x onerror=alert(1)>'
+
+
+class Seen(HTMLParser):
+    """The elements, attributes and text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.values: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.values += [value or "" for name, value in attrs if name in ("href", "src", "style")]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("demo")
+    assert main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2"]) == 0
+    assert main(["report", str(output), f"--html={output}/report.html", f"--dumps={DEMO}"]) == 0
+    return output
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A build of a wiki whose every name is an attack."""
+    place = tmp_path_factory.mktemp("hostile")
+    shown = f"{EVIL}{BREAK}".replace("<", "&lt;")
+    titles = ["One", "Two", "Three", "Four"]
+    pages = [wiki_page(title, number, "") for number, title in enumerate(titles, 1)]
+    for number, title in enumerate(titles, 10):
+        text = f"Here is a [[{title}|thing]] in a sentence that is long enough to be kept by everybody."
+        lost = f"It also says {shown} for all to see, and is dropped for that."
+        # MediaWiki forbids < in titles; a dump may have it all the same.
+        pages.append(wiki_page(f"{EVIL} {title}", number, f"{text}\n\n{lost}"))
+    items = [item(number, {"enwiki": title}, [99], {"en": BREAK}) for number, title in enumerate(titles, 1)]
+    dumps = place / "dumps"
+    dumps.mkdir()
+    (dumps / "enwiki-20260101-pages-articles.xml.bz2").write_bytes(bz2.compress(export(pages)))
+    (dumps / "wikidata-20260101-all.json").write_bytes(
+        json_dump([*items, item(99, {"enwiki": EVIL}, [1], {"en": EVIL})])
+    )
+    build = ["build", f"--dumps={dumps}", f"--output={place}/out", "--min_links=0"]
+    assert main(build) == 0
+    assert main(["report", f"{place}/out", f"--html={place}/out/report.html", f"--dumps={dumps}"]) == 0
+    return place / "out"
+
+
+def test_the_figures_are_those_of_the_datasets(demo: Path) -> None:
+    seen = Seen((demo / "report.html").read_text("utf-8"))
+    found = read_manifest(str(demo / "pairs"))
+    assert found is not None
+    assert f"{found['configs']['pairs']['rows']:,}" in seen.text
+    for wiki, buckets in found["ledger"]["links"].items():
+        assert f"Links of {wiki}" in seen.text
+        assert f"of {buckets['seen']:,}" in seen.text
+        for name, number in buckets.items():
+            assert not number or name == "seen" or f"{name}{number:,}" in seen.text
+    for words in (
+        "Length of sentences",
+        "Pools of hard negatives",
+        "Links to an entity",
+        "planet (Q634)",
+        "Provenance",
+    ):
+        assert words in seen.text
+    assert {"svg", "mark", "rect", "polyline"} <= seen.tags
+    assert json.dumps(found["options"]["seed"]) in seen.text
+
+
+@pytest.mark.parametrize("build", ["demo", "hostile"])
+def test_nothing_runs_and_nothing_is_fetched(build: str, request: pytest.FixtureRequest) -> None:
+    text = (request.getfixturevalue(build) / "report.html").read_text("utf-8")
+    seen = Seen(text)
+    assert not seen.tags & {"script", "img", "link", "iframe", "object", "embed", "form", "base"}
+    assert not [name for name in seen.attributes if name.startswith("on")]
+    assert all(re.fullmatch(r"#d\d+|width:[\d.]+%", value) for value in seen.values)
+    assert text.count("<style>") == text.count("</style>") == 1
+    assert "default-src 'none'" in text
+
+
+def test_attacks_are_shown_as_they_are(hostile: Path) -> None:
+    seen = Seen((hostile / "report.html").read_text("utf-8"))
+    assert EVIL in seen.text
+    assert BREAK in seen.text
+
+
+def test_text_and_attributes_are_escaped() -> None:
+    text = page(
+        EVIL, "p {}", [tag("p", EVIL, tag("b", "x"), "\x00\ud800" + BREAK, title=BREAK), tag("p", None)]
+    ).decode()
+    assert "<script" not in text
+    assert "\ufffd\ufffd" in text
+    assert Seen(text).tags == {"html", "head", "meta", "title", "style", "body", "main", "p", "b"}
+
+
+def test_the_same_data_give_the_same_page(demo: Path, tmp_path: Path) -> None:
+    assert main(["report", str(demo), f"--html={tmp_path}/again.html", f"--dumps={DEMO}"]) == 0
+    assert (tmp_path / "again.html").read_bytes() == (demo / "report.html").read_bytes()
+
+
+def test_sentences_that_were_dropped_are_shown_with_their_reason(hostile: Path) -> None:
+    assert "fragment:markup: its sentence is none: markup" in Seen((hostile / "report.html").read_text("utf-8")).text
+
+
+def test_one_dataset_by_itself(demo: Path, tmp_path: Path) -> None:
+    for name in ("sentences/jawiki", "entities", "pairs"):
+        assert main(["report", str(demo / name), f"--html={tmp_path}/one.html"]) == 0
+        assert name.split("/")[0] in (tmp_path / "one.html").read_text("utf-8")
+
+
+def test_flags(demo: Path, tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
+    assert wikianchor("report", demo, f"--dumps={DEMO}").status == 2
+    ended = wikianchor("report", demo, f"--html={tmp_path}/none/report.html")
+    assert ended.status == 1
+    assert "report.html: cannot be written" in ended.said[0]
+
+
+@pytest.mark.parametrize(("number", "shown"), [(0, "0"), (950, "950"), (1000, "1k"), (2_500_000, "2.5M")])
+def test_short_numbers(number: int, shown: str) -> None:
+    assert short(number) == shown
+
+
+# Contrast of each text with the nearest ground behind it, by WCAG 2: https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio
+CONTRAST = """
+(() => {
+  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => {
+    const [r, g, b] = parts(colour).slice(0, 3).map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    for (; element; element = element.parentElement) {
+      const found = getComputedStyle(element).backgroundColor;
+      if (parts(found).length === 3) return found;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const texts = [...document.body.querySelectorAll("*")].filter((element) =>
+    element.getClientRects().length && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
+  const ratios = texts.map((element) => {
+    const style = getComputedStyle(element);
+    const ink = element instanceof SVGElement ? style.fill : style.color;
+    const [a, b] = [light(ink), light(ground(element))].sort();
+    return [(b + 0.05) / (a + 0.05), element.tagName];
+  });
+  return ratios.sort((one, other) => one[0] - other[0])[0];
+})()
+"""
+
+# Cells whose text stands out of them, or over another cell's.
+SPILLED = """
+[...document.querySelectorAll("th, td")].filter((cell) => {
+  const next = cell.nextElementSibling?.getBoundingClientRect(), own = cell.getBoundingClientRect();
+  const over = next && next.left < own.right - 1 && next.top < own.bottom - 1 && next.bottom > own.top + 1;
+  return cell.getClientRects().length && (cell.scrollWidth > cell.clientWidth + 1 || over);
+}).map((cell) => cell.textContent)
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with chromium(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.mark.parametrize("build", ["demo", "hostile"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [360, 768, 1200])
+def test_in_a_browser(
+    build: str, dark: bool, width: int, request: pytest.FixtureRequest, browser: Browser, tmp_path: Path
+) -> None:
+    place = request.getfixturevalue(build) / "report.html"
+    browser.show(place.as_uri(), width, dark)
+    # Nothing is on the console, where a refused script or request would be told of, and nothing else was asked for.
+    assert browser.said() == []
+    assert browser.asked() == [place.as_uri()]
+    assert browser.value("document.scripts.length") == 0
+    # What is wider than the page scrolls by itself; the page does not.
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    assert browser.value("document.querySelectorAll('svg').length") > 3
+    flat = (
+        "[...document.querySelectorAll('svg, rect.column, .bar')].filter((e) => e.getBoundingClientRect().width === 0)"
+    )
+    assert browser.value(f"{flat}.length") == 0
+    light = sum(map(int, re.findall(r"\d+", browser.value("getComputedStyle(document.body).backgroundColor"))))
+    assert (light < 200) == dark
+    ratio, element = browser.value(CONTRAST)
+    assert ratio >= 4.5, element
+    assert browser.value(SPILLED) == []
+    browser.screenshot(tmp_path / "seen.png")
+    if keep := os.environ.get("WIKIANCHOR_SCREENSHOTS"):
+        shutil.copy(tmp_path / "seen.png", f"{keep}/{build}-{width}-{'dark' if dark else 'light'}.png")
+    assert (tmp_path / "seen.png").stat().st_size > 20_000
+
+
+def test_what_is_measured_can_fail(browser: Browser, tmp_path: Path) -> None:
+    """A page that asks for a file, logs, is too wide and too pale is found to be so."""
+    text = "<body style='background:#fff'><p style='color:#999;width:2000px'>x</p><script>console.log(1)</script>"
+    (tmp_path / "bad.html").write_text(f"{text}<img src='none.png'>", "utf-8")
+    browser.show((tmp_path / "bad.html").as_uri(), 360)
+    assert browser.said()
+    assert len(browser.asked()) == 2
+    assert browser.value("document.documentElement.scrollWidth") > 360
+    assert browser.value(CONTRAST)[0] < 4.5

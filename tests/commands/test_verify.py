@@ -1,0 +1,423 @@
+"""`wikianchor verify`: a sound dataset passes, and each way in which it can be wrong is found."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import generate_news as news
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.dataset.manifest import read_manifest
+from wikianchor.pipelines.dataset.target import checksum
+
+DEMO = Path(__file__).parents[2] / "demo" / "dumps"
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("demo")
+    assert main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2", "--negatives=2"]) == 0
+    return output
+
+
+@pytest.fixture
+def demo(built: Path, tmp_path: Path) -> Path:
+    """A copy that may be damaged."""
+    return Path(shutil.copytree(built, tmp_path / "demo"))
+
+
+def manifest(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change a manifest."""
+    found = read_manifest(str(place))
+    assert found is not None
+    change(found)
+    (place / "manifest.json").write_text(json.dumps(found))
+
+
+def rewrite(place: Path, config: str, change: Callable[[list[dict[str, Any]]], object]) -> None:
+    """Change the rows of the first shard of a config, and let the manifest agree with it."""
+    path = next((place / "data" / config).iterdir())
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), path)
+    agree(place, config, path, len(rows))
+
+
+def agree(place: Path, config: str, path: Path, rows: int) -> None:
+    def change(found: dict[str, Any]) -> None:
+        shard = found["configs"][config]["shards"][0]
+        shard |= {"bytes": path.stat().st_size, "sha256": checksum(str(path), "sha256"), "rows": rows}
+        found["configs"][config]["rows"] = rows
+
+    manifest(place, change)
+
+
+def test_a_sound_build(built: Path, wikianchor: Run) -> None:
+    ended = wikianchor("verify", built, f"--against={DEMO}")
+    assert ended.status == 0, ended.output
+    assert "FAIL" not in ended.output
+    assert ended.output.count("rows derived again") == 5
+    assert "not looked at" not in ended.output
+    # 79 entities of pairs are checked by their rows; all others are derived again.
+    assert "rows derived again: 565" in ended.output
+
+
+def test_fewer_rows_than_there_are(built: Path, wikianchor: Run) -> None:
+    ended = wikianchor("verify", built / "sentences" / "enwiki", f"--against={DEMO}", "--rows=20")
+    assert ended.status == 0
+    number = int(ended.output.rpartition("derived again: ")[2].split()[0])
+    assert number == 40
+
+
+def first(place: Path, config: str) -> Path:
+    return next((place / "data" / config).iterdir())
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+FILES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a flipped bit": (lambda place: flip(first(place, "pairs")), "its sha256 is"),
+    "a cut-off shard": (lambda place: first(place, "pairs").write_bytes(b"PAR1"), "has 4 bytes, the manifest says"),
+    "a missing shard": (lambda place: first(place, "pairs").unlink(), "is missing"),
+    "one shard too many": (
+        lambda place: shutil.copy(first(place, "pairs"), place / "data/pairs/train-00001-of-00002.parquet"),
+        "is not in the manifest",
+    ),
+    "no ledger": (lambda place: manifest(place, lambda found: found.pop("ledger")), "'ledger' is missing"),
+    "a shard outside": (
+        lambda place: manifest(
+            place, lambda found: found["configs"]["pairs"]["shards"][0].update(path="../../../etc/passwd")
+        ),
+        "a shard that is none of ours",
+    ),
+    "rows that do not add up": (
+        lambda place: manifest(place, lambda found: found["configs"]["pairs"].update(rows=3)),
+        "have other than 3 rows together",
+    ),
+    "fewer rows than told": (
+        lambda place: agree(place, "pairs", first(place, "pairs"), 3),
+        "rows, the manifest says 3",
+    ),
+    "a ledger that does not add up": (
+        lambda place: manifest(place, lambda found: found["ledger"]["links"]["enwiki"].update(red_link=5)),
+        "enwiki: the buckets hold",
+    ),
+    "a ledger that says too much": (
+        lambda place: manifest(
+            place,
+            lambda found: found["ledger"]["links"]["enwiki"].update(
+                kept=found["ledger"]["links"]["enwiki"]["kept"] + 1,
+                seen=found["ledger"]["links"]["enwiki"]["seen"] + 1,
+            ),
+        ),
+        "enwiki: links kept: the ledger says",
+    ),
+    "other sentences beside it": (
+        lambda place: manifest(place, lambda found: found["inputs"][0].update(sha256="0" * 64)),
+        "has changed since",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_and_ledger(name: str, demo: Path, wikianchor: Run) -> None:
+    change, words = FILES[name]
+    change(demo / "pairs")
+    ended = wikianchor("verify", demo)
+    assert ended.status == 1
+    assert words in ended.output
+    assert ended.output.count("FAIL") == 1
+    assert ended.said == [f"wikianchor: {demo}: 1 checks failed: see above, and build what failed again"]
+
+
+def column(rows: list[dict[str, Any]], name: str, value: Any, row: int = 3) -> None:
+    rows[row][name] = value
+
+
+def link(rows: list[dict[str, Any]], **values: Any) -> None:
+    row = next(row for row in rows if row["links"])
+    row["links"][0] |= values
+
+
+ROWS: dict[str, tuple[str, str, Callable[[list[dict[str, Any]]], object], str]] = {
+    "a link after the end": ("sentences/enwiki", "sentences", lambda rows: link(rows, end=9999), "outside its text"),
+    "an empty link": ("sentences/enwiki", "sentences", lambda rows: link(rows, end=0, start=0), "outside its text"),
+    "a link to nowhere": ("sentences/enwiki", "sentences", lambda rows: link(rows, target=""), "leads nowhere"),
+    "links that overlap": (
+        "sentences/enwiki",
+        "sentences",
+        lambda rows: next(row for row in rows if row["links"])["links"].insert(
+            0, {"start": 0, "end": 5000, "target": "X", "fragment": ""}
+        ),
+        "links overlap",
+    ),
+    "a region": ("sentences/enwiki", "sentences", lambda rows: column(rows, "region", "foot"), "region is unknown"),
+    "another wiki": ("sentences/enwiki", "sentences", lambda rows: column(rows, "wiki", "dewiki"), "another wiki"),
+    "no text": ("sentences/enwiki", "sentences", lambda rows: rows[3].update(text="", links=[]), "text is empty"),
+    "another order": ("sentences/enwiki", "sentences", lambda rows: rows.insert(0, rows.pop(1)), "does not come after"),
+    "one sentence less": (
+        "sentences/enwiki",
+        "sentences",
+        lambda rows: rows.remove(next(row for row in rows if not row["links"])),
+        "enwiki: sentences: the ledger says",
+    ),
+    "one link less": (
+        "sentences/enwiki",
+        "sentences",
+        lambda rows: next(row for row in rows if row["links"])["links"].pop(),
+        "enwiki: links: the ledger says",
+    ),
+    "a flag": ("sentences/enwiki", "titles", lambda rows: column(rows, "flags", ["x"]), "a flag is unknown"),
+    "one title less": ("sentences/enwiki", "titles", lambda rows: rows.pop(), "pages: "),
+    "a route": ("entities", "entities", lambda rows: column(rows, "type_route", "none"), "types and their route"),
+    "one sitelink less": ("entities", "sitelinks", lambda rows: rows.pop(), "sitelinks: the ledger says"),
+    "a mention": ("pairs", "pairs", lambda rows: column(rows, "mention_end", 9999), "outside its text"),
+    "a mention of a blank": (
+        "pairs",
+        "pairs",
+        lambda rows: rows[3].update(
+            mention_start=rows[3]["text"].index(" "), mention_end=rows[3]["text"].index(" ") + 1
+        ),
+        "white space at its edge",
+    ),
+    "another item": ("pairs", "pairs", lambda rows: column(rows, "entity_qid", 1), "are two entities"),
+    "an id beyond": ("pairs", "pairs", lambda rows: column(rows, "entity_id", 99999), "not in the table"),
+    "itself as negative": (
+        "pairs",
+        "pairs",
+        lambda rows: rows[3].update(
+            hard_negative_ids=[rows[3]["entity_id"], rows[3]["hard_negative_ids"][1]],
+            hard_negative_qids=[rows[3]["entity_qid"], rows[3]["hard_negative_qids"][1]],
+        ),
+        "its own hard negative",
+    ),
+    "a negative twice": (
+        "pairs",
+        "pairs",
+        lambda rows: rows[3].update(
+            hard_negative_ids=rows[3]["hard_negative_ids"][:1] * 2,
+            hard_negative_qids=rows[3]["hard_negative_qids"][:1] * 2,
+        ),
+        "comes twice",
+    ),
+    "too few negatives": (
+        "pairs",
+        "pairs",
+        lambda rows: rows[3].update(
+            hard_negative_ids=rows[3]["hard_negative_ids"][:1], hard_negative_qids=rows[3]["hard_negative_qids"][:1]
+        ),
+        "another number of hard negatives",
+    ),
+    "items of negatives": (
+        "pairs",
+        "pairs",
+        lambda rows: column(rows, "hard_negative_qids", [1, 2]),
+        "ids and items of the hard negatives disagree",
+    ),
+    "ids out of order": ("pairs", "entities", lambda rows: column(rows, "entity_id", 7), "one by one from 0"),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows(name: str, demo: Path, wikianchor: Run) -> None:
+    place, config, change, words = ROWS[name]
+    rewrite(demo / place, config, change)
+    ended = wikianchor("verify", demo / place)
+    assert ended.status == 1
+    assert words in ended.output
+
+
+def test_columns(demo: Path, wikianchor: Run) -> None:
+    path = first(demo / "pairs", "pairs")
+    table = pq.read_table(path)
+    for other, words in (
+        (table.drop_columns(["title"]), "has the columns"),
+        (table.set_column(1, "mention_start", table["mention_start"].cast(pa.int64())), "the column pyarrow.Field"),
+    ):
+        pq.write_table(other, path)
+        agree(demo / "pairs", "pairs", path, other.num_rows)
+        ended = wikianchor("verify", demo / "pairs")
+        assert ended.status == 1
+        assert words in ended.output
+
+
+AGAINST: dict[str, tuple[str, str, Callable[[list[dict[str, Any]]], object], str]] = {
+    "another revision": ("sentences/enwiki", "sentences", lambda rows: column(rows, "rev_id", 5), "rev_id is 5"),
+    "another text": (
+        "sentences/enwiki",
+        "sentences",
+        lambda rows: column(rows, "text", rows[3]["text"] + "!"),
+        "derived again it is",
+    ),
+    "another target": ("sentences/enwiki", "sentences", lambda rows: link(rows, target="Moo"), "links is"),
+    "another page": ("sentences/enwiki", "titles", lambda rows: column(rows, "page_id", 99999), "is not in the dump"),
+    "another label": ("entities", "entities", lambda rows: column(rows, "labels", []), "labels is []"),
+    "another title": ("entities", "sitelinks", lambda rows: column(rows, "title", "Moo"), "not 'Moo'"),
+    "a changed pair": (
+        "pairs",
+        "pairs",
+        lambda rows: column(rows, "text", rows[3]["text"] + "!"),
+        "has no such sentence with such a link",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AGAINST)
+def test_against_the_dumps(name: str, demo: Path, wikianchor: Run) -> None:
+    place, config, change, words = AGAINST[name]
+    rewrite(demo / place, config, change)
+    ended = wikianchor("verify", demo / place, f"--against={DEMO}")
+    assert ended.status == 1
+    assert "FAIL  rows derived again" in ended.output
+    assert words in ended.output
+
+
+def test_an_entity_that_the_link_does_not_lead_to(demo: Path, wikianchor: Run) -> None:
+    table = pq.read_table(first(demo / "pairs", "entities")).to_pylist()
+
+    def swap(rows: list[dict[str, Any]]) -> None:
+        taken = {rows[3]["entity_id"], *rows[3]["hard_negative_ids"]}
+        other = next(one for one in table if one["entity_id"] not in taken)
+        rows[3].update(entity_id=other["entity_id"], entity_qid=other["qid"])
+
+    rewrite(demo / "pairs", "pairs", swap)
+    assert wikianchor("verify", demo / "pairs").status == 0
+    ended = wikianchor("verify", demo / "pairs", f"--against={DEMO}")
+    assert ended.status == 1
+    assert "which is not Q" in ended.output
+
+
+def test_a_negative_that_the_page_links_to(demo: Path, wikianchor: Run) -> None:
+    def swap(rows: list[dict[str, Any]]) -> None:
+        row, other = next(
+            (one, two)
+            for one in rows
+            for two in rows
+            if one["page_id"] == two["page_id"] and one["wiki"] == two["wiki"] and two["entity_id"] != one["entity_id"]
+        )
+        row["hard_negative_ids"][0], row["hard_negative_qids"][0] = other["entity_id"], other["entity_qid"]
+
+    rewrite(demo / "pairs", "pairs", swap)
+    ended = wikianchor("verify", demo / "pairs", f"--against={DEMO}", "--rows=5000")
+    assert "links to its hard negative" in ended.output
+
+
+def test_other_dumps(demo: Path, tmp_path: Path, wikianchor: Run) -> None:
+    (tmp_path / "none").mkdir()
+    ended = wikianchor("verify", demo / "pairs", f"--against={tmp_path}/none")
+    assert ended.status == 1
+    assert "not looked at: enwiki has no dump there" in ended.output
+    assert "none could be" in ended.output
+    name = "enwiki-20260101-pages-articles-multistream.xml.bz2"
+    shutil.copy(DEMO / name.replace("enwiki", "dewiki"), tmp_path / "none" / name)
+    ended = wikianchor("verify", demo / "sentences" / "enwiki", f"--against={tmp_path}/none")
+    assert "has other bytes" in ended.output
+
+
+def test_no_dataset(tmp_path: Path, wikianchor: Run) -> None:
+    ended = wikianchor("verify", tmp_path)
+    assert ended.status == 1
+    assert "no finished dataset here" in ended.said[0]
+    assert wikianchor("verify", tmp_path, "--rows=0").status == 2
+
+
+def test_two_builds_in_one_directory(tmp_path: Path, wikianchor: Run) -> None:
+    """Each is measured by the entities that it was made of, not by those of the other."""
+    demo = Path(__file__).parents[2] / "demo" / "dumps"
+    for name, wikis in (("one", "enwiki,dewiki"), ("two", "enwiki")):
+        flags = (f"--wikis={wikis}", f"--output={tmp_path}/out/{name}", "--min_links=2")
+        assert wikianchor("build", f"--dumps={demo}", *flags).status == 0
+    assert wikianchor("verify", tmp_path / "out", f"--against={demo}", "--rows=50").status == 0
+
+
+def test_a_dataset_that_is_not_derived_again(built: Path, tmp_path: Path, wikianchor: Run) -> None:
+    """It passes, alone and beside others, and the remark says what was not done."""
+    out = Path(shutil.copytree(built, tmp_path / "out"))
+    sentences = f"--sentences={out}/sentences/*"
+    for name in ("interlanguage", "mentions"):
+        made = wikianchor(name, sentences, f"--entities={out}/entities", f"--output={out}/{name}")
+        assert made.status == 0, made.said
+    for place in (out, out / "interlanguage", out / "mentions"):
+        ended = wikianchor("verify", place, f"--against={DEMO}", "--rows=50")
+        assert ended.status == 0, ended.output
+        assert "--  rows not derived again: this is done for sentences, entities, pairs, mewsc16" in ended.output
+        assert "FAIL" not in ended.output
+
+
+def test_mentions_beside_other_sentences(built: Path, tmp_path: Path, wikianchor: Run) -> None:
+    out = Path(shutil.copytree(built, tmp_path / "out"))
+    flags = (f"--sentences={out}/sentences/*", f"--entities={out}/entities", f"--output={out}/mentions")
+    assert wikianchor("mentions", *flags).status == 0
+    manifest(out / "mentions", lambda found: found["inputs"][0].update(sha256="0" * 64))
+    ended = wikianchor("verify", out)
+    assert ended.status == 1
+    assert "has changed since" in ended.output
+
+
+@pytest.fixture(scope="module")
+def wikinews(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("wikinews")
+    for language in ("en", "ja"):
+        news.write(news.make_news(language, 60, news.WITH_BELOW), place, tables=True)
+    return place
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [(), ("--sql",), ("--sql", "--membership=descend-1"), ("--mode=paper", "--faults=all", "--min_pages=1")],
+    ids=["direct", "tables", "below", "paper"],
+)
+def test_mewsc16_against_the_dumps(wikinews: Path, tmp_path: Path, wikianchor: Run, flags: tuple[str, ...]) -> None:
+    given = [f"--sql={wikinews}/*.sql.gz" if flag == "--sql" else flag for flag in flags]
+    made = wikianchor("mewsc16", f"--dumps={wikinews}/*.xml*", f"--output={tmp_path}/out", *given)
+    assert made.status == 0, made.said
+    ended = wikianchor("verify", tmp_path / "out", f"--against={wikinews}")
+    assert ended.status == 0, ended.output
+    found = read_manifest(f"{tmp_path}/out")
+    assert found is not None
+    rows = sum(config["rows"] for config in found["configs"].values())
+    assert f"ok  rows derived again: {rows}\n" in ended.output
+
+
+@pytest.mark.parametrize(("name", "value"), [("sentence", "Another one."), ("label", "Sports"), ("page_id", 99999)])
+def test_a_changed_row_of_mewsc16(wikinews: Path, tmp_path: Path, wikianchor: Run, name: str, value: object) -> None:
+    assert wikianchor("mewsc16", f"--dumps={wikinews}/en*.xml*", f"--output={tmp_path}/out").status == 0
+    rewrite(tmp_path / "out", "en", lambda rows: column(rows, name, value, len(rows) - 1))
+    ended = wikianchor("verify", tmp_path / "out", f"--against={wikinews}")
+    assert ended.status == 1
+    assert name == "label" or "FAIL  rows derived again" in ended.output
+
+
+def test_mewsc16_without_its_tables_or_its_dump(wikinews: Path, tmp_path: Path, wikianchor: Run) -> None:
+    flags = (f"--dumps={wikinews}/*.xml*", f"--sql={wikinews}/*.sql.gz", f"--output={tmp_path}/out")
+    assert wikianchor("mewsc16", *flags).status == 0
+    some = tmp_path / "some"
+    some.mkdir()
+    for path in wikinews.glob("en*.xml*"):
+        shutil.copy(path, some)
+    ended = wikianchor("verify", tmp_path / "out", f"--against={some}")
+    assert "not looked at: jawikinews has no dump there" in ended.output
+    assert "not looked at: enwikinews has no categorylinks there" in ended.output
+    assert ended.status == 1
+
+
+def test_one_dataset_whose_dumps_are_elsewhere(built: Path, wikinews: Path, tmp_path: Path, wikianchor: Run) -> None:
+    out = Path(shutil.copytree(built, tmp_path / "out"))
+    assert wikianchor("mewsc16", f"--dumps={wikinews}/en*.xml*", f"--output={out}/mewsc16").status == 0
+    ended = wikianchor("verify", out, f"--against={DEMO}", "--rows=50")
+    assert ended.status == 0, ended.output
+    assert "--  no row derived again: none of its dumps is there" in ended.output
+    ended = wikianchor("verify", out, f"--against={tmp_path}", "--rows=50")
+    assert ended.status == 1
+    assert "none could be" in ended.output

@@ -1,0 +1,90 @@
+"""What each command prints at its end: what it made, where, in how long, and a command that may come next."""
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.every_pipeline import DEMO, anything_is_a_negative, commands, write_inputs
+from tests.test_docs import known_flags
+from wikianchor.pipelines.cli.commands import command_parser
+from wikianchor.pipelines.commands.download.needs import NEEDS
+from wikianchor.pipelines.dataset.reasons import FLAGS, counted
+from wikianchor.pipelines.dataset.summary import after_download
+
+Run = Callable[..., Any]
+SPENT = re.compile(r"\d+\.\d seconds, \d+ MB peak memory")
+
+
+def check_command(line: str, output: Path | None = None) -> list[str]:
+    """Check that a line names a command of ours with its flags, and return its words."""
+    words = shlex.split(line.partition(":")[2])
+    known = known_flags(words)
+    assert known is not None, line
+    given = {word.split("=")[0] for word in words if word.startswith("--")}
+    assert given <= known, line
+    if output is not None:
+        assert str(output) in line
+    return words
+
+
+@pytest.mark.slow
+def test_every_pipeline(tmp_path: Path, wikianchor: Run) -> None:
+    inputs = write_inputs(tmp_path)
+    seen = set()
+    with anything_is_a_negative():
+        for words in commands(str(inputs), str(tmp_path / "out"), here=True):
+            name = words[0]
+            output = tmp_path / "out" / name
+            ended = wikianchor(*words)
+            assert (ended.status, ended.said) == (0, []), ended
+            lines = ended.output.splitlines()
+            place = next(number for number, line in enumerate(lines) if SPENT.fullmatch(line))
+            assert re.fullmatch(rf"\d.* in \d+ shards?, \d[\d.]* [kM]?B: {re.escape(str(output))}", lines[place - 1])
+            assert lines[place + 1].startswith("next: ")
+            for line in lines[place + 1 :]:
+                check_command(line, output)
+            seen.add(name)
+            # Done already: the same is told.
+            again = wikianchor(*words).output.splitlines()
+            assert [line for line in again if line.startswith("next: ")] == [lines[place + 1]]
+    assert {"build", "mentions", "interlanguage", "mewsc16"} <= seen
+
+
+def test_the_command_after_sentences_and_entities_works(tmp_path: Path, wikianchor: Run) -> None:
+    dump = next(DEMO.glob("jawiki-*.xml.bz2"))
+    ended = wikianchor("sentences", f"--dumps={dump}", f"--output={tmp_path}/sentences/jawiki")
+    for name in ("entities", "pairs"):
+        words = check_command(next(line for line in ended.output.splitlines() if line.startswith("next: ")))
+        assert words[:2] == ["wikianchor", name]
+        ended = wikianchor(*words[1:], *(["--min_links=2"] if name == "pairs" else []))
+        assert ended.status == 0, ended
+    assert (tmp_path / "pairs" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("target", NEEDS)
+def test_the_command_after_download(target: str) -> None:
+    line = "next: " + shlex.join(after_download(target, ["dewiki", "jawiki"], "some dumps"))
+    assert "some dumps" in line
+    check_command(line)
+
+
+def test_reasons_name_flags_that_there_are() -> None:
+    for dataset, flags in FLAGS.items():
+        parser = command_parser("negatives" if dataset == "candidates" else dataset)
+        assert set(flags.values()) <= {flag for action in parser._actions for flag in action.option_strings}, dataset
+
+
+def test_the_report_names_the_flag_of_a_reason(tmp_path: Path, wikianchor: Run) -> None:
+    assert counted("pairs", "below_floor", 2091) == "below_floor 2,091: see --min_links"
+    assert counted("sentences", "gap", 2091) == "gap 2,091"
+    build = wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--min_links=2", "--wikis=jawiki")
+    page = tmp_path / "report.html"
+    report = wikianchor("report", tmp_path / "out", f"--html={page}")
+    assert report.output == f"{page}\n"
+    assert re.search(r"below_floor \d+: see --min_links", build.output)
+    assert "its entity is linked to too seldom: see --min_links" in page.read_text("utf-8")
+    assert any("open it in a browser" in line for line in report.progress)

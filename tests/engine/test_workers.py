@@ -1,0 +1,121 @@
+"""`--workers`: how many processes a stage has, what is answered to a wrong number, and the same bytes with any."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.stand_in import digests
+from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
+from wikianchor.pipelines.dataset.manifest import read_manifest
+from wikianchor.pipelines.engine import machine
+from wikianchor.pipelines.engine.local_workers import LocalRunner
+from wikianchor.pipelines.engine.machine import Load, default_workers, most_workers
+
+DEMO = Path(__file__).parents[2] / "demo" / "dumps"
+JAPANESE = str(next(DEMO.glob("jawiki-*.xml.bz2")))
+Run = Callable[..., Any]
+
+WRONG = {
+    "negative": ("--workers=-1", f"--workers=-1: must be between 1 and {most_workers()}, for"),
+    "none": ("--workers=0", f"--workers=0: must be between 1 and {most_workers()}, for"),
+    "far too many": ("--workers=100000", f"--workers=100000: must be between 1 and {most_workers()}, for"),
+    "no number": ("--workers=many", "argument --workers: invalid int value: 'many'"),
+    "Beam's number": ("--workers=2 --direct_num_workers=2", "--workers=2 and --direct_num_workers decide the same"),
+    "Beam's mode": (
+        "--workers=2 --direct_running_mode multi_processing",
+        "--workers=2 and --direct_running_mode decide the same",
+    ),
+    "a cluster": ("--workers=2 --runner=FlinkRunner", "--runner=FlinkRunner does not use them: leave --workers out"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_numbers(name: str, tmp_path: Path, wikianchor: Run) -> None:
+    flags, words = WRONG[name]
+    ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={tmp_path}/out", *flags.split())
+    assert ended.status == 2
+    assert len(ended.said) == 1
+    assert words in ended.said[0]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def sixteen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of sixteen cores and 8 GB."""
+    monkeypatch.setattr(machine, "cores", lambda: 16)
+    monkeypatch.setattr(machine, "available_memory", lambda: 8e9)
+
+
+@pytest.mark.usefixtures("sixteen")
+@pytest.mark.parametrize(
+    ("load", "workers"),
+    [
+        (Load(), 1),
+        (Load(19), 1),
+        (Load(20), 2),
+        (Load(100), 10),
+        (Load(1e6), 16),
+        (Load(1e6, 1e9), 8),
+        (Load(1e6, 1e12), 1),
+    ],
+)
+def test_the_default_follows_work_cores_and_memory(load: Load, workers: int) -> None:
+    assert default_workers(load) == workers
+
+
+def test_the_limits_of_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    free, usable = machine.available_memory(), machine.cores()
+    assert free > 1e6
+    files = {"/sys/fs/cgroup/cpu.max": "100000 100000", "/sys/fs/cgroup/memory.max": "1000000"}
+    monkeypatch.setattr(machine, "_first_line", files.__getitem__)
+    assert (machine.cores(), machine.available_memory()) == (1, 1e6)
+    files |= {"/sys/fs/cgroup/cpu.max": "50000 100000", "/sys/fs/cgroup/memory.max": "max"}
+    assert machine.cores() == 1
+    assert machine.available_memory() > 1e6
+    files["/sys/fs/cgroup/cpu.max"] = "max 100000"
+    assert machine.cores() == usable
+
+
+def test_the_plan_is_for_the_workers_that_are_started(
+    tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = ("build", f"--dumps={DEMO}", f"--output={tmp_path}", "--wikis=dewiki,jawiki", "--min_links=2")
+    assert re.search(r"all of it: about \d+ s with 1 worker, see --workers", wikianchor(*flags, "--dry_run").output)
+    assert "with 3 workers" in wikianchor(*flags, "--dry_run", "--workers=3").output
+    # So little that the sentences of a sample are worth two workers, and the items are not.
+    started: list[int] = []
+    start = LocalRunner.__init__
+    monkeypatch.setattr(LocalRunner, "__init__", lambda self, count: (started.append(count), start(self, count))[1])
+    monkeypatch.setattr(machine, "WORKER_SECONDS", 0.004)
+    monkeypatch.setattr(machine, "cores", lambda: 2)
+    ended = wikianchor(*flags)
+    assert ended.status == 0, ended.said
+    assert "with 1 to 2 workers" in ended.output
+    assert started == [2, 2]
+
+
+def test_a_stage_tells_how_many_it_starts(tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "WORKER_SECONDS", 0.004)
+    monkeypatch.setattr(machine, "cores", lambda: 2)
+    ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={tmp_path}")
+    assert [line.partition(" ")[2] for line in ended.progress] == [f"{tmp_path}: 2 worker processes, see --workers"]
+
+
+def test_the_bytes_do_not_depend_on_the_workers(tmp_path: Path, wikianchor: Run) -> None:
+    found = []
+    for workers in (1, 2):
+        output = tmp_path / str(workers)
+        ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={output}", f"--workers={workers}")
+        assert ended.status == 0, ended.said
+        manifest = read_manifest(str(output))
+        assert manifest is not None
+        found.append(digests(manifest))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command.is_pipeline])
+def test_help_names_the_flag(name: str) -> None:
+    assert "--workers=N" in command_parser(name).format_help()

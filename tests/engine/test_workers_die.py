@@ -1,0 +1,120 @@
+"""Worker processes and launchers that are killed: the kills of `benchmarks/chaos.py` in small."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from chaos import PROCESSES, Job, Launcher, digest, left_of
+
+from tests.dumps import export, page
+from wikianchor.io.errors import WorkerDied
+from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.engine.local_workers import LocalWorkers, Worker
+
+TEXT = "The [[Moon]] goes around the [[Earth]]. It is far away from the [[Sun|star]], as everybody knows."
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    """The command on a dump, and what it makes in one process."""
+    place = tmp_path_factory.mktemp("expected")
+    (place / "dump.xml").write_bytes(export([page(f"Page {number}", number, TEXT * 20) for number in range(1, 1501)]))
+    command = ["sentences", f"--dumps={place}/dump.xml"]
+    assert main([*command, f"--output={place}/out"]) == 0
+    return Job(command, place, digest(place / "out"))
+
+
+@pytest.fixture
+def job(expected: Job, tmp_path: Path) -> Job:
+    output = tmp_path / "out"
+    return Job([*expected.command, f"--output={output}", *PROCESSES], output, expected.digest)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", ["start", "work", "close"])
+def test_a_killed_worker_ends_the_run_with_one_line(phase: str, job: Job) -> None:
+    ended = job.kill("worker", phase, random.Random(phase))
+    assert (ended.status, ended.hung, ended.orphans) == (1, False, 0)
+    assert len(ended.lines) == 1
+    assert ended.lines[0].startswith("wikianchor: worker ")
+    assert "of 2 (process " in ended.lines[0]
+    assert "was killed by SIGKILL (by the kernel for memory?): use fewer workers or more memory" in ended.lines[0]
+    assert phase == "start" or job.again()
+
+
+def test_a_killed_launcher_leaves_no_worker(job: Job) -> None:
+    ended = job.kill("launcher", "start", random.Random(1))
+    assert (ended.orphans, ended.lines) == (0, ())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM])
+def test_an_interrupt_ends_workers_that_are_starting(number: int, job: Job) -> None:
+    launcher = Launcher(job.command)
+    launcher.until(lambda: len(launcher.workers()) == 2)
+    workers = launcher.workers()
+    launcher.signal(number)
+    sent = time.monotonic()
+    assert not launcher.end(5)
+    assert left_of(workers, sent + 5) == []
+    assert launcher.status == 130
+    assert len(launcher.lines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "line"),
+    [
+        (
+            "kill -KILL $$",
+            "was killed by SIGKILL (by the kernel for memory?): use fewer workers or more memory, and run",
+        ),
+        ("kill -SEGV $$", "was killed by SIGSEGV: run"),
+        ("exit 3", "ended too early with exit status 3: run"),
+        ("exit 0", "ended too early with exit status 0: run"),
+    ],
+)
+def test_the_line_says_which_worker_died_and_how(script: str, line: str) -> None:
+    workers = LocalWorkers(4)
+    worker = Worker(2, subprocess.Popen(["sh", "-c", script]))
+    workers._workers.append(worker)
+    worker.process.wait()
+    with pytest.raises(WorkerDied) as raised:
+        workers.check()
+    name = f"worker 2 of 4 (process {worker.process.pid})"
+    assert str(raised.value) == f"{name} {line} the same command again: finished work is kept"
+
+
+def test_a_released_worker_may_end_but_not_be_killed() -> None:
+    workers = LocalWorkers(2)
+    for script in ("exec sleep 0.1", "exec sleep 100"):
+        worker = Worker(len(workers._workers) + 1, subprocess.Popen(["sh", "-c", script]))
+        workers._workers.append(worker)
+        workers.release(worker)
+    workers._workers[0].process.wait()
+    workers.check()
+    worker.process.kill()
+    worker.process.wait()
+    with pytest.raises(WorkerDied, match="worker 2 of 2"):
+        workers.check()
+
+
+def test_a_worker_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wikianchor.pipelines.engine.local_workers.EXIT_SECONDS", 0.1)
+    workers = LocalWorkers(1)
+    worker = Worker(1, subprocess.Popen(["sleep", "100"]))
+    workers._workers.append(worker)
+    workers.release(worker)
+    workers.wait(worker)
+    assert worker.process.poll() == -signal.SIGKILL
+    workers.check()
+
+
+def test_no_worker_starts_after_the_others_were_killed() -> None:
+    workers = LocalWorkers(1)
+    workers.kill()
+    with pytest.raises(RuntimeError):
+        workers.start({})

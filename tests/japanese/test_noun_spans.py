@@ -1,0 +1,109 @@
+"""Noun spans by each rule, on sentences whose trees are written here."""
+
+from typing import Any
+
+import pytest
+
+from wikianchor.pipelines.japanese.choices import SPAN_RULES
+from wikianchor.pipelines.japanese.noun_spans import Token, noun_spans
+
+
+def sentence(*words: tuple[str, str, str, int] | tuple[str, str, str, int, str]) -> tuple[str, list[Token]]:
+    """A sentence of (word, part of speech, relation, head) with a fifth member for the head of a bunsetu."""
+    text, tokens = "", []
+    for word, pos, relation, head, *heads in words:
+        tokens.append(Token(len(text), len(text) + len(word), pos, relation, head, bool(heads)))
+        text += word
+    return text, tokens
+
+
+# "In the patient, the doctor found a tumour of the lung, and removed the tumour."
+SURGERY = sentence(
+    ("医師", "NOUN", "nsubj", 8, "B"),
+    ("が", "ADP", "case", 0),
+    ("肺", "NOUN", "nmod", 5, "B"),
+    ("の", "ADP", "case", 2),
+    ("悪性", "NOUN", "compound", 5),
+    ("腫瘍", "NOUN", "obj", 8, "B"),
+    ("を", "ADP", "case", 5),
+    ("すぐ", "ADV", "advmod", 8, "B"),
+    ("切除", "VERB", "ROOT", 8, "B"),
+    ("し", "AUX", "aux", 8),
+    ("た", "AUX", "aux", 8),
+)
+# "Tanaka's CT scan"
+NAMES = sentence(
+    ("田中", "PROPN", "compound", 1),
+    ("さん", "NOUN", "nmod", 4, "B"),
+    ("の", "ADP", "case", 1),
+    ("CT", "PROPN", "compound", 4),
+    ("検査", "NOUN", "ROOT", 4, "B"),
+)
+# An object whose word stands earlier inside another word.
+TWICE = sentence(
+    ("心臓病", "NOUN", "compound", 1),
+    ("患者", "NOUN", "nmod", 3, "B"),
+    ("の", "ADP", "case", 1),
+    ("心臓", "NOUN", "nsubj", 5, "B"),
+    ("が", "ADP", "case", 3),
+    ("止まる", "VERB", "ROOT", 5, "B"),
+)
+
+
+def found(rule: str, of: Any) -> list[str]:
+    text, tokens = of
+    return [text[start:end] for start, end in noun_spans(rule, text, tokens)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "spans"),
+    [
+        ("nouns", ["医師", "肺", "悪性腫瘍"]),
+        ("nouns_names", ["医師", "肺", "悪性腫瘍"]),
+        ("chunks", ["医師", "肺", "悪性腫瘍"]),
+        ("bunsetu", ["医師", "肺", "悪性腫瘍"]),
+        # No direct object.
+        ("released", ["医師", "肺"]),
+    ],
+)
+def test_direct_objects(rule: str, spans: list[str]) -> None:
+    assert found(rule, SURGERY) == spans
+
+
+@pytest.mark.parametrize(
+    ("rule", "spans"),
+    [
+        ("nouns", ["さん", "検査"]),
+        ("nouns_names", ["田中さん", "CT検査"]),
+        ("chunks", ["田中さん", "CT検査"]),
+        ("bunsetu", ["田中さん", "CT検査"]),
+    ],
+)
+def test_names(rule: str, spans: list[str]) -> None:
+    assert found(rule, NAMES) == spans
+
+
+def test_only_the_released_rule_takes_the_first_place_of_a_word() -> None:
+    text, tokens = TWICE
+    assert noun_spans("chunks", text, tokens) == [(0, 5), (6, 8)]
+    # The first chunk is masked before the second is looked for, as the released loop does.
+    assert noun_spans("released", text, tokens) == [(0, 5), (6, 8)]
+    swapped = sentence(
+        ("大", "NOUN", "compound", 1),
+        ("心臓病院", "NOUN", "advcl", 5),
+        ("で", "ADP", "case", 1),
+        ("心臓", "NOUN", "nsubj", 5, "B"),
+        ("が", "ADP", "case", 3),
+        ("止まる", "VERB", "ROOT", 5, "B"),
+    )
+    assert noun_spans("chunks", *swapped) == [(6, 8)]
+    assert noun_spans("released", *swapped) == [(1, 3)]
+
+
+@pytest.mark.parametrize("rule", SPAN_RULES)
+def test_spans_are_in_order_and_inside(rule: str) -> None:
+    for text, tokens in (SURGERY, NAMES, TWICE, ("", [])):
+        spans = noun_spans(rule, text, tokens)
+        ends = [place for span in spans for place in span]
+        assert ends == sorted(ends)
+        assert all(0 <= start < end <= len(text) for start, end in spans)

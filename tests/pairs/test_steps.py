@@ -1,0 +1,285 @@
+"""Rows as steps: lots and limits under any bundling, spills and shards that lose, repeat and disorder nothing."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.stand_in import Item, Page, small_wiki, work_of, write_entities, write_sentences
+from wikianchor.pipelines.dataset.reader import open_datasets
+from wikianchor.pipelines.engine import sorted_runs
+from wikianchor.pipelines.engine.shuffle import ReduceRuns, SpillRuns
+from wikianchor.pipelines.engine.sorted_runs import KeyRange, SortedRun, key_ranges
+from wikianchor.pipelines.pairs import graph as pairs
+from wikianchor.pipelines.pairs import steps as rows
+from wikianchor.pipelines.pairs.decisions import ALL, BUCKETS
+from wikianchor.pipelines.pairs.options import Choices, Config
+from wikianchor.pipelines.pairs.steps import DecideTask, LowestLots, limit_of, lowest, shard_bounds
+from wikianchor.pipelines.pairs.table_steps import TableBuilt, build_table, count_shard, list_sentence_shards
+from wikianchor.pipelines.titles.steps import IndexBuilt, WikiTitles, build_index
+from wikianchor.schemas import pairs as schema
+
+# Of each shard of sentences, what became of its links, and the runs of its rows.
+Spilled = list[tuple[rows.Decided, tuple[SortedRun, ...]]]
+
+
+class Steps:
+    """The steps up to the decisions, run one after the other for two wikis."""
+
+    def __init__(self, tmp_path: Path, cut: int = 2, rows_per_shard: int = 50, **choices: Any) -> None:
+        wikis = {wiki: small_wiki(30, wiki=wiki) for wiki in ("enwiki", "jawiki")}
+        # One item has a page in both wikis, so its rows meet.
+        shared = [
+            Item(item.qid, item.types, {**item.sitelinks, **other.sitelinks})
+            for item, other in zip(wikis["enwiki"][1], wikis["jawiki"][1], strict=True)
+        ]
+        entities = open_datasets(str(write_entities(tmp_path / "e", list(wikis), shared)), "entities", "1", "entities")[
+            0
+        ]
+        self.indexes: dict[str, IndexBuilt] = {}
+        self.work = work_of(tmp_path / "out")
+        config = Config("", "", str(tmp_path / "out"), Choices(**{"min_links": 0, **choices}), rows_per_shard)
+        table_task, self.task = pairs._tasks(config, self.work, entities)
+        for wiki, (pages, _) in wikis.items():
+            path = write_sentences(tmp_path / wiki, wiki, pages, cut)
+            self.indexes[wiki] = build_index(WikiTitles(wiki, str(path), entities.directory), self.work)
+        self.shards = list(list_sentence_shards([(wiki, str(tmp_path / wiki)) for wiki in wikis]))
+        counted = [count_shard(shard, self.indexes, False, self.work) for shard in self.shards]
+        self.links = {one.order: one.path for one in counted}
+        self.seen = {wiki: sum(one.seen for one in counted if one.wiki == wiki) for wiki in wikis}
+        self.table: TableBuilt = build_table(table_task, counted)
+
+    @property
+    def tables(self) -> tuple[dict[str, IndexBuilt], dict[int, str], TableBuilt]:
+        return self.indexes, self.links, self.table
+
+    def caps(self) -> str:
+        combine = LowestLots(self.task.cap)
+        found = [pair for shard in self.shards for pair in rows.cap_lots(shard, self.task, *self.tables)]
+        return rows.save_caps(self.task, combined(combine, found))
+
+    def samples(self, caps: str | None = None) -> dict[str, int]:
+        combine = LowestLots(self.task.sample)
+        found = [rows.sample_lots(shard, self.task, *self.tables, caps) for shard in self.shards]
+        return dict(combined(combine, found))
+
+    def decided(self, caps: str | None = None, samples: dict[str, int] | None = None) -> Spilled:
+        spill = SpillRuns(rows.decide_shard, self.work.scratch, rows.BY_PLACE, grouped=False)
+        return [spill(shard, self.task, *self.tables, caps, samples or {}) for shard in self.shards]
+
+    def written(self, decided: Spilled) -> list[rows.ShardWritten]:
+        runs = [run for _, found in decided for run in found]
+        ranges = key_ranges("", shard_bounds(self.table.rows, self.task).tolist())
+        reduce = ReduceRuns(rows.write_shard, rows.BY_PLACE, empty=False)
+        written = [reduce(wanted, runs, self.work) for wanted in ranges]
+        return [one for one in written if one is not None]
+
+    def all_rows(self, decided: Spilled) -> list[dict[str, Any]]:
+        return rows_of(self.written(decided))
+
+
+def rows_of(written: Iterable[rows.ShardWritten]) -> list[dict[str, Any]]:
+    return [row for shard in written for part in shard.parts for row in pq.read_table(part.path).to_pylist()]
+
+
+def combined(combine: LowestLots, pairs: Iterable[tuple[Any, bytes]]) -> list[tuple[Any, int]]:
+    found: dict[Any, np.ndarray] = {}
+    for key, lots in pairs:
+        found[key] = combine.add_input(found.get(key, combine.create_accumulator()), lots)
+    return [(key, combine.extract_output(lots)) for key, lots in found.items()]
+
+
+LOTS = st.lists(st.integers(0, ALL), max_size=30)
+
+
+@given(st.lists(LOTS, max_size=6), st.integers(1, 20), st.randoms())
+def test_the_limit_is_the_last_of_the_lowest_under_any_bundling(parts: list[list[int]], count: int, random) -> None:
+    combine = LowestLots(count)
+    elements = [lowest(np.array(part, np.uint64), count).tobytes() for part in parts]
+    distinct = sorted({lot for part in parts for lot in part})
+    expected = distinct[count - 1] if len(distinct) >= count else ALL
+    # A bundle that a runner repeats changes nothing.
+    elements += random.sample(elements, random.randint(0, len(elements)))
+    random.shuffle(elements)
+    cut = random.randint(0, len(elements))
+    bundles = []
+    for bundle in (elements[:cut], [], elements[cut:]):
+        accumulator = combine.create_accumulator()
+        for element in bundle:
+            accumulator = combine.add_input(accumulator, element)
+        bundles.append(accumulator)
+    assert combine.extract_output(combine.merge_accumulators(bundles)) == expected
+
+
+def test_too_few_lots_limit_nothing() -> None:
+    assert limit_of(lowest(np.array([3, 1, 3], np.uint64), 3), 3) == ALL
+    assert limit_of(lowest(np.array([3, 1, 3, 2], np.uint64), 3), 3) == 3
+
+
+@pytest.mark.parametrize(
+    ("sample", "per_wiki", "shards"), [(0, False, 12), (100, False, 1), (101, False, 2), (100, True, 2), (300, True, 5)]
+)
+def test_shards_are_even_parts_of_all_places(tmp_path: Path, sample: int, per_wiki: bool, shards: int) -> None:
+    task = Steps(tmp_path, rows_per_shard=100, sample=sample, sample_per_wiki=per_wiki).task
+    bounds = shard_bounds({"enwiki": 1000, "jawiki": 150}, task).tolist()
+    assert len(bounds) + 1 == shards
+    assert bounds == [(number << 64) // shards for number in range(1, shards)]
+    assert shard_bounds({}, task).tolist() == []
+
+
+def test_rows_are_those_decided_each_once_in_the_order_of_their_places(tmp_path: Path) -> None:
+    steps = Steps(tmp_path)
+    decided = steps.decided()
+    written = steps.written(decided)
+    kept = sum(one.buckets[0] for one, _ in decided)
+    assert sum(sum(shard.kept.values()) + sum(shard.duplicates.values()) for shard in written) == kept
+    found = rows_of(written)
+    assert len(found) == sum(sum(shard.kept.values()) for shard in written)
+    assert Counter(row["wiki"] for row in found) == sum((Counter(shard.kept) for shard in written), Counter())
+    keys = [(row["wiki"], row["page_id"], row["text"], row["mention_start"]) for row in found]
+    assert len(keys) == len(set(keys))
+    # Several shards, all of about the size asked for, all in the published schema.
+    sizes = [shard.parts[0].rows for shard in written]
+    assert len(sizes) == len(shard_bounds(steps.table.rows, steps.task)) + 1 > 5
+    assert all(15 < size < 85 for size in sizes)
+    assert all(pq.read_schema(shard.parts[0].path).equals(schema.SCHEMA, check_metadata=True) for shard in written)
+
+
+def test_neither_wiki_nor_page_nor_frequency_shows_in_the_order(tmp_path: Path) -> None:
+    """A row's place says nothing about it, under caps and samples too."""
+    for number, choices in enumerate(
+        ({}, {"max_per_entity": 12, "sample": 150, "sample_per_wiki": True}, {"max_per_entity": 20})
+    ):
+        steps = Steps(tmp_path / str(number), **choices)
+        caps = steps.caps() if steps.task.cap else None
+        samples = steps.samples(caps) if steps.task.sample else {}
+        found = steps.all_rows(steps.decided(caps, samples))
+        for value in (
+            [row["wiki"] == "enwiki" for row in found],
+            [row["page_id"] for row in found],
+            [row["entity_id"] for row in found],
+        ):
+            correlation = np.corrcoef(np.arange(len(found)), np.array(value, float))[0, 1]
+            assert abs(correlation) < 4 / len(found) ** 0.5
+
+
+@pytest.mark.parametrize("cut", [1, 5])
+@pytest.mark.parametrize(("spill", "portion"), [(100_000, 1 << 27), (60, 1), (1, 2000)])
+def test_neither_cut_nor_spill_nor_portion_shows_in_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int, spill: int, portion: int
+) -> None:
+    expected = Steps(tmp_path / "whole")
+    whole = [shard.parts[0].sha256 for shard in expected.written(expected.decided())]
+    monkeypatch.setattr(sorted_runs, "RUN_ROWS", spill)
+    monkeypatch.setattr(rows, "PORTION_BYTES", portion)
+    steps = Steps(tmp_path / "cut", cut)
+    decided = steps.decided()
+    assert [shard.parts[0].sha256 for shard in steps.written(decided[::-1])] == whole
+    # And once more, as a runner may.
+    assert [shard.parts[0].sha256 for shard in steps.written(steps.decided())] == whole
+
+
+@pytest.mark.parametrize("per_wiki", [False, True])
+@pytest.mark.parametrize("cut", [1, 4])
+def test_samples_are_exact_and_the_same_for_any_cut(tmp_path: Path, per_wiki: bool, cut: int) -> None:
+    steps = Steps(tmp_path, cut, sample=77, sample_per_wiki=per_wiki)
+    decided = steps.decided(None, steps.samples())
+    found = steps.all_rows(decided)
+    assert Counter(row["wiki"] for row in found) == (
+        {"enwiki": 77, "jawiki": 77} if per_wiki else Counter(row["wiki"] for row in found)
+    )
+    assert len(found) == (154 if per_wiki else 77)
+    buckets = Counter(dict.fromkeys(steps.seen, 0))
+    for one, _ in decided:
+        buckets[one.wiki] += sum(one.buckets)
+    assert buckets == steps.seen
+    reference = Steps(tmp_path / "whole", sample=77, sample_per_wiki=per_wiki)
+    assert reference.all_rows(reference.decided(None, reference.samples())) == found
+
+
+def test_a_sample_of_more_than_there_is_takes_all(tmp_path: Path) -> None:
+    steps = Steps(tmp_path, sample=100_000)
+    assert steps.samples() == {"": ALL}
+    everything = Steps(tmp_path / "all")
+    assert len(steps.all_rows(steps.decided(None, steps.samples()))) == len(everything.all_rows(everything.decided()))
+
+
+@pytest.mark.parametrize("per_wiki", [False, True])
+def test_caps_are_exact(tmp_path: Path, per_wiki: bool) -> None:
+    cap = 9
+    everything = Steps(tmp_path / "all")
+    steps = Steps(tmp_path / "some", max_per_entity=cap, sample_per_wiki=per_wiki)
+    decided = steps.decided(steps.caps())
+
+    def counted(found: Iterable[dict[str, Any]]) -> Counter[tuple[str, int]]:
+        return Counter((row["wiki"] if per_wiki else "", row["entity_qid"]) for row in found)
+
+    expected = {key: min(cap, number) for key, number in counted(everything.all_rows(everything.decided())).items()}
+    found = steps.all_rows(decided)
+    assert counted(found) == expected
+    assert max(expected.values()) == cap
+    over = sum(one.buckets[BUCKETS.index("over_cap")] for one, _ in decided)
+    assert over > 0
+
+
+@pytest.mark.parametrize("per_wiki", [False, True])
+def test_a_capped_sample_is_a_sample_of_what_the_cap_leaves(tmp_path: Path, per_wiki: bool) -> None:
+    def keys(found: Iterable[dict[str, Any]]) -> set[tuple[int, int]]:
+        return {(row["sentence_id"], row["mention_start"]) for row in found}
+
+    capped = Steps(tmp_path / "capped", max_per_entity=2, sample_per_wiki=per_wiki)
+    left = capped.all_rows(capped.decided(capped.caps()))
+    both = Steps(tmp_path / "both", max_per_entity=2, sample=30, sample_per_wiki=per_wiki)
+    caps = both.caps()
+    chosen = both.all_rows(both.decided(caps, both.samples(caps)))
+    assert len(chosen) == (60 if per_wiki else 30)
+    assert keys(chosen) <= keys(left)
+
+
+@pytest.mark.parametrize(
+    "choices", [{"sample": 100}, {"max_per_entity": 5}, {"sample": 60, "sample_per_wiki": True, "max_per_entity": 8}]
+)
+def test_what_is_chosen_by_lot_is_spread_over_all_shards(tmp_path: Path, choices: dict[str, Any]) -> None:
+    """The lowest lots are taken, so were they the order too, the first shards would hold all."""
+    steps = Steps(tmp_path, rows_per_shard=20, **choices)
+    caps = steps.caps() if steps.task.cap else None
+    decided = steps.decided(caps, steps.samples(caps) if steps.task.sample else {})
+    sizes = np.array([shard.parts[0].rows for shard in steps.written(decided)])
+    assert len(sizes) > 4
+    expected = sizes.sum() / len(sizes)
+    assert abs(sizes - expected).max() < 4 * expected**0.5
+
+
+def test_an_output_shard_without_rows_is_not_written(tmp_path: Path) -> None:
+    assert (
+        ReduceRuns(rows.write_shard, rows.BY_PLACE, empty=False)(KeyRange(0, "", None, None), [], work_of(tmp_path))
+        is None
+    )
+
+
+def test_the_first_in_the_dump_stays_of_rows_that_say_the_same(tmp_path: Path) -> None:
+    pages = [
+        *(Page(f"P{number}", [f"In {number} there came [[A]]."]) for number in range(6)),
+        Page("A"),
+        Page("B", ["As [[A]] did."]),
+        Page("On B", ["Of [[B]]."]),
+    ]
+    items = [Item(1, [7], {"enwiki": "A"}), Item(2, [7], {"enwiki": "B"})]
+    sentences = write_sentences(tmp_path / "s", "enwiki", pages, 3)
+    entities = write_entities(tmp_path / "e", ["enwiki"], items)
+    manifest = pairs.run(Config(str(sentences), str(entities), str(tmp_path / "out"), Choices(min_links=0)), [])
+    links = manifest["ledger"]["links"]["enwiki"]
+    assert links["duplicate"] == 5
+    (path,) = (tmp_path / "out/data/pairs").iterdir()
+    assert {row["title"] for row in pq.read_table(path).to_pylist()} == {"P0", "On B"}
+
+
+def test_the_scope_is_the_wiki_or_all() -> None:
+    task = DecideTask(work_of(""), None, True, 1, 1, 1, True)  # type: ignore[arg-type]
+    assert task.scope("enwiki") == "enwiki"

@@ -1,0 +1,215 @@
+"""`wikianchor sentences --previous`: what has not changed is taken from the earlier dataset, to the same bytes."""
+
+import bz2
+import random
+import shutil
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dumps import export, multistream, page, revision
+from wikianchor.pipelines.dataset.manifest import read_manifest
+from wikianchor.pipelines.sentences import steps as dump
+
+Run = Callable[..., Any]
+RANDOM = random.Random(5)
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
+
+
+def text(number: int) -> str:
+    """A page of a few sentences with links, a table, a lost template, now and then a list of links."""
+    pick = random.Random(number)
+    lines = [
+        f"The [[{pick.choice(WORDS)}]] is a {pick.choice(WORDS)} of [[Page {pick.randrange(300)}|a page]] in row {n}."
+        for n in range(pick.randrange(1, 6))
+    ]
+    lines += ["", "It {{unknown|x}} is lost for good in this sentence of ours.", "{|", "| [[Cell]]", "|}"]
+    return "\n".join(lines)
+
+
+def pages_of(changed: set[int] = frozenset(), without: set[int] = frozenset(), more: int = 0) -> list[bytes]:  # type: ignore[assignment]
+    found = []
+    for number in range(1, 301 + more):
+        if number in without:
+            continue
+        if number % 17 == 0:
+            found.append(page(f"Redirect {number}", number, redirect="Page 1"))
+        elif number % 29 == 0:
+            found.append(page(f"Talk:{number}", number, text(number), namespace=1))
+        else:
+            new = number in changed
+            rev = revision(text(number + 1000 if new else number), number + (5000 if new else 1000))
+            found.append(page(f"Page {number}", number, revisions=[rev]))
+    return found
+
+
+def write(place: Path, pages: list[bytes], packed: Callable[[list[bytes]], bytes]) -> Path:
+    place.mkdir(parents=True, exist_ok=True)
+    path = place / "enwiki-20260201-pages-articles.xml.bz2"
+    path.write_bytes(packed(pages))
+    return path
+
+
+def files(place: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(place)): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The titles of pages whose text is read."""
+    found: list[str] = []
+    original = dump.PageReader.read_page
+
+    def counted(self: dump.PageReader, page: Any, *rest: Any) -> Any:
+        found.append(page.title)
+        return original(self, page, *rest)
+
+    monkeypatch.setattr(dump.PageReader, "read_page", counted)
+    return found
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges and row groups small enough for many of each."""
+    monkeypatch.setattr("wikianchor.pipelines.wikimedia.dumps.SMALLEST_RANGE", 4000)
+    monkeypatch.setattr(dump, "ROW_GROUP", 40)
+    monkeypatch.setattr(dump, "TITLE_LINKS", 90)
+    monkeypatch.setattr(dump, "LEDGER_COUNTS", 50)
+
+
+CHANGES: dict[str, list[bytes]] = {
+    "nothing": pages_of(),
+    "one page in twenty": pages_of(changed=set(range(3, 300, 20))),
+    "every page": pages_of(changed=set(range(301))),
+    "pages gone and new ones": pages_of(changed={7, 8}, without={1, 50, 51, 52, 300}, more=40),
+    "another order": [*pages_of()[150:], *pages_of(changed={9})[:150]],
+    "moved to another title": [page.replace(b"<title>Page 9", b"<title>Side 9") for page in pages_of()],
+    "moved to another namespace": [
+        page.replace(b"<ns>0</ns>", b"<ns>2</ns>") if b">Page 5" in page else page for page in pages_of()
+    ],
+}
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("packed", [export, multistream], ids=["plain", "multistream"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_same_bytes(name: str, packed: Any, tmp_path: Path, wikianchor: Run, read: list[str]) -> None:
+    pack = (lambda pages: bz2.compress(export(pages))) if packed is export else packed
+    old = write(tmp_path / "old", pages_of(), pack)
+    new = write(tmp_path / "new", CHANGES[name], pack)
+    assert wikianchor("sentences", f"--dumps={old}", f"--output={tmp_path}/first").status == 0
+    assert wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/full").status == 0
+    whole = len(read)
+    read.clear()
+    ended = wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/again", f"--previous={tmp_path}/first")
+    assert ended.status == 0, ended.said
+    assert files(tmp_path / "again") == files(tmp_path / "full")
+    if name == "nothing":
+        assert not read
+    elif name == "one page in twenty":
+        assert len(read) <= 15
+    elif name != "every page":
+        assert len(read) < whole / 2
+    assert wikianchor("verify", tmp_path / "again", f"--against={tmp_path}/new").status == 0
+
+
+def test_a_page_of_several_revisions_is_read(tmp_path: Path, wikianchor: Run, read: list[str]) -> None:
+    pages = [
+        page(
+            "A",
+            1,
+            revisions=[revision(text(1), 5, "2025-01-01T00:00:00Z"), revision(text(2), 6, "2025-01-02T00:00:00Z")],
+        )
+    ]
+    path = write(tmp_path / "old", pages, lambda pages: bz2.compress(export(pages)))
+    for name, more in (("first", []), ("again", [f"--previous={tmp_path}/first"])):
+        assert wikianchor("sentences", f"--dumps={path}", f"--output={tmp_path}/{name}", *more).status == 0
+    assert read == ["A", "A"]
+
+
+def test_the_ledger_of_each_page_adds_up(tmp_path: Path, wikianchor: Run) -> None:
+    import pyarrow.parquet as pq
+
+    path = write(tmp_path / "old", pages_of(), multistream)
+    wikianchor("sentences", f"--dumps={path}", f"--output={tmp_path}/out")
+    manifest = read_manifest(str(tmp_path / "out"))
+    assert manifest is not None
+    links = manifest["ledger"]["enwiki"]["links"]
+    found: dict[str, int] = {}
+    for row in pq.read_table(tmp_path / "out" / "data" / "ledger").to_pylist():
+        for entry in row["counts"]:
+            found[entry["name"]] = found.get(entry["name"], 0) + entry["number"]
+    assert {name: found[f"links:{name}"] for name in links if name != "seen"} == {
+        k: v for k, v in links.items() if k != "seen"
+    }
+    assert found["pages:articles"] == manifest["ledger"]["enwiki"]["pages"]["articles"]
+
+
+def test_what_cannot_be_taken(tmp_path: Path, wikianchor: Run) -> None:
+    path = write(tmp_path / "old", pages_of(), multistream)
+    base = ("sentences", f"--dumps={path}", f"--output={tmp_path}/out")
+    assert wikianchor(*base).status == 0
+    ended = wikianchor(*base, f"--previous={tmp_path}/out")
+    assert (ended.status, "is the output itself" in ended.said[0]) == (2, True)
+    ended = wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/none")
+    assert (ended.status, "no such directory" in ended.said[0]) == (1, True)
+    ended = wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out", "--allow_truncated")
+    assert (ended.status, "was made with another allow_truncated" in ended.said[0]) == (2, True)
+    shutil.rmtree(tmp_path / "out" / "data" / "ledger")
+    assert wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out").status == 1
+
+
+def test_another_unicode_version_gives_other_sentences(
+    tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's tables of characters decide where sentences begin and what a name is, and differ by its version."""
+    path = write(tmp_path / "old", pages_of(), multistream)
+    base = ("sentences", f"--dumps={path}", f"--output={tmp_path}/out")
+    assert wikianchor(*base).status == 0
+    manifest = read_manifest(str(tmp_path / "out"))
+    assert manifest is not None
+    assert manifest["made_with"]["unicode"] == unicodedata.unidata_version
+    assert any("up to date, skipped" in line for line in wikianchor(*base).progress)
+    monkeypatch.setattr(unicodedata, "unidata_version", "99.0.0")
+    ended = wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out")
+    reason = f"was made with unicode {manifest['made_with']['unicode']}, and this program has 99.0.0"
+    assert (ended.status, reason in ended.said[0]) == (2, True)
+    ended = wikianchor(*base)
+    reason = f"rebuild, made with unicode {manifest['made_with']['unicode']}"
+    assert (ended.status, any(reason in line for line in ended.progress)) == (0, True)
+    assert read_manifest(str(tmp_path / "out"))["made_with"]["unicode"] == "99.0.0"  # type: ignore[index]
+
+
+def test_hidden_text_is_not_taken(tmp_path: Path, wikianchor: Run) -> None:
+    """An oversighter may hide the text of a revision that was read before."""
+    old = write(tmp_path / "old", [page("A", 1, text(1)), page("B", 2, text(2))], multistream)
+    hidden = page("B", 2, revisions=[revision(None, 1002)])
+    new = write(tmp_path / "new", [page("A", 1, text(1)), hidden], multistream)
+    wikianchor("sentences", f"--dumps={old}", f"--output={tmp_path}/first")
+    wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/full")
+    wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/again", f"--previous={tmp_path}/first")
+    assert files(tmp_path / "again") == files(tmp_path / "full")
+
+
+def test_another_name_of_a_namespace_is_another_site(tmp_path: Path, wikianchor: Run) -> None:
+    old = write(tmp_path / "old", pages_of(), multistream)
+    renamed = export(pages_of()).replace(b">Template</namespace>", b">Muster</namespace>")
+    new = write(tmp_path / "new", [renamed], lambda found: bz2.compress(found[0]))
+    wikianchor("sentences", f"--dumps={old}", f"--output={tmp_path}/first")
+    ended = wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/x", f"--previous={tmp_path}/first")
+    assert (ended.status, "was made with another site" in ended.said[0]) == (2, True)
+
+
+def test_a_build_takes_what_an_earlier_build_has(tmp_path: Path, wikianchor: Run, read: list[str]) -> None:
+    demo = Path(__file__).parents[2] / "demo" / "dumps"
+    base = ("build", f"--dumps={demo}", "--min_links=2")
+    assert wikianchor(*base, "--wikis=jawiki", f"--output={tmp_path}/first").status == 0
+    read.clear()
+    assert wikianchor(*base, f"--output={tmp_path}/again", f"--previous={tmp_path}/first").status == 0
+    assert wikianchor(*base, f"--output={tmp_path}/full").status == 0
+    assert files(tmp_path / "again") == files(tmp_path / "full")
+    ended = wikianchor(*base, f"--output={tmp_path}/x", f"--previous={tmp_path}/first/pairs")
+    assert (ended.status, "holds no sentences" in ended.said[-1]) == (2, True)

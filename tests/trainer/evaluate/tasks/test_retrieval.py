@@ -1,0 +1,72 @@
+"""Retrieval: measures by hand, BEIR's layout, and what is wrong with it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.trainer.evaluate.conftest import write
+from wikianchor.io.errors import InputError
+from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.task import Options, Vectors
+from wikianchor.trainer.evaluate.tasks.retrieval import load, ranking_scores, score
+from wikianchor.trainer.models.encoder import Encoder
+
+
+@pytest.mark.parametrize(
+    ("order", "relevant", "expected"),
+    [
+        ([0, 1, 2, 3, 4, 5], {0}, {"mrr": 1, "map": 1, "p@1": 1, "p@5": 0.2}),
+        ([3, 0, 1, 2, 4, 5], {0, 2}, {"mrr": 1 / 2, "map": (1 / 2 + 2 / 4) / 2, "p@1": 0, "p@5": 0.4}),
+        ([5, 4, 3, 2, 1, 0], {0}, {"mrr": 1 / 6, "map": 1 / 6, "p@1": 0, "p@5": 0}),
+        ([0, 1], {0, 1}, {"mrr": 1, "map": 1, "p@1": 1, "p@5": 0.4}),
+    ],
+)
+def test_measures_of_a_query(order: list[int], relevant: set[int], expected: dict[str, float]) -> None:
+    assert ranking_scores(np.array(order), frozenset(relevant)) == pytest.approx(expected)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    base = tmp_path / "qabot"
+    words = ["kana", "lona", "mina", "rusi", "tena"]
+    write(
+        base / "corpus.jsonl", [json.dumps({"_id": f"d{n}", "title": "", "text": word}) for n, word in enumerate(words)]
+    )
+    write(base / "queries.jsonl", [json.dumps({"_id": f"q{n}", "text": words[n]}) for n in range(4)])
+    lines = ["query-id\tcorpus-id\tscore", "q0\td0\t1", "q1\td1\t1", "q1\td2\t2", "q2\td0\t0", "q3\td3\t1"]
+    write(base / "qrels/test.tsv", lines)
+    return tmp_path
+
+
+def test_a_set_is_found_and_scored(place: Path, tiny_model: Path) -> None:
+    (part,) = load(Data(str(place)), Options())
+    assert part.name == "qabot"
+    assert part.queries == ["kana", "lona", "rusi"]
+    assert [sorted(some) for some in part.relevant] == [[0], [1, 2], [3]]
+    found = score([part], Vectors(Encoder.load(str(tiny_model))), Options()).splits["test"][0]
+    # A query that is a text finds it first.
+    assert (found["mrr"], found["p@1"], found["queries"]) == (1, 1, 3)
+    assert load(Data(str(place)), Options(split="dev")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "says"),
+    [
+        ("corpus.jsonl", ['{"_id": "d0"}'], "line 1 is no object"),
+        ("queries.jsonl", ["["], "line 1 is no object"),
+        ("qrels/test.tsv", ["h", "q0\tnone\t1"], "is in neither"),
+        ("qrels/test.tsv", ["h", "q0\td0\t0"], "no row"),
+    ],
+)
+def test_one_line_for_what_is_broken(name: str, lines: list[str], says: str, place: Path) -> None:
+    write(place / "qabot" / name, lines)
+    with pytest.raises(InputError, match=says):
+        load(Data(str(place)), Options())
+
+
+def test_a_file_that_is_missing_is_named(place: Path) -> None:
+    (place / "qabot/queries.jsonl").unlink()
+    with pytest.raises(InputError, match=r"queries.jsonl: missing"):
+        load(Data(str(place)), Options())

@@ -1,0 +1,134 @@
+"""What would run on a GPU, where there is none: torch's "meta" has shapes and no numbers, so whatever would wait for a
+number raises an error, and so does a tensor that lies on the wrong device."""
+
+import dataclasses
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch._dynamo.testing
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tests.trainer.loop.test_train import ready
+from wikianchor.trainer import distributed, task
+from wikianchor.trainer.config import make
+from wikianchor.trainer.data.shards import open_pairs
+from wikianchor.trainer.loop import train
+from wikianchor.trainer.loop.log import Log
+from wikianchor.trainer.models import gpu
+from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.entities import EntityTable
+
+META = torch.device("meta")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"entity_optimizer": "adamw", "step_size": 32, "both_views": True, "entity_to_sentence": True},
+        {"length_groups": 2, "pooler": "cls", "mlp": True, "negatives": 3, "hard_negative_weight": 1.0},
+    ],
+)
+def test_a_step_waits_for_no_number(
+    options: dict[str, Any], more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = dataclasses.replace(make("ease", options | {"max_steps": 2, **more}, {}), precision="fp32")
+    # Once before training the views are looked at; autocast knows no "meta".
+    monkeypatch.setattr(task, "check_views", lambda model, batch: None)
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda kind: False)
+    run = task.prepare(config, open_pairs(config.data), META, Log(config.output, "", False))
+    for group in run.optimizers.parts["encoder"].param_groups:
+        # The fused kernel is refused there, the one before it is not.
+        group |= {"fused": False, "foreach": True}
+    run.model.train()
+    assert isinstance(run.model.encoder, Encoder)
+    assert run.model.encoder.backbone.config._attn_implementation == gpu.ATTENTION
+    meter = train.Meter(run)
+    batches = run.feed.batches(0, 2)
+    for step in range(2):
+        losses, tokens = train.train_step(run, batches, step)
+        meter.add(step, losses, tokens, config.step_size)
+        assert {(value.device, value.dtype) for value in losses.values()} == {(META, torch.float32)}
+    with pytest.raises(RuntimeError):
+        meter.check()
+
+
+def test_attention_is_that_of_transformers(tiny_model: Path) -> None:
+    ids = torch.randint(4, 30, (5, 9), generator=torch.Generator().manual_seed(1))
+    encoder = Encoder.load(str(tiny_model), "avg")
+    for lengths in ([9, 3, 1, 7, 8], [9] * 5):
+        mask = torch.arange(9) < torch.tensor(lengths)[:, None]
+        found = []
+        for attention in ("sdpa", gpu.ATTENTION):
+            encoder.backbone.set_attn_implementation(attention)
+            found.append(encoder(ids, mask))
+        assert torch.allclose(*found, atol=1e-6)
+
+
+class Copies(TorchDispatchMode):
+    """Notes where copies go that are not waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unwaited: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if kwargs.get("non_blocking") and kwargs.get("device") is not None:
+            self.unwaited.append(torch.device(kwargs["device"]).type)
+        return func(*args, **kwargs)
+
+
+def test_a_table_on_the_cpu_waits_for_its_ids() -> None:
+    """A copy from a GPU that is not waited for is read before it is there."""
+    with FakeTensorMode(), Copies() as copies:
+        ids = torch.empty(7, dtype=torch.int64, device="cuda")
+        ids.to("cpu", non_blocking=True)
+        assert copies.unwaited == ["cpu"]
+        vectors = EntityTable(torch.empty(30, 4))(ids)
+    assert vectors.device.type == "cuda"
+    assert copies.unwaited == ["cpu"]
+
+
+def test_each_length_has_one_graph(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """More lengths than torch compiles by itself, held-out rows between the steps, and groups of unequal size."""
+    counter = torch._dynamo.testing.CompileCounter()
+    compiled = nn.Module.compile
+    monkeypatch.setattr(nn.Module, "compile", lambda module, **kinds: compiled(module, backend=counter, **kinds))
+    monkeypatch.setattr(torch._dynamo.config, "recompile_limit", 2)
+    torch._dynamo.reset()
+    more = {"compile": True, "lengths": "6,9,12,15,18", "length_groups": 3, "max_steps": 12}
+    run = ready(options | more | {"held_out": 16, "eval_steps": 4, "warmup_steps": 1})
+    shapes: set[tuple[int, ...]] = set()
+    forward = run.model.encoder.forward
+
+    def seen(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        if torch.is_grad_enabled():
+            shapes.add(tuple(ids.shape))
+        return forward(ids, mask)
+
+    monkeypatch.setattr(run.model.encoder, "forward", seen)
+    train.train(run)
+    assert {rows for rows, _ in shapes} == {16}
+    assert 2 < len(shapes) == counter.frame_count
+
+
+def test_processes_know_their_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it nccl guesses one, and gives up after ten minutes of another's work."""
+    asked: list[tuple[str, Any, timedelta]] = []
+
+    def join(backend: str, timeout: timedelta, device_id: Any) -> None:
+        asked.append((backend, device_id, timeout))
+
+    monkeypatch.setattr(distributed.dist, "init_process_group", join)
+    monkeypatch.setitem(os.environ, "WORLD_SIZE", "2")
+    for device in (torch.device("cuda", 1), torch.device("cpu")):
+        distributed.start(device)
+    assert [found[:2] for found in asked] == [("cpu:gloo,cuda:nccl", torch.device("cuda", 1)), ("gloo", None)]
+    assert all(limit > timedelta(hours=1) for _, _, limit in asked)

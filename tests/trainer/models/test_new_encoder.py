@@ -1,0 +1,64 @@
+"""A model that is begun here: word pieces of the texts, the same each time, and a whole run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModel
+
+from tests.trainer.pairs import pair_rows, write_pairs
+from wikianchor.io.errors import UsageError
+from wikianchor.trainer import task
+from wikianchor.trainer.config import make
+from wikianchor.trainer.data.shards import open_pairs
+from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.new_encoder import learn_word_pieces, new_encoder
+
+SENTENCES = ["Die Lona schläft in Görlitz.", "が と か are letters.", "lona lona görlitz schläft"] * 3
+
+
+def test_word_pieces_keep_marks_and_lose_case() -> None:
+    tokenizer = learn_word_pieces(SENTENCES, 200)
+    assert tokenizer.tokenize("Lona GÖRLITZ schläft.") == ["lona", "görlitz", "schläft", "."]
+    assert tokenizer.tokenize("が か") == ["が", "か"]
+    assert tokenizer.tokenize("жук") == ["[UNK]"]
+    assert tokenizer.convert_ids_to_tokens(tokenizer("lona")["input_ids"]) == ["[CLS]", "lona", "[SEP]"]
+    assert tokenizer.tokenize("##s") == ["[UNK]", "[UNK]", "s"]
+    assert tokenizer.get_vocab() == learn_word_pieces(SENTENCES, 200).get_vocab()
+
+
+def test_the_same_seed_makes_the_same_model(pairs_dir: Path) -> None:
+    found = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        found.append(new_encoder(open_pairs(str(pairs_dir)), "tiny", 100).encode(["kana lopo"])[0])
+    assert (found[0] == found[1]).all()
+    assert (found[0] != found[2]).any()
+
+
+def test_without_a_model(options: dict[str, Any]) -> None:
+    """From a preset, with a model of its own in its place; a second call takes up what the first made."""
+    flags = {**options, "preset": "ease-mbert-paper", "new": "tiny", "max_steps": 2}
+    del flags["model"]
+    place = task.run(make("ease", flags, {}))
+    record = json.loads((Path(place) / "run.json").read_text())
+    assert (record["config"]["model"], record["config"]["new"], record["state"]["step"]) == ("", "tiny", 2)
+    assert "begun with random weights, size tiny" in (Path(place) / "README.md").read_text()
+    assert AutoModel.from_pretrained(place).config.hidden_size == 128
+    assert Encoder.load(place).encode(["kana"]).shape == (1, 128)
+    before = Encoder.load(place).encode(["kana lopo"])
+    assert (Encoder.load(task.run(make("ease", flags, {}))).encode(["kana lopo"]) == before).all()
+
+
+def test_options_of_a_new_model(options: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="give one"):
+        make("simcse", {**options, "new": "tiny"}, {})
+    del options["model"]
+    with pytest.raises(UsageError, match=r"the new tiny model takes 512 tokens"):
+        task.run(make("simcse", {**options, "new": "tiny", "max_length": 600}, {}))
+    with pytest.raises(UsageError, match="two dropout views"):
+        task.run(make("simcse", {**options, "new": "tiny", "dropout": 0.0}, {}))
+    small = write_pairs(tmp_path / "small", pair_rows(40))
+    assert task.run(make("simcse", {**options, "data": str(small), "new": "tiny", "pooler": "cls"}, {}))

@@ -1,0 +1,196 @@
+"""Recipes: rows trained by seed, scored, and shown as one table; nothing is trained twice."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainer.evaluate.conftest import sentences, sts_rows, write
+from tests.trainer.evaluate.tasks.test_bucc import collection
+from tests.trainer.evaluate.tasks.test_mldoc import documents
+from tests.trainer.pairs import pair_rows, write_pairs
+from wikianchor.trainer.config import make
+from wikianchor.trainer.entity_vectors import initial_vectors
+from wikianchor.trainer.evaluate.registry import choose
+from wikianchor.trainer.evaluate.tasks import mldoc
+from wikianchor.trainer.papers.recipes import main
+from wikianchor.trainer.papers.tables import LABSE, LOW_RESOURCE, RECIPES, preset_of
+
+SMALL = ["--device=cpu", "--max_steps=3", "--softmax_size=8", "--max_length=24", "--eval_steps=0"]
+
+
+@pytest.fixture
+def flags(sets: Path, pairs_dir: Path, tiny_model: Path, tmp_path: Path) -> list[str]:
+    places = {"data": pairs_dir, "evaluation": sets, "dev": sets, "output": tmp_path / "out", "cache": tmp_path / "c"}
+    return [*SMALL, *(f"--{name}={place}" for name, place in places.items()), f"--backbones=bert={tiny_model}"]
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("variant", ["paper", "released"])
+def test_every_row_is_a_run_of_known_tasks(name: str, variant: str) -> None:
+    recipe = RECIPES[name]
+    assert choose(recipe.tasks)
+    assert len({row.name for row in recipe.rows}) == len(recipe.rows)
+    for row in recipe.rows:
+        if row.objective:
+            options: dict[str, Any] = {**preset_of(row, variant), **recipe.base, **row.changes}
+            config = make(row.objective, {**options, "data": "d", "output": "o"}, {})
+            assert (config.model == LABSE) == (row.backbone == "labse")
+
+
+def test_a_table_of_means_over_seeds(flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table1", *flags, "--seeds=1,2"]) == 0
+    first = capsys.readouterr()
+    assert next(line for line in first.out.splitlines() if "STS12" in line).startswith("|  | STS12 | STS-B | SICK-R |")
+    assert "RoBERTa" not in first.out
+    assert "±" not in next(line for line in first.out.splitlines() if line.startswith("| BERT (avg.)"))
+    # Three sets and their average.
+    assert next(line for line in first.out.splitlines() if line.startswith("| EASE-BERT |")).count("±") == 4
+    assert "seeds 1, 2: means, ± standard deviations. Settings of EASE's paper, but `--max_steps=3`" in first.out
+    assert not (tmp_path / "out" / "report.md").exists()
+    assert first.err.count("step 3/3 | loss") == 4
+    assert (tmp_path / "out" / "table1.md").read_text() + "\n" == first.out
+    # Again: the models are there, and the numbers are the same.
+    assert main(["table1", *flags, "--seeds=1,2"]) == 0
+    again = capsys.readouterr()
+    assert "loss" not in again.err
+    assert again.out == first.out
+    # The ablation shares the full model with table 1.
+    assert main(["table7", *flags, "--seeds=1"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.count("step 3/3 | loss") == 2
+    # Without vectors to begin from, the row without them would be the same again.
+    line = "- EASE-BERT w/o Wikipedia2Vec: the same as with them, since there are no --entity_vectors"
+    assert line in shown.out.splitlines()
+
+
+def test_other_options_are_no_silent_reuse(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table1", *flags, "--seeds=1"]) == 0
+    assert main(["table1", *flags, "--seeds=1", "--learning_rate=1e-5"]) == 2
+    assert "trained with other options (learning_rate)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("extra", "line"),
+    [
+        (["--seed=3"], "--seed: a recipe has several: use --seeds"),
+        (["--model=m"], "--model: a recipe has several: use --backbones"),
+        (["--new=tiny"], "--new: a recipe has several: use --backbones"),
+        (["--backbones=gpt"], "--backbones: no 'gpt' in Table 1"),
+        (["--evaluation=/nowhere"], "/nowhere"),
+    ],
+)
+def test_bad_command_lines(flags: list[str], extra: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table1", *flags, *extra]) in (1, 2)
+    assert line in capsys.readouterr().err
+
+
+def write_sts17(root: Path) -> None:
+    for number, track in enumerate(("en-en", "es-es", "ar-en")):
+        write(root / f"STS.{track}.txt", ["\t".join(row) for row in sts_rows(20, number)])
+
+
+def write_tatoeba(root: Path) -> None:
+    for code in ("kab", "pam", "deu"):
+        for side in (code, "eng"):
+            write(root / f"tatoeba.{code}-eng.{side}", sentences(20))
+
+
+def write_mewsc16(root: Path) -> None:
+    for code in ("de", "ja"):
+        write(root / f"{code}_sentences.txt", sentences(20))
+        write(root / f"{code}_categories.txt", ["A", "B"] * 10)
+
+
+def write_mldoc(root: Path) -> None:
+    for number, (name, rows) in enumerate({"english.train.1000": 40, "english.dev": 20, "german.test": 20}.items()):
+        write(root / name, documents(rows, number))
+
+
+def write_bucc(root: Path) -> None:
+    rows = list(dict.fromkeys(sentences(90)))
+    collection(root, "sample", rows[:30], 10)
+    collection(root, "training", rows[30:80], 12)
+
+
+# The sets that a recipe needs beside those of `sets`, the columns it shows, its rows that are no training.
+TABLES: dict[str, tuple[Callable[[Path], None] | None, str, int]] = {
+    "table1": (None, "|  | STS12 | STS-B | SICK-R | Avg. of 3 |", 2),
+    "table2": (write_sts17, "|  | AR-EN | EN-EN | ES-ES | Avg. of 3 |", 2),
+    "table3": (write_mewsc16, "|  | de | ja | Avg. of 2 |", 2),
+    "table4": (write_tatoeba, "|  | kab | pam | Avg. of 2 |", 2),
+    "table6": (write_mldoc, "|  | en (dev) | de |", 2),
+    "table7": (None, "|  | STS12 | STS-B | SICK-R | Avg. of 3 |", 2),
+    "table7-multilingual": (write_sts17, "|  | AR-EN | EN-EN | ES-ES | Avg. of 3 |", 2),
+    "table10": (None, "|  | STS-B | SICK-R | Avg. of 2 |", 0),
+    "table11": (write_bucc, "|  | en-de |", 2),
+    "figure2": (write_tatoeba, "|  | kab | pam | Avg. of 2 |", 1),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_ends_in_its_table(
+    name: str,
+    sets: Path,
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_set, head, untrained = TABLES[name]
+    if write_set is not None:
+        write_set(sets / "more")
+    monkeypatch.setattr(mldoc, "BATCH_SIZES", (32,))
+    monkeypatch.setattr(mldoc, "LEARNING_RATES", (1e-3,))
+    wikis = ["enwiki", *(f"{code}wiki" for code in LOW_RESOURCE)]
+    rows = [row | {"wiki": wikis[number % len(wikis)]} for number, row in enumerate(pair_rows(140))]
+    recipe = RECIPES[name]
+    models = ",".join(f"{backbone}={tiny_model}" for backbone in dict.fromkeys(row.backbone for row in recipe.rows))
+    places = {"data": write_pairs(tmp_path / "pairs", rows), "evaluation": sets, "dev": sets, "output": tmp_path / "o"}
+    flags = [*SMALL, "--max_steps=1", "--seeds=1", f"--backbones={models}", f"--cache={tmp_path / 'c'}"]
+    vectors = tmp_path / "vectors.safetensors"
+    assert initial_vectors.main([f"--data={places['data']}", f"--encode={tiny_model}", f"--output={vectors}"]) == 0
+    flags.append(f"--entity_vectors={vectors}")
+    capsys.readouterr()
+    assert main([name, *flags, *(f"--{flag}={place}" for flag, place in places.items())]) == 0
+    shown = capsys.readouterr()
+    lines = shown.out.splitlines()
+    assert lines[0] == f"## {recipe.title}"
+    assert any(line.startswith(head) for line in lines), shown.out
+    for row in recipe.rows:
+        assert any(line.startswith(f"| {row.name} | ") for line in lines), row.name
+    trained = sum(bool(row.objective) for row in recipe.rows)
+    assert shown.err.count("step 1/1 | loss") == trained == len(recipe.rows) - untrained
+
+
+def test_languages_that_have_no_pairs_are_left_out(
+    flags: list[str], sets: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_tatoeba(sets / "more")
+    some = [row | {"wiki": ("enwiki", "brwiki")[number % 2]} for number, row in enumerate(pair_rows(140))]
+    flags += [f"--backbones=labse={tiny_model}", "--seeds=1", f"--data={write_pairs(tmp_path / 'some', some)}"]
+    assert main(["figure2", *flags]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.count("step 3/3 | loss") == 1
+    assert "| EASE-LaBSE (en + br) | " in shown.out
+    assert "- EASE-LaBSE (en + kab): " in shown.out
+    assert "/some has no pairs of kabwiki, but of brwiki, enwiki" in shown.out
+    none = [row | {"wiki": "enwiki"} for row in some]
+    assert main(["figure2", *flags, f"--data={write_pairs(tmp_path / 'none', none)}"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("recipes: nothing to train for Figure 2: LaBSE adapted: EASE-LaBSE (en + kab): ")
+
+
+def test_without_its_set_a_recipe_trains_nothing(
+    flags: list[str], sets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["table11", *flags, "--backbones=mbert"]) == 1
+    assert "BUCC.threshold: no test part in" in capsys.readouterr().err
+    shutil.rmtree(sets)
+    sets.mkdir()
+    assert main(["table7", *flags]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("recipes: ")
+    assert "get it from" in line

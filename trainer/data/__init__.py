@@ -1,0 +1,1 @@
+"""Datasets as batches: shards, texts, tokens, the order of rows, the feed."""

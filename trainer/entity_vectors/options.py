@@ -1,0 +1,49 @@
+"""`python -m wikianchor.trainer.entity_vectors`: initial vectors of the entities of a dataset, in the order of ids.
+
+    python -m wikianchor.trainer.entity_vectors --data=out/pairs --vectors=enwiki.txt.bz2 \\
+        --sitelinks=out/entities --wikis=enwiki --output=entity_init.safetensors
+    python -m wikianchor.trainer.entity_vectors --data=out/pairs --encode=MODEL --output=entity_init.safetensors
+
+Vectors go by the title of a page, so `--sitelinks`, the dataset `entities` of `wikianchor entities`, says which item a
+title is; without it the label of the item is taken for its title. `--encode` makes vectors out of labels, with a model.
+What is written is `vectors` (entities, dim), `known` and `qids`; training draws what is not known at random.
+
+Files of entity vectors by name: what wikipedia2vec, word2vec tools and NumPy write, read without running anything.
+
+    *.txt *.vec *.bz2 *.gz  a line for each name. wikipedia2vec's default has a tab before the numbers and `ENTITY/`
+                            before a title; word2vec's has a header of two numbers and `_` for spaces
+    *.npy                   (n, dim), with the names line by line in a file of the same name and `.titles.txt`
+    *.safetensors           `vectors` (n, dim), with `qids` (n,) int64, or with `.titles.txt` as above
+
+wikipedia2vec's own binary is a pickle, and to read a pickle is to run what is in it, so it is refused. This turns
+it into the second form, where the package is installed and the file is trusted. Its text form rounds to three decimals.
+
+    import numpy as np, wikipedia2vec
+    model = wikipedia2vec.Wikipedia2Vec.load("enwiki.pkl")
+    entities = list(model.dictionary.entities())
+    np.save("enwiki.npy", model.syn0[[entity.index for entity in entities]])
+    open("enwiki.titles.txt", "w").writelines(entity.title + "\\n" for entity in entities)
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from wikianchor.io.flags import FlagParser
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    found = FlagParser(
+        prog="python -m wikianchor.trainer.entity_vectors",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    found.add_argument("--data", required=True, help="directory of a `pairs` dataset")
+    found.add_argument("--output", required=True, help="the .safetensors file to write")
+    found.add_argument("--vectors", help="a file of vectors by title")
+    found.add_argument("--encode", metavar="MODEL", help="encode the entities' labels with this model")
+    found.add_argument("--sitelinks", help="directory of an `entities` dataset, for titles")
+    found.add_argument("--wikis", metavar="WIKI", help="the one wiki whose titles the vectors go by, such as enwiki")
+    found.add_argument("--dtype", choices=("float16", "float32"), default="float32", help="of the file (float32)")
+    return found

@@ -1,0 +1,1 @@
+"""Evaluation tasks, one module for each family."""

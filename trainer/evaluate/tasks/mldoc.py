@@ -1,0 +1,194 @@
+"""MLDoc: a linear classifier over frozen sentence vectors, trained on English news, tested on other languages.
+
+The features are made once, without dropout. Batch size and learning rate are chosen by English dev accuracy, averaged
+over the seeds; so are the weights of each run, looked at every ten steps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from wikianchor.trainer.evaluate.files import Data, Source
+from wikianchor.trainer.evaluate.languages import asked, tag
+from wikianchor.trainer.evaluate.metrics import unit
+from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+
+TABLE = "MLDoc, accuracy"
+LABELS = ("CCAT", "ECAT", "GCAT", "MCAT")
+# The released files are called by the English name of the language.
+NAMES = {
+    "en": "english",
+    "de": "german",
+    "es": "spanish",
+    "fr": "french",
+    "it": "italian",
+    "ja": "japanese",
+    "ru": "russian",
+    "zh": "chinese",
+}
+BATCH_SIZES = (32, 64, 128)
+LEARNING_RATES = (0.1, 0.01, 0.001)
+EPOCHS = 5
+LOOK_STEPS = 10
+_SPACES = re.compile(r"[ \u3000]+")
+_OWNER = re.compile(r"\(c\) Reuters Limited \d{4}")
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents and their labels, numbers of `LABELS`; named by language, or `train` and `dev`."""
+
+    name: str
+    texts: list[str]
+    labels: list[int]
+    source: Source
+
+
+def load(data: Data, options: Options) -> list[Documents]:
+    """Return English train and dev, then the test documents of the other languages; none where a part is missing."""
+    if options.split != "test":
+        return []
+    train, dev = (_file(data, "en", part) for part in (r"train\.1000", "dev"))
+    tests = {code: _file(data, code, "test") for code in NAMES if code != "en" and asked(code, options.languages)}
+    if not train or not dev or not any(tests.values()):
+        return []
+    parts = [read(data, train, "train"), read(data, dev, "dev")]
+    return parts + [read(data, file, code) for code, file in tests.items() if file]
+
+
+def _file(data: Data, code: str, part: str) -> str | None:
+    return data.one(rf"(?:{NAMES[code]}|{code})\.{part}", f"MLDoc {code}.{part}")
+
+
+def read(data: Data, file: str, name: str) -> Documents:
+    """Read label TAB text."""
+    source = Source()
+    texts: list[str] = []
+    labels: list[int] = []
+    for line in data.lines(file, source):
+        source.rows += 1
+        label, _, text = (line or "").partition("\t")
+        clean = _OWNER.sub("", _SPACES.sub(" ", text)).strip()
+        if label.strip() in LABELS and clean:
+            texts.append(clean)
+            labels.append(LABELS.index(label.strip()))
+        else:
+            source.broken += 1
+    source.check(f"MLDoc {name}")
+    return Documents(name, texts, labels, source)
+
+
+# ------------------------------------------------------------------------------------------------- the classifier
+
+
+def accuracy(layer: nn.Linear, features: Tensor, labels: Tensor) -> float:
+    """features: (rows, dim); labels: (rows,)."""
+    with torch.no_grad():
+        return float((layer(features).argmax(1) == labels).double().mean())
+
+
+def train_linear(
+    train: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], batch_size: int, learning_rate: float, seed: int
+) -> tuple[nn.Linear, float]:
+    """Return the layer that was best on dev, and how good: cross-entropy, AdamW, falling to zero in a line.
+
+    Args:
+        train, dev: features (rows, dim) float32 and labels (rows,) int64.
+    """
+    features, labels = train
+    draw = torch.Generator().manual_seed(seed)
+    layer = nn.Linear(features.shape[1], len(LABELS))
+    bound = features.shape[1] ** -0.5
+    for weight in layer.parameters():
+        nn.init.uniform_(weight, -bound, bound, generator=draw)
+    optimizer = torch.optim.AdamW(layer.parameters(), lr=learning_rate, weight_decay=0.0)
+    order = torch.cat([torch.randperm(len(labels), generator=draw) for _ in range(EPOCHS)])
+    batches = order.split(batch_size)
+    best, kept = -1.0, layer.state_dict()
+    for step, rows in enumerate(batches, 1):
+        optimizer.param_groups[0]["lr"] = learning_rate * (1 - (step - 1) / len(batches))
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(layer(features[rows]), labels[rows]).backward()
+        optimizer.step()
+        if step % LOOK_STEPS == 0 or step == len(batches):
+            found = accuracy(layer, *dev)
+            if found > best:
+                best, kept = found, {name: tensor.clone() for name, tensor in layer.state_dict().items()}
+    layer.load_state_dict(kept)
+    return layer, best
+
+
+def search(
+    train: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], seeds: int
+) -> tuple[dict[str, float], list[nn.Linear], list[float]]:
+    """Return the settings with the best mean dev accuracy, their layer for each seed, and its dev accuracy."""
+    tried = []
+    for batch_size, learning_rate in itertools.product(BATCH_SIZES, LEARNING_RATES):
+        runs = [train_linear(train, dev, batch_size, learning_rate, seed) for seed in range(seeds)]
+        settings = {"batch_size": batch_size, "learning_rate": learning_rate}
+        tried.append((settings, [layer for layer, _ in runs], [found for _, found in runs]))
+    return max(tried, key=lambda run: sum(run[2]))
+
+
+# --------------------------------------------------------------------------------------------------------- scoring
+
+
+def score(parts: Sequence[Documents], vectors: Vectors, options: Options) -> Scores:
+    """Return the accuracy of each language, mean and standard deviation over seeds."""
+    encoded = {part.name: _tensors(part, vectors, options.normalize) for part in parts}
+    settings, layers, dev = search(encoded["train"], encoded["dev"], options.seeds)
+    rows = [_row("en", dev, parts[1])]
+    for part in parts[2:]:
+        rows.append(_row(part.name, [accuracy(layer, *encoded[part.name]) for layer in layers], part))
+    cells = [
+        Cell(
+            TABLE,
+            "en (dev)" if row["hf_subset"] == "en" else row["hf_subset"],
+            row["accuracy"],
+            row["accuracy_std"] if options.seeds > 1 else None,
+            average=row["hf_subset"] != "en",
+        )
+        for row in rows
+    ]
+    protocol = {
+        "features": "frozen, made once without dropout",
+        "classifier": f"linear, AdamW, {EPOCHS} epochs, the best on English dev every {LOOK_STEPS} steps",
+        "grid": {"batch_size": BATCH_SIZES, "learning_rate": LEARNING_RATES},
+        "chosen": settings,
+        "seeds": list(range(options.seeds)),
+        "normalize": options.normalize,
+    }
+    return Scores({"validation": rows[:1], "test": rows[1:]}, cells, protocol)
+
+
+def _tensors(part: Documents, vectors: Vectors, normalize: bool) -> tuple[Tensor, Tensor]:
+    found: NDArray[np.float32] = vectors(part.texts)
+    return torch.from_numpy(unit(found) if normalize else found), torch.tensor(part.labels)
+
+
+def _row(code: str, accuracies: Sequence[float], part: Documents) -> dict[str, Any]:
+    mean = float(np.mean(accuracies))
+    spread = float(np.std(accuracies, ddof=min(1, len(accuracies) - 1)))
+    found = {"accuracy": mean, "accuracy_std": spread, "accuracy_by_seed": list(accuracies)}
+    return {"hf_subset": code, "languages": [tag(code)], "main_score": mean, **found, "rows": len(part.texts)}
+
+
+TASKS = [
+    Task(
+        "MLDoc.linear",
+        ("mldoc", "multilingual", "classification"),
+        load,
+        score,
+        "english.train.1000, english.dev and german.test, spanish.test and so on, or en.train.1000, de.test",
+        "https://github.com/facebookresearch/MLDoc, with the Reuters Corpora RCV1 and RCV2 from NIST",
+    )
+]

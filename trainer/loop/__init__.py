@@ -1,0 +1,1 @@
+"""The training loop, optimisers, checkpoints and the log."""

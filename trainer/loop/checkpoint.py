@@ -1,0 +1,176 @@
+"""Checkpoints: all that a run needs to go on as if it had never stopped.
+
+    CHECKPOINTS/step-0000001000/  model.safetensors    encoder, MLP, projection
+                                  entities.safetensors the table
+                                  optimizer.pt         moments, read with weights_only
+                                  state.json           step, best dev score, config, data; written last
+    CHECKPOINTS/best/             encoder.safetensors  and state.json with its step and score
+
+Where the data stands and what dropout draws follow from seed and step, so neither is stored. A checkpoint is made
+beside its place and renamed; the one before is removed after that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.trainer.config import Config
+from wikianchor.trainer.loop.optimizers import Optimizers
+from wikianchor.trainer.models.model import Trainable
+from wikianchor.trainer.storage import exists, fetch, is_local, list_directories, publish, read_bytes, remove
+
+VERSION = 1
+PREFIX = "step-"
+# Options that may be others when a run goes on: where things lie, what is watched, how fast it goes.
+FREE = frozenset(
+    [
+        *["preset", "data", "model", "output", "checkpoints", "tensorboard", "cache", "resume"],
+        *["device", "entity_device", "compile", "lengths", "gradient_checkpointing"],
+        *["then", "then_options", "export_pooler", "patience"],
+        *["dev", "dev_tasks", "eval_steps", "keep", "checkpoint_steps", "log_steps"],
+    ]
+)
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run stands: steps done, the best dev score and its step (None and 0 before the first)."""
+
+    step: int
+    best: float | None = None
+    best_step: int = 0
+
+
+def save(model: Trainable, optimizers: Optimizers, state: State, config: Config, data: str) -> str:
+    """Write a checkpoint, remove those before it, and return its directory. `data` is the dataset's fingerprint."""
+    target = f"{config.checkpoints}/{PREFIX}{state.step:010d}"
+    local = _beside(config.checkpoints)
+    save_file(_dense(model), os.path.join(local, "model.safetensors"))
+    if model.table is not None:
+        weight = model.table.weight.detach().contiguous()
+        save_file({"weight": weight}, os.path.join(local, "entities.safetensors"))
+    torch.save(optimizers.state_dict(), os.path.join(local, "optimizer.pt"))
+    _write_state(local, {**dataclasses.asdict(state), "data": data, "config": dataclasses.asdict(config)})
+    older = _finished(config.checkpoints)
+    publish(local, target)
+    for name in older:
+        if f"{config.checkpoints}/{name}" != target:
+            remove(f"{config.checkpoints}/{name}")
+    return target
+
+
+def resume(model: Trainable, optimizers: Optimizers, config: Config, data: str) -> State:
+    """Load the last checkpoint into model and optimisers, and return where it stands; step 0 where there is none.
+
+    Raises:
+        InputError: the checkpoint is broken, or is not one of ours.
+        UsageError: it belongs to a run with other options or other data.
+    """
+    found = _finished(config.checkpoints)
+    if not found:
+        return State(0)
+    place = f"{config.checkpoints}/{found[-1]}"
+    with tempfile.TemporaryDirectory() as scratch:
+        local = fetch(place, os.path.join(scratch, "checkpoint"))
+        try:
+            stored = json.loads(read_bytes(os.path.join(local, "state.json")))
+            state = State(int(stored["step"]), stored["best"], int(stored["best_step"]))
+            _check_same_run(place, stored, config, data)
+            _load(model, optimizers, local)
+        except (UsageError, InputError):
+            raise
+        except Exception as error:
+            # Torn files make json, safetensors, pickle and zipfile raise errors of their own.
+            line = " ".join(str(error).split())[:300]
+            raise InputError(f"{place}: a broken or foreign checkpoint ({line}): remove it") from error
+    return state
+
+
+def clear(config: Config) -> None:
+    """Remove the checkpoints of an earlier run."""
+    for name in list_directories(config.checkpoints):
+        if name.startswith(PREFIX) or name == "best":
+            remove(f"{config.checkpoints}/{name}")
+
+
+def save_best(encoder: nn.Module, state: State, checkpoints: str) -> None:
+    """Keep the encoder as the best so far."""
+    local = _beside(checkpoints)
+    save_file(_tensors(encoder), os.path.join(local, "encoder.safetensors"))
+    _write_state(local, dataclasses.asdict(state))
+    publish(local, f"{checkpoints}/best")
+
+
+def load_best(encoder: nn.Module, checkpoints: str) -> None:
+    """Put the weights of the best encoder back."""
+    with tempfile.TemporaryDirectory() as scratch:
+        local = fetch(f"{checkpoints}/best", os.path.join(scratch, "best"))
+        encoder.load_state_dict(load_file(os.path.join(local, "encoder.safetensors")))
+
+
+def _finished(checkpoints: str) -> list[str]:
+    names = [name for name in list_directories(checkpoints) if name.startswith(PREFIX) and not name.endswith(".old")]
+    return [name for name in names if exists(f"{checkpoints}/{name}/state.json")]
+
+
+def _beside(checkpoints: str) -> str:
+    """Return a new directory on the disk of the checkpoints, or anywhere where these go to a bucket."""
+    if not is_local(checkpoints):
+        return tempfile.mkdtemp()
+    os.makedirs(checkpoints, exist_ok=True)
+    return tempfile.mkdtemp(prefix="unfinished-", dir=checkpoints)
+
+
+def _write_state(local: str, state: dict[str, Any]) -> None:
+    with open(os.path.join(local, "state.json"), "w", encoding="utf-8") as stream:
+        json.dump({"version": VERSION, **state}, stream, indent=2)
+
+
+def _tensors(module: nn.Module) -> dict[str, Tensor]:
+    # A copy for each name: safetensors refuses two names for one memory, as tied weights have.
+    return {name: tensor.detach().clone().contiguous() for name, tensor in module.state_dict().items()}
+
+
+def _dense(model: Trainable) -> dict[str, Tensor]:
+    found = {f"encoder.{name}": tensor for name, tensor in _tensors(model.encoder).items()}
+    if model.w is not None:
+        found |= {f"w.{name}": tensor for name, tensor in _tensors(model.w).items()}
+    return found
+
+
+def _load(model: Trainable, optimizers: Optimizers, local: str) -> None:
+    dense = load_file(os.path.join(local, "model.safetensors"))
+    expected = _dense(model)
+    if dense.keys() != expected.keys() or any(dense[name].shape != expected[name].shape for name in dense):
+        raise ValueError("its weights are of another model")
+    if model.table is not None:
+        weight = load_file(os.path.join(local, "entities.safetensors"))["weight"]
+        if weight.shape != model.table.weight.shape:
+            raise ValueError(f"its entity table is {tuple(weight.shape)}, not {tuple(model.table.weight.shape)}")
+        with torch.no_grad():
+            model.table.weight.copy_(weight)
+    states = torch.load(os.path.join(local, "optimizer.pt"), map_location="cpu", weights_only=True)
+    model.load_state_dict({**model.state_dict(), **dense})
+    optimizers.load_state_dict(states)
+
+
+def _check_same_run(place: str, stored: dict[str, Any], config: Config, data: str) -> None:
+    if stored.get("version") != VERSION:
+        raise InputError(f"{place}: a checkpoint of version {stored.get('version')}, not {VERSION}: remove it")
+    if stored["data"] != data:
+        raise UsageError(f"{place}: was trained on other rows than those of {config.data}: give another --output")
+    now = dataclasses.asdict(config)
+    other = sorted(name for name in now.keys() - FREE if stored["config"].get(name, now[name]) != now[name])
+    if other:
+        differences = ", ".join(f"--{name}={stored['config'][name]}" for name in other)
+        raise UsageError(f"{place}: belongs to a run with {differences}: give these, another --output, or --no-resume")

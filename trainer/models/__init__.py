@@ -1,0 +1,1 @@
+"""Encoders, losses, the entity table, and their export."""

@@ -1,0 +1,269 @@
+"""A sentence encoder: a backbone of transformers, a pooler, and a head over it.
+
+    tokens (batch, length) --backbone--> hidden states --pooler--> (batch, width) --head--> (batch, dim)
+
+The head is what SimCSE calls the MLP: linear and tanh over [CLS]. SimCSE and EASE train with it and leave it out
+afterwards (`head_only_train`), so their models are evaluated with `cls_before_pooler`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.trainer.choices import POOLERS
+from wikianchor.trainer.models import cpu, gpu
+from wikianchor.trainer.models.hub import check_model, no_model
+from wikianchor.trainer.models.modules import Head, Layout, read_layout
+
+# A tokenizer that states no limit states a huge number.
+NO_LIMIT = 100_000
+# What the configs of transformers call the probabilities of dropout.
+DROPOUTS = (
+    "hidden_dropout_prob",
+    "attention_probs_dropout_prob",
+    "hidden_dropout",
+    "attention_dropout",
+    "embedding_dropout",
+    "mlp_dropout",
+    "dropout",
+    "dropout_rate",
+)
+# Sentences tokenised at once: more would only hold more lists.
+CHUNK = 16_384
+
+
+class Encoder(nn.Module):
+    """A backbone, how its hidden states become one vector, and an optional head.
+
+    Args:
+        backbone: a model of transformers with `last_hidden_state`, or with `hidden_states` for two layers.
+        tokenizer: its tokenizer.
+        pooler: one of `POOLERS`. `cls` and `cls_before_pooler` take the first token; `cls` has a head.
+        head: a map over the pooled vector, or None.
+        head_only_train: leave the head out in eval mode.
+        normalize: scale to unit length in `encode`, because the model's own modules say so.
+        max_length: tokens kept of a sentence, special ones included; `encode` may be told another.
+        lower: lower-case the text first, as some sentence-transformers models ask.
+    """
+
+    def __init__(
+        self,
+        backbone: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        pooler: str = "avg",
+        head: nn.Module | None = None,
+        head_only_train: bool = True,
+        normalize: bool = False,
+        max_length: int = 512,
+        lower: bool = False,
+    ) -> None:
+        super().__init__()
+        if pooler not in POOLERS:
+            raise UsageError(f"no pooler {pooler!r}: choose one of {', '.join(POOLERS)}")
+        cpu.replace_dropout(backbone)
+        self.backbone = backbone
+        self._attention = backbone.config._attn_implementation
+        self.tokenizer = tokenizer
+        self.pooler = pooler
+        self.head = head
+        self.head_only_train = head_only_train
+        self.normalize = normalize
+        self.max_length = max_length
+        self.lower = lower
+
+    @classmethod
+    def load(
+        cls, path: str, pooler: str | None = None, device: str | torch.device = "cpu", dropout: float | None = None
+    ) -> Encoder:
+        """Read an encoder from a directory or by its name on the Hub, in eval mode.
+
+        A directory of sentence-transformers says itself how it pools; `pooler` overrides that, and then its head and
+        its scaling are left out. Elsewhere the default is `avg`, and `cls` uses the backbone's own pooling layer.
+        `dropout` replaces all the probabilities of dropout in the backbone's config.
+
+        Raises:
+            InputError: there is no such model, or it does what this encoder cannot.
+        """
+        backbone, missing = _read_backbone(path, dropout)
+        layout = read_layout(path)
+        if pooler is not None and pooler != layout.pooler:
+            layout = Layout(pooler, max_length=layout.max_length, lower=layout.lower)
+        head = layout.head
+        if layout.pooler == "cls" and head is None:
+            head = _own_pooling_layer(backbone, missing, path)
+        tokenizer = _read_tokenizer(path)
+        limit = layout.max_length or _limit(backbone, tokenizer)
+        encoder = cls(backbone, tokenizer, layout.pooler, head, False, layout.normalize, limit, layout.lower)
+        return encoder.to(device).eval()
+
+    @property
+    def dim(self) -> int:
+        """The width of the vectors."""
+        width = getattr(self.head, "out_features", None) if self.head is not None and self._head_counts() else None
+        return int(width or self.backbone.config.hidden_size)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.backbone.parameters()).device
+
+    def train(self, mode: bool = True) -> Encoder:
+        """The attention that is quicker with dropout is not the one that is quicker without."""
+        if mode and self.device.type == "cpu":
+            self.backbone.set_attn_implementation(cpu.training_attention(self.backbone))
+        elif mode and self._attention == "sdpa":
+            self.backbone.set_attn_implementation(gpu.ATTENTION)
+        else:
+            self.backbone.set_attn_implementation(self._attention)
+        super().train(mode)
+        return self
+
+    def _head_counts(self) -> bool:
+        return self.training or not self.head_only_train
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        """input_ids, attention_mask: (batch, length) int; returns (batch, dim), not scaled."""
+        two = self.pooler in ("avg_top2", "avg_first_last")
+        output = self.backbone(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=two)
+        pooled = pool(self.pooler, output.last_hidden_state, attention_mask, output.hidden_states if two else None)
+        if self.head is not None and self._head_counts():
+            pooled = self.head(pooled)
+        return pooled
+
+    def encode(self, texts: Sequence[str], batch_size: int = 128, max_length: int | None = None) -> NDArray[np.float32]:
+        """Return the vectors of sentences in their order, (rows, dim) float32, in eval mode and without gradients.
+
+        Sentences of like length go through the model together; padding is masked, so that changes nothing else.
+        """
+        return self.encode_tokens(self.tokenize(texts, max_length), batch_size)
+
+    def encode_tokens(self, tokens: Sequence[Sequence[int]], batch_size: int = 128) -> NDArray[np.float32]:
+        """Return the vectors of sentences that are tokenised already; else as `encode`."""
+        was_training = self.training
+        self.eval()
+        try:
+            with torch.inference_mode():
+                return self._encode(tokens, batch_size)
+        finally:
+            self.train(was_training)
+
+    def _encode(self, tokens: Sequence[Sequence[int]], batch_size: int) -> NDArray[np.float32]:
+        found = np.empty((len(tokens), self.dim), np.float32)
+        order = sorted(range(len(tokens)), key=lambda row: (-len(tokens[row]), row))
+        for start in range(0, len(order), batch_size):
+            rows = order[start : start + batch_size]
+            ids, mask = pad([tokens[row] for row in rows], self.tokenizer.pad_token_id or 0)
+            vectors = self(ids.to(self.device), mask.to(self.device)).float()
+            if self.normalize:
+                vectors = nn.functional.normalize(vectors, dim=-1)
+            found[rows] = vectors.cpu().numpy()
+        return found
+
+    def tokenize(self, texts: Sequence[str], max_length: int | None = None) -> list[list[int]]:
+        """Return the token ids of each sentence, special tokens included, cut at `max_length`."""
+        clean = [text.strip().lower() if self.lower else text.strip() for text in texts]
+        length = max_length or self.max_length
+        backend = getattr(self.tokenizer, "backend_tokenizer", None)
+        found: list[list[int]] = []
+        for start in range(0, len(clean), CHUNK):
+            part = clean[start : start + CHUNK]
+            if backend is None:
+                found += self.tokenizer(part, truncation=True, max_length=length)["input_ids"]
+                continue
+            # Ids alone: transformers asks for each token's place in the text too, which takes a fifth of the time.
+            backend.enable_truncation(length, direction=self.tokenizer.truncation_side)
+            backend.no_padding()
+            found += [encoding.ids for encoding in backend.encode_batch_fast(part)]
+        return found
+
+    def save(self, place: str) -> None:
+        """Write backbone and tokenizer to a directory, as transformers does.
+
+        The tokenizer is saved without truncation and padding. Both are settings of its last call, and the library
+        `tokenizers` would apply them to every text. The longest input stands in `tokenizer_config.json`.
+        """
+        self.backbone.save_pretrained(place)
+        if (backend := getattr(self.tokenizer, "backend_tokenizer", None)) is not None:
+            backend.no_truncation()
+            backend.no_padding()
+        self.tokenizer.save_pretrained(place)
+
+
+def pool(pooler: str, last: Tensor, mask: Tensor, layers: Sequence[Tensor] | None = None) -> Tensor:
+    """last: (batch, length, width); mask: (batch, length); layers: all hidden states, embeddings first, for the two
+    poolers that average two of them; returns (batch, width)."""
+    if pooler in ("cls", "cls_before_pooler"):
+        return last[:, 0]
+    if pooler == "avg":
+        return mean(last, mask)
+    if layers is None:
+        raise ValueError(f"{pooler} needs all layers")
+    other = layers[-2] if pooler == "avg_top2" else layers[0]
+    return mean((layers[-1] + other) / 2, mask)
+
+
+def mean(hidden: Tensor, mask: Tensor) -> Tensor:
+    """hidden: (batch, length, width); mask: (batch, length); returns the mean over the tokens that count."""
+    weights = mask.unsqueeze(-1).to(hidden.dtype)
+    return (hidden * weights).sum(1) / weights.sum(1).clamp(min=1e-9)
+
+
+def pad(tokens: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
+    """Return ids and mask, (batch, longest) int64, of lists of token ids."""
+    longest = max((len(row) for row in tokens), default=0)
+    ids = np.full((len(tokens), longest), padding, np.int64)
+    mask = np.zeros_like(ids)
+    for number, row in enumerate(tokens):
+        ids[number, : len(row)] = row
+        mask[number, : len(row)] = 1
+    return torch.from_numpy(ids), torch.from_numpy(mask)
+
+
+def _read_backbone(path: str, dropout: float | None) -> tuple[PreTrainedModel, set[str]]:
+    """Return the model in float32, and the names of the weights that its files lack."""
+    check_model(path)
+    try:
+        config = AutoConfig.from_pretrained(path, trust_remote_code=False)
+        for name in DROPOUTS if dropout is not None else ():
+            if hasattr(config, name):
+                setattr(config, name, dropout)
+        model, report = AutoModel.from_pretrained(
+            path, config=config, output_loading_info=True, dtype=torch.float32, trust_remote_code=False
+        )
+    except Exception as error:
+        # transformers raises many kinds here; each means that the model cannot be had.
+        raise no_model(path, error) from error
+    if not hasattr(model.config, "hidden_size"):
+        raise InputError(f"{path}: not an encoder of text with one hidden size: choose another model")
+    return model, set(report["missing_keys"])
+
+
+def _read_tokenizer(path: str) -> PreTrainedTokenizerBase:
+    try:
+        return AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+    except Exception as error:
+        raise no_model(path, error, "tokenizer") from error
+
+
+def _own_pooling_layer(backbone: PreTrainedModel, missing: set[str], path: str) -> Head:
+    layer = getattr(getattr(backbone, "pooler", None), "dense", None)
+    if not isinstance(layer, nn.Linear) or any(name.startswith("pooler.") for name in missing):
+        raise InputError(f"{path}: the pooler cls needs a trained pooling layer, and there is none: cls_before_pooler")
+    head = Head(layer.in_features, layer.out_features)
+    head.linear.load_state_dict(layer.state_dict())
+    return head
+
+
+def _limit(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int:
+    """Tokens that the backbone has positions for. RoBERTa counts positions from its padding id on, so its tokenizer
+    knows better where it states a limit."""
+    stated = int(tokenizer.model_max_length)
+    positions = getattr(backbone.config, "max_position_embeddings", None)
+    limits = [limit for limit in (stated, positions) if limit and limit < NO_LIMIT]
+    return min(limits, default=512)

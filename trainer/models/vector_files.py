@@ -1,0 +1,141 @@
+"""Files of entity vectors by name, read without running anything: `options.py` tells of which kinds."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wikianchor.io.errors import InputError
+
+TEXT = (".txt", ".vec", ".tsv")
+PACKED = {".gz": gzip.open, ".bz2": bz2.open}
+ENTITY = "ENTITY/"
+# A name is a title, or the number of a Wikidata item.
+Named = tuple[str | int, NDArray[np.float32]]
+
+
+class Broken:
+    """Counts lines that are no vector."""
+
+    lines = 0
+
+
+def read_named_vectors(path: str, broken: Broken) -> Iterator[Named]:
+    """Yield names and vectors, (dim,) float32, in the order of the file. Words of wikipedia2vec are left out.
+
+    Raises:
+        InputError: the file is not there, or is of no kind that is read here.
+    """
+    stem, extension = os.path.splitext(path)
+    kind = os.path.splitext(stem)[1] if extension in PACKED else extension
+    if not os.path.isfile(path):
+        raise InputError(f"{path}: no such file")
+    if kind in TEXT:
+        yield from _text(path, extension, broken)
+    elif extension == ".npy":
+        yield from zip(_titles(stem, path), _array(path), strict=False)
+    elif extension == ".safetensors":
+        yield from _safetensors(path, stem)
+    elif extension in (".pkl", ".joblib", ".bin", ".model", ""):
+        raise InputError(
+            f"{path}: not read, since to read a pickle is to run what is in it: "
+            "`python -m wikianchor.trainer.entity_vectors --help` says how to turn it into .npy"
+        )
+    else:
+        raise InputError(f"{path}: not .txt, .vec, .npy or .safetensors")
+
+
+def _text(path: str, extension: str, broken: Broken) -> Iterator[Named]:
+    opener: Any = PACKED.get(extension, open)
+    try:
+        with opener(path, "rt", encoding="utf-8", errors="replace", newline="\n") as stream:
+            yield from _lines(stream, broken)
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _lines(stream: IO[str], broken: Broken) -> Iterator[Named]:
+    first = stream.readline()
+    header = first.split()
+    dim = 0
+    word2vec = len(header) == 2 and all(part.isdecimal() for part in header)
+    if word2vec:
+        dim = int(header[1])
+    lines: Iterable[str] = stream if word2vec else _chain(first, stream)
+    # wikipedia2vec marks entities where it writes words as well; other files name entities alone.
+    marked = False
+    for line in lines:
+        name, numbers = _split(line.rstrip("\n"), dim)
+        vector = _numbers(numbers)
+        dim = dim or len(vector)
+        if len(vector) != dim or dim == 0:
+            broken.lines += 1
+            continue
+        marked = marked or name.startswith(ENTITY)
+        if marked and not name.startswith(ENTITY):
+            continue
+        title = name.removeprefix(ENTITY)
+        yield (title.replace("_", " ") if word2vec else title), vector
+
+
+def _chain(first: str, rest: Iterable[str]) -> Iterator[str]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _split(line: str, dim: int) -> tuple[str, str]:
+    """Return name and numbers: at the tab, else before the last `dim` fields, else at the first space."""
+    if "\t" in line:
+        name, _, numbers = line.partition("\t")
+        return name, numbers
+    parts = line.rsplit(" ", dim) if dim else line.split(" ", 1)
+    return parts[0], " ".join(parts[1:])
+
+
+def _numbers(text: str) -> NDArray[np.float32]:
+    try:
+        return np.array(text.split(), np.float32)
+    except ValueError:
+        return np.empty(0, np.float32)
+
+
+def _array(path: str) -> NDArray[Any]:
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(f"{path}: not an array of numbers ({error})") from error
+    if found.ndim != 2:
+        raise InputError(f"{path}: has shape {found.shape}, not (n, dim)")
+    return found
+
+
+def _titles(stem: str, path: str) -> list[str]:
+    place = f"{stem}.titles.txt"
+    try:
+        with open(place, encoding="utf-8", newline="\n") as stream:
+            titles = [line.rstrip("\n") for line in stream]
+    except OSError as error:
+        raise InputError(f"{place}: must name the rows of {path}, one on a line ({error.strerror})") from error
+    return titles
+
+
+def _safetensors(path: str, stem: str) -> Iterator[Named]:
+    # Who asks for help alone need not have it.
+    from safetensors import safe_open
+
+    try:
+        with safe_open(path, "np") as stream:
+            vectors = stream.get_tensor("vectors")
+            qids = stream.get_tensor("qids") if "qids" in stream.keys() else None  # noqa: SIM118
+    except Exception as error:
+        # safetensors has errors of its own kind.
+        raise InputError(f"{path}: no `vectors` in it ({' '.join(str(error).split())})") from error
+    names: Iterable[str | int] = _titles(stem, path) if qids is None else (int(qid) for qid in qids)
+    yield from zip(names, vectors, strict=False)

@@ -1,0 +1,47 @@
+"""The command lines of `wikianchor train`, read without torch, which takes seconds to load."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from wikianchor.io.flags import FlagParser
+from wikianchor.trainer.command import check_flags
+from wikianchor.trainer.config import OBJECTIVES, Config, add_flags, make
+from wikianchor.trainer.mboe.config import ABOUT as MBOE
+from wikianchor.trainer.mboe.config import mboe_parser
+
+ABOUT = """\
+From a dataset to a trained model, on a CPU, on a GPU, and under torchrun on several of either. The same command, given
+again after an interruption, goes on from the last checkpoint. `python -m wikianchor.trainer.task` is this command for
+torchrun.
+"""
+HELP = {
+    "ease": "sentences and the entities that they link to",
+    "simcse": "sentences alone, of the same rows",
+    "sdjc": "sentences of a domain and their hard negatives",
+    "t5": "to fill spans, for wikianchor negatives",
+    "mboe": MBOE,
+}
+
+
+def task_parser() -> argparse.ArgumentParser:
+    """Return the command line: an objective and its flags."""
+    parser = FlagParser(prog="wikianchor train", description=ABOUT)
+    commands = parser.add_subparsers(dest="objective", required=True)
+    for objective in OBJECTIVES:
+        add_flags(commands.add_parser(objective, help=HELP[objective]), objective)
+    commands.add_parser("mboe", help=HELP["mboe"], add_help=False)
+    return parser
+
+
+def parse(argv: Sequence[str] | None) -> Config:
+    """Return the config that a command line asks for."""
+    flags = vars(task_parser().parse_args(argv))
+    return make(flags.pop("objective"), flags)
+
+
+def answer(argv: Sequence[str]) -> None:
+    """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
+    parser, rest = (mboe_parser(), argv[1:]) if argv[:1] == ["mboe"] else (task_parser(), argv)
+    check_flags("trainer", lambda: parser.parse_args(rest))

@@ -1,0 +1,1 @@
+"""Tables and figures of the papers: recipes, and how the Japanese STS benchmark is made."""

@@ -1,0 +1,112 @@
+"""What a version of a translated set is worth (SDJC, table 2): a BERT with a linear layer learns its scores, and is
+tested on pairs that people wrote and scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from transformers import AutoModel, AutoTokenizer
+
+from wikianchor.trainer.evaluate.pairs import Pairs
+from wikianchor.trainer.models.hub import check_model, no_model
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the regression learns; epochs and learning rate are the paper's, the rest it does not say."""
+
+    epochs: int = 3
+    learning_rate: float = 5e-5
+    batch_size: int = 32
+    max_length: int = 128
+    seed: int = 42
+
+
+class Regressor(nn.Module):
+    """A score of two sentences, from the vector of the first token."""
+
+    def __init__(self, backbone: Any) -> None:
+        super().__init__()
+        self.backbone = backbone
+        self.linear = nn.Linear(int(backbone.config.hidden_size), 1)
+
+    def forward(self, inputs: dict[str, Tensor]) -> Tensor:
+        """inputs: what the tokenizer gives, (n, length); returns (n,) scores."""
+        found: Tensor = self.linear(self.backbone(**inputs).last_hidden_state[:, 0])
+        return found[:, 0]
+
+
+def load(path: str) -> tuple[Any, Any]:
+    """Return tokenizer and backbone, as they are.
+
+    Raises:
+        InputError: there are none.
+    """
+    check_model(path)
+    try:
+        return AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path, dtype=torch.float32)
+    except Exception as error:
+        # transformers raises many kinds; each means that the model cannot be had.
+        raise no_model(path, error) from error
+
+
+def learn(path: str, pairs: Pairs, settings: Settings, device: torch.device) -> tuple[Regressor, Any]:
+    """Return a regression that has learnt the scores of pairs, and its tokenizer; the same seed gives the same."""
+    torch.manual_seed(settings.seed)
+    tokenizer, backbone = load(path)
+    model = Regressor(backbone).to(device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), settings.learning_rate)
+    gold = torch.tensor(pairs.gold, dtype=torch.float32)
+    total = settings.epochs * -(-len(pairs) // settings.batch_size)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: max(0.0, 1 - step / max(1, total)))
+    for epoch in range(settings.epochs):
+        order = np.random.default_rng([settings.seed, epoch]).permutation(len(pairs))
+        for rows in _cut(order, settings.batch_size):
+            found = model(_inputs(tokenizer, pairs, rows, settings.max_length, device))
+            loss = nn.functional.mse_loss(found, gold[rows].to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    return model, tokenizer
+
+
+@torch.no_grad()
+def predict(
+    model: Regressor, tokenizer: Any, pairs: Pairs, settings: Settings, device: torch.device
+) -> NDArray[np.float64]:
+    """Return (pairs,) scores."""
+    model.eval()
+    rows = np.arange(len(pairs))
+    found = [
+        model(_inputs(tokenizer, pairs, part, settings.max_length, device)).cpu()
+        for part in _cut(rows, 4 * settings.batch_size)
+    ]
+    return torch.cat(found).numpy().astype(np.float64)
+
+
+def _cut(rows: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def _inputs(
+    tokenizer: Any, pairs: Pairs, rows: Sequence[int] | NDArray[np.int64], max_length: int, device: torch.device
+) -> dict[str, Tensor]:
+    first, second = ([texts[row] for row in rows] for texts in (pairs.first, pairs.second))
+    found = tokenizer(first, second, padding=True, truncation=True, max_length=max_length, return_tensors="pt")
+    return {name: value.to(device) for name, value in found.items()}
+
+
+def errors(gold: NDArray[np.float64], found: NDArray[np.float64]) -> dict[str, float]:
+    """Return mean absolute error, mean squared error, and the coefficient of determination, 1 - MSE / variance."""
+    apart = found - gold
+    mse = float((apart**2).mean())
+    variance = float(gold.var())
+    return {"MAE": float(np.abs(apart).mean()), "MSE": mse, "R2": 1 - mse / variance if variance else float("nan")}

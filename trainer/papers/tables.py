@@ -1,0 +1,214 @@
+"""What the recipes are: tables of EASE's paper as rows, options and tasks, and the command line that asks for one."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from wikianchor.io.errors import UsageError
+from wikianchor.io.flags import FlagParser
+from wikianchor.trainer.config import Config, add_flags
+from wikianchor.trainer.presets import PRESETS
+
+VARIANTS = ("paper", "released")
+LABSE = "sentence-transformers/LaBSE"
+MONOLINGUAL, MULTILINGUAL = ("bert", "roberta"), ("mbert", "xlmr")
+NAMES = {"bert": "BERT", "roberta": "RoBERTa", "mbert": "mBERT", "xlmr": "XLM-R", "labse": "LaBSE"}
+OBJECTIVES = {"ease": "EASE", "simcse": "SimCSE"}
+# Wikis of the five languages that LaBSE has not seen (section 6), and Tatoeba's codes.
+LOW_RESOURCE = {"kab": "kab", "pam": "pam", "kw": "cor", "br": "bre", "mhr": "mhr"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: a backbone that is trained with an objective, or as it is where `objective` is empty.
+
+    Args:
+        backbone: a key of `NAMES`.
+        note: what sets the row apart where objective and backbone do not.
+        changes: options other than those of the preset.
+        pooler: of a row that is not trained.
+    """
+
+    backbone: str
+    objective: str = ""
+    note: str = ""
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    pooler: str = "avg"
+
+    @property
+    def name(self) -> str:
+        prefix = f"{OBJECTIVES[self.objective]}-" if self.objective else ""
+        return f"{prefix}{NAMES[self.backbone]} {self.note}".strip()
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A table: its rows, the evaluation tasks it shows and their options, and what all its trainings share."""
+
+    title: str
+    rows: Sequence[Row]
+    tasks: str
+    base: Mapping[str, Any] = field(default_factory=dict)
+    split: str = "test"
+    seeds: int = 10
+
+
+def main_rows(backbones: Sequence[str]) -> list[Row]:
+    """Return each backbone as it is, with SimCSE, and with EASE."""
+    rows = []
+    for backbone in backbones:
+        rows += [Row(backbone, note="(avg.)"), Row(backbone, "simcse"), Row(backbone, "ease")]
+    return rows
+
+
+def ablation_rows(backbones: Sequence[str]) -> list[Row]:
+    """Return the rows of table 7."""
+    parts: dict[str, dict[str, Any]] = {
+        "": {},
+        "w/o self-supervised CL": {"sentence_weight": 0.0},
+        "w/o hard negative": {"negatives": 0},
+        "w/o Wikipedia2Vec": {"entity_vectors": ""},
+    }
+    rows = []
+    for backbone in backbones:
+        rows += [Row(backbone, "ease", note, part) for note, part in parts.items()]
+        rows.append(Row(backbone, note="w/o all"))
+    return rows
+
+
+def pooler_rows() -> list[Row]:
+    """Return the rows of table 10."""
+    poolers: dict[str, dict[str, Any]] = {
+        "[CLS] w/ MLP": {"pooler": "cls", "mlp": True, "mlp_only_train": False},
+        "[CLS] w/ MLP (train)": {"pooler": "cls", "mlp": True, "mlp_only_train": True},
+        "[CLS] w/o MLP": {"pooler": "cls_before_pooler", "mlp": False},
+        "mean": {"pooler": "avg", "mlp": False},
+    }
+    return [
+        Row("mbert", objective, note, pooler) for objective in ("simcse", "ease") for note, pooler in poolers.items()
+    ]
+
+
+def labse_rows() -> list[Row]:
+    """Return LaBSE as it is, and adapted to each language with 5,000 pairs of it and of English (figure 2). The paper
+    gives no other options for it: these are those of mBERT."""
+    rows = [Row("labse", pooler="")]
+    for wiki in LOW_RESOURCE:
+        # A language of a smaller Wikipedia repeats its pairs.
+        changes = {"quota": f"enwiki=5000,{wiki}wiki=5000", "pooler": "", "mlp": False}
+        rows.append(Row("labse", "ease", f"(en + {wiki})", changes))
+    return rows
+
+
+_MANY = {"quota": "50000", "dev_tasks": "STSBenchmark,SICK-R"}
+RECIPES = {
+    "table1": Recipe("Table 1: monolingual STS and short text clustering", main_rows(MONOLINGUAL), "mono"),
+    "table2": Recipe("Table 2: multilingual STS", main_rows(MULTILINGUAL), "STS17", _MANY),
+    "table3": Recipe("Table 3: MewsC-16", main_rows(MULTILINGUAL), "mewsc16", _MANY),
+    "table4": Recipe("Tables 4 and 5: Tatoeba", main_rows(MULTILINGUAL), "tatoeba", _MANY),
+    "table6": Recipe("Table 6: MLDoc, zero-shot", main_rows(MULTILINGUAL), "mldoc", _MANY, seeds=3),
+    "table7": Recipe("Table 7: ablation, monolingual", ablation_rows(MONOLINGUAL), "sts"),
+    "table7-multilingual": Recipe("Table 7: ablation, multilingual", ablation_rows(MULTILINGUAL), "STS17", _MANY),
+    "table10": Recipe("Table 10: poolers, on dev parts", pooler_rows(), "STSBenchmark,SICK-R", _MANY, split="dev"),
+    "table11": Recipe("Table 11: BUCC", main_rows(MULTILINGUAL), "bucc", _MANY),
+    "figure2": Recipe("Figure 2: LaBSE adapted", labse_rows(), "tatoeba"),
+}
+
+
+def possible(shown: Sequence[Row], flags: Mapping[str, Any], wikis: Collection[str]) -> tuple[list[Row], list[str]]:
+    """Return the rows that can be trained on pairs of these wikis and with these flags, and a line for each of the
+    others."""
+    rows, notes = [], []
+    for row in shown:
+        stated = str(row.changes.get("quota", ""))
+        absent = sorted({part.partition("=")[0] for part in stated.split(",") if "=" in part} - set(wikis))
+        if absent:
+            notes.append(f"{row.name}: {flags['data']} has no pairs of {', '.join(absent)}, but of {', '.join(wikis)}")
+        elif row.changes.get("entity_vectors") == "" and not flags.get("entity_vectors"):
+            notes.append(f"{row.name}: the same as with them, since there are no --entity_vectors")
+        else:
+            rows.append(row)
+    return rows, notes
+
+
+def preset_of(row: Row, variant: str) -> dict[str, Any]:
+    """Return the options of a row that is trained, those of its preset first."""
+    backbone = "mbert" if row.backbone == "labse" else row.backbone
+    name = f"simcse-{backbone}" if row.objective == "simcse" else f"ease-{backbone}-{variant}"
+    model = {"model": LABSE} if row.backbone == "labse" else {}
+    return {**PRESETS[name], "preset": name, **model}
+
+
+ABOUT = """\
+`python -m wikianchor.trainer.papers table2 --data=... --dev=... --evaluation=... --output=...`: a table of EASE's
+paper.
+
+`python -m wikianchor.trainer.papers sdjc --help` tells of the other recipe: from a domain's text to table 8 of SDJC's
+paper.
+
+Each row of the table is trained with its preset once for each seed, each model is evaluated, and the table shows the
+mean over the seeds and their standard deviation. What a former call has trained or scored is not done again, so
+tables that share a model share its training, and an interrupted call goes on.
+
+Every option of `wikianchor train` may be given and then holds for all rows that are trained. `--backbones` chooses
+among the backbones of a table, and puts a directory in the place of a name on the Hub:
+`--backbones=bert,mbert=models/mbert`.
+
+The monolingual tables want pairs of English alone, the multilingual ones pairs of the 18 wikis, 50,000 rows of each.
+"""
+
+
+def parse_backbones(text: str, recipe: Recipe) -> dict[str, str]:
+    """Return the backbones to show and the model of each, empty for the preset's own: all of the recipe by default."""
+    known = list(dict.fromkeys(row.backbone for row in recipe.rows))
+    parts = [part.partition("=") for part in text.split(",")] if text else [(name, "", "") for name in known]
+    chosen = {name.strip(): model.strip() for name, _, model in parts}
+    for name in chosen:
+        if name not in known:
+            raise UsageError(f"--backbones: no {name!r} in {recipe.title}: choose of {', '.join(known)}")
+    return chosen
+
+
+def parse(argv: Sequence[str] | None) -> tuple[str, dict[str, Any], argparse.Namespace]:
+    """Return the recipe's name, the trainer's options, and our own."""
+    parser = FlagParser(
+        prog="python -m wikianchor.trainer.papers",
+        description=ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("recipe", choices=RECIPES)
+    own = parser.add_argument_group("the recipe")
+    own.add_argument(
+        "--evaluation", required=True, help="directory with evaluation sets, as wikianchor.trainer.evaluate takes it"
+    )
+    own.add_argument("--seeds", default="42,43,44", type=seeds_of, help="a training for each (42,43,44)")
+    own.add_argument("--variant", choices=VARIANTS, default="paper", help="whose settings, where they differ (paper)")
+    own.add_argument("--backbones", default="", help="those to show, and in whose place: bert,mbert=DIR")
+    add_flags(parser, "ease")
+    everything = vars(parser.parse_args(argv))
+    names = {option.name for option in dataclasses.fields(Config)}
+    flags = {name: value for name, value in everything.items() if name in names}
+    for name, instead in (
+        ("seed", "--seeds"),
+        ("preset", "--variant"),
+        ("model", "--backbones"),
+        ("new", "--backbones"),
+    ):
+        if name in flags:
+            raise UsageError(f"--{name}: a recipe has several: use {instead}")
+    for name in ("data", "output"):
+        if not flags.get(name):
+            raise UsageError(f"--{name} is missing")
+    rest = {name: value for name, value in everything.items() if name not in names}
+    return everything["recipe"], flags, argparse.Namespace(**rest, device=flags.get("device", ""))
+
+
+def seeds_of(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text}: must be numbers with commas between") from error

@@ -1,0 +1,1 @@
+"""SDJC: an encoder adapted to a domain by sentences and their hard negatives."""

@@ -1,0 +1,1 @@
+"""T5 that fills spans of text: span corruption and its objective."""
