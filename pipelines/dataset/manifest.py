@@ -136,10 +136,17 @@ def claim(directory: str, dataset: str, keep: str = "", flag: str = "--output") 
 
 
 def _leave_work(directory: str, keep: str) -> None:
-    """Keep the work of a run that failed if a repetition can use it. Beside an older dataset a mark is left otherwise,
-    so that those who read that dataset are warned."""
+    """Keep the work of a run that failed if a repetition can use it: results of steps, or a commit that had begun.
+
+    Otherwise leave a mark beside an older dataset, so that those who read that dataset are warned.
+    """
     with suppress(OSError, InputError):
-        kept = [files for files, root in _work_roots(directory) if keep and _exists(files, f"{root}/{keep}/{RECORDS}")]
+        kept = [
+            files
+            for files, root in _work_roots(directory)
+            for name in (RECORDS, JOURNAL)
+            if keep and _exists(files, f"{root}/{keep}/{name}")
+        ]
         _remove_work(directory, keep if kept else "")
         if not kept and read_manifest(directory) is not None:
             files, inner = filesystem(directory)
@@ -313,9 +320,11 @@ def _follow(files: fs.FileSystem, inner: str, journal: str) -> None:
     there = _listed(files, {source for source, _ in moves})
     shards, last = moves[:-2], moves[-2:]
     if last[-1][0] in there:
-        # The old manifest goes first: it must never stand beside files that it does not describe.
-        for _, name in last:
-            _remove(files, f"{inner}/{name}")
+        # The old manifest goes first: it must never stand beside files that it does not describe. A card that an
+        # earlier attempt has renamed is the new one.
+        for source, name in last:
+            if source in there:
+                _remove(files, f"{inner}/{name}")
     directories = sorted({f"{inner}/{name.rpartition('/')[0]}" for _, name in shards})
     for directory in directories:
         files.create_dir(directory, recursive=True)

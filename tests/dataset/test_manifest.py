@@ -294,6 +294,30 @@ def test_a_worker_that_is_still_ending_does_not_keep_the_parts(tmp_path: Path) -
     assert names(tmp_path) == []
 
 
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize("moves", range(len(FINISHED)))
+def test_a_commit_that_stops_after_any_rename_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int, older: bool
+) -> None:
+    if older:
+        run(tmp_path, rows=3)
+    left = moves
+
+    def move(files: Any, source: str, target: str) -> None:
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        files.move(source, target)
+
+    monkeypatch.setattr(manifest, "_move", move)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path)
+    monkeypatch.undo()
+    with claim(str(tmp_path), "rows"):
+        check_whole(tmp_path, {LOCK})
+
+
 # --- death ------------------------------------------------------------------------------------------------------------
 
 
@@ -319,6 +343,7 @@ def dies_at(event: int, job: Callable[[], object]) -> bool:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 @pytest.mark.parametrize("older", [False, True])
 def test_death_at_any_moment_leaves_no_half_dataset_and_the_same_command_mends_it(tmp_path: Path, older: bool) -> None:
     """Every call and return of the code that writes is a moment to be killed at."""
