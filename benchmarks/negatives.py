@@ -20,8 +20,8 @@ from transformers import T5ForConditionalGeneration
 
 from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
 from wikianchor.pipelines.japanese.choices import SPAN_RULES
-from wikianchor.pipelines.japanese.negatives.filler import Filler, Holes, Ranked, Search, load_filler
-from wikianchor.pipelines.japanese.negatives.fills import Limits, NounSpans, keep
+from wikianchor.pipelines.japanese.negatives.filler import HoleFiller, Holes, Ranked, Search, load_filler
+from wikianchor.pipelines.japanese.negatives.fills import FillLimits, NounSpans, keep
 from wikianchor.pipelines.japanese.negatives.steps import make_judge
 from wikianchor.schemas import corpus
 from wikianchor.schemas.sentinels import Vocabulary
@@ -105,7 +105,7 @@ class Released:
         return found
 
 
-def taken(filler: Filler, items: list[Holes]) -> float:
+def taken(filler: HoleFiller, items: list[Holes]) -> float:
     """Return the CPU seconds of filling all."""
     return measure.seconds(lambda: filler.fill(items))
 
@@ -132,7 +132,7 @@ def fates(items: list[Holes], ranked: Sequence[Ranked | None], judge: NounSpans)
     """Return what becomes of all candidates when none is surplus."""
     counts: Counter[str] = Counter()
     for item, fills in zip(items, ranked, strict=True):
-        counts += keep(item.text, item.spans, fills or [], Limits(len(fills or []), 0.95), judge).counts
+        counts += keep(item.text, item.spans, fills or [], FillLimits(len(fills or []), 0.95), judge).counts
     return counts
 
 

@@ -111,7 +111,7 @@ def read(path: str, output: Path) -> float:
     reader = dump.DumpReader(site, Workspace(str(output), str(output), ""), "rules", "wikianchor", False)
     pages = dump.PageReader(reader)
     start = thread_time()
-    for task in dump.list_tasks([path]):
+    for task in dump.list_ranges([path]):
         dump.read_dump(task, reader, pages)
     return thread_time() - start
 

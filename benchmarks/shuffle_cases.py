@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from wikianchor.pipelines.dataset.arrow_memory import give_back
 from wikianchor.pipelines.pairs import steps as pairs_rows
-from wikianchor.pipelines.pairs.decisions import PLACE, ROW_SCHEMA
+from wikianchor.pipelines.pairs.decisions import ROW_SCHEMA, SHUFFLE_KEY
 
 # Rows of a run, and rows that a map step gives at a time.
 RUN_ROWS, GIVEN_ROWS = 100_000, 10_000
@@ -116,7 +116,7 @@ class Source:
     def _given(self, count: int) -> pa.Table:
         first = int(self._random.integers(0, self._pool.num_rows - count + 1))
         places = self._random.integers(0, (self._case.block << 64) // self._case.shards, count, np.uint64)
-        return self._pool.slice(first, count).append_column(ROW_SCHEMA.field(PLACE), pa.array(places))
+        return self._pool.slice(first, count).append_column(ROW_SCHEMA.field(SHUFFLE_KEY), pa.array(places))
 
 
 def _pool(random: np.random.Generator) -> pa.Table:
@@ -141,7 +141,7 @@ def _pool(random: np.random.Generator) -> pa.Table:
             return pa.ListArray.from_arrays(offsets, ids, type=field.type)
         return pa.array(random.integers(0, 100, RUN_ROWS), field.type)
 
-    fields = [field for field in ROW_SCHEMA if field.name != PLACE]
+    fields = [field for field in ROW_SCHEMA if field.name != SHUFFLE_KEY]
     return pa.Table.from_arrays([column(field) for field in fields], schema=pa.schema(fields))
 
 
@@ -173,7 +173,7 @@ def files(case: Case, directory: Path, **sizes: int) -> dict[str, float]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
     for name, value in sizes.items():
         setattr(sorted_runs, name, value)
-    source, meter, sorting = Source(case), Meter(), pairs_rows.BY_PLACE
+    source, meter, sorting = Source(case), Meter(), pairs_rows.BY_SHUFFLE_KEY
     runs = []
     for number in range(case.runs):
         given = list(source.unit(number))
@@ -196,12 +196,12 @@ def files(case: Case, directory: Path, **sizes: int) -> dict[str, float]:
 def _run_of(given: list[pa.Table], number: int, directory: Path) -> Any:
     from wikianchor.pipelines.engine.sorted_runs import RunWriter, SortedRun, Sorter
 
-    sorter = Sorter(pairs_rows.BY_PLACE, number)
+    sorter = Sorter(pairs_rows.BY_SHUFFLE_KEY, number)
     tables = [table for rows in given if (table := sorter.add(rows)) is not None]
     tables += [rest] if (rest := sorter.rest()) is not None else []
     (table,) = tables
     give_back()
-    with RunWriter(str(directory), pairs_rows.BY_PLACE) as writer:
+    with RunWriter(str(directory), pairs_rows.BY_SHUFFLE_KEY) as writer:
         writer.write(table)
     return SortedRun((number, 0), "", writer.path, writer.rows)
 
@@ -209,7 +209,7 @@ def _run_of(given: list[pa.Table], number: int, directory: Path) -> Any:
 def _merged(task: Any, directory: Path) -> Any:
     from wikianchor.pipelines.engine.sorted_runs import merge_runs, remove_merged
 
-    run = merge_runs(task, str(directory), pairs_rows.BY_PLACE)
+    run = merge_runs(task, str(directory), pairs_rows.BY_SHUFFLE_KEY)
     remove_merged(task)
     give_back()
     return run
@@ -254,7 +254,11 @@ def beam(case: Case, directory: Path) -> dict[str, float]:
     from wikianchor.pipelines.engine.shuffle import cut_chunk
 
     chunks = case.rows // RUN_ROWS
-    source, meter, sorting = Source(Case(chunks, case.shards, case.rows, case.shards)), Meter(), pairs_rows.BY_PLACE
+    source, meter, sorting = (
+        Source(Case(chunks, case.shards, case.rows, case.shards)),
+        Meter(),
+        pairs_rows.BY_SHUFFLE_KEY,
+    )
     ranges = sorted_runs.key_ranges("", _bounds(case))
     pieces: list[bytes] = []
     for number in range(chunks):
@@ -291,7 +295,7 @@ def engine(case: Case, directory: Path, shuffle: str) -> dict[str, float]:
         _ = units | "Shuffle" >> Shuffle(
             "rows",
             work,
-            pairs_rows.BY_PLACE,
+            pairs_rows.BY_SHUFFLE_KEY,
             Unit.rows,
             (),
             lambda _: listed,

@@ -3,9 +3,8 @@ is which item) out.
 
     files -> ReadItems (filter, parse, write) -> parts, counts -> commit
 
-Elements: `Source` -> `ItemReading` -> the manifest. Two routes lead from a page to its item, the items' own sitelinks
-and the wiki's
-page_props table; either may be given, both are kept apart by `source`.
+Elements: `ItemRange` -> `ItemReading` -> the manifest. Two routes lead from a page to its item, the items' own
+sitelinks and the wiki's page_props table; either may be given, both are kept apart by `source`.
 """
 
 from __future__ import annotations
@@ -65,13 +64,13 @@ def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Confi
     import apache_beam as beam
 
     from wikianchor.pipelines.engine.steps import List, Run
-    from wikianchor.pipelines.entities.steps import ItemReader, list_sources, read_items
+    from wikianchor.pipelines.entities.steps import ItemReader, list_ranges, read_items
 
     tables = [(path, wiki_of(path, config.wikis)) for path in config.page_props]
     reader = ItemReader(work, tuple(sorted(config.wikis)), config.labels, config.allow_truncated)
     readings = (
         pipeline
-        | "List ranges" >> List(list_sources, config.wikidata, tables)  # Source
+        | "List ranges" >> List(list_ranges, config.wikidata, tables)  # ItemRange
         | "Read items" >> beam.ParDo(Run(read_items, work, "read"), reader)  # ItemReading
     )
     (

@@ -29,7 +29,7 @@ BAD_LINES, BAD_SHARE = 100, 0.001
 _ENTITY = re.compile(rb'"type"\s*:\s*"(?:item|property|lexeme|mediainfo)"|"redirect"\s*:')
 
 
-class Source(NamedTuple):
+class ItemRange(NamedTuple):
     """What to read: a range of a JSON dump of Wikidata where `wiki` is "", else the page_props table of that wiki."""
 
     order: int
@@ -75,15 +75,15 @@ class ItemReader:
     allow_truncated: bool
 
 
-def list_sources(wikidata: Sequence[str], page_props: Sequence[tuple[str, str]]) -> list[Source]:
+def list_ranges(wikidata: Sequence[str], page_props: Sequence[tuple[str, str]]) -> list[ItemRange]:
     """Cut dumps of Wikidata into ranges, and add tables of page_props, given as (path, wiki); the cut depends on the
     files alone."""
     parts = [(part, "") for part in split_dumps(wikidata)]
     parts += [(Range(path, 0, file_size(path), True), wiki) for path, wiki in page_props]
-    return [Source(order, part, wiki) for order, (part, wiki) in enumerate(parts)]
+    return [ItemRange(order, part, wiki) for order, (part, wiki) in enumerate(parts)]
 
 
-def read_items(source: Source, reader: ItemReader) -> ItemReading:
+def read_items(source: ItemRange, reader: ItemReader) -> ItemReading:
     """Read a range and write its entities and sitelinks.
 
     Raises:
@@ -137,7 +137,7 @@ def file_problems(readings: Iterable[ItemReading], allow_truncated: bool) -> tup
 
 
 def _read_json(
-    source: Source, reader: ItemReader, file: PartWriter, links: _Sitelinks, counts: Counter[str], ends: Ends
+    source: ItemRange, reader: ItemReader, file: PartWriter, links: _Sitelinks, counts: Counter[str], ends: Ends
 ) -> None:
     wanted = wanted_filter(reader.wikis)
     waiting: list[Item] = []
@@ -251,7 +251,7 @@ class Ends:
         return f"{path}: the JSON is cut off: fetch it again"
 
 
-def _read_page_props(source: Source, links: _Sitelinks, counts: Counter[str]) -> None:
+def _read_page_props(source: ItemRange, links: _Sitelinks, counts: Counter[str]) -> None:
     for page_id, qid in page_props_of(source.part.path):
         counts["page_props"] += 1
         links.add(source.wiki, qid, None, page_id, "page_props")

@@ -128,7 +128,7 @@ def build(
         | "List names" >> beam.Create([wiki for wiki, _ in datasets])
         | "Build table" >> beam.ParDo(Run(steps.build_name_table, work, "table", str), ranges, numbers, work)
         | "Table by wiki" >> beam.Map(lambda built: (built.wiki, built))
-    )  # wiki: TableBuilt
+    )  # wiki: NameTableBuilt
     counted, written = (
         shards
         | "Text" >> beam.Filter(lambda shard: shard.config == "sentences")

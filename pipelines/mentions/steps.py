@@ -132,7 +132,7 @@ class Merged(NamedTuple):
         return {"names:merged": self.names}
 
 
-class TableBuilt(NamedTuple):
+class NameTableBuilt(NamedTuple):
     """The table by which names of a wiki are found."""
 
     wiki: str
@@ -268,7 +268,7 @@ def number_names(merged: Iterable[Merged]) -> list[KeyRange]:
 
 def build_name_table(
     wiki: str, merged: Mapping[int, Merged], ranges: Sequence[KeyRange], work: Workspace
-) -> TableBuilt:
+) -> NameTableBuilt:
     """Build the table by which the names of a wiki are found, a range of hashes at a time.
 
     Args:
@@ -292,7 +292,7 @@ def build_name_table(
             nodes.add(rows_of(NODE, hash=every.hashes, value=every.values), np.full(len(every.hashes), part))
         total = len(nodes)
         pieces = table_pieces((_nodes_in(nodes, part) for part in range(parts)), parts, total)
-        return TableBuilt(wiki, save_pieces(work.scratch, f"table-{wiki}", table_lengths(total), pieces))
+        return NameTableBuilt(wiki, save_pieces(work.scratch, f"table-{wiki}", table_lengths(total), pieces))
 
 
 def _nodes_in(spill: Spill, part: int) -> Nodes:
@@ -300,7 +300,7 @@ def _nodes_in(spill: Spill, part: int) -> Nodes:
     return Nodes(np.ascontiguousarray(rows["hash"]), np.ascontiguousarray(rows["value"]))
 
 
-def count_names(shard: NameShard, tables: Mapping[str, TableBuilt]) -> Generator[pa.Table, None, NamesCounted]:
+def count_names(shard: NameShard, tables: Mapping[str, NameTableBuilt]) -> Generator[pa.Table, None, NamesCounted]:
     """Yield how often each name stands in the text of a shard of sentences."""
     counts = count_occurrences(shard.path, NameTable(open_tables(tables[shard.wiki].path)))
     yield pa.table(counts._asdict()).rename_columns({"names": "name"}).cast(BY_NAME.schema)

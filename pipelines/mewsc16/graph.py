@@ -5,8 +5,8 @@
     ranges of the dumps -> ReadNews (with both) -> candidates, counts
     candidates -> Shuffle (by language) -> decide -> parts, counts -> commit
 
-Elements: `Task` -> `CategoryReading`; `NewsWiki` -> `TableReading`; `Task` -> `NewsReading`; language -> `Decision` ->
-the manifest.
+Elements: `NewsRange` -> `CategoryReading`; `NewsWiki` -> `TableReading`; `NewsRange` -> `NewsReading`; language ->
+`Decision` -> the manifest.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def build(
     from wikianchor.pipelines.engine.steps import List, Run
     from wikianchor.pipelines.mewsc16 import steps
 
-    ranges = pipeline | "List ranges" >> List(steps.list_tasks, wikis)  # Task
+    ranges = pipeline | "List ranges" >> List(steps.list_ranges, wikis)  # NewsRange
     categories = beam.pvalue.AsList(
         ranges | "Read categories" >> beam.ParDo(Run(steps.read_categories, work, "categories"), reader)
     )  # CategoryReading

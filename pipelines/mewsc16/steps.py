@@ -81,7 +81,7 @@ class NewsReader:
     allow_truncated: bool
 
 
-class Task(NamedTuple):
+class NewsRange(NamedTuple):
     """A range of a wiki's dump and its place among all ranges."""
 
     order: int
@@ -140,13 +140,13 @@ class Decision(NamedTuple):
         return {**self.counts, "bytes:written": sum(part.size for part in self.parts)}
 
 
-def list_tasks(wikis: Sequence[NewsWiki]) -> list[Task]:
+def list_ranges(wikis: Sequence[NewsWiki]) -> list[NewsRange]:
     """Cut the dumps of wikis into ranges; the cut depends on the files alone."""
     by_path = {path: wiki for wiki in wikis for path in wiki.dumps}
-    return [Task(order, by_path[part.path], part) for order, part in enumerate(split_dumps(list(by_path)))]
+    return [NewsRange(order, by_path[part.path], part) for order, part in enumerate(split_dumps(list(by_path)))]
 
 
-def read_categories(task: Task, reader: NewsReader) -> CategoryReading:
+def read_categories(task: NewsRange, reader: NewsReader) -> CategoryReading:
     """Read the category pages of a range. What cannot be read here is reported when the articles are read."""
     with_parents = reader.membership == "descend-1"
     categories = CategoryReader(task.news.site)
@@ -238,19 +238,19 @@ class ReadNews:
 
     def __init__(self, reader: NewsReader, work: Workspace) -> None:
         self._reader, self._work = reader, work
-        self._pages: dict[str, PageReader] = {}
+        self._pages: dict[str, ArticleReader] = {}
 
     def __call__(
-        self, task: Task, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
+        self, task: NewsRange, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
     ) -> Generator[pa.Table, None, NewsReading]:
         if task.wiki not in self._pages:
-            self._pages[task.wiki] = make_page_reader(task.news, self._reader, categories, packed)
+            self._pages[task.wiki] = make_article_reader(task.news, self._reader, categories, packed)
         return (yield from read_news(task, self._reader, self._work, self._pages[task.wiki]))
 
 
-def make_page_reader(
+def make_article_reader(
     wiki: NewsWiki, reader: NewsReader, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
-) -> PageReader:
+) -> ArticleReader:
     """Return what reads the articles of a wiki.
 
     Args:
@@ -261,11 +261,11 @@ def make_page_reader(
     """
     names = names_of(wiki, reader, categories_of(wiki.language, categories))
     path = next(table.path for table in packed if table.language == wiki.language)
-    return PageReader(wiki, reader, names, tables.PageBits.load(path) if path else None)
+    return ArticleReader(wiki, reader, names, tables.PageBits.load(path) if path else None)
 
 
 def read_news(
-    task: Task, reader: NewsReader, work: Workspace, pages: PageReader
+    task: NewsRange, reader: NewsReader, work: Workspace, pages: ArticleReader
 ) -> Generator[pa.Table, None, NewsReading]:
     """Read a range of a dump, and yield the candidates: pages with a topic and a sentence, whether kept or not."""
     counts: Counter[str] = Counter()
@@ -296,7 +296,7 @@ def _table(rows: Sequence[tuple[object, ...]]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=BY_RANGE.schema)
 
 
-class PageReader:
+class ArticleReader:
     """Reads the articles of one wiki; holds what is costly to make."""
 
     def __init__(

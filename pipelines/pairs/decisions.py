@@ -71,10 +71,10 @@ _POWERS_OF_TEN = 10 ** np.arange(1, 19)
 # Sets the hash that rows are put in order by apart from the one that they are sampled and capped by.
 _SHUFFLE = 1
 # Rows carry this besides what is published.
-PLACE = "place"
-ROW_SCHEMA = pa.schema([*schema.SCHEMA, pa.field(PLACE, pa.uint64(), False)])
-# The highest lot there is.
-ALL = (1 << 63) - 1
+SHUFFLE_KEY = "shuffle_key"
+ROW_SCHEMA = pa.schema([*schema.SCHEMA, pa.field(SHUFFLE_KEY, pa.uint64(), False)])
+# The highest sample key there is.
+ANY_KEY = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,13 @@ class DecisionOptions:
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Which rows of those that are fit are taken, by their lot.
+class KeyLimits:
+    """Which rows of those that are fit are taken, by their sample key.
 
     Attributes:
-        sample: the highest lot taken.
+        sample: the highest sample key taken.
         capped: dense ids with more rows than the cap, ascending.
-        caps: the highest lot taken for each of them.
+        caps: the highest sample key taken for each of them.
     """
 
     sample: int
@@ -111,9 +111,9 @@ class Limits:
     caps: Hashes
 
     @staticmethod
-    def none() -> Limits:
+    def none() -> KeyLimits:
         """Take all."""
-        return Limits(ALL, np.zeros(0, np.int64), np.zeros(0, np.uint64))
+        return KeyLimits(ANY_KEY, np.zeros(0, np.int64), np.zeros(0, np.uint64))
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,9 @@ class Fit:
         pages: page ids.
         sentences: sentence ids.
         starts: offset of each in its sentence.
-        lots: what decides who is taken into a sample or under a cap: the lowest are. Rows that say the same draw the
-            same lot: the same sentence, numbers aside, with a link at the same place to the same entity.
+        sample_keys: a hash of the row's content, 63 bits. The rows with the smallest keys make the sample, and
+            those kept under a cap. Duplicates have equal keys: the same sentence, digits aside, with a link at the same
+            offset to the same entity.
     """
 
     places: Ints
@@ -137,7 +138,7 @@ class Fit:
     pages: Ints
     sentences: Ints
     starts: Ints
-    lots: Hashes
+    sample_keys: Hashes
 
     def where(self, chosen: npt.NDArray[np.bool_]) -> Fit:
         """Return some of them."""
@@ -148,7 +149,7 @@ class Fit:
             self.pages[chosen],
             self.sentences[chosen],
             self.starts[chosen],
-            self.lots[chosen],
+            self.sample_keys[chosen],
         )
 
 
@@ -208,7 +209,7 @@ class Decider:
         self._table, self._page_links, self._options = table, page_links, options
         self._wiki_hash = hash_string(wiki)
 
-    def decide(self, batch: pa.RecordBatch, linked: Linked, limits: Limits) -> tuple[Ints, pa.Table]:
+    def decide(self, batch: pa.RecordBatch, linked: Linked, limits: KeyLimits) -> tuple[Ints, pa.Table]:
         """Decide on the links of a batch of sentences.
 
         Args:
@@ -229,17 +230,17 @@ class Decider:
         drawn = Drawn(*(column[kept] for column in drawn))
         return np.bincount(verdict, minlength=len(BUCKETS)), self._rows(batch, fit.where(kept), drawn)
 
-    def lots(
-        self, batch: pa.RecordBatch, linked: Linked, limits: Limits, only: npt.NDArray[np.bool_] | None = None
+    def sample_keys(
+        self, batch: pa.RecordBatch, linked: Linked, limits: KeyLimits, only: npt.NDArray[np.bool_] | None = None
     ) -> tuple[Ints, Hashes]:
-        """Return entity and lot of each row that `decide` would keep with these limits, of some entities only."""
+        """Return entity and sample key of each row that `decide` would keep, of the entities of a mask only."""
         _, fit = self._fit(batch, linked)
         wanted = self._limited(fit, limits) == KEPT
         if only is not None:
             wanted &= only[fit.entities]
         fit = fit.where(wanted)
         fit = fit.where(self._draw(fit)[0] == KEPT)
-        return fit.entities, fit.lots
+        return fit.entities, fit.sample_keys
 
     def _fit(self, batch: pa.RecordBatch, linked: Linked) -> tuple[Ints, Fit]:
         """Return a verdict on each link from what it links to, and the links that are fit so far."""
@@ -261,9 +262,9 @@ class Decider:
         sentences = mix(self._wiki_hash, pages, numbers) >> np.uint64(1)
         starts = flat.field("start").to_numpy()[fit].astype(np.int64)
         says = sentences if self._options.duplicates else _hash_texts(batch.column("text"), rows)
-        lots = mix(self._options.seed, self._wiki_hash, says[rows], self._table["qids"][entities], starts)
+        keys = mix(self._options.seed, self._wiki_hash, says[rows], self._table["qids"][entities], starts)
         sentences = sentences.astype(np.int64)
-        return verdict, Fit(fit, rows, entities, pages[rows], sentences[rows], starts, lots >> np.uint64(1))
+        return verdict, Fit(fit, rows, entities, pages[rows], sentences[rows], starts, keys >> np.uint64(1))
 
     def _judge_entities(self, verdict: Ints, items: Ints, entities: Ints) -> None:
         """Give a verdict on links to items that are not in the table, not for this wiki, or without a pool to draw
@@ -283,13 +284,13 @@ class Decider:
             typed = self._table["typed"][entities[fit]]
             verdict[fit] = np.where(typed, BUCKET["small_pool"], BUCKET["no_type"])
 
-    def _limited(self, fit: Fit, limits: Limits) -> Ints:
-        """Return a verdict on each link from what is taken; lots are cheap, so before negatives are drawn."""
+    def _limited(self, fit: Fit, limits: KeyLimits) -> Ints:
+        """Return a verdict on each link from what is taken; keys are cheap, so before negatives are drawn."""
         verdict = np.full(len(fit.places), KEPT)
-        verdict[fit.lots > np.uint64(limits.sample)] = BUCKET["not_sampled"]
+        verdict[fit.sample_keys > np.uint64(limits.sample)] = BUCKET["not_sampled"]
         place = find(limits.capped, fit.entities)
         capped = np.flatnonzero(place >= 0)
-        verdict[capped[fit.lots[capped] > limits.caps[place[capped]]]] = BUCKET["over_cap"]
+        verdict[capped[fit.sample_keys[capped] > limits.caps[place[capped]]]] = BUCKET["over_cap"]
         return verdict
 
     def _draw(self, fit: Fit) -> tuple[Ints, Drawn]:
@@ -338,7 +339,7 @@ class Decider:
             "frequency_bin": pa.array(
                 np.searchsorted(_POWERS_OF_TEN, table["counts"][fit.entities], side="right").astype(np.int8)
             ),
-            PLACE: pa.array(mix_hashes(fit.lots, _SHUFFLE)),
+            SHUFFLE_KEY: pa.array(mix_hashes(fit.sample_keys, _SHUFFLE)),
         }
         return pa.Table.from_arrays([columns[name] for name in ROW_SCHEMA.names], schema=ROW_SCHEMA)
 

@@ -140,10 +140,10 @@ def build(
     if choices.max_per_entity:
         highest = (
             shards
-            | "Lots under the cap" >> beam.ParDo(Run(steps.cap_lots, work, "caps"), decide_task, indexes, links, table)
+            | "Keys under the cap" >> beam.ParDo(Run(steps.cap_keys, work, "caps"), decide_task, indexes, links, table)
             | "Each entity" >> beam.FlatMap(lambda found: found).with_output_types(tuple[tuple[str, int], bytes])
-            | "Lowest of each entity" >> beam.CombinePerKey(steps.LowestLots(choices.max_per_entity))
-        )  # ((scope, id), highest lot taken)
+            | "Smallest of each entity" >> beam.CombinePerKey(steps.SmallestKeys(choices.max_per_entity))
+        )  # ((scope, id), greatest key taken)
         caps = beam.pvalue.AsSingleton(
             once
             | "Save caps" >> beam.Map(lambda _, found: steps.save_caps(decide_task, found), beam.pvalue.AsList(highest))
@@ -152,18 +152,18 @@ def build(
     if choices.sample:
         samples = beam.pvalue.AsDict(
             shards
-            | "Lots of the sample"
-            >> beam.ParDo(Run(steps.sample_lots, work, "sample"), decide_task, indexes, links, table, caps)
+            | "Keys of the sample"
+            >> beam.ParDo(Run(steps.sample_keys, work, "sample"), decide_task, indexes, links, table, caps)
             | "Each scope" >> beam.Map(lambda found: found).with_output_types(tuple[str, bytes])
-            | "Lowest of all" >> beam.CombinePerKey(steps.LowestLots(choices.sample))
-        )  # scope: highest lot taken
-    ranges = table_built | "Cut places" >> beam.Map(
+            | "Smallest of all" >> beam.CombinePerKey(steps.SmallestKeys(choices.sample))
+        )  # scope: greatest key taken
+    ranges = table_built | "Cut shuffle keys" >> beam.Map(
         lambda table: key_ranges("", steps.shard_bounds(table.rows, decide_task).tolist())
     )
     decided, written = shards | "Shuffle rows" >> Shuffle(
         "rows",
         work,
-        steps.BY_PLACE,
+        steps.BY_SHUFFLE_KEY,
         steps.decide_shard,
         (decide_task, indexes, links, table, caps, samples),
         lambda _: beam.pvalue.AsSingleton(ranges),

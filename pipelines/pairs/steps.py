@@ -26,13 +26,13 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import Pulse
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting
 from wikianchor.pipelines.pairs.decisions import (
-    ALL,
+    ANY_KEY,
     BUCKETS,
-    PLACE,
     ROW_SCHEMA,
+    SHUFFLE_KEY,
     Decider,
     DecisionOptions,
-    Limits,
+    KeyLimits,
     Linked,
     linked_of,
 )
@@ -45,7 +45,7 @@ from wikianchor.pipelines.titles.steps import IndexBuilt
 from wikianchor.pipelines.titles.title_index import TitleIndex
 from wikianchor.schemas import pairs
 
-BY_PLACE = Sorting(ROW_SCHEMA, PLACE)
+BY_SHUFFLE_KEY = Sorting(ROW_SCHEMA, SHUFFLE_KEY)
 # A row repeats its sentence, and an Arrow array of strings ends at 2 GB: batches are decided on in portions of this
 # size.
 PORTION_BYTES = 1 << 27
@@ -114,42 +114,42 @@ class ShardWritten(NamedTuple):
         }
 
 
-def cap_lots(
+def cap_keys(
     shard: SentenceShard,
     task: DecideTask,
     indexes: Mapping[str, IndexBuilt],
     links: Mapping[int, str],
     table: TableBuilt,
 ) -> list[tuple[tuple[str, int], bytes]]:
-    """Return, for each entity linked to more often than the cap, the lowest lots of its rows in a shard."""
+    """Return, for each entity linked to more often than the cap, the smallest keys of its rows in a shard."""
     decider, batches = _opened(shard, task, indexes, links, table)
     often = open_tables(table.path)["counts"] > task.cap
-    found = [decider.lots(batch, linked, Limits.none(), often) for batch, linked in batches]
+    found = [decider.sample_keys(batch, linked, KeyLimits.none(), often) for batch, linked in batches]
     entities = np.concatenate([np.zeros(0, np.int64), *(some for some, _ in found)])
-    lots = np.concatenate([np.zeros(0, np.uint64), *(some for _, some in found)])
+    keys = np.concatenate([np.zeros(0, np.uint64), *(some for _, some in found)])
     order = np.argsort(entities, kind="stable")
     unique, first = np.unique(entities[order], return_index=True)
     scope = task.scope(shard.wiki)
     return [
-        ((scope, entity), lowest(its_lots, task.cap).tobytes())
-        for entity, its_lots in zip(unique.tolist(), np.split(lots[order], first[1:]), strict=False)
+        ((scope, entity), smallest(entity_keys, task.cap).tobytes())
+        for entity, entity_keys in zip(unique.tolist(), np.split(keys[order], first[1:]), strict=False)
     ]
 
 
 def save_caps(task: DecideTask, limits: Iterable[tuple[tuple[str, int], int]]) -> str:
-    """Write the highest lot taken of each entity that has as many rows as the cap or more."""
+    """Write the highest sample key taken of each entity that has as many rows as the cap or more."""
     by_scope: dict[str, list[tuple[int, int]]] = {}
     for (scope, entity), limit in limits:
-        if limit < ALL:
+        if limit < ANY_KEY:
             by_scope.setdefault(scope, []).append((entity, limit))
     tables = {}
     for scope, found in by_scope.items():
-        entities, lots = zip(*sorted(found), strict=True)
-        tables[f"capped-{scope}"], tables[f"caps-{scope}"] = np.array(entities, np.int64), np.array(lots, np.uint64)
+        entities, keys = zip(*sorted(found), strict=True)
+        tables[f"capped-{scope}"], tables[f"caps-{scope}"] = np.array(entities, np.int64), np.array(keys, np.uint64)
     return save_tables(task.work.scratch, "caps", tables)
 
 
-def sample_lots(
+def sample_keys(
     shard: SentenceShard,
     task: DecideTask,
     indexes: Mapping[str, IndexBuilt],
@@ -157,32 +157,32 @@ def sample_lots(
     table: TableBuilt,
     caps: str | None,
 ) -> tuple[str, bytes]:
-    """Return the scope of a shard, and the lowest lots of the rows in a shard, as many as the sample is to have."""
+    """Return the scope of a shard, and the smallest keys of the rows in a shard, as many as the sample is to have."""
     decider, batches = _opened(shard, task, indexes, links, table)
     limits = _limits(shard, task, caps, {})
     found, waiting = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
     for batch, linked in batches:
-        waiting.append(decider.lots(batch, linked, limits)[1])
+        waiting.append(decider.sample_keys(batch, linked, limits)[1])
         if sum(map(len, waiting)) >= task.sample:
-            found, waiting = lowest(np.concatenate([found, *waiting]), task.sample), []
+            found, waiting = smallest(np.concatenate([found, *waiting]), task.sample), []
             # What is higher than the last of enough is in no sample.
-            limits = replace(limits, sample=limit_of(found, task.sample))
-    return task.scope(shard.wiki), lowest(np.concatenate([found, *waiting]), task.sample).tobytes()
+            limits = replace(limits, sample=greatest_taken(found, task.sample))
+    return task.scope(shard.wiki), smallest(np.concatenate([found, *waiting]), task.sample).tobytes()
 
 
-def lowest(lots: Hashes, count: int) -> Hashes:
-    """Return the `count` lowest different lots, ascending. Rows of one lot are duplicates of each other."""
-    return distinct(lots)[:count]
+def smallest(keys: Hashes, count: int) -> Hashes:
+    """Return the `count` smallest different keys, ascending. Rows of one sample key are duplicates of each other."""
+    return distinct(keys)[:count]
 
 
-def limit_of(lots: Hashes, count: int) -> int:
-    """Return the highest of these lots where there are as many as wanted; else all there are may come."""
-    return int(lots[-1]) if len(lots) == count else ALL
+def greatest_taken(keys: Hashes, count: int) -> int:
+    """Return the highest of these keys where there are as many as wanted; else all there are may come."""
+    return int(keys[-1]) if len(keys) == count else ANY_KEY
 
 
-class LowestLots(beam.CombineFn):
-    """Find the highest lot taken where the lowest are: commutative, associative, idempotent, so the sample is the same
-    under any bundling."""
+class SmallestKeys(beam.CombineFn):
+    """Find the greatest of the `count` smallest keys. Commutative, associative and idempotent, so that the sample does
+    not depend on how a runner bundles elements."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -191,13 +191,13 @@ class LowestLots(beam.CombineFn):
         return np.zeros(0, np.uint64)
 
     def add_input(self, accumulator: Hashes, element: bytes, *args: Any) -> Hashes:
-        return lowest(np.concatenate([accumulator, np.frombuffer(element, np.uint64)]), self._count)
+        return smallest(np.concatenate([accumulator, np.frombuffer(element, np.uint64)]), self._count)
 
     def merge_accumulators(self, accumulators: Iterable[Hashes], *args: Any) -> Hashes:
-        return lowest(np.concatenate(list(accumulators)), self._count)
+        return smallest(np.concatenate(list(accumulators)), self._count)
 
     def extract_output(self, accumulator: Hashes, *args: Any) -> int:
-        return limit_of(accumulator, self._count)
+        return greatest_taken(accumulator, self._count)
 
 
 def decide_shard(
@@ -218,7 +218,7 @@ def decide_shard(
         links: where `count_shard` wrote what the links of a shard lead to, by the place of the shard.
         table: of entities.
         caps: where `save_caps` wrote them; None for no cap.
-        samples: the highest lot taken, by scope; empty for no sample.
+        samples: the highest sample key taken, by scope; empty for no sample.
     """
     decider, batches = _opened(shard, task, indexes, links, table)
     limits = _limits(shard, task, caps, samples)
@@ -266,17 +266,17 @@ def _batches(shard: SentenceShard, linked: Linked) -> Iterator[tuple[pa.RecordBa
             done += count
 
 
-def _limits(shard: SentenceShard, task: DecideTask, caps: str | None, samples: Mapping[str, int]) -> Limits:
+def _limits(shard: SentenceShard, task: DecideTask, caps: str | None, samples: Mapping[str, int]) -> KeyLimits:
     scope = task.scope(shard.wiki)
-    none = Limits.none()
+    none = KeyLimits.none()
     tables = open_tables(caps) if caps is not None else {}
-    return Limits(
-        samples.get(scope, ALL), tables.get(f"capped-{scope}", none.capped), tables.get(f"caps-{scope}", none.caps)
+    return KeyLimits(
+        samples.get(scope, ANY_KEY), tables.get(f"capped-{scope}", none.capped), tables.get(f"caps-{scope}", none.caps)
     )
 
 
 def shard_bounds(rows: Mapping[str, int], task: DecideTask) -> Hashes:
-    """Return the lowest place of each output shard after the first: even parts of all places."""
+    """Return the smallest place of each output shard after the first: even parts of all places."""
     most = {wiki: min(count, task.sample or count) for wiki, count in rows.items()} if task.per_wiki else rows
     expected = sum(most.values())
     if task.sample and not task.per_wiki:
@@ -293,7 +293,7 @@ def write_shard(wanted: KeyRange, shard: Shard, work: Workspace) -> ShardWritten
     kept, repeated = Counter[str](), Counter[str]()
     with PartWriter(work.parts, "pairs", wanted.number, pairs.SCHEMA, pairs.REPEATING) as writer:
         for rows in shard.cut_at(_row_groups(shard)):
-            places = rows[PLACE].to_numpy()
+            places = rows[SHUFFLE_KEY].to_numpy()
             first = np.append(True, places[1:] != places[:-1])
             if not first.all():
                 repeated.update(_counts(rows["wiki"].filter(pa.array(~first))))
@@ -304,7 +304,7 @@ def write_shard(wanted: KeyRange, shard: Shard, work: Workspace) -> ShardWritten
 
 
 def _row_groups(shard: Shard) -> list[int]:
-    """Return the lowest place of each row group but the first: even parts of the places that rows have."""
+    """Return the smallest place of each row group but the first: even parts of the places that rows have."""
     lowest_place, highest = shard.ends()
     groups = -(-shard.rows // ROW_GROUP)
     span = highest - lowest_place + 1

@@ -2,8 +2,8 @@
 
     ranges of the dump -> ReadDump (parse, split, write) -> parts, counts -> commit
 
-Elements: `Task` -> `Reading` -> the manifest. Rows never pass through Beam: a range is read and written by one worker,
-so there is nothing to shuffle, and the dataset is in the order of the dump whatever the number of workers.
+Elements: `DumpRange` -> `Reading` -> the manifest. Rows never pass through Beam: a range is read and written by one
+worker, so there is nothing to shuffle, and the dataset is in the order of the dump whatever the number of workers.
 """
 
 from __future__ import annotations
@@ -106,12 +106,12 @@ def build(
     import apache_beam as beam
 
     from wikianchor.pipelines.engine.steps import List, Run
-    from wikianchor.pipelines.sentences.steps import DumpReader, ReadDump, list_tasks
+    from wikianchor.pipelines.sentences.steps import DumpReader, ReadDump, list_ranges
 
     reader = DumpReader(site, work, config.splitter, config.parser, config.allow_truncated, config.previous)
     readings = (
         pipeline
-        | "List ranges" >> List(list_tasks, config.dumps)  # Task
+        | "List ranges" >> List(list_ranges, config.dumps)  # DumpRange
         | "Read dump" >> beam.ParDo(Run(ReadDump(reader), work, "read"))  # Reading
     )
     (

@@ -45,7 +45,7 @@ PROBLEMS = 100
 TAIL = 64
 
 
-class Task(NamedTuple):
+class DumpRange(NamedTuple):
     """A range of a dump and its place among all ranges, which is the place of its rows in the dataset."""
 
     order: int
@@ -105,9 +105,9 @@ class DumpReader:
     previous: str | None = None
 
 
-def list_tasks(dumps: Sequence[str]) -> list[Task]:
+def list_ranges(dumps: Sequence[str]) -> list[DumpRange]:
     """Cut dumps into ranges; the cut depends on the files alone."""
-    return [Task(order, part) for order, part in enumerate(split_dumps(dumps))]
+    return [DumpRange(order, part) for order, part in enumerate(split_dumps(dumps))]
 
 
 class ReadDump:
@@ -127,12 +127,12 @@ class ReadDump:
             return None
         return groups_of(open_datasets(previous, "sentences", sentences.VERSION, "previous")[0])
 
-    def __call__(self, task: Task) -> Reading:
+    def __call__(self, task: DumpRange) -> Reading:
         return read_dump(task, self._reader, self._pages, self._earlier)
 
 
 def read_dump(
-    task: Task, reader: DumpReader, pages: PageReader, earlier: Mapping[str, Sequence[Group]] | None = None
+    task: DumpRange, reader: DumpReader, pages: PageReader, earlier: Mapping[str, Sequence[Group]] | None = None
 ) -> Reading:
     """Read a range of a dump and write its sentences and titles.
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from wikianchor.pipelines.japanese.negatives.fills import (
-    Limits,
+    FillLimits,
     chosen_spans,
     filled,
     is_noun_like,
@@ -88,10 +88,10 @@ def test_the_beam_adds_up_and_ranks_are_kept() -> None:
         ["小児", "腹痛", "薬局"],
         ["女性", "咳嗽", "自宅"],
     ]
-    found = keep(TEXT, SPANS, beam, Limits(2, 0.99), nouns)
+    found = keep(TEXT, SPANS, beam, FillLimits(2, 0.99), nouns)
     assert found.ranks == [2, 4]
     assert found.counts == {"seen": 5, "equal": 1, "kept": 2, "duplicate": 1, "surplus": 1}
-    late = keep(TEXT, SPANS, beam, Limits(2, 0.99), nouns, first_rank=4)
+    late = keep(TEXT, SPANS, beam, FillLimits(2, 0.99), nouns, first_rank=4)
     assert (late.ranks, late.counts["surplus"]) == ([4, 5], 3)
 
 

@@ -82,7 +82,7 @@ def test_more_spans_than_sentinels(
     places: tuple[Path, Path], tmp_path: Path, wikianchor: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged(monkeypatch)
-    monkeypatch.setattr("wikianchor.pipelines.japanese.negatives.filler.Filler.most_holes", 2)
+    monkeypatch.setattr("wikianchor.pipelines.japanese.negatives.filler.HoleFiller.most_holes", 2)
     assert wikianchor(*command(places, tmp_path / "out")).status == 0
     rows, manifest = read(tmp_path / "out")
     assert {row["holes"] for row in rows} == {2}

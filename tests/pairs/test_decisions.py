@@ -1,4 +1,4 @@
-"""Decisions: every bucket from the smallest case that ends there, rows that say what was linked, lots and limits."""
+"""Decisions: every bucket from the smallest case that ends there, rows that say what was linked, keys and limits."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from tests.stand_in import Item, Page, read_sentence, sentence_rows, small_wiki, write_entities, write_sentences
 from wikianchor.pipelines.arrays.tables import save_tables
-from wikianchor.pipelines.pairs.decisions import ALL, BUCKETS, ROW_SCHEMA, Decider, DecisionOptions, Limits, linked_of
+from wikianchor.pipelines.pairs.decisions import (
+    ANY_KEY,
+    BUCKETS,
+    ROW_SCHEMA,
+    Decider,
+    DecisionOptions,
+    KeyLimits,
+    linked_of,
+)
 from wikianchor.pipelines.pairs.entity_table import EntityIds, TableOptions, build_entity_table
 from wikianchor.pipelines.pairs.page_links import PageLinks
 from wikianchor.pipelines.titles.counts import above_floor, count_links
@@ -64,13 +72,13 @@ class Case:
         page_links = PageLinks(titles, row_groups(titles), index, ids, own_page)
         self.decider = Decider(WIKI, (links.pages, links.own), self.table, page_links, options)
 
-    def buckets(self, limits: Limits | None = None) -> dict[str, int]:
-        counts = self.decider.decide(self.batch, self.linked, limits or Limits.none())[0]
+    def buckets(self, limits: KeyLimits | None = None) -> dict[str, int]:
+        counts = self.decider.decide(self.batch, self.linked, limits or KeyLimits.none())[0]
         assert counts.sum() == len(self.linked.codes)
         return {name: number for name, number in zip(BUCKETS, counts.tolist(), strict=True) if number}
 
-    def rows(self, limits: Limits | None = None) -> list[dict[str, Any]]:
-        table = self.decider.decide(self.batch, self.linked, limits or Limits.none())[1]
+    def rows(self, limits: KeyLimits | None = None) -> list[dict[str, Any]]:
+        table = self.decider.decide(self.batch, self.linked, limits or KeyLimits.none())[1]
         assert table.schema.equals(ROW_SCHEMA)
         return table.to_pylist()
 
@@ -136,9 +144,9 @@ def test_the_other_buckets_come_from_limits(tmp_path: Path) -> None:
     case = Case(tmp_path, [Page("P", ["In [[A]]."]), Page("A"), *OTHERS], [city(1, "A"), *CITIES])
     assert case.buckets() == {"kept": 4}
     dense = case.qids.index(1)
-    none = Limits.none()
-    assert case.buckets(Limits(0, none.capped, none.caps)) == {"not_sampled": 4}
-    assert case.buckets(Limits(ALL, np.array([dense]), np.zeros(1, np.uint64))) == {"kept": 3, "over_cap": 1}
+    none = KeyLimits.none()
+    assert case.buckets(KeyLimits(0, none.capped, none.caps)) == {"not_sampled": 4}
+    assert case.buckets(KeyLimits(ANY_KEY, np.array([dense]), np.zeros(1, np.uint64))) == {"kept": 3, "over_cap": 1}
     # "duplicate" alone is found when rows of all shards meet.
     assert set(BUCKETS) - {"duplicate"} >= set(case.buckets())
 
@@ -233,27 +241,27 @@ def test_rows_that_say_the_same_draw_the_same_lot(tmp_path: Path) -> None:
         *OTHERS,
     ]
     items = [city(1, "A"), city(2, "B"), *CITIES]
-    places = [row["place"] for row in Case(tmp_path, pages, items).rows()[:5]]
+    places = [row["shuffle_key"] for row in Case(tmp_path, pages, items).rows()[:5]]
     assert places[0] == places[1] == places[2]
     assert len(set(places)) == 3
     apart = Case(tmp_path / "apart", pages, items, DecisionOptions(42, 1, 0, False, True))
-    assert len({row["place"] for row in apart.rows()}) == len(apart.rows())
+    assert len({row["shuffle_key"] for row in apart.rows()}) == len(apart.rows())
 
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_lots_are_those_of_the_rows_kept(tmp_path: Path, limited: bool) -> None:
     pages, items = small_wiki()
     case = Case(tmp_path, pages, items)
-    entities, lots = case.decider.lots(case.batch, case.linked, Limits.none())
-    limits = Limits.none()
+    entities, keys = case.decider.sample_keys(case.batch, case.linked, KeyLimits.none())
+    limits = KeyLimits.none()
     if limited:
-        limits = Limits(int(np.sort(lots)[len(lots) // 2]), np.array([0, 3]), np.array([0, 1 << 61], np.uint64))
-        entities, lots = case.decider.lots(case.batch, case.linked, limits)
+        limits = KeyLimits(int(np.sort(keys)[len(keys) // 2]), np.array([0, 3]), np.array([0, 1 << 61], np.uint64))
+        entities, keys = case.decider.sample_keys(case.batch, case.linked, limits)
     rows = case.rows(limits)
     assert entities.tolist() == [row["entity_id"] for row in rows]
     some = np.zeros(len(case.qids), np.bool_)
     some[:2] = True
-    assert set(case.decider.lots(case.batch, case.linked, limits, some)[0].tolist()) <= {0, 1}
+    assert set(case.decider.sample_keys(case.batch, case.linked, limits, some)[0].tolist()) <= {0, 1}
 
 
 @settings(max_examples=20)
@@ -261,14 +269,14 @@ def test_lots_are_those_of_the_rows_kept(tmp_path: Path, limited: bool) -> None:
 def test_a_batch_may_be_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, sizes: list[int]) -> None:
     pages, items = small_wiki()
     case = Case(tmp_path_factory.mktemp("c"), pages, items)
-    counts, rows = case.decider.decide(case.batch, case.linked, Limits.none())
+    counts, rows = case.decider.decide(case.batch, case.linked, KeyLimits.none())
     total, parts, first, done = np.zeros(len(BUCKETS), np.int64), [], 0, 0
     for size in [*sizes, case.batch.num_rows]:
         part = case.batch.slice(first, size)
         first += size
         if part.num_rows:
             links = len(part.column("links").flatten())
-            some, table = case.decider.decide(part, case.linked.slice(done, done + links), Limits.none())
+            some, table = case.decider.decide(part, case.linked.slice(done, done + links), KeyLimits.none())
             done += links
             total += some
             parts.append(table)
@@ -279,7 +287,7 @@ def test_a_batch_may_be_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, s
 def test_a_batch_without_links_and_a_table_without_entities(tmp_path: Path) -> None:
     case = Case(tmp_path, [Page("P", ["In [[A]].", "No link."])], [])
     assert case.buckets() == {"red_link": 1}
-    counts, rows = case.decider.decide(case.batch.slice(1), case.linked.slice(0, 0), Limits.none())
+    counts, rows = case.decider.decide(case.batch.slice(1), case.linked.slice(0, 0), KeyLimits.none())
     assert (counts.sum(), rows.num_rows) == (0, 0)
-    counts, rows = case.decider.decide(case.batch.slice(2), case.linked.slice(0, 0), Limits.none())
+    counts, rows = case.decider.decide(case.batch.slice(2), case.linked.slice(0, 0), KeyLimits.none())
     assert (counts.sum(), rows.num_rows) == (0, 0)

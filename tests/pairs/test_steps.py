@@ -1,4 +1,4 @@
-"""Rows as steps: lots and limits under any bundling, spills and shards that lose, repeat and disorder nothing."""
+"""Rows as steps: keys and limits under any bundling, spills and shards that lose, repeat and disorder nothing."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ from wikianchor.pipelines.engine.shuffle import ReduceRuns, SpillRuns
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, SortedRun, key_ranges
 from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs import steps as rows
-from wikianchor.pipelines.pairs.decisions import ALL, BUCKETS
+from wikianchor.pipelines.pairs.decisions import ANY_KEY, BUCKETS
 from wikianchor.pipelines.pairs.options import Choices, Config
-from wikianchor.pipelines.pairs.steps import DecideTask, LowestLots, limit_of, lowest, shard_bounds
+from wikianchor.pipelines.pairs.steps import DecideTask, SmallestKeys, greatest_taken, shard_bounds, smallest
 from wikianchor.pipelines.pairs.table_steps import TableBuilt, build_table, count_shard, list_sentence_shards
 from wikianchor.pipelines.titles.steps import IndexBuilt, WikiTitles, build_index
 from wikianchor.schemas import pairs as schema
@@ -60,23 +60,23 @@ class Steps:
         return self.indexes, self.links, self.table
 
     def caps(self) -> str:
-        combine = LowestLots(self.task.cap)
-        found = [pair for shard in self.shards for pair in rows.cap_lots(shard, self.task, *self.tables)]
+        combine = SmallestKeys(self.task.cap)
+        found = [pair for shard in self.shards for pair in rows.cap_keys(shard, self.task, *self.tables)]
         return rows.save_caps(self.task, combined(combine, found))
 
     def samples(self, caps: str | None = None) -> dict[str, int]:
-        combine = LowestLots(self.task.sample)
-        found = [rows.sample_lots(shard, self.task, *self.tables, caps) for shard in self.shards]
+        combine = SmallestKeys(self.task.sample)
+        found = [rows.sample_keys(shard, self.task, *self.tables, caps) for shard in self.shards]
         return dict(combined(combine, found))
 
     def decided(self, caps: str | None = None, samples: dict[str, int] | None = None) -> Spilled:
-        spill = SpillRuns(rows.decide_shard, self.work.scratch, rows.BY_PLACE, grouped=False)
+        spill = SpillRuns(rows.decide_shard, self.work.scratch, rows.BY_SHUFFLE_KEY, grouped=False)
         return [spill(shard, self.task, *self.tables, caps, samples or {}) for shard in self.shards]
 
     def written(self, decided: Spilled) -> list[rows.ShardWritten]:
         runs = [run for _, found in decided for run in found]
         ranges = key_ranges("", shard_bounds(self.table.rows, self.task).tolist())
-        reduce = ReduceRuns(rows.write_shard, rows.BY_PLACE, empty=False)
+        reduce = ReduceRuns(rows.write_shard, rows.BY_SHUFFLE_KEY, empty=False)
         written = [reduce(wanted, runs, self.work) for wanted in ranges]
         return [one for one in written if one is not None]
 
@@ -88,22 +88,22 @@ def rows_of(written: Iterable[rows.ShardWritten]) -> list[dict[str, Any]]:
     return [row for shard in written for part in shard.parts for row in pq.read_table(part.path).to_pylist()]
 
 
-def combined(combine: LowestLots, pairs: Iterable[tuple[Any, bytes]]) -> list[tuple[Any, int]]:
+def combined(combine: SmallestKeys, pairs: Iterable[tuple[Any, bytes]]) -> list[tuple[Any, int]]:
     found: dict[Any, np.ndarray] = {}
-    for key, lots in pairs:
-        found[key] = combine.add_input(found.get(key, combine.create_accumulator()), lots)
-    return [(key, combine.extract_output(lots)) for key, lots in found.items()]
+    for key, keys in pairs:
+        found[key] = combine.add_input(found.get(key, combine.create_accumulator()), keys)
+    return [(key, combine.extract_output(keys)) for key, keys in found.items()]
 
 
-LOTS = st.lists(st.integers(0, ALL), max_size=30)
+KEYS = st.lists(st.integers(0, ANY_KEY), max_size=30)
 
 
-@given(st.lists(LOTS, max_size=6), st.integers(1, 20), st.randoms())
+@given(st.lists(KEYS, max_size=6), st.integers(1, 20), st.randoms())
 def test_the_limit_is_the_last_of_the_lowest_under_any_bundling(parts: list[list[int]], count: int, random) -> None:
-    combine = LowestLots(count)
-    elements = [lowest(np.array(part, np.uint64), count).tobytes() for part in parts]
-    distinct = sorted({lot for part in parts for lot in part})
-    expected = distinct[count - 1] if len(distinct) >= count else ALL
+    combine = SmallestKeys(count)
+    elements = [smallest(np.array(part, np.uint64), count).tobytes() for part in parts]
+    distinct = sorted({key for part in parts for key in part})
+    expected = distinct[count - 1] if len(distinct) >= count else ANY_KEY
     # A bundle that a runner repeats changes nothing.
     elements += random.sample(elements, random.randint(0, len(elements)))
     random.shuffle(elements)
@@ -118,8 +118,8 @@ def test_the_limit_is_the_last_of_the_lowest_under_any_bundling(parts: list[list
 
 
 def test_too_few_lots_limit_nothing() -> None:
-    assert limit_of(lowest(np.array([3, 1, 3], np.uint64), 3), 3) == ALL
-    assert limit_of(lowest(np.array([3, 1, 3, 2], np.uint64), 3), 3) == 3
+    assert greatest_taken(smallest(np.array([3, 1, 3], np.uint64), 3), 3) == ANY_KEY
+    assert greatest_taken(smallest(np.array([3, 1, 3, 2], np.uint64), 3), 3) == 3
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_samples_are_exact_and_the_same_for_any_cut(tmp_path: Path, per_wiki: bo
 
 def test_a_sample_of_more_than_there_is_takes_all(tmp_path: Path) -> None:
     steps = Steps(tmp_path, sample=100_000)
-    assert steps.samples() == {"": ALL}
+    assert steps.samples() == {"": ANY_KEY}
     everything = Steps(tmp_path / "all")
     assert len(steps.all_rows(steps.decided(None, steps.samples()))) == len(everything.all_rows(everything.decided()))
 
@@ -246,7 +246,7 @@ def test_a_capped_sample_is_a_sample_of_what_the_cap_leaves(tmp_path: Path, per_
     "choices", [{"sample": 100}, {"max_per_entity": 5}, {"sample": 60, "sample_per_wiki": True, "max_per_entity": 8}]
 )
 def test_what_is_chosen_by_lot_is_spread_over_all_shards(tmp_path: Path, choices: dict[str, Any]) -> None:
-    """The lowest lots are taken, so were they the order too, the first shards would hold all."""
+    """The smallest keys are taken, so were they the order too, the first shards would hold all."""
     steps = Steps(tmp_path, rows_per_shard=20, **choices)
     caps = steps.caps() if steps.task.cap else None
     decided = steps.decided(caps, steps.samples(caps) if steps.task.sample else {})
@@ -258,7 +258,9 @@ def test_what_is_chosen_by_lot_is_spread_over_all_shards(tmp_path: Path, choices
 
 def test_an_output_shard_without_rows_is_not_written(tmp_path: Path) -> None:
     assert (
-        ReduceRuns(rows.write_shard, rows.BY_PLACE, empty=False)(KeyRange(0, "", None, None), [], work_of(tmp_path))
+        ReduceRuns(rows.write_shard, rows.BY_SHUFFLE_KEY, empty=False)(
+            KeyRange(0, "", None, None), [], work_of(tmp_path)
+        )
         is None
     )
 

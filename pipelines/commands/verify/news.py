@@ -41,13 +41,13 @@ def read_articles(
         allow_truncated=True,
     )
     whole = [Range(path, 0, file_size(path), True) for path in dumps]
-    tasks = [news.Task(order, wiki, part) for order, part in enumerate(whole)]
+    tasks = [news.NewsRange(order, wiki, part) for order, part in enumerate(whole)]
     categories = [news.read_categories(task, reader) for task in tasks]
     with tempfile.TemporaryDirectory() as scratch:
         packed = news.read_tables(wiki, reader, Workspace(scratch, scratch, ""), categories)
         if packed.problems:
             raise InputError(packed.problems[0])
-        pages = news.make_page_reader(wiki, reader, categories, [packed])
+        pages = news.make_article_reader(wiki, reader, categories, [packed])
         for part in whole:
             for raw, offset in cut_pages(read_range(part), part.path):
                 number = page_id(raw)

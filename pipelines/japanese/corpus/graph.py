@@ -1,8 +1,8 @@
 """`wikianchor corpus`: a Japanese domain text in, the dataset `corpus` out: clean sentences, parsed once.
 
-    ranges of the input -> Draft (normalise, parse, write) -> judge (repeats, sample) -> write shards -> commit
+    ranges of the input -> ParseRange (normalise, parse) -> FindRepeats (repeats, sample) -> write_shard -> commit
 
-Elements: `Task` -> `Drafted` -> `Written` -> the manifest. Rows go through files, not through Beam.
+Elements: `InputRange` -> `ParsedRange` -> `CorpusWritten` -> the manifest. Rows go through files, not through Beam.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         config.output,
         inputs,
         options,
-        partial(build, config=config, datasets=datasets, lots=lots_of(config, datasets)),
+        partial(build, config=config, datasets=datasets, key_limit=sample_key_limit(config, datasets)),
         beam_args,
         load=load_of(config, datasets),
     )
@@ -77,14 +77,14 @@ def load_of(config: Config, datasets: Sequence[Dataset]) -> Load:
     return Load(text / RATE[config.parser], MEMORY[config.parser])
 
 
-def lots_of(config: Config, datasets: Sequence[Dataset]) -> int:
-    """Return the lot below which rows of datasets are parsed: all, or twice as many as the sample asks for. A sentence
-    has the same lot here and in the sample, so the lowest are among them."""
-    from wikianchor.pipelines.japanese.corpus.steps import ALL_LOTS
+def sample_key_limit(config: Config, datasets: Sequence[Dataset]) -> int:
+    """Return the sample key below which rows of datasets are parsed: all, or twice as many as the sample asks for. A
+    sentence has the same key here and in the sample, so the smallest are among them."""
+    from wikianchor.pipelines.japanese.corpus.steps import ANY_KEY
 
     rows = sum(one.rows("sentences") for one in datasets)
     wanted = SAMPLED_FROM * config.sample
-    return ALL_LOTS if not config.sample or wanted >= rows else ALL_LOTS * wanted // rows
+    return ANY_KEY if not config.sample or wanted >= rows else ANY_KEY * wanted // rows
 
 
 def parser_versions(parser: str) -> dict[str, str]:
@@ -114,27 +114,27 @@ def check_files(config: Config) -> None:
     Raises:
         InputError: a file cannot be read, is a CSV without the column, or there is nothing in any.
     """
-    if not config.datasets and not list_tasks(config.files, config.column, ()):
+    if not config.datasets and not list_ranges(config.files, config.column, ()):
         raise InputError(f"--input: {', '.join(config.files)}: nothing in it")
 
 
-def list_tasks(files: Sequence[str], column: str, datasets: Sequence[tuple[str, str]]) -> list[Any]:
+def list_ranges(files: Sequence[str], column: str, datasets: Sequence[tuple[str, str]]) -> list[Any]:
     """Cut files and datasets, given as (wiki, directory), into ranges; the cut depends on the input alone.
 
     Raises:
         InputError: a file cannot be read, or is a CSV without the column.
     """
-    from wikianchor.pipelines.japanese.corpus.steps import ShardRows, Task
+    from wikianchor.pipelines.japanese.corpus.steps import InputRange, ShardRows
 
     total = sum(file_size(path) for path in files)
     size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
     parts: list[Any] = [part for path in files for part in split_records(path, column, size)]
     parts += [ShardRows(path, wiki) for wiki, directory in datasets for path in shards_of(directory, "sentences")]
-    return [Task(order, part) for order, part in enumerate(parts)]
+    return [InputRange(order, part) for order, part in enumerate(parts)]
 
 
 def build(
-    pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Config, datasets: Sequence[Dataset], lots: int
+    pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Config, datasets: Sequence[Dataset], key_limit: int
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
@@ -150,23 +150,26 @@ def build(
         near=config.near,
         sample=config.sample,
         seed=config.seed,
-        lots=lots,
+        key_limit=key_limit,
     )
     once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
     sources = [(str(one.manifest["options"]["wiki"]), one.directory) for one in datasets]
-    drafted = (
+    parsed = (
         pipeline
-        | "List ranges" >> List(list_tasks, config.files, config.column, sources)  # Task
-        | "Parse" >> beam.ParDo(Run(steps.Draft(options), work, "draft"))  # Drafted
+        | "List ranges" >> List(list_ranges, config.files, config.column, sources)  # InputRange
+        | "Parse" >> beam.ParDo(Run(steps.ParseRange(options), work, "parse"))  # ParsedRange
     )
     verdict = beam.pvalue.AsSingleton(
         once
-        | "Find repeats" >> beam.ParDo(Run(steps.Judge(options), work, "judge", _only), beam.pvalue.AsList(drafted))
+        | "Find repeats"
+        >> beam.ParDo(Run(steps.FindRepeats(options), work, "repeats", _only), beam.pvalue.AsList(parsed))
     )  # path
-    written = drafted | "Write shard" >> beam.ParDo(Run(steps.write_shard, work, "write"), options, verdict)  # Written
+    written = parsed | "Write shard" >> beam.ParDo(
+        Run(steps.write_shard, work, "write"), options, verdict
+    )  # CorpusWritten
     _ = once | "Commit" >> beam.Map(
-        lambda _, drafted, written: commit_corpus(config.output, work, head, drafted, written),
-        beam.pvalue.AsList(drafted),
+        lambda _, parsed, written: commit_corpus(config.output, work, head, parsed, written),
+        beam.pvalue.AsList(parsed),
         beam.pvalue.AsList(written),
     )
 
@@ -177,7 +180,7 @@ def _only(element: Any) -> str:
 
 
 def commit_corpus(
-    output: str, work: Workspace, head: Mapping[str, Any], drafted: Iterable[Any], written: Iterable[Any]
+    output: str, work: Workspace, head: Mapping[str, Any], parsed: Iterable[Any], written: Iterable[Any]
 ) -> None:
     """Check the ledger and commit the dataset.
 
@@ -186,10 +189,10 @@ def commit_corpus(
     """
     from wikianchor.pipelines.japanese.corpus.steps import write_words
 
-    drafts, shards = sorted(drafted, key=lambda one: one.order), list(written)
+    parsed_ranges, shards = sorted(parsed, key=lambda one: one.order), list(written)
     counts: Counter[str] = Counter()
     words: Counter[tuple[str, str]] = Counter()
-    for one in drafts:
+    for one in parsed_ranges:
         counts.update(one.counts)
     for shard in shards:
         counts.update({f"sentences:{name}": number for name, number in shard.verdicts.items()})
@@ -200,7 +203,7 @@ def commit_corpus(
         if number:
             ledger[kind][name] = number
     found = ledger["sentences"]
-    problems = [problem for one in drafts for problem in one.problems]
+    problems = [problem for one in parsed_ranges for problem in one.problems]
     rows = sum(part.rows for shard in shards for part in shard.parts)
     fates = sum(number for name, number in found.items() if name != "seen")
     if not problems and (fates != found.get("seen", 0) or rows != found.get("kept", 0)):

@@ -38,10 +38,10 @@ ROW_GROUP = 10_000
 LONGEST = 2_000
 HEARTBEAT_SECONDS = 10.0
 NOT_SAMPLED = 3
-ALL_LOTS = 1 << 64
+ANY_KEY = 1 << 64
 VERDICTS = ("kept", "duplicate", "near_duplicate", "not_sampled")
 # What a range writes for the next step: the rows, and what repeats are told by.
-DRAFT = pa.schema([*corpus.SCHEMA, pa.field("bands", pa.list_(pa.int64()), False)])
+PARSED = pa.schema([*corpus.SCHEMA, pa.field("bands", pa.list_(pa.int64()), False)])
 WITHOUT_TREE = ("nouns", "nouns_names")
 
 
@@ -52,7 +52,7 @@ class ShardRows(NamedTuple):
     wiki: str
 
 
-class Task(NamedTuple):
+class InputRange(NamedTuple):
     """A range of the input and its place among all."""
 
     order: int
@@ -71,7 +71,7 @@ class CorpusOptions:
         near: overlap from which a sentence repeats an earlier one; 0 compares none.
         sample: sentences to take; 0 for all.
         seed: of the sample.
-        lots: rows of a dataset whose lot is this or higher are not parsed; ALL_LOTS for none.
+        key_limit: rows of a dataset with this sample key or a greater one are not parsed; ANY_KEY for none.
     """
 
     work: Workspace
@@ -81,11 +81,11 @@ class CorpusOptions:
     near: float
     sample: int
     seed: int
-    lots: int = ALL_LOTS
+    key_limit: int = ANY_KEY
 
 
-class Drafted(NamedTuple):
-    """What a range gave: its draft, "" without a row, its rows, counts by fate, and what was wrong."""
+class ParsedRange(NamedTuple):
+    """The parsed sentences of a range: their file ("" without a row), rows, counts by outcome, and problems."""
 
     order: int
     path: str
@@ -99,7 +99,7 @@ class Drafted(NamedTuple):
         return self.counts
 
 
-class Written(NamedTuple):
+class CorpusWritten(NamedTuple):
     """A finished shard: its part, rows by verdict, tokens, and how often each word stands in it."""
 
     parts: tuple[Part, ...]
@@ -114,7 +114,7 @@ class Written(NamedTuple):
         return {**verdicts, "bytes:written": sum(part.size for part in self.parts)}
 
 
-class Draft:
+class ParseRange:
     """The step that reads a range; the parser is loaded once a worker."""
 
     def __init__(self, options: CorpusOptions) -> None:
@@ -124,27 +124,27 @@ class Draft:
     def _parse(self) -> Parse:
         return make_parser(self._options.parser)
 
-    def __call__(self, task: Task) -> Drafted:
-        return draft(task, self._options, self._parse)
+    def __call__(self, task: InputRange) -> ParsedRange:
+        return parse_range(task, self._options, self._parse)
 
 
-class Judge:
+class FindRepeats:
     """The step that looks at all rows together."""
 
     def __init__(self, options: CorpusOptions) -> None:
         self._options = options
 
-    def __call__(self, once: None, drafted: Iterable[Drafted]) -> str:
-        return judge(drafted, self._options)
+    def __call__(self, once: None, parsed: Iterable[ParsedRange]) -> str:
+        return find_repeats(parsed, self._options)
 
 
-def draft(task: Task, options: CorpusOptions, parse: Parse) -> Drafted:
+def parse_range(task: InputRange, options: CorpusOptions, parse: Parse) -> ParsedRange:
     """Read, parse and write a range."""
     counts: Counter[str] = Counter()
     problems: list[str] = []
     columns = _Columns(options.parser)
     heart = time.monotonic() + HEARTBEAT_SECONDS
-    with PartWriter(options.work.parts, "draft", task.order, DRAFT) as file:
+    with PartWriter(options.work.parts, "parsed", task.order, PARSED) as file:
         for source, records in _batches(task.part, options, problems, counts):
             for number, index, sentence in _sentences(records, parse, options.min_tokens, counts):
                 columns.add(source, number, index, sentence)
@@ -155,7 +155,7 @@ def draft(task: Task, options: CorpusOptions, parse: Parse) -> Drafted:
                 logging.getLogger("wikianchor").info("range %d: %d sentences", task.order, counts["sentences:seen"])
         file.write(columns.take())
     part = file.part
-    return Drafted(task.order, part.path if part else "", part.rows if part else 0, dict(counts), problems)
+    return ParsedRange(task.order, part.path if part else "", part.rows if part else 0, dict(counts), problems)
 
 
 RECORDS = 256
@@ -169,9 +169,9 @@ def _batches(
         for batch in read_batches(part.path, ["page_id", "sentence_index", "text"]):
             columns = (batch.column(name).to_pylist() for name in ("page_id", "sentence_index", "text"))
             rows = list(zip(*columns, strict=True))
-            if options.lots < ALL_LOTS:
+            if options.key_limit < ANY_KEY:
                 ids = np.array([sentence_id(text) for _, _, text in rows], np.int64)
-                stays = mix(options.seed, ids) < np.uint64(options.lots)
+                stays = mix(options.seed, ids) < np.uint64(options.key_limit)
                 rows = [row for row, one in zip(rows, stays.tolist(), strict=True) if one]
                 counts["records:seen"] += len(ids) - len(rows)
                 counts["records:not_sampled"] += len(ids) - len(rows)
@@ -247,7 +247,7 @@ class _Columns:
         )
 
     def take(self) -> pa.Table:
-        table = pa.Table.from_pylist(self._rows, DRAFT)
+        table = pa.Table.from_pylist(self._rows, PARSED)
         self._clear()
         return table
 
@@ -271,14 +271,14 @@ def _struct(token: Token) -> dict[str, Any]:
     }
 
 
-def judge(drafted: Iterable[Drafted], options: CorpusOptions) -> str:
+def find_repeats(parsed: Iterable[ParsedRange], options: CorpusOptions) -> str:
     """Find the rows that repeat earlier ones, and those that the sample leaves out; return the file that says so."""
-    drafts = sorted((one for one in drafted if one.path), key=lambda one: one.order)
-    starts = np.concatenate(([0], np.cumsum([one.rows for one in drafts], dtype=np.int64)))
+    parsed_ranges = sorted((one for one in parsed if one.path), key=lambda one: one.order)
+    starts = np.concatenate(([0], np.cumsum([one.rows for one in parsed_ranges], dtype=np.int64)))
     ids = np.empty(int(starts[-1]), np.int64)
     hashed = np.empty((len(ids), BANDS), np.int64)
     place = 0
-    for one in drafts:
+    for one in parsed_ranges:
         for batch in read_batches(one.path, ["sentence_id", "bands"]):
             ids[place : place + len(batch)] = batch.column("sentence_id").to_numpy()
             hashed[place : place + len(batch)] = batch.column("bands").flatten().to_numpy().reshape(-1, BANDS)
@@ -287,29 +287,29 @@ def judge(drafted: Iterable[Drafted], options: CorpusOptions) -> str:
     if options.near:
         rows = np.flatnonzero(verdict == KEPT)
         pairs = near_pairs(hashed[rows], rows)
-        verdict[near_rows(pairs, lambda wanted: _texts(drafts, starts, wanted), options.near)] = NEAR_DUPLICATE
+        verdict[near_rows(pairs, lambda wanted: _texts(parsed_ranges, starts, wanted), options.near)] = NEAR_DUPLICATE
     if options.sample:
         rows = np.flatnonzero(verdict == KEPT)
-        # Ids are hashes of texts, and kept rows have different ones, so that no two lots are equal.
-        lots = mix(options.seed, ids[rows])
-        verdict[rows[np.argsort(lots, kind="stable")[options.sample :]]] = NOT_SAMPLED
+        # Ids are hashes of texts and differ between kept rows, so that no two sample keys are equal.
+        sample_keys = mix(options.seed, ids[rows])
+        verdict[rows[np.argsort(sample_keys, kind="stable")[options.sample :]]] = NOT_SAMPLED
     path = f"{options.work.scratch}/verdict-{uuid.uuid4().hex}.npz"
     files, inner = filesystem(path)
     with writing(path):
         make_parent(files, inner)
         with files.open_output_stream(inner) as stream:
-            orders = np.array([one.order for one in drafts], np.int64)
+            orders = np.array([one.order for one in parsed_ranges], np.int64)
             np.savez(stream, verdict=verdict, starts=starts, orders=orders)
     sync_file(path)
     return path
 
 
-def _texts(drafts: Sequence[Drafted], starts: NDArray[np.int64], rows: Sequence[int]) -> Mapping[int, str]:
+def _texts(parsed_ranges: Sequence[ParsedRange], starts: NDArray[np.int64], rows: Sequence[int]) -> Mapping[int, str]:
     wanted = np.array(rows, np.int64)
     found: dict[int, str] = {}
     for number in np.unique(np.searchsorted(starts, wanted, side="right") - 1).tolist():
         begin = int(starts[number])
-        for batch in read_batches(drafts[number].path, ["text"]):
+        for batch in read_batches(parsed_ranges[number].path, ["text"]):
             inside = wanted[(wanted >= begin) & (wanted < begin + len(batch))]
             texts = batch.column("text").take(pa.array(inside - begin)).to_pylist()
             found.update(zip(inside.tolist(), texts, strict=True))
@@ -317,20 +317,20 @@ def _texts(drafts: Sequence[Drafted], starts: NDArray[np.int64], rows: Sequence[
     return found
 
 
-def write_shard(drafted: Drafted, options: CorpusOptions, verdict_path: str) -> Written:
-    """Write the rows of a draft that stay, and count their words."""
-    if not drafted.path:
-        return Written((), {}, 0, {})
+def write_shard(parsed: ParsedRange, options: CorpusOptions, verdict_path: str) -> CorpusWritten:
+    """Write the rows of a parsed range that stay, and count their words."""
+    if not parsed.path:
+        return CorpusWritten((), {}, 0, {})
     files, inner = filesystem(verdict_path)
     with files.open_input_file(inner) as stream:
         stored = np.load(stream)
-        number = int(np.searchsorted(stored["orders"], drafted.order))
+        number = int(np.searchsorted(stored["orders"], parsed.order))
         begin, end = stored["starts"][number : number + 2]
         verdict = stored["verdict"][begin:end]
     words: Counter[tuple[str, str]] = Counter()
     tokens = place = 0
-    with PartWriter(options.work.parts, "corpus", drafted.order, corpus.SCHEMA) as file:
-        for batch in read_batches(drafted.path, corpus.SCHEMA.names):
+    with PartWriter(options.work.parts, "corpus", parsed.order, corpus.SCHEMA) as file:
+        for batch in read_batches(parsed.path, corpus.SCHEMA.names):
             stays = verdict[place : place + len(batch)] == KEPT
             place += len(batch)
             table = pa.Table.from_batches([batch]).filter(pa.array(stays)).select(corpus.SCHEMA.names)
@@ -340,7 +340,7 @@ def write_shard(drafted: Drafted, options: CorpusOptions, verdict_path: str) -> 
                 words.update((text[token["start"] : token["end"]], token["pos"]) for token in listed)
             file.write(table)
     verdicts = {VERDICTS[kind]: int((verdict == kind).sum()) for kind in range(len(VERDICTS))}
-    return Written((file.part,) if file.part else (), verdicts, tokens, dict(words))
+    return CorpusWritten((file.part,) if file.part else (), verdicts, tokens, dict(words))
 
 
 def write_words(work: Workspace, words: Counter[tuple[str, str]]) -> Part | None:

@@ -59,7 +59,7 @@ Generate = Callable[[Sequence[Sequence[int]], Sequence[Sequence[int]]], list[lis
 Ranked = list[list[str | None]]
 
 
-class Filler:
+class HoleFiller:
     """A vocabulary and what generates."""
 
     def __init__(self, vocabulary: Vocabulary, generate: Generate, search: Search) -> None:
@@ -175,7 +175,7 @@ def _free() -> None:
         torch.cuda.empty_cache()
 
 
-def load_filler(directory: str, search: Search) -> Filler:
+def load_filler(directory: str, search: Search) -> HoleFiller:
     """Read a T5 from a directory.
 
     Raises:
@@ -220,7 +220,7 @@ def load_filler(directory: str, search: Search) -> Filler:
         with torch.inference_mode():
             return [found[: search.ranks] for found in beam_search(own, alphabet, sources, rooms, search.beams)]
 
-    return Filler(vocabulary, generate, search)
+    return HoleFiller(vocabulary, generate, search)
 
 
 def banned_pieces(vocabulary: Vocabulary) -> Any:

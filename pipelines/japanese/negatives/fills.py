@@ -29,7 +29,7 @@ _ENDS_SENTENCE = frozenset("。!?")
 _BROKEN = frozenset("\ufffd⁇")
 
 
-class Limits(NamedTuple):
+class FillLimits(NamedTuple):
     """How many negatives a sentence may have, and from which overlap with it one is too near."""
 
     negatives: int
@@ -77,7 +77,7 @@ def keep(
     text: str,
     spans: Spans,
     candidates: Sequence[Fills],
-    limits: Limits,
+    limits: FillLimits,
     are_noun_spans: NounSpans,
     first_rank: int = 1,
 ) -> Negatives:

@@ -2,7 +2,8 @@
 
     shards of the corpus -> read_shard (choose spans) -> RunInference (fill) -> write_shard (judge, write) -> commit
 
-Elements: `Task` -> `ShardTexts` -> `PredictionResult` -> `Made` -> the manifest. A shard's sentences go through as one.
+Elements: `CorpusShard` -> `ShardTexts` -> `PredictionResult` -> `NegativesWritten` -> the manifest. A shard's
+sentences go through as one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from wikianchor.pipelines.engine import dataflow
 from wikianchor.pipelines.engine.runner import runner_of
 from wikianchor.pipelines.engine.stage import finish, run_stage
 from wikianchor.pipelines.japanese.negatives.filler import Search, load_filler
-from wikianchor.pipelines.japanese.negatives.fills import Limits
+from wikianchor.pipelines.japanese.negatives.fills import FillLimits
 from wikianchor.pipelines.japanese.negatives.options import Config
 from wikianchor.pipelines.japanese.noun_phrases import make_reader
 from wikianchor.schemas import corpus, sentinels
@@ -100,7 +101,7 @@ def build(
         share=config.share,
         most_holes=most_holes,
         longest=config.longest,
-        limits=Limits(config.negatives, config.near),
+        limits=FillLimits(config.negatives, config.near),
         first_rank=config.first_rank,
         seed=config.seed,
     )
@@ -110,13 +111,13 @@ def build(
     once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
     chosen = (
         pipeline
-        | "List shards" >> List(steps.list_tasks, [one.directory for one in datasets])  # Task
+        | "List shards" >> List(steps.list_shards, [one.directory for one in datasets])  # CorpusShard
         | "Choose spans" >> beam.ParDo(steps.ChooseSpans(options)).with_outputs(steps.FINISHED, main="to do")
     )
     made = (
         chosen["to do"]  # ShardTexts
         | "Fill" >> fill  # PredictionResult
-        | "Write shard" >> beam.ParDo(steps.written_once(options))  # Made
+        | "Write shard" >> beam.ParDo(steps.written_once(options))  # NegativesWritten
     )
     _ = once | "Commit" >> beam.Map(
         lambda _, *made: commit_negatives(config.output, work, head, [one for some in made for one in some]),

@@ -24,8 +24,8 @@ from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.resume import Kept, order_of
 from wikianchor.pipelines.engine.steps import Run
-from wikianchor.pipelines.japanese.negatives.filler import Filler, Holes, Ranked, Search, load_filler
-from wikianchor.pipelines.japanese.negatives.fills import Limits, NounSpans, Spans, chosen_spans, keep
+from wikianchor.pipelines.japanese.negatives.filler import HoleFiller, Holes, Ranked, Search, load_filler
+from wikianchor.pipelines.japanese.negatives.fills import FillLimits, NounSpans, Spans, chosen_spans, keep
 from wikianchor.pipelines.japanese.noun_phrases import are_noun_spans, make_reader
 from wikianchor.pipelines.japanese.noun_spans import with_content
 from wikianchor.schemas import negatives
@@ -34,7 +34,7 @@ from wikianchor.schemas import negatives
 PORTION = 1_000
 
 
-class Task(NamedTuple):
+class CorpusShard(NamedTuple):
     """A shard of a corpus and its place among all."""
 
     order: int
@@ -61,7 +61,7 @@ class FillOptions:
     share: float
     most_holes: int
     longest: int
-    limits: Limits
+    limits: FillLimits
     first_rank: int
     seed: int
 
@@ -75,7 +75,7 @@ class ShardTexts(NamedTuple):
     counts: dict[str, int]
 
 
-class Made(NamedTuple):
+class NegativesWritten(NamedTuple):
     """A finished shard: its part, and counts of sentences and candidates by fate."""
 
     parts: tuple[Part, ...]
@@ -87,7 +87,7 @@ class Made(NamedTuple):
         return {**self.counts, "bytes:written": sum(part.size for part in self.parts)}
 
 
-def read_shard(task: Task, options: FillOptions) -> ShardTexts:
+def read_shard(task: CorpusShard, options: FillOptions) -> ShardTexts:
     """Read a shard and choose the spans to fill."""
     counts: Counter[str] = Counter()
     ids: list[int] = []
@@ -132,17 +132,17 @@ def spans_of(row: Mapping[str, Any], rule: str, counts: Counter[str]) -> list[tu
     return found
 
 
-class FillerHandler(ModelHandler[ShardTexts, PredictionResult, Filler]):
+class FillerHandler(ModelHandler[ShardTexts, PredictionResult, HoleFiller]):
     """A T5 of ours for RunInference. Beam's own handlers for transformers cannot be imported beside transformers 5."""
 
     def __init__(self, directory: str, search: Search) -> None:
         self._directory, self._search = directory, search
 
-    def load_model(self) -> Filler:
+    def load_model(self) -> HoleFiller:
         return load_filler(self._directory, self._search)
 
     def run_inference(
-        self, batch: Sequence[ShardTexts], model: Filler, inference_args: Mapping[str, Any] | None = None
+        self, batch: Sequence[ShardTexts], model: HoleFiller, inference_args: Mapping[str, Any] | None = None
     ) -> Iterable[PredictionResult]:
         for shard in batch:
             yield PredictionResult(shard, fill_shard(shard, model))
@@ -154,7 +154,7 @@ class FillerHandler(ModelHandler[ShardTexts, PredictionResult, Filler]):
         return "wikianchor"
 
 
-def fill_shard(shard: ShardTexts, filler: Filler) -> list[Ranked | None]:
+def fill_shard(shard: ShardTexts, filler: HoleFiller) -> list[Ranked | None]:
     """Return the fills of each sentence, in the shard's order. Portions follow the length, so that batches do too."""
     order = sorted(range(len(shard.items)), key=lambda row: (-len(shard.items[row].text), row))
     found: list[Ranked | None] = [None] * len(order)
@@ -183,7 +183,7 @@ def make_judge(rule: str) -> NounSpans:
     return judge
 
 
-def write_shard(result: PredictionResult, options: FillOptions, judge: NounSpans) -> Made:
+def write_shard(result: PredictionResult, options: FillOptions, judge: NounSpans) -> NegativesWritten:
     """Keep the good candidates of a shard's sentences and write the rows that have any."""
     shard: ShardTexts = result.example
     counts = Counter(shard.counts)
@@ -202,10 +202,10 @@ def write_shard(result: PredictionResult, options: FillOptions, judge: NounSpans
         rows.append({**row, "holes": len(item.spans)})
     with PartWriter(options.work.parts, "negatives", shard.order, negatives.SCHEMA) as file:
         file.write(pa.Table.from_pylist(rows, negatives.SCHEMA))
-    return Made((file.part,) if file.part else (), dict(counts))
+    return NegativesWritten((file.part,) if file.part else (), dict(counts))
 
 
-def balance(made: Iterable[Made], output: str) -> dict[str, dict[str, int]]:
+def balance(made: Iterable[NegativesWritten], output: str) -> dict[str, dict[str, int]]:
     """Return the ledger of all shards.
 
     Raises:
@@ -230,10 +230,10 @@ def balance(made: Iterable[Made], output: str) -> dict[str, dict[str, int]]:
     return ledger
 
 
-def list_tasks(datasets: Sequence[str]) -> list[Task]:
+def list_shards(datasets: Sequence[str]) -> list[CorpusShard]:
     """Return the shards of datasets of a corpus."""
     paths = [path for directory in datasets for path in shards_of(directory, "corpus")]
-    return [Task(order, path) for order, path in enumerate(paths)]
+    return [CorpusShard(order, path) for order, path in enumerate(paths)]
 
 
 FINISHED = "finished"
@@ -246,7 +246,7 @@ class ChooseSpans(beam.DoFn):
         self._options = options
         self._kept = Kept(WriteShard(options), options.work, STEP)
 
-    def process(self, element: Task) -> Iterator[Any]:
+    def process(self, element: CorpusShard) -> Iterator[Any]:
         made = self._kept.find(order_of(element))
         yield read_shard(element, self._options) if made is None else beam.pvalue.TaggedOutput(FINISHED, made)
 
@@ -261,7 +261,7 @@ class WriteShard:
     def _judge(self) -> NounSpans:
         return make_judge(self._options.rule)
 
-    def __call__(self, result: PredictionResult) -> Made:
+    def __call__(self, result: PredictionResult) -> NegativesWritten:
         return write_shard(result, self._options, self._judge)
 
 
