@@ -1,6 +1,6 @@
-"""`wikianchor corpus`: a Japanese domain text in, the dataset `corpus` out: clean sentences, parsed once.
+"""`wikianchor corpus`: make the dataset `corpus`, clean sentences that are parsed once, of Japanese domain text.
 
-    ranges of the input -> Draft (normalise, parse, write) -> judge (repeats, sample) -> write shards -> commit
+    ranges of the input -> Draft (normalise, parse, write) -> judge (repeats, sample) -> write_shard -> commit_corpus
 
 Elements: `Task` -> `Drafted` -> `Written` -> the manifest. Rows go through files, not through Beam.
 """
@@ -139,7 +139,7 @@ def build(
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from wikianchor.pipelines.engine.steps import List, Run
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.japanese.corpus import steps
 
     options = steps.CorpusOptions(
@@ -152,28 +152,16 @@ def build(
         seed=config.seed,
         lots=lots,
     )
-    once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
     sources = [(str(one.manifest["options"]["wiki"]), one.directory) for one in datasets]
     drafted = (
         pipeline
-        | "List ranges" >> List(list_tasks, config.files, config.column, sources)  # Task
-        | "Parse" >> beam.ParDo(Run(steps.Draft(options), work, "draft"))  # Drafted
+        | "List ranges" >> ListElements(list_tasks, config.files, config.column, sources)  # Task
+        | "Parse" >> RunStep(steps.Draft(options), work, "draft")  # Drafted
     )
-    verdict = beam.pvalue.AsSingleton(
-        once
-        | "Find repeats" >> beam.ParDo(Run(steps.Judge(options), work, "judge", _only), beam.pvalue.AsList(drafted))
-    )  # path
-    written = drafted | "Write shard" >> beam.ParDo(Run(steps.write_shard, work, "write"), options, verdict)  # Written
-    _ = once | "Commit" >> beam.Map(
-        lambda _, drafted, written: commit_corpus(config.output, work, head, drafted, written),
-        beam.pvalue.AsList(drafted),
-        beam.pvalue.AsList(written),
-    )
-
-
-def _only(element: Any) -> str:
-    """Return the name of the one element of a step."""
-    return "all"
+    judge = CallOnce(steps.judge, drafted, options, work=work, name="judge")
+    verdict = beam.pvalue.AsSingleton(pipeline | "Find repeats" >> judge)  # path
+    written = drafted | "Write shard" >> RunStep(steps.write_shard, work, "write", options, verdict)  # Written
+    _ = pipeline | "Commit" >> CallOnce(commit_corpus, config.output, work, head, drafted, written)
 
 
 def commit_corpus(
