@@ -300,7 +300,7 @@ def engine(case: Case, directory: Path, shuffle: str) -> dict[str, float]:
             (),
             lambda _: listed,
             pairs_rows.write_shard,
-            lambda _: (work,),
+            (work,),
             grouped=False,
         )
     return meter.costs(case.rows)

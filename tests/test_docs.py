@@ -127,15 +127,9 @@ def commands_in(text: str) -> list[list[str]]:
 @cache
 def beam_flags() -> set[str]:
     """The flags that go to Beam."""
-    from apache_beam.options.pipeline_options import PipelineOptions
+    from wikianchor.pipelines.engine.options import flag_parser
 
-    # Ours for the engine are parsed with Beam's.
-    import wikianchor.pipelines.engine.options  # noqa: F401
-
-    parser = argparse.ArgumentParser(conflict_handler="resolve")
-    for options in PipelineOptions.__subclasses__():
-        options._add_argparse_args(parser)
-    return {flag for action in parser._actions for flag in action.option_strings}
+    return set(flag_parser().flags())
 
 
 def known_flags(words: list[str]) -> set[str] | None:

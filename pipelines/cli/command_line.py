@@ -19,7 +19,7 @@ from wikianchor.io.output import clean_output
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.pipelines.dataset.temporary import remove_beams_temporary_files
 from wikianchor.pipelines.engine import interrupt
-from wikianchor.pipelines.engine.log import collect_seldom, log_to_stderr
+from wikianchor.pipelines.engine.log import log_to_stderr
 from wikianchor.pipelines.engine.runner import abandoned, beam_options
 
 
@@ -32,7 +32,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     if argv is not None:
         return _status(argv)
-    collect_seldom()
     interrupt.install()
     status = _status(sys.argv[1:])
     if status == interrupt.STATUS:

@@ -141,7 +141,8 @@ TRAINER = {
 }
 OF_PIPELINES = """
 worker processes on this machine, 1 for none (default: by its cores, its free memory and the work): --workers=N
-how rows change places, which the runner decides unless you do: --shuffle=auto|beam|files
+how rows are shuffled, by files or by Beam (default: by the runner): --shuffle=auto|beam|files
+show Beam's log, with the traceback of a step that fails: --verbose
 other flags go to Beam: --runner ..."""
 
 

@@ -1,7 +1,7 @@
-"""Worker processes of the direct runner: started here, so that the launcher sees when one dies.
+"""Worker processes of the direct runner, which the launcher checks while the pipeline runs.
 
 Beam's own handler of worker processes waits for ever for a worker that was killed. `LocalRunner` starts each process
-itself and keeps it in a list, `LocalWorkers`, which the launcher checks while the pipeline runs.
+itself and keeps it in `LocalWorkers`, so that the launcher sees when one dies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from wikianchor.io.errors import WorkerDied
 
 URN = "wikianchor:environment:local_workers:v1"
-# A worker without work ends within this time, or is killed; a killed one is waited for so long.
+# The time in which a worker without work has to end before it is killed, and that in which a killed one has to end.
 EXIT_SECONDS, KILL_SECONDS = 10.0, 2.0
 # The shell ignores SIGINT before Python starts: Ctrl-C reaches every process of a terminal, and a worker that is still
 # starting would print a traceback. `exec` keeps the process id.
@@ -39,8 +39,8 @@ class Worker:
 
     Attributes:
         number: 1 for the first worker of a run.
-        process: what runs.
-        released: the runner has no more work for it, so that it may end.
+        process: its process.
+        released: whether the runner has no more work for it, so that it may end.
     """
 
     number: int
@@ -52,11 +52,12 @@ class LocalWorkers:
     """The worker processes of one run.
 
     Args:
-        count: how many the run is to have.
+        count: the number of workers of the run.
+        verbose: whether they write Beam's log to stderr.
     """
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, count: int, verbose: bool = False) -> None:
+        self._count, self._verbose = count, verbose
         self._workers: list[Worker] = []
         self._killed = False
         self._lock = threading.Lock()
@@ -65,13 +66,14 @@ class LocalWorkers:
         """Start a worker process.
 
         Args:
-            environment: variables that it has besides those of this process.
+            environment: variables that it gets besides those of this process.
 
         Raises:
             RuntimeError: the workers of this run have been killed.
             OSError: the process cannot be started.
         """
         command = [*_SHELL, sys.executable, "-m", "wikianchor.pipelines.engine.worker", str(os.getpid())]
+        command += ["--verbose"] * self._verbose
         with self._lock:
             if self._killed:
                 raise RuntimeError("the workers of this run have been killed")
@@ -81,15 +83,15 @@ class LocalWorkers:
         return worker
 
     def release(self, worker: Worker) -> None:
-        """Let a worker end from now on; one that has ended already died."""
+        """Let a worker end from now on; a worker that ended before that has died."""
         worker.released = worker.process.poll() is None
 
     def wait(self, worker: Worker) -> None:
-        """Wait until a released worker has ended, and kill it where it does not end in time."""
+        """Wait until a released worker has ended, and kill it if it does not end in time."""
         try:
             worker.process.wait(EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            # It connected too late to be told to end, or works on what a failed run no longer wants.
+            # It connected after Beam had sent the request to end, or still works for a run that has failed.
             with self._lock:
                 self._workers.remove(worker)
             _kill([worker])
@@ -108,7 +110,7 @@ class LocalWorkers:
                 raise WorkerDied(_explain(worker, self._count, status))
 
     def kill(self) -> None:
-        """Kill all workers, wait until they have ended, and let no other start."""
+        """Kill all workers, wait until they have ended, and prevent that others start."""
         with self._lock:
             self._killed = True
             workers = list(self._workers)
@@ -157,14 +159,15 @@ class LocalRunner(FnApiRunner):
     """Beam's direct runner, with worker processes that its caller can check.
 
     Args:
-        count: how many worker processes.
+        count: number of worker processes.
+        verbose: whether they write Beam's log to stderr.
 
     Attributes:
         workers: the processes.
     """
 
-    def __init__(self, count: int) -> None:
-        self.workers = LocalWorkers(count)
+    def __init__(self, count: int, verbose: bool = False) -> None:
+        self.workers = LocalWorkers(count, verbose)
         run = str(next(_run_numbers))
         _runs[run] = self.workers
         super().__init__(_LocalEnvironment.from_command_string(run))
@@ -187,7 +190,7 @@ class _LocalWorkerHandler(GrpcWorkerHandler):
         self._worker: Worker | None = None
 
     def start_worker(self) -> None:
-        # No address for logs: errors come back with the results, and Beam's other lines are for nobody here.
+        # No address of a log service: errors come back with the results, and --verbose writes to stderr.
         self._worker = self._workers.start(
             {
                 "WORKER_ID": self.worker_id,

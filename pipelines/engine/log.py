@@ -1,21 +1,14 @@
-"""Our own log on stderr, and how seldom Python looks for garbage."""
+"""The log on stderr: ours always, Beam's where a cluster runs the job or --verbose asks for it."""
 
 from __future__ import annotations
 
-import gc
 import logging
 
 from wikianchor.pipelines.engine.progress import LogHandler
 
 
-def collect_seldom() -> None:
-    """Look for objects that refer to each other in circles a hundredth as often as Python does: we make hardly any, and
-    looking takes a tenth of the time to start."""
-    gc.set_threshold(100_000)
-
-
 def log_to_stderr() -> None:
-    """Send our own log to stderr, and nobody else's."""
+    """Send our own log to stderr, and no other."""
     handler = LogHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
     log = logging.getLogger("wikianchor")
@@ -23,5 +16,18 @@ def log_to_stderr() -> None:
     log.setLevel(logging.INFO)
     # Python gives stderr to a root logger without a handler at the first warning, which Beam logs when it is imported.
     logging.getLogger().addHandler(logging.NullHandler())
-    # Beam logs every error of a worker with its traceback; the one line that matters is ours to print.
+    # Beam logs every error of a step with its traceback; the command prints the one line that matters.
     logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
+
+
+def show_beams_log() -> None:
+    """Send Beam's log to stderr as well."""
+    log = logging.getLogger("apache_beam")
+    log.handlers, log.propagate = list(logging.getLogger("wikianchor").handlers), False
+    log.setLevel(logging.INFO)
+    logging.getLogger("apache_beam.utils.subprocess_server").addFilter(_is_no_advice)
+
+
+def _is_no_advice(record: logging.LogRecord) -> bool:
+    """Return False for Beam's advice of six lines on downloads; another line of its log names what is fetched."""
+    return "downloading dependencies" not in record.getMessage()

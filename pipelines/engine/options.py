@@ -1,4 +1,4 @@
-"""Flags for the engine, beside those of Beam."""
+"""The flags of the engine, and the parser of all flags that Beam reads."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.flags import FlagParser
 
 SHUFFLES = ("auto", "beam", "files")
 _BY_FILES = frozenset(("directrunner", "fnapirunner", "prismrunner"))
@@ -15,7 +16,7 @@ _BY_BEAM = frozenset(("dataflowrunner", "flinkrunner", "sparkrunner"))
 
 
 class EngineOptions(PipelineOptions):
-    """What Beam parses besides its own flags."""
+    """Our flags, which Beam parses beside its own."""
 
     @classmethod
     def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,7 @@ class EngineOptions(PipelineOptions):
             "--shuffle",
             choices=SHUFFLES,
             default="auto",
-            help="how rows change places: by Beam's GroupByKey, or by files on the local disk of one machine; auto: "
+            help="how rows are shuffled: by Beam's GroupByKey, or by files on the local disk of one machine; auto: "
             "files for the direct runner and Prism, beam for Dataflow, Flink and Spark",
         )
         add(
@@ -34,10 +35,24 @@ class EngineOptions(PipelineOptions):
             help="worker processes on this machine, 1 for none beside that of the command (default: one for each core, "
             "as far as the memory and the work go)",
         )
+        add("--verbose", action="store_true", help="show Beam's log, with the traceback of a step that fails")
+
+
+def flag_parser() -> FlagParser:
+    """Return a parser of the flags of Beam and of the engine, whose errors are one line."""
+    parents: list[argparse.ArgumentParser] = []
+    # Beam passes its parser, which knows every flag, to this callback.
+    PipelineOptions([]).get_all_options(add_extra_args_fn=parents.append)
+    return FlagParser(parents=parents, add_help=False, passes_on=True)
+
+
+def is_verbose(options: PipelineOptions) -> bool:
+    """Return whether Beam's log is shown."""
+    return bool(options.view_as(EngineOptions).verbose)
 
 
 def shuffle_of(options: PipelineOptions) -> str:
-    """Return how rows change places: "files" or "beam"; "" where the flags do not say whether the workers share a disk.
+    """Return how rows are shuffled: "files" or "beam"; "" where the flags do not say whether the workers share a disk.
 
     >>> shuffle_of(PipelineOptions(["--runner=FlinkRunner"]))
     'beam'
@@ -50,10 +65,10 @@ def shuffle_of(options: PipelineOptions) -> str:
 
 
 def check_shuffle(shuffle: str) -> None:
-    """Check that it is known how rows change places, before a graph is built that needs it.
+    """Check that the kind of shuffle is known, before a graph is built that needs it.
 
     Raises:
-        UsageError: the runner alone does not tell.
+        UsageError: the runner may be one machine or a cluster.
     """
     if not shuffle:
         raise UsageError(

@@ -22,50 +22,52 @@ from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace
 
 
 def order_of(element: Any) -> str:
-    """Return what tells an element of a step from the others: its `order`."""
+    """Return what identifies an element among those of a step: its `order`."""
     return f"{element.order:06d}"
 
 
-class Kept:
-    """A function that runs a step once for each element, over all runs of one command.
+class CachedStep:
+    """A step whose results are kept on disk: it runs once for each element, over all runs of one command.
 
     Args:
         step: a function of an element and side inputs; its return annotation is the type of its result, a NamedTuple
-            or a composition of plain types.
-        work: where results are kept.
+            or a composition of plain types. Its attribute `release`, if any, is called with an element whose result
+            is kept.
+        work: where results are kept; None where no result is worth keeping.
         name: of the step, unique in its stage.
-        unit: what tells an element from the others; "" for one whose result is not worth keeping.
+        key: returns what identifies an element among those of the step; "" for one whose result is not worth keeping.
         result: type of the result, where the annotation of `step` does not say it.
     """
 
     def __init__(
         self,
         step: Callable[..., Any],
-        work: Workspace,
+        work: Workspace | None,
         name: str,
-        unit: Callable[[Any], str] = order_of,
+        key: Callable[[Any], str] = order_of,
         result: Any = None,
     ) -> None:
-        self.step, self._work, self._name, self._unit = step, work, name, unit
+        self.step, self._work, self._name, self._key = step, work, name, key
         self._result = result
 
     def __call__(self, element: Any, *args: Any) -> Any:
-        if not (unit := self._unit(element)):
+        if not (key := self._key(element)):
             return self.step(element, *args)
-        result = self.find(unit)
+        result = self.find(key)
         if result is None:
             result = self.step(element, *args)
-            save_record(self._path(unit), result)
+            save_record(self._path(key), result)
         if release := getattr(self.step, "release", None):
             release(element)
         return result
 
-    def find(self, unit: str) -> Any:
-        """Return the result that an earlier run has kept for a unit, or None."""
-        return load_record(self._path(unit), self._result or result_type(self.step))
+    def find(self, key: str) -> Any:
+        """Return the result that an earlier run has kept for an element, or None."""
+        return load_record(self._path(key), self._result or result_type(self.step))
 
-    def _path(self, unit: str) -> str:
-        return f"{self._work.scratch}/{RECORDS}/{self._name}-{unit}"
+    def _path(self, key: str) -> str:
+        assert self._work is not None
+        return f"{self._work.scratch}/{RECORDS}/{self._name}-{key}"
 
 
 def result_type(step: Callable[..., Any]) -> Any:
@@ -76,11 +78,11 @@ def result_type(step: Callable[..., Any]) -> Any:
 
 
 def save_record(path: str, record: Any) -> None:
-    """Write a record under its final name, at once. It may be lost in a power failure, and then its step is repeated;
-    the files that it names are on the disk already.
+    """Write a record atomically. A power failure may lose it, and then its step is repeated; the files that it names
+    are on the disk already.
 
     Raises:
-        InputError: the disk is full or the place cannot be written.
+        InputError: the disk is full or the directory cannot be written.
     """
     files, inner = filesystem(path)
     data = msgspec.msgpack.encode(record)

@@ -1,25 +1,26 @@
-"""Which engine runs a graph: flags for Beam in, a pipeline on its runner out, and its run watched to the end.
+"""Choose the runner of a graph by the flags for Beam, and watch its run to the end.
 
-Without a flag that is Beam's own runner in this process, or with worker processes of ours where there is enough work;
-every other runner of Beam's is taken by its name, `--runner=PrismRunner`, `PortableRunner`, `FlinkRunner`,
+Without a flag it is Beam's FnApiRunner in this process, or with worker processes of ours where there is enough work;
+`--runner` takes every other runner of Beam's by its name: `PrismRunner`, `PortableRunner`, `FlinkRunner`,
 `SparkRunner`, `DataflowRunner`.
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
-from contextlib import redirect_stderr, suppress
+from contextlib import nullcontext, redirect_stderr, suppress
 from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.flags import FlagParser, unknown_flag
+from wikianchor.io.flags import unknown_flag
 from wikianchor.pipelines.dataset.temporary import beams_temporary_files
 from wikianchor.pipelines.engine import dataflow, interrupt
+from wikianchor.pipelines.engine.log import show_beams_log
 from wikianchor.pipelines.engine.machine import Load, cores, default_workers, most_workers
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
     from wikianchor.pipelines.engine.local_workers import LocalWorkers
 
-# Prism and Docker are for those who ask for them: the direct runner here is the one that needs nothing started.
+# Beam's DirectRunner may download and start Prism, or start Docker; this one starts nothing.
 DIRECT = "FnApiRunner"
-# Flags of Beam that decide over the workers of that runner.
+# Flags of Beam that decide the number of workers of that runner.
 _OF_DIRECT = ("--direct_num_workers", "--direct_running_mode")
 NO_LOAD = Load()
 LOOK_SECONDS = 0.5
@@ -39,18 +40,20 @@ _abandoned = False
 def make_pipeline(
     beam_args: Sequence[str], dataset: str, wiki: str | None, output: str, load: Load = NO_LOAD
 ) -> beam.Pipeline:
-    """Return an empty pipeline on the runner that the flags ask for.
+    """Return an empty pipeline on the runner that the flags name.
 
     Args:
         beam_args: flags for Beam.
-        dataset, wiki: what it is going to make, and of which wiki.
+        dataset, wiki: what the pipeline makes, and of which wiki.
         output: directory of the dataset.
-        load: of the stage; it decides how many worker processes there are, unless the flags do.
+        load: of the stage; decides the number of worker processes, unless the flags do.
 
     Raises:
         UsageError: a flag that neither we nor Beam know, or one that Beam or Dataflow refuses.
     """
     import apache_beam as beam
+
+    from wikianchor.pipelines.engine.options import is_verbose
 
     options, processes = beam_options(beam_args)
     if dataflow.is_dataflow(runner_of(options)):
@@ -62,7 +65,7 @@ def make_pipeline(
     if processes:
         from wikianchor.pipelines.engine.local_workers import LocalRunner
 
-        runner = LocalRunner(processes)
+        runner = LocalRunner(processes, is_verbose(options))
     try:
         pipeline = beam.Pipeline(runner, options)
     except (ValueError, ImportError) as error:
@@ -75,22 +78,26 @@ def make_pipeline(
 
 
 def run_apart(pipeline: beam.Pipeline, look: Callable[[], None]) -> None:
-    """Run a pipeline to its end, and look at it now and then.
+    """Run a pipeline to its end, and call `look` twice a second.
 
-    The direct runner works in a thread of its own. An interrupt reaches the main thread only: there it must not land in
-    a worker's code, where Beam takes it for an error of ours, nor wait for Beam to end its workers, which can take as
-    long as their work. Any other engine is given the graph from the main thread, as those that start a server want
-    it, and has its job cancelled where we are interrupted.
+    The direct runner works in a thread of its own, because an interrupt reaches the main thread only: there it must
+    neither be raised in the code of a step, where Beam takes it for an error of the step, nor wait for Beam to end its
+    workers, which can take as long as their work. Any other runner gets the graph from the main thread, which those
+    that start a server need, and its job is cancelled at an interrupt.
 
     Raises:
         WorkerDied: a worker process on this machine did; the others have been killed.
     """
-    if is_direct(runner_of(pipeline.options)):
-        # Beam prints each failure of a worker thread on its own, besides handing it on. Our log keeps the real stderr.
-        with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
+    from wikianchor.pipelines.engine.options import is_verbose
+
+    direct, verbose = is_direct(runner_of(pipeline.options)), is_verbose(pipeline.options)
+    if verbose or not direct:
+        show_beams_log()
+    if direct:
+        # Beam prints each failure of a worker thread, besides raising it. Our log keeps the real stderr.
+        with nullcontext() if verbose else open(os.devnull, "w") as nowhere, redirect_stderr(nowhere or sys.stderr):
             _watched(lambda: pipeline.run().wait_until_finish(), look, getattr(pipeline.runner, "workers", None))
         return
-    show_beams_log()
     with beams_temporary_files():
         result = pipeline.run()
     with interrupt.cancelling(result.cancel):
@@ -124,7 +131,7 @@ def _watched(work: Callable[[], object], look: Callable[[], None], workers: Loca
 
 
 def _abandon(workers: LocalWorkers | None) -> None:
-    """Give up a run that goes on in threads of Beam's, and kill its workers."""
+    """Abandon a run whose threads, which are Beam's, go on, and kill its workers."""
     global _abandoned
     _abandoned = True
     if workers is not None:
@@ -134,45 +141,26 @@ def _abandon(workers: LocalWorkers | None) -> None:
 
 
 def abandoned() -> bool:
-    """Return whether a run was given up: its threads may wait for ever, so the process has to end by `os._exit`."""
+    """Return whether a run was abandoned: its threads may wait for ever, so the process has to end by `os._exit`."""
     return _abandoned
 
 
-def show_beams_log() -> None:
-    """Show what Beam says of an engine that is not ours: where its job can be seen, and what it waits for."""
-    log = logging.getLogger("apache_beam")
-    log.handlers, log.propagate = list(logging.getLogger("wikianchor").handlers), False
-    log.setLevel(logging.INFO)
-    logging.getLogger("apache_beam.utils.subprocess_server").addFilter(_is_no_advice)
-
-
-def _is_no_advice(record: logging.LogRecord) -> bool:
-    """Whether a line of Beam's log is not its advice of six lines on downloads; another line names what is fetched."""
-    return "downloading dependencies" not in record.getMessage()
-
-
 def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, int | None]:
-    """Return Beam's options, and how many worker processes the flags ask for on this machine: 0 for none, also where
-    another runner works; None where they do not say it.
+    """Return Beam's options, and the number of worker processes that the flags set: 0 for none, which is also that of
+    other runners; None where no flag sets it.
 
     Args:
         args: flags for Beam.
-        ours: the flags of the command, one of which a wrong flag may stand for.
+        ours: the flags of the command, which are suggested for a flag that does not exist.
 
     Raises:
         UsageError: a flag that neither we nor Beam know, a number of workers out of range, or two flags that decide it.
     """
     from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
 
-    # Declares our flags to Beam.
-    import wikianchor.pipelines.engine.options  # noqa: F401
+    from wikianchor.pipelines.engine.options import flag_parser
 
-    parser = FlagParser(add_help=False, passes_on=True)
-    for options in PipelineOptions.__subclasses__():
-        try:
-            options._add_argparse_args(parser)
-        except argparse.ArgumentError:
-            continue
+    parser = flag_parser()
     known, unknown = parser.parse_known_args(list(args))
     if unknown:
         raise UsageError(unknown_flag(unknown[0], [*ours, *parser.flags()]))
@@ -180,17 +168,17 @@ def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, in
     of_beam = [flag for flag in _OF_DIRECT if any(arg.partition("=")[0] == flag for arg in args)]
     if known.workers is not None:
         _check_workers(known.workers, None if direct else known.runner, of_beam)
-    found = PipelineOptions([*args, f"--runner={DIRECT}"] if direct else list(args))
+    options = PipelineOptions([*args, f"--runner={DIRECT}"] if direct else list(args))
     if not direct:
-        return found, 0
-    mode = found.view_as(DirectOptions)
+        return options, 0
+    mode = options.view_as(DirectOptions)
     if mode.direct_running_mode == "multi_processing":
         mode.direct_running_mode = "in_memory"
-        # Beam takes 0 for as many as there are cores.
-        return found, mode.direct_num_workers or cores()
+        # For Beam 0 means one for each core.
+        return options, mode.direct_num_workers or cores()
     if known.workers is not None:
-        return found, _processes(known.workers)
-    return found, 0 if of_beam else None
+        return options, _processes(known.workers)
+    return options, 0 if of_beam else None
 
 
 def _processes(workers: int) -> int:
@@ -203,8 +191,8 @@ def _check_workers(workers: int, runner: str | None, of_beam: Sequence[str]) -> 
 
     Args:
         workers: the number.
-        runner: that is named beside it; None for the direct runner.
-        of_beam: the flags of Beam beside it that decide the same.
+        runner: the value of --runner; None for the direct runner.
+        of_beam: flags of Beam that decide the same.
 
     Raises:
         UsageError: it is out of range, or something else decides it.
@@ -233,7 +221,7 @@ def workers_of(args: Sequence[str], load: Load = NO_LOAD) -> int | None:
 
 
 def with_workers(args: Sequence[str], load: Load) -> list[str]:
-    """Return flags for Beam that say how many worker processes a stage has, as the plan of a build does."""
+    """Return the flags for Beam with the number of workers that the plan of a build shows for a stage."""
     if beam_options(args)[1] is not None:
         return list(args)
     return [*args, f"--workers={default_workers(load)}"]
@@ -245,5 +233,5 @@ def runner_of(options: Any) -> str | None:
 
 
 def is_direct(runner: str | None) -> bool:
-    """Whether a runner is the one in this process, as it is where none is named."""
+    """Return whether a runner is the one in this process, which is the default."""
     return (runner or DIRECT).lower() in ("directrunner", DIRECT.lower())

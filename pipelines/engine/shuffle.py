@@ -1,12 +1,12 @@
-"""One shuffle for all stages: rows of many units are sorted by key, cut into output shards, and reduced shard by shard.
+"""One shuffle for all stages: sort the rows of many units by key, cut them into output shards, and reduce each shard.
 
     units -> map step -> rows -> (by key and position) -> reduce step for each output shard -> results
 
 By files, where all workers share a machine: each unit writes sorted runs to the scratch directory; runs are merged, in
 at most two passes, until each group has so few that a worker can open all of them; each output shard reads its range of
 keys from each run. By Beam, on a cluster: rows are cut into pieces by output shard, pieces go through `GroupByKey`, and
-an output shard sorts its pieces. Both give the reduce step the same rows in the same order, because the sort key of a
-row says which unit it comes from and where it stood there.
+an output shard sorts its pieces. Both pass the reduce step the same rows in the same order, because the sort key of a
+row includes its unit and its number in that unit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from wikianchor.pipelines.engine.sorted_runs import (
     remove_merged,
     shard_of_pieces,
 )
-from wikianchor.pipelines.engine.steps import Run, count
+from wikianchor.pipelines.engine.step_errors import mark_errors
+from wikianchor.pipelines.engine.transforms import ListElements, RunStep, count
 
 # With FAN_IN runs merged at a time, two passes and the reading of shards are enough for FAN_IN ** 3 runs.
 MERGE_PASSES = 2
@@ -46,10 +47,10 @@ MapStep = Callable[..., Generator[pa.Table, None, Any]]
 
 
 class Reduced(NamedTuple):
-    """What comes out of a shuffle: the result of the map step for each unit, and of the reduce step for each shard."""
+    """What a shuffle returns: the result of the map step for each unit, and of the reduce step for each shard."""
 
-    units: beam.PCollection
-    shards: beam.PCollection
+    units: beam.PCollection[Any]
+    shards: beam.PCollection[Any]
 
 
 class Shuffle(beam.PTransform):
@@ -62,10 +63,10 @@ class Shuffle(beam.PTransform):
         map_step: a generator of a unit and side inputs: it yields tables and returns a record. Units have an `order`
             (int) and a `wiki`, which is the group of their rows; with `grouped=False` all rows are of one group.
         map_sides: side inputs of the map step.
-        ranges: gives, from the PCollection of the units' results, a side input with the list of `KeyRange` of all
+        ranges: returns, given the PCollection of the units' results, a side input with the list of `KeyRange` of all
             output shards; those of a group ascend and leave no gap.
         reduce_step: a function of a `KeyRange`, its `Shard` and side inputs, that returns a record.
-        reduce_sides: side inputs of the reduce step, given the PCollection of the units' results.
+        reduce_sides: side inputs of the reduce step.
         grouped: whether rows of different wikis are apart.
         empty: whether the reduce step is called for shards without a row, too.
     """
@@ -77,9 +78,9 @@ class Shuffle(beam.PTransform):
         sorting: Sorting,
         map_step: MapStep,
         map_sides: Sequence[Any],
-        ranges: Callable[[beam.PCollection], Any],
+        ranges: Callable[[beam.PCollection[Any]], Any],
         reduce_step: Callable[..., Any],
-        reduce_sides: Callable[[beam.PCollection], Sequence[Any]] = lambda units: (),
+        reduce_sides: Sequence[Any] = (),
         grouped: bool = True,
         empty: bool = False,
     ) -> None:
@@ -90,40 +91,31 @@ class Shuffle(beam.PTransform):
         self._empty = empty
         self._ranges, self._reduce_step, self._reduce_sides = ranges, reduce_step, reduce_sides
 
-    def expand(self, units: beam.PCollection) -> Reduced:
+    def expand(self, units: beam.PCollection[Any]) -> Reduced:
         return self._by_files(units) if self._work.shuffle == "files" else self._by_beam(units)
 
-    def _by_files(self, units: beam.PCollection) -> Reduced:
-        work, once = self._work, units.pipeline | f"{self._name} once" >> beam.Create([None], reshuffle=False)
-        spill = SpillRuns(self._map_step, work.scratch, self._sorting, self._grouped)
-        spilled = units | "Map" >> beam.ParDo(self._run(spill, "map", spill.result), *self._map_sides)
-        results = spilled | "Results" >> beam.Map(lambda found: found[0])
-        runs = spilled | "Runs" >> beam.FlatMap(lambda found: found[1])  # SortedRun
-        merge = MergeRuns(work.scratch, self._sorting)
+    def _by_files(self, units: beam.PCollection[Any]) -> Reduced:
+        begin, directory = units.pipeline, self._work.scratch
+        spill = SpillRuns(self._map_step, directory, self._sorting, self._grouped)
+        merge = MergeRuns(directory, self._sorting)
+        reduce = ReduceRuns(self._reduce_step, self._sorting, self._empty)
+        spilled = units | "Map" >> self._run(spill, "map", *self._map_sides, result=spill.result)
+        results = spilled | "Results" >> beam.Map(lambda spilled: spilled[0])
+        runs = spilled | "Runs" >> beam.FlatMap(lambda spilled: spilled[1])  # SortedRun
         for left in reversed(range(MERGE_PASSES)):
             runs = (
-                once
-                | f"Plan merges, {left} more"
-                >> beam.FlatMap(lambda _, runs, left: plan_merges(runs, left), beam.pvalue.AsList(runs), left)
-                | f"Spread merges, {left} more" >> beam.Reshuffle()  # MergeTask
-                | f"Merge, {left} more" >> beam.ParDo(self._run(merge, f"merge-{left}", SortedRun))
+                begin
+                | f"Plan merges, {left} more" >> ListElements(plan_merges, runs, left)  # MergeTask
+                | f"Merge, {left} more" >> self._run(merge, f"merge-{left}", result=SortedRun)
             )  # SortedRun
         shards = (
-            once
-            | "List shards" >> beam.FlatMap(lambda _, ranges: ranges, self._ranges(results))
-            | "Spread shards" >> beam.Reshuffle()  # KeyRange
-            | "Reduce"
-            >> beam.ParDo(
-                self._run(
-                    ReduceRuns(self._reduce_step, self._sorting, self._empty), "reduce", result_type(self._reduce_step)
-                ),
-                beam.pvalue.AsList(runs),
-                *self._reduce_sides(results),
-            )
+            begin
+            | "List shards" >> ListElements(list, self._ranges(results))  # KeyRange
+            | "Reduce" >> self._run(reduce, "reduce", runs, *self._reduce_sides, result=result_type(self._reduce_step))
         )
         return Reduced(results, shards)
 
-    def _by_beam(self, units: beam.PCollection) -> Reduced:
+    def _by_beam(self, units: beam.PCollection[Any]) -> Reduced:
         mapped = units | "Map" >> beam.ParDo(
             MapChunks(self._map_step, self._sorting, self._grouped), *self._map_sides
         ).with_outputs(CHUNKS, main="results")
@@ -132,30 +124,27 @@ class Shuffle(beam.PTransform):
             tuple[int, bytes]
         )
         if self._empty:
-            none = units.pipeline | f"{self._name} once" >> beam.Create([self._sorting], reshuffle=False)
+            none = units.pipeline | "Sorting" >> beam.Create([self._sorting], reshuffle=False)
             nothing = none | "Empty pieces" >> beam.FlatMap(empty_pieces, ranges).with_output_types(tuple[int, bytes])
             pieces = (pieces, nothing) | "All pieces" >> beam.Flatten()
+        reduce = ReducePieces(self._reduce_step, self._sorting)
         shards = (
             pieces
             | "Group" >> beam.GroupByKey()  # (number of the shard, pieces)
             | "Reduce"
-            >> beam.ParDo(
-                self._run(ReducePieces(self._reduce_step, self._sorting), "reduce", result_type(self._reduce_step)),
-                ranges,
-                *self._reduce_sides(mapped.results),
-            )
+            >> self._run(reduce, "reduce", ranges, *self._reduce_sides, result=result_type(self._reduce_step))
         )
         return Reduced(mapped.results, shards)
 
-    def _run(self, step: Callable[..., Any], name: str, result: Any) -> Run:
-        return Run(step, self._work, f"{self._name}-{name}", _unit, result)
+    def _run(self, step: Callable[..., Any], name: str, *sides: Any, result: Any) -> RunStep:
+        return RunStep(step, self._work, f"{self._name}-{name}", *sides, key=_key, result=result)
 
 
 CHUNKS = "chunks"
 
 
-def _unit(element: Any) -> str:
-    """Return what tells an element from the others of its step: a unit, a merge, or an output shard."""
+def _key(element: Any) -> str:
+    """Return what identifies a unit, a merge or an output shard among the elements of its step."""
     if isinstance(element, MergeTask):
         # A run that stays as it is costs nothing.
         return "-".join(map(str, element.order)) if len(element.runs) > 1 else ""
@@ -199,7 +188,8 @@ class MapChunks(beam.DoFn):
         rows = _sorted_rows(self._step(unit, *sides), Sorter(self._sorting, unit.order))
         while True:
             try:
-                table = next(rows)
+                with mark_errors():
+                    table = next(rows)
             except StopIteration as end:
                 count(getattr(end.value, "metrics", {}))
                 yield end.value
@@ -226,18 +216,18 @@ def cut_chunk(chunk: tuple[str, bytes], sorting: Sorting, ranges: Sequence[KeyRa
     """Yield the pieces of a chunk by the number of their output shard."""
     group, data = chunk
     rows = pa.Table.from_batches([ipc.read_record_batch(pa.py_buffer(data), sorting.stored)])
-    yield from cut_rows(rows, sorting, [one for one in ranges if one.group == group])
+    yield from cut_rows(rows, sorting, [wanted for wanted in ranges if wanted.group == group])
 
 
 def empty_pieces(sorting: Sorting, ranges: Sequence[KeyRange]) -> Iterator[tuple[int, bytes]]:
-    """Yield a piece without a row for each output shard, so that Beam's shuffle gives all of them out."""
+    """Yield a piece without rows for each output shard, so that Beam's GroupByKey returns all of them."""
     piece = pa.RecordBatch.from_pylist([], sorting.stored).serialize().to_pybytes()
     for wanted in ranges:
         yield wanted.number, piece
 
 
 class MergeRuns:
-    """Merge runs, and remove them when the merged run is recorded."""
+    """Merge runs, and remove them when the record of the merged run is written."""
 
     def __init__(self, directory: str, sorting: Sorting) -> None:
         self._directory, self._sorting = directory, sorting
@@ -248,7 +238,7 @@ class MergeRuns:
 
 
 class ReduceRuns:
-    """Reduce an output shard out of sorted runs; with `empty` also one that has no row, else None comes of it."""
+    """Reduce an output shard out of sorted runs; return None for a shard without rows, unless `empty` is set."""
 
     def __init__(self, step: Callable[..., Any], sorting: Sorting, empty: bool) -> None:
         self._step, self._sorting, self._empty = step, sorting, empty
@@ -272,5 +262,5 @@ class ReducePieces:
 
     def __call__(self, element: tuple[int, Iterable[bytes]], ranges: Sequence[KeyRange], *sides: Any) -> Any:
         number, pieces = element
-        wanted = next(one for one in ranges if one.number == number)
+        wanted = next(candidate for candidate in ranges if candidate.number == number)
         return self._step(wanted, shard_of_pieces(pieces, self._sorting), *sides)

@@ -27,14 +27,12 @@ from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.progress import Progress
 from wikianchor.pipelines.engine.progress_file import pulses
 from wikianchor.pipelines.engine.runner import NO_LOAD, make_pipeline, run_apart, runner_of
+from wikianchor.pipelines.engine.step_errors import find_error
 
 if TYPE_CHECKING:
     import apache_beam as beam
 
 log = logging.getLogger("wikianchor")
-_FAILURE = re.compile(
-    r"^(?:[\w.]+\.)?(?:InputError|UsageError|Truncated): (.*?)(?: \[while running .*)?$", re.MULTILINE
-)
 _DEATH = re.compile(r"Channel closed prematurely|StatusCode\.UNAVAILABLE|StatusCode\.CANCELLED")
 _NO_JAR = re.compile(r"Unable to fetch remote job server jar at (\S+\.jar)\b")
 _NO_SERVICE = re.compile(r"^RuntimeError: Service failed to start up with error", re.MULTILINE)
@@ -174,11 +172,10 @@ class Watch:
 
 
 def _clear(error: Exception, output: str) -> Exception:
-    """Find the one line for the user in what a runner made of an error; an error that is not theirs to mend stays as
-    it is."""
+    """Return an error whose message is one line that a user can act on, or the runner's exception unchanged."""
     text = f"{type(error).__name__}: {error}"
-    if found := _FAILURE.findall(text):
-        return InputError(found[-1])
+    if (marked := find_error(text)) is not None:
+        return marked
     if _FULL_DISK.search(text):
         return InputError(f"{output}: the disk is full: free some space and run the same command again")
     if match := _NO_JAR.search(text):

@@ -1,7 +1,7 @@
-"""A worker process of a run on many cores of one machine: Beam's own, but silent, and gone when its launcher is.
+"""A worker process of a run on one machine: Beam's worker, which prints nothing, and ends when its launcher ends.
 
-`local_workers.py` starts it by `python -m wikianchor.pipelines.engine.worker LAUNCHER`, the process id of the launcher.
-What Beam needs to know is in the environment.
+`local_workers.py` starts it by `python -m wikianchor.pipelines.engine.worker LAUNCHER [--verbose]`, with the process id
+of the launcher. The settings of Beam's worker are in the environment.
 """
 
 from __future__ import annotations
@@ -12,26 +12,29 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import redirect_stderr
 
 from wikianchor.io import storage
-from wikianchor.pipelines.engine.log import collect_seldom, log_to_stderr
+from wikianchor.pipelines.engine.log import log_to_stderr, show_beams_log
 
 LOOK_SECONDS = 0.2
 
 
 def main() -> None:
-    """Serve the launcher until it has no more work, or is no more."""
-    # A terminal sends Ctrl-C to every process of a job: it is for the launcher to act on it.
+    """Serve the launcher until it has no more work or has ended."""
+    # A terminal sends Ctrl-C to every process of a job; the launcher acts on it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Not os.getppid(): the launcher may have been killed before this line.
     launcher = int(sys.argv[1])
     threading.Thread(target=_end_with, args=(launcher,), daemon=True).start()
     log_to_stderr()
-    collect_seldom()
+    verbose = "--verbose" in sys.argv
+    if verbose:
+        show_beams_log()
     from apache_beam.runners.worker import sdk_worker_main
 
-    # Beam prints each failure here as well as handing it to the launcher, and every loss of the connection.
-    with open(os.devnull, "w") as sys.stderr:
+    # Beam prints each failure, besides returning it to the launcher, and every loss of the connection.
+    with open(os.devnull, "w") as nowhere, redirect_stderr(sys.stderr if verbose else nowhere):
         try:
             sdk_worker_main.main(sys.argv)
         except Exception:

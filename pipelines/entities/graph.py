@@ -1,7 +1,7 @@
-"""`wikianchor entities`: Wikidata in, the dataset `entities` (types and labels) and beside it `sitelinks` (which page
-is which item) out.
+"""`wikianchor entities`: make the dataset `entities` (types and labels), with `sitelinks` (the item of each page)
+beside it, of Wikidata.
 
-    files -> ReadItems (filter, parse, write) -> parts, counts -> commit
+    ranges of the files -> read_items (filter, parse, write) -> parts, counts -> commit_readings
 
 Elements: `ItemRange` -> `ItemReading` -> the manifest. Two routes lead from a page to its item, the items' own
 sitelinks and the wiki's page_props table; either may be given, both are kept apart by `source`.
@@ -61,28 +61,21 @@ def wiki_of(path: str, wikis: Sequence[str]) -> str:
 
 def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Config) -> None:
     """Add the graph to a pipeline."""
-    import apache_beam as beam
-
-    from wikianchor.pipelines.engine.steps import List, Run
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.entities.steps import ItemReader, list_ranges, read_items
 
     tables = [(path, wiki_of(path, config.wikis)) for path in config.page_props]
     reader = ItemReader(work, tuple(sorted(config.wikis)), config.labels, config.allow_truncated)
     readings = (
         pipeline
-        | "List ranges" >> List(list_ranges, config.wikidata, tables)  # ItemRange
-        | "Read items" >> beam.ParDo(Run(read_items, work, "read"), reader)  # ItemReading
+        | "List ranges" >> ListElements(list_ranges, config.wikidata, tables)  # ItemRange
+        | "Read items" >> RunStep(read_items, work, "read", reader)  # ItemReading
     )
-    (
-        pipeline
-        | "Once" >> beam.Create([None], reshuffle=False)
-        | "Commit"
-        >> beam.Map(lambda _, found: commit_readings(config, work, head, found), found=beam.pvalue.AsList(readings))
-    )
+    _ = pipeline | "Commit" >> CallOnce(commit_readings, config, work, head, readings)
 
 
 def commit_readings(config: Config, work: Workspace, head: Mapping[str, Any], readings: Iterable[Any]) -> None:
-    """Check what the files gave and commit the dataset.
+    """Check the results of all ranges and commit the dataset.
 
     Raises:
         InputError: an input was broken, or knows nothing of a wiki asked for.

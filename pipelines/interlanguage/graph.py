@@ -1,8 +1,8 @@
-"""`wikianchor interlanguage`: which page an item has in which wiki, as a dataset by itself, CC0.
+"""`wikianchor interlanguage`: list the page of each item in each wiki, as a dataset of its own under CC0.
 
-    sitelinks, titles -> JoinWiki -> parts -> commit
+    sitelinks, titles of each wiki -> join_wiki -> parts -> commit_joined
 
-A wiki is joined by one worker and is one part of the dataset, sorted by item.
+One worker joins a wiki, which becomes one part of the dataset, sorted by item.
 """
 
 from __future__ import annotations
@@ -53,25 +53,22 @@ def build(
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from wikianchor.pipelines.engine.steps import Run
+    from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
     from wikianchor.pipelines.interlanguage.steps import JoinTask, join_wiki
 
     titles = {wiki_of(one): one.directory for one in sentences}
     wikis = entities.manifest["options"]["wikis"]
     tasks = [JoinTask(order, wiki, entities.directory, titles.get(wiki)) for order, wiki in enumerate(sorted(wikis))]
     joined = (
-        pipeline | "List wikis" >> beam.Create(tasks) | "Join wiki" >> beam.ParDo(Run(join_wiki, work, "join"), work)
-    )  # Joined
-    (
         pipeline
-        | "Once" >> beam.Create([None], reshuffle=False)
-        | "Commit"
-        >> beam.Map(lambda _, found: commit_joined(config.output, work, head, found), found=beam.pvalue.AsList(joined))
+        | "List wikis" >> beam.Create(tasks)  # JoinTask
+        | "Join wiki" >> RunStep(join_wiki, work, "join", work)  # Joined
     )
+    _ = pipeline | "Commit" >> CallOnce(commit_joined, config.output, work, head, joined)
 
 
 def commit_joined(output: str, work: Workspace, head: Mapping[str, Any], joined: Iterable[Any]) -> None:
-    """Commit the dataset; the ledger says of each wiki how many rows are of pages, redirects and pages not seen."""
-    ordered = sorted(joined, key=lambda one: one.wiki)
-    ledger = {"rows": {one.wiki: one.counts for one in ordered}}
-    finish(output, work, head, [part for one in ordered for part in one.parts], ledger, [])
+    """Commit the dataset; the ledger has the rows of each wiki by kind: of pages, of redirects, of pages not seen."""
+    wikis = sorted(joined, key=lambda result: result.wiki)
+    ledger = {"rows": {result.wiki: result.counts for result in wikis}}
+    finish(output, work, head, [part for result in wikis for part in result.parts], ledger, [])

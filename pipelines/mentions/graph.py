@@ -1,13 +1,13 @@
-"""`wikianchor mentions`: `sentences`, `titles` and `entities` in, what names stand for and how often out.
+"""`wikianchor mentions`: count which items each name links to, and how often it occurs, in `sentences` and `titles`.
 
-    titles + sitelinks -> build_index -> a title index for each wiki
-    sentences, titles -> gather_names -> rows (name, item) -> Shuffle -> merge_range -> the names of a range of keys
-    names -> build_name_table -> a trie of names for each wiki
-    sentences -> count_names -> rows (number of a name, occurrences) -> Shuffle -> write_range -> parts -> commit
+    titles, sitelinks -> BuildIndex -> a title index of each wiki
+    sentences, titles -> MergeNames (gather_names, shuffle by name, merge_range) -> the names of each range of keys
+    names -> BuildNameTable -> a trie of names of each wiki
+    sentences -> CountNames (count_names, shuffle by number of the name, write_range) -> parts -> commit_mentions
 
-Elements are shards of datasets going in and small records coming out; tables are files. A range of keys is merged and
-written by one worker, so nothing is held whole but the trie, which workers map into memory. The merged rows of a range
-are a file, too, with one reader.
+The elements are shards of datasets, and small records of what was done with them; tables are files. A range of keys is
+merged and written by one worker, so only the tries are held whole, and workers map these into memory. The merged rows
+of a range are a file, too, which one worker reads.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ def build(
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from wikianchor.pipelines.engine.shuffle import Shuffle
-    from wikianchor.pipelines.engine.steps import List, Run
-    from wikianchor.pipelines.mentions import steps
-    from wikianchor.pipelines.titles.steps import WikiTitles, build_index
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, as_dict
+    from wikianchor.pipelines.mentions.steps import NamesTask, find_meta_items, list_name_shards, number_names
+    from wikianchor.pipelines.mentions.transforms import BuildNameTable, CountNames, MergeNames
+    from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
 
-    task = steps.NamesTask(
+    task = NamesTask(
         work,
         config.max_length,
         config.section_links,
@@ -92,70 +92,19 @@ def build(
     )
     datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
     wikis = [WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
-    once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
-    shards = pipeline | "List shards" >> List(steps.list_name_shards, datasets)  # NameShard
-    built = (
-        pipeline
-        | "List wikis" >> beam.Create(wikis)
-        | "Build index" >> beam.ParDo(Run(build_index, work, "index", attrgetter("wiki")), work)
-    )  # IndexBuilt
-    indexes = beam.pvalue.AsDict(built | "By wiki" >> beam.Map(lambda index: (index.wiki, index)))
-    meta = beam.pvalue.AsSingleton(
-        pipeline
-        | "Entities" >> beam.Create([entities.directory], reshuffle=False)
-        | "Find meta items" >> beam.ParDo(Run(steps.find_meta_items, work, "meta", _only), work)
-    )  # path
-    gathered, merged = shards | "Shuffle names" >> Shuffle(
-        "names",
-        work,
-        steps.BY_KEY,
-        steps.gather_names,
-        (task, indexes, meta),
-        lambda units: beam.pvalue.AsSingleton(
-            once
-            | "Plan ranges"
-            >> beam.Map(lambda _, units: steps.plan_ranges(units, config.rows_per_shard), beam.pvalue.AsList(units))
-        ),
-        steps.merge_range,
-        lambda _: (work,),
-    )  # Gathered, Merged
-    numbers = beam.pvalue.AsSingleton(
-        once | "Number names" >> beam.Map(lambda _, merged: steps.number_names(merged), beam.pvalue.AsList(merged))
-    )  # list of KeyRange
-    ranges = beam.pvalue.AsDict(merged | "By range" >> beam.Map(lambda part: (part.order, part)))
-    table = beam.pvalue.AsDict(
-        pipeline
-        | "List names" >> beam.Create([wiki for wiki, _ in datasets])
-        | "Build table" >> beam.ParDo(Run(steps.build_name_table, work, "table", str), ranges, numbers, work)
-        | "Table by wiki" >> beam.Map(lambda built: (built.wiki, built))
-    )  # wiki: NameTableBuilt
-    counted, written = (
-        shards
-        | "Text" >> beam.Filter(lambda shard: shard.config == "sentences")
-        | "Shuffle counts"
-        >> Shuffle(
-            "counts",
-            work,
-            steps.BY_NAME,
-            steps.count_names,
-            (table,),
-            lambda _: numbers,
-            steps.write_range,
-            lambda _: (task, ranges),
-            empty=True,
-        )
+
+    built = pipeline | "Build title indexes" >> BuildIndex(wikis, work)  # IndexBuilt
+    indexes = as_dict(built, "Indexes by wiki", attrgetter("wiki"))
+    meta = pipeline | "Find meta items" >> CallOnce(find_meta_items, entities.directory, work, work=work, name="meta")
+    shards = pipeline | "List shards" >> ListElements(list_name_shards, datasets)  # NameShard
+    gathered, merged = shards | "Merge names" >> MergeNames(task, indexes, beam.pvalue.AsSingleton(meta))
+    ranges = as_dict(merged, "Names by range", attrgetter("order"))  # Merged
+    numbers = beam.pvalue.AsSingleton(pipeline | "Number names" >> CallOnce(number_names, merged))  # list of KeyRange
+    tables = pipeline | "Build name tables" >> BuildNameTable([wiki for wiki, _ in datasets], ranges, numbers, work)
+    counted, written = shards | "Count names" >> CountNames(
+        task, as_dict(tables, "Tables by wiki", attrgetter("wiki")), ranges, numbers
     )  # NamesCounted, RangeWritten
-    _ = once | "Commit" >> beam.Map(
-        lambda _, *results: commit_mentions(config.output, work, head, *results),
-        beam.pvalue.AsList(gathered),
-        beam.pvalue.AsList(counted),
-        beam.pvalue.AsList(written),
-    )
-
-
-def _only(element: Any) -> str:
-    """Return the name of the one element of a step."""
-    return "all"
+    _ = pipeline | "Commit" >> CallOnce(commit_mentions, config.output, work, head, gathered, counted, written)
 
 
 def commit_mentions(

@@ -1,9 +1,9 @@
-"""`wikianchor mewsc16`: dumps of Wikinews in, the dataset `mewsc16` out: first sentences of articles with their topics.
+"""`wikianchor mewsc16`: make the dataset `mewsc16`, first sentences of articles with their topics, of Wikinews dumps.
 
-    ranges of the dumps -> read_categories ---------------------> (what each category stands for)
-    wikis with SQL tables -> read_tables (with the categories) -> (the topics of each page, packed)
+    ranges of the dumps -> read_categories -> the topics of each category
+    wikis with SQL tables -> read_tables (with the categories) -> the topics of each page, packed
     ranges of the dumps -> ReadNews (with both) -> candidates, counts
-    candidates -> Shuffle (by language) -> decide -> parts, counts -> commit
+    candidates -> Shuffle (by language) -> decide -> parts, counts -> commit_decisions
 
 Elements: `NewsRange` -> `CategoryReading`; `NewsWiki` -> `TableReading`; `NewsRange` -> `NewsReading`; language ->
 `Decision` -> the manifest.
@@ -182,42 +182,32 @@ def build(
 
     from wikianchor.pipelines.engine.shuffle import Shuffle
     from wikianchor.pipelines.engine.sorted_runs import KeyRange
-    from wikianchor.pipelines.engine.steps import List, Run
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.mewsc16 import steps
 
-    ranges = pipeline | "List ranges" >> List(steps.list_ranges, wikis)  # NewsRange
-    categories = beam.pvalue.AsList(
-        ranges | "Read categories" >> beam.ParDo(Run(steps.read_categories, work, "categories"), reader)
-    )  # CategoryReading
-    packed = beam.pvalue.AsList(
+    languages = [KeyRange(number, wiki.language, None, None) for number, wiki in enumerate(wikis)]
+    output_shards = beam.pvalue.AsList(pipeline | "List languages" >> beam.Create(languages))
+
+    ranges = pipeline | "List ranges" >> ListElements(steps.list_ranges, wikis)  # NewsRange
+    categories = ranges | "Read categories" >> RunStep(steps.read_categories, work, "categories", reader)
+    # CategoryReading
+    tables = (
         pipeline
         | "List wikis" >> beam.Create(wikis)  # NewsWiki
         | "Read tables"
-        >> beam.ParDo(Run(steps.read_tables, work, "tables", attrgetter("language")), reader, work, categories)
+        >> RunStep(steps.read_tables, work, "tables", reader, work, categories, key=attrgetter("language"))
     )  # TableReading
-    languages = [KeyRange(number, wiki.language, None, None) for number, wiki in enumerate(wikis)]
-    output_shards = beam.pvalue.AsList(pipeline | "List languages" >> beam.Create(languages))
     readings, decisions = ranges | "Shuffle candidates" >> Shuffle(
         "candidates",
         work,
         steps.BY_RANGE,
-        steps.ReadNews(reader, work),
-        (categories, packed),
-        lambda _: output_shards,
-        steps.decide,
-        lambda _: (reader, work),
+        map_step=steps.ReadNews(reader, work),
+        map_sides=(beam.pvalue.AsList(categories), beam.pvalue.AsList(tables)),
+        ranges=lambda _: output_shards,
+        reduce_step=steps.decide,
+        reduce_sides=(reader, work),
     )  # NewsReading, Decision
-    (
-        pipeline
-        | "Once" >> beam.Create([None], reshuffle=False)
-        | "Commit"
-        >> beam.Map(
-            lambda _, *results: commit_decisions(config, work, head, *results),
-            beam.pvalue.AsList(readings),
-            packed,
-            beam.pvalue.AsList(decisions),
-        )
-    )
+    _ = pipeline | "Commit" >> CallOnce(commit_decisions, config, work, head, readings, tables, decisions)
 
 
 def commit_decisions(
@@ -225,10 +215,10 @@ def commit_decisions(
     work: Workspace,
     head: Mapping[str, Any],
     readings: Iterable[Any],
-    packed: Iterable[Any],
+    tables: Iterable[Any],
     decisions: Iterable[Any],
 ) -> None:
-    """Check what the ranges and languages gave and commit the dataset.
+    """Check the results of all ranges and languages and commit the dataset.
 
     Raises:
         InputError: an input was broken, a language has no row, or the ledger does not balance.
@@ -242,7 +232,7 @@ def commit_decisions(
         by_language.get(language, Decision(language, [], {}, [])) for language in sorted(head["options"]["languages"])
     ]
     problems = [problem for reading in ordered for problem in reading.problems]
-    problems += [problem for table in packed for problem in table.problems]
+    problems += [problem for table in tables for problem in table.problems]
     if not problems and not config.allow_truncated:
         cut_off = {reading.path for reading in ordered if reading.counts.get("files:truncated")}
         problems = [

@@ -1,11 +1,11 @@
-"""`wikianchor pairs`: `sentences`, `titles` and `entities` in, (sentence, entity, hard negatives) out, shuffled.
+"""`wikianchor pairs`: make shuffled rows (sentence, entity, hard negatives) of `sentences`, `titles` and `entities`.
 
-    titles + sitelinks -> build_index -> a title index for each wiki
-    sentences -> count_shard -> targets, link counts -> build_table -> the entity table (dense ids, types, pools)
-    sentences -> [caps] -> [sample] -> decide_shard -> rows, the ledger
-    rows -> Shuffle -> write_shard -> parts -> commit
+    titles, sitelinks -> BuildIndex -> a title index of each wiki
+    sentences -> CountShard -> links and their counts -> BuildTable -> the entity table (dense ids, types, pools)
+    sentences -> [FindCaps] -> [FindSamples] -> ShufflePairs (decide_shard, write_shard) -> parts -> commit_pairs
 
-Elements are shards of datasets going in and small records coming out; every table is a file that workers open.
+The elements are shards of datasets, and small records of what was done with them; every table is a file that workers
+open.
 """
 
 from __future__ import annotations
@@ -108,82 +108,31 @@ def build(
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from wikianchor.pipelines.engine.shuffle import Shuffle
-    from wikianchor.pipelines.engine.sorted_runs import key_ranges
-    from wikianchor.pipelines.engine.steps import List, Run
-    from wikianchor.pipelines.pairs import steps, table_steps
-    from wikianchor.pipelines.titles.steps import WikiTitles, build_index
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, as_dict
+    from wikianchor.pipelines.pairs.table_steps import BuildTable, CountShard, list_sentence_shards
+    from wikianchor.pipelines.pairs.transforms import FindCaps, FindSamples, LookUps, ShufflePairs
+    from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
 
-    choices = config.choices
     table_task, decide_task = _tasks(config, work, entities)
     datasets = [(wiki_of(one), one.directory) for one in sorted(sentences, key=wiki_of)]
     wikis = [WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
-    once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
-    shards = pipeline | "List shards" >> List(table_steps.list_sentence_shards, datasets)  # SentenceShard
-    built = (
-        pipeline
-        | "List wikis" >> beam.Create(wikis)
-        | "Build index" >> beam.ParDo(Run(build_index, work, "index", attrgetter("wiki")), work)
-    )  # IndexBuilt
-    indexes = beam.pvalue.AsDict(built | "By wiki" >> beam.Map(lambda one: (one.wiki, one)))
-    counted = shards | "Count links" >> beam.ParDo(
-        Run(table_steps.count_shard, work, "count"), indexes, choices.section_links, work
-    )  # Counted
-    links = beam.pvalue.AsDict(counted | "By shard" >> beam.Map(lambda one: (one.order, one.path)))  # order: path
-    table_built = (
-        pipeline
-        | "Table to build" >> beam.Create([table_task], reshuffle=False)
-        | "Build table" >> beam.ParDo(Run(table_steps.build_table, work, "table", _only), beam.pvalue.AsList(counted))
-    )  # TableBuilt
-    table = beam.pvalue.AsSingleton(table_built)
+
+    built = pipeline | "Build title indexes" >> BuildIndex(wikis, work)  # IndexBuilt
+    indexes = as_dict(built, "Indexes by wiki", attrgetter("wiki"))
+    shards = pipeline | "List shards" >> ListElements(list_sentence_shards, datasets)  # SentenceShard
+    counted = shards | "Count links" >> CountShard(indexes, config.choices.section_links, work)  # Counted
+    links = beam.pvalue.AsDict(counted | "Links by shard" >> beam.Map(lambda shard: (shard.order, shard.path)))
+    table = beam.pvalue.AsSingleton(pipeline | "Build entity table" >> BuildTable(table_task, counted))  # TableBuilt
+
+    look_ups = LookUps(indexes, links, table)
     caps: Any = None
-    if choices.max_per_entity:
-        highest = (
-            shards
-            | "Keys under the cap" >> beam.ParDo(Run(steps.cap_keys, work, "caps"), decide_task, indexes, links, table)
-            | "Each entity" >> beam.FlatMap(lambda found: found).with_output_types(tuple[tuple[str, int], bytes])
-            | "Smallest of each entity" >> beam.CombinePerKey(steps.SmallestKeys(choices.max_per_entity))
-        )  # ((scope, id), greatest key taken)
-        caps = beam.pvalue.AsSingleton(
-            once
-            | "Save caps" >> beam.Map(lambda _, found: steps.save_caps(decide_task, found), beam.pvalue.AsList(highest))
-        )  # path
+    if decide_task.cap:
+        caps = beam.pvalue.AsSingleton(shards | "Find caps" >> FindCaps(decide_task, look_ups))  # path
     samples: Any = {}
-    if choices.sample:
-        samples = beam.pvalue.AsDict(
-            shards
-            | "Keys of the sample"
-            >> beam.ParDo(Run(steps.sample_keys, work, "sample"), decide_task, indexes, links, table, caps)
-            | "Each scope" >> beam.Map(lambda found: found).with_output_types(tuple[str, bytes])
-            | "Smallest of all" >> beam.CombinePerKey(steps.SmallestKeys(choices.sample))
-        )  # scope: greatest key taken
-    ranges = table_built | "Cut shuffle keys" >> beam.Map(
-        lambda table: key_ranges("", steps.shard_bounds(table.rows, decide_task).tolist())
-    )
-    decided, written = shards | "Shuffle rows" >> Shuffle(
-        "rows",
-        work,
-        steps.BY_SHUFFLE_KEY,
-        steps.decide_shard,
-        (decide_task, indexes, links, table, caps, samples),
-        lambda _: beam.pvalue.AsSingleton(ranges),
-        steps.write_shard,
-        lambda _: (work,),
-        grouped=False,
-    )  # Decided, ShardWritten
-    _ = once | "Commit" >> beam.Map(
-        lambda _, *found: commit_pairs(config.output, work, head, *found),
-        beam.pvalue.AsList(built),
-        beam.pvalue.AsList(counted),
-        table,
-        beam.pvalue.AsList(decided),
-        beam.pvalue.AsList(written),
-    )
-
-
-def _only(element: Any) -> str:
-    """Return the name of the one element of a step."""
-    return "all"
+    if decide_task.sample:
+        samples = beam.pvalue.AsDict(shards | "Find samples" >> FindSamples(decide_task, look_ups, caps))
+    shuffled = shards | "Shuffle pairs" >> ShufflePairs(decide_task, look_ups, caps, samples)  # Decided, ShardWritten
+    _ = pipeline | "Commit" >> CallOnce(commit_pairs, config.output, work, head, built, counted, table, *shuffled)
 
 
 def _tasks(config: Config, work: Workspace, entities: Dataset) -> tuple[TableTask, DecideTask]:

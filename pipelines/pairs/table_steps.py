@@ -1,6 +1,6 @@
-"""The look-up tables of `wikianchor pairs` as Beam sees them: title indexes, link counts, the entity table.
+"""The look-up tables of `wikianchor pairs`: link counts and the entity table.
 
-Each step reads shards of datasets, writes tables to disk, and yields a small record that says where they are.
+Each step reads shards of datasets, writes tables to disk, and returns a small record with their paths.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import apache_beam as beam
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -21,6 +22,7 @@ from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import Pulse
+from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
 from wikianchor.pipelines.pairs.entity_table import TableOptions, build_entity_table
 from wikianchor.pipelines.titles.counts import ItemCounts, count_links, frequent_items
 from wikianchor.pipelines.titles.steps import IndexBuilt
@@ -31,7 +33,14 @@ ROW_GROUP = 20_000
 
 
 class SentenceShard(NamedTuple):
-    """A shard of `sentences`, its place among all, and the directory of its dataset."""
+    """A shard of `sentences`.
+
+    Attributes:
+        order: its number among the shards of all wikis.
+        wiki: database name.
+        path: of the shard.
+        dataset: directory of its dataset.
+    """
 
     order: int
     wiki: str
@@ -40,7 +49,14 @@ class SentenceShard(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A shard of sentences, counted: its place among all, how many links it has, and where its `ShardLinks` are."""
+    """The links of a shard of sentences, counted.
+
+    Attributes:
+        order: number of the shard.
+        wiki: database name.
+        seen: how many links it has.
+        path: of the tables of its `ShardLinks`.
+    """
 
     order: int
     wiki: str
@@ -55,10 +71,10 @@ class TableTask:
     Attributes:
         work: of the run.
         dataset: directory of the dataset of entities.
-        min_links: an entity is kept when it is linked to more often than this.
+        min_links: an entity is kept if it has more links than this.
         floor: where these links are counted: "corpus", "wiki", or a database name.
         required: database name of the wiki in which an entity must have a page, or "".
-        cap: rows of one entity at most; 0 for any number.
+        cap: maximum number of rows of one entity; 0 for no limit.
         languages: of labels, best first.
         options: how entities are typed.
     """
@@ -74,7 +90,13 @@ class TableTask:
 
 
 class TableBuilt(NamedTuple):
-    """Where the entity table is, how many rows can come of it at most in each wiki, and the part that publishes it."""
+    """The entity table, on disk.
+
+    Attributes:
+        path: of its tables.
+        rows: by wiki, the maximum number of rows that its entities can have.
+        parts: of the config `entities`, which publishes it.
+    """
 
     path: str
     rows: dict[str, int]
@@ -91,11 +113,29 @@ def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> Iterator[Senten
 
 
 def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool, work: Workspace) -> Counted:
-    """Look up what the links of a shard of sentences lead to, once for all steps, and count them by item."""
-    found = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), sections)
-    path = save_tables(work.scratch, f"links-{shard.order:06d}", found._asdict())
+    """Look up the targets of the links of a shard of sentences, count them by item, and save both for later steps."""
+    links = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), sections)
+    path = save_tables(work.scratch, f"links-{shard.order:06d}", links._asdict())
     Pulse(work.scratch, f"count-{shard.order}").beat(file_size(shard.path), {})
-    return Counted(shard.order, shard.wiki, len(found.which), path)
+    return Counted(shard.order, shard.wiki, len(links.which), path)
+
+
+@dataclass
+class CountShard(beam.PTransform):
+    """Count the links of each shard of sentences.
+
+    Attributes:
+        indexes: side input, the title indexes by wiki.
+        sections: whether a link to a section counts as a link to its page.
+        work: of the run.
+    """
+
+    indexes: Any
+    sections: bool
+    work: Workspace
+
+    def expand(self, shards: beam.PCollection[SentenceShard]) -> beam.PCollection[Counted]:
+        return shards | "Count" >> RunStep(count_shard, self.work, "count", self.indexes, self.sections, self.work)
 
 
 def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
@@ -106,8 +146,8 @@ def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
     present = _items_in(shards_of(task.dataset, "sitelinks"), task.required) if task.required else None
     with ItemCounts(
         {
-            wiki: ((read_table(path, "items"), read_table(path, "counts")) for path in found)
-            for wiki, found in paths.items()
+            wiki: ((read_table(path, "items"), read_table(path, "counts")) for path in wiki_paths)
+            for wiki, wiki_paths in paths.items()
         }
     ) as counted_items:
         frequent = frequent_items(counted_items, task.floor, task.min_links)
@@ -117,28 +157,44 @@ def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
     return TableBuilt(path, rows, _publish_entities(task, tables))
 
 
+@dataclass
+class BuildTable(beam.PTransform):
+    """Build the entity table out of the link counts of all shards.
+
+    Attributes:
+        task: how it is built.
+        counted: the counts.
+    """
+
+    task: TableTask
+    counted: beam.PCollection[Counted]
+
+    def expand(self, begin: Any) -> beam.PCollection[TableBuilt]:
+        return begin | "Build" >> CallOnce(build_table, self.task, self.counted, work=self.task.work, name="table")
+
+
 def _rows_at_most(counted: ItemCounts, tables: dict[str, npt.NDArray[Any]], task: TableTask) -> dict[str, int]:
-    """Return how many rows can come of each wiki at most; where each wiki has a floor of its own, add to the tables
-    which entities are above it."""
+    """Return the maximum number of rows of each wiki. With a floor for each wiki, add to the tables which entities are
+    above it."""
     rows: Counter[str] = Counter()
     for part in counted.parts():
         for wiki, (items, counts) in part.items():
-            place = find(tables["sorted_qids"], items)
-            above = (place >= 0) & (counts > task.min_links) if task.floor == "wiki" else place >= 0
+            position = find(tables["sorted_qids"], items)
+            above = (position >= 0) & (counts > task.min_links) if task.floor == "wiki" else position >= 0
             rows[wiki] += int((np.minimum(counts, task.cap) if task.cap else counts)[above].sum())
             if task.floor == "wiki":
                 frequent = tables.setdefault(f"frequent-{wiki}", np.zeros(len(tables["qids"]), np.bool_))
-                frequent[tables["sorted_ids"][place[above]]] = True
+                frequent[tables["sorted_ids"][position[above]]] = True
     return dict(rows)
 
 
 def _items_in(sitelinks: Sequence[str], wiki: str) -> Ints:
     """Return the items that have a page in a wiki, ascending."""
-    found = [np.zeros(0, np.int64)]
+    items = [np.zeros(0, np.int64)]
     for shard in sitelinks:
         for batch in read_batches(shard, ["wiki", "qid"], only=("wiki", wiki)):
-            found.append(batch.filter(pc.equal(batch.column("wiki"), wiki)).column("qid").to_numpy())
-    return distinct(np.concatenate(found))
+            items.append(batch.filter(pc.equal(batch.column("wiki"), wiki)).column("qid").to_numpy())
+    return distinct(np.concatenate(items))
 
 
 def _publish_entities(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -> tuple[Part, ...]:
@@ -165,37 +221,37 @@ def _publish_entities(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -
 
 
 def _types_drawn_under(tables: Mapping[str, npt.NDArray[Any]]) -> tuple[Ints, Ints]:
-    """Return, by dense id, where the types start under which an entity can be drawn as a negative; and these types."""
+    """Return the types under which an entity can be drawn as a negative: their offsets by dense id, and the types."""
     drawn_from = np.zeros(len(tables["pool_types"]), np.bool_)
     drawn_from[tables["choice_pools"]] = True
     pools = np.repeat(np.arange(len(drawn_from)), np.diff(tables["pool_starts"]))
-    wanted = drawn_from[pools]
-    members, types = tables["pool_members"][wanted], tables["pool_types"][pools[wanted]]
+    is_drawn = drawn_from[pools]
+    members, types = tables["pool_members"][is_drawn], tables["pool_types"][pools[is_drawn]]
     order = np.lexsort((types, members))
     members, types = members[order], types[order]
     # The instances of a type and its subclasses are two pools of one type.
-    once = np.ones(len(order), np.bool_)
-    once[1:] = (np.diff(members) != 0) | (np.diff(types) != 0)
-    starts = np.searchsorted(members[once], np.arange(len(tables["qids"]) + 1))
-    return starts, types[once]
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = (np.diff(members) != 0) | (np.diff(types) != 0)
+    starts = np.searchsorted(members[is_first], np.arange(len(tables["qids"]) + 1))
+    return starts, types[is_first]
 
 
 def _labels(task: TableTask, tables: Mapping[str, npt.NDArray[Any]]) -> pa.Array:
-    """Return by dense id the label in the best language that there is, null where there is none."""
+    """Return by dense id the label in the best available language, null for an entity without a label."""
     row_of = np.full(len(tables["qids"]), -1, np.int64)
     texts, total = [pa.array([], pa.string())], 0
     for shard in shards_of(task.dataset, "entities"):
         for batch in read_batches(shard, ["qid", "labels"]):
-            place = find(tables["sorted_qids"], batch.column("qid").to_numpy())
-            matches = np.flatnonzero(place >= 0)
-            row_of[tables["sorted_ids"][place[matches]]] = np.arange(total, total + len(matches))
+            position = find(tables["sorted_qids"], batch.column("qid").to_numpy())
+            matches = np.flatnonzero(position >= 0)
+            row_of[tables["sorted_ids"][position[matches]]] = np.arange(total, total + len(matches))
             texts.append(_best_labels(batch.column("labels").take(pa.array(matches)), task.languages))
             total += len(matches)
     return pa.concat_arrays(texts).take(pa.array(row_of, mask=row_of < 0))
 
 
 def _best_labels(labels: pa.ListArray, languages: Sequence[str]) -> pa.Array:
-    """Return for each list of labels the text of the first in the best language, null for an empty list."""
+    """Return for each list of labels the first text in its best language, null for an empty list."""
     choices, rows = labels.flatten(), pc.list_parent_indices(labels).to_numpy()
     rank = pc.index_in(choices.field("language"), value_set=pa.array(languages, pa.string()))
     order = np.lexsort((pc.fill_null(rank, len(languages)).to_numpy(), rows))

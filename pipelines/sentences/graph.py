@@ -1,6 +1,6 @@
-"""`wikianchor sentences`: a Wikipedia dump in, the dataset `sentences` and beside it `titles` out.
+"""`wikianchor sentences`: make the dataset `sentences`, with `titles` beside it, of a Wikipedia dump.
 
-    ranges of the dump -> ReadDump (parse, split, write) -> parts, counts -> commit
+    ranges of the dump -> ReadDump (parse, split, write) -> parts, counts -> commit_readings
 
 Elements: `DumpRange` -> `Reading` -> the manifest. Rows never pass through Beam: a range is read and written by one
 worker, so there is nothing to shuffle, and the dataset is in the order of the dump whatever the number of workers.
@@ -103,26 +103,16 @@ def build(
     header_wiki: str = "",
 ) -> None:
     """Add the graph to a pipeline."""
-    import apache_beam as beam
-
-    from wikianchor.pipelines.engine.steps import List, Run
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.sentences.steps import DumpReader, ReadDump, list_ranges
 
     reader = DumpReader(site, work, config.splitter, config.parser, config.allow_truncated, config.previous)
     readings = (
         pipeline
-        | "List ranges" >> List(list_ranges, config.dumps)  # DumpRange
-        | "Read dump" >> beam.ParDo(Run(ReadDump(reader), work, "read"))  # Reading
+        | "List ranges" >> ListElements(list_ranges, config.dumps)  # DumpRange
+        | "Read dump" >> RunStep(ReadDump(reader), work, "read")  # Reading
     )
-    (
-        pipeline
-        | "Once" >> beam.Create([None], reshuffle=False)
-        | "Commit"
-        >> beam.Map(
-            lambda _, found: commit_readings(config.output, work, head, found, footers, header_wiki),
-            found=beam.pvalue.AsList(readings),
-        )
-    )
+    _ = pipeline | "Commit" >> CallOnce(commit_readings, config.output, work, head, readings, footers, header_wiki)
 
 
 def commit_readings(
@@ -133,13 +123,13 @@ def commit_readings(
     footers: Collection[str] = (),
     header_wiki: str = "",
 ) -> None:
-    """Check what the ranges gave and commit the dataset.
+    """Check the results of all ranges and commit the dataset.
 
     Args:
         output: directory of the dataset.
         work: of the run.
         head: of the manifest.
-        readings: what the ranges gave.
+        readings: the results of the ranges.
         footers: the files that should end with </mediawiki>.
         header_wiki: what the header of the first dump says; "" where that is nothing.
 
@@ -163,7 +153,7 @@ def commit_readings(
     wiki = head["options"]["wiki"]
     ledger = balance(counts, wiki) if not problems else {}
     if not problems:
-        problems = twice(ordered)
+        problems = repeated_pages(ordered)
     if not problems and not counts["sentences:kept"]:
         problems = [f"{output}: {why_empty(ledger, wiki, header_wiki)}"]
     finish(output, work, head, [part for reading in ordered for part in reading.parts], {wiki: ledger}, problems)
@@ -219,7 +209,7 @@ def balance(counts: Mapping[str, int], wiki: str) -> dict[str, dict[str, int]]:
 PROSE_REASONS = frozenset({"gap", "heading", "preformatted", "back_matter", "disambiguation_page"})
 
 
-def twice(readings: Sequence[Any]) -> list[str]:
+def repeated_pages(readings: Sequence[Any]) -> list[str]:
     """Return a problem where a page was read twice, as when a dump and its parts are given together."""
     import numpy as np
 

@@ -1,18 +1,30 @@
-"""The step that builds the title index of a wiki: used by `pairs` and by `mentions`."""
+"""Build the title index of each wiki, for `pairs` and `mentions`."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import apache_beam as beam
 
 from wikianchor.pipelines.arrays.tables import save_tables
 from wikianchor.pipelines.dataset.reader import shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.transforms import RunStep
 from wikianchor.pipelines.titles.row_groups import row_groups
 from wikianchor.pipelines.titles.title_build import build_title_index
 
 
 class WikiTitles(NamedTuple):
-    """A wiki and the datasets that its title index is made of: its own, and that of the entities."""
+    """A wiki and the datasets that its title index is made of.
+
+    Attributes:
+        wiki: database name.
+        sentences: directory of its dataset of sentences.
+        entities: directory of the dataset of entities.
+    """
 
     wiki: str
     sentences: str
@@ -20,7 +32,14 @@ class WikiTitles(NamedTuple):
 
 
 class IndexBuilt(NamedTuple):
-    """Where the title index of a wiki is, where the table of the row groups of `titles` is, and what went into it."""
+    """The title index of a wiki, on disk.
+
+    Attributes:
+        wiki: database name.
+        path: of the index.
+        groups: path of the table of the row groups of `titles`.
+        counts: titles by kind.
+    """
 
     wiki: str
     path: str
@@ -34,3 +53,23 @@ def build_index(task: WikiTitles, work: Workspace) -> IndexBuilt:
     path, counts = build_title_index(titles, shards_of(task.entities, "sitelinks"), task.wiki, work.scratch)
     groups = save_tables(work.scratch, f"groups-{task.wiki}", row_groups(titles))
     return IndexBuilt(task.wiki, path, groups, counts)
+
+
+@dataclass
+class BuildIndex(beam.PTransform):
+    """Build the title indexes of wikis.
+
+    Attributes:
+        wikis: what each index is made of.
+        work: of the run.
+    """
+
+    wikis: Sequence[WikiTitles]
+    work: Workspace
+
+    def expand(self, begin: Any) -> beam.PCollection[IndexBuilt]:
+        return (
+            begin
+            | "List wikis" >> beam.Create(self.wikis)
+            | "Build index" >> RunStep(build_index, self.work, "index", self.work, key=attrgetter("wiki"))
+        )

@@ -14,8 +14,8 @@ from tests.stand_in import work_of
 from wikianchor.pipelines.cli import command_line as cli
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import fingerprint_of, sources_digest
-from wikianchor.pipelines.engine.resume import Kept, load_record, result_type, save_record
-from wikianchor.pipelines.engine.steps import Run
+from wikianchor.pipelines.engine.resume import CachedStep, load_record, result_type, save_record
+from wikianchor.pipelines.engine.transforms import RunStep
 from wikianchor.pipelines.pairs import steps as rows
 from wikianchor.pipelines.sentences import steps as dump
 
@@ -102,12 +102,12 @@ def test_a_step_runs_once_for_each_element_and_workspace(tmp_path: Path) -> None
         calls.append(element.order)
         return Result(element.order, (), {element.value: 1}, {}, b"", None)
 
-    first = Kept(step, work_of(tmp_path / "a"), "step")
+    first = CachedStep(step, work_of(tmp_path / "a"), "step")
     for _ in range(2):
         assert [first(Element(order, "x")).order for order in range(3)] == [0, 1, 2]
     assert calls == [0, 1, 2]
-    Kept(step, work_of(tmp_path / "a"), "another")(Element(0, "x"))
-    Kept(step, work_of(tmp_path / "b"), "step")(Element(0, "x"))
+    CachedStep(step, work_of(tmp_path / "a"), "another")(Element(0, "x"))
+    CachedStep(step, work_of(tmp_path / "b"), "step")(Element(0, "x"))
     assert calls == [0, 1, 2, 0, 0]
 
 
@@ -151,7 +151,7 @@ def test_counters_are_those_of_the_results_found_again_too(tmp_path: Path) -> No
     for _ in range(2):
         pipeline = beam.Pipeline(runner="FnApiRunner")
         elements = pipeline | beam.Create([Element(order, "") for order in range(5)])
-        _ = elements | beam.ParDo(Run(step, work_of(tmp_path), "step"))
+        _ = elements | RunStep(step, work_of(tmp_path), "step")
         result = pipeline.run()
         result.wait_until_finish()
         counters = {one.key.metric.name: one.committed for one in result.metrics().query()["counters"]}

@@ -98,7 +98,7 @@ def run(units: list[Unit], bounds: list[int], work: Workspace) -> tuple[list[Wri
                 mapped | beam.combiners.Count.Globally() | "Ranges" >> beam.Map(lambda _: ranges)
             ),
             write_rows,
-            lambda mapped: ("side",),
+            ("side",),
         )
     )
     _ = shards | "Text" >> beam.Map(lambda one: repr(tuple(one))) | beam.io.WriteToText(collected)

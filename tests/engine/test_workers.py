@@ -88,7 +88,9 @@ def test_the_plan_is_for_the_workers_that_are_started(
     # So little that the sentences of a sample are worth two workers, and the items are not.
     started: list[int] = []
     start = LocalRunner.__init__
-    monkeypatch.setattr(LocalRunner, "__init__", lambda self, count: (started.append(count), start(self, count))[1])
+    monkeypatch.setattr(
+        LocalRunner, "__init__", lambda self, count, *more: (started.append(count), start(self, count, *more))[1]
+    )
     monkeypatch.setattr(machine, "WORKER_SECONDS", 0.004)
     monkeypatch.setattr(machine, "cores", lambda: 2)
     ended = wikianchor(*flags)
@@ -116,6 +118,7 @@ def test_the_bytes_do_not_depend_on_the_workers(tmp_path: Path, wikianchor: Run)
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("flag", ["--workers=N", "--shuffle=auto|beam|files", "--verbose"])
 @pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command.is_pipeline])
-def test_help_names_the_flag(name: str) -> None:
-    assert "--workers=N" in command_parser(name).format_help()
+def test_help_names_the_flag(name: str, flag: str) -> None:
+    assert flag in command_parser(name).format_help()

@@ -1,4 +1,4 @@
-"""`wikianchor corpus`: a Japanese domain text in, the dataset `corpus` out: clean sentences, parsed once.
+"""`wikianchor corpus`: make the dataset `corpus`, clean sentences that are parsed once, of Japanese domain text.
 
     ranges of the input -> ParseRange (normalise, parse) -> FindRepeats (repeats, sample) -> write_shard -> commit
 
@@ -78,8 +78,10 @@ def load_of(config: Config, datasets: Sequence[Dataset]) -> Load:
 
 
 def sample_key_limit(config: Config, datasets: Sequence[Dataset]) -> int:
-    """Return the sample key below which rows of datasets are parsed: all, or twice as many as the sample asks for. A
-    sentence has the same key here and in the sample, so the smallest are among them."""
+    """Return the sample key below which rows of datasets are parsed: all, or twice as many as the sample asks for.
+
+    A sentence has the same key here and in the sample, so the smallest are among them.
+    """
     from wikianchor.pipelines.japanese.corpus.steps import ANY_KEY
 
     rows = sum(one.rows("sentences") for one in datasets)
@@ -139,7 +141,7 @@ def build(
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from wikianchor.pipelines.engine.steps import List, Run
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.japanese.corpus import steps
 
     options = steps.CorpusOptions(
@@ -152,31 +154,16 @@ def build(
         seed=config.seed,
         key_limit=key_limit,
     )
-    once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
     sources = [(str(one.manifest["options"]["wiki"]), one.directory) for one in datasets]
     parsed = (
         pipeline
-        | "List ranges" >> List(list_ranges, config.files, config.column, sources)  # InputRange
-        | "Parse" >> beam.ParDo(Run(steps.ParseRange(options), work, "parse"))  # ParsedRange
+        | "List ranges" >> ListElements(list_ranges, config.files, config.column, sources)  # InputRange
+        | "Parse" >> RunStep(steps.ParseRange(options), work, "parse")  # ParsedRange
     )
-    verdict = beam.pvalue.AsSingleton(
-        once
-        | "Find repeats"
-        >> beam.ParDo(Run(steps.FindRepeats(options), work, "repeats", _only), beam.pvalue.AsList(parsed))
-    )  # path
-    written = parsed | "Write shard" >> beam.ParDo(
-        Run(steps.write_shard, work, "write"), options, verdict
-    )  # CorpusWritten
-    _ = once | "Commit" >> beam.Map(
-        lambda _, parsed, written: commit_corpus(config.output, work, head, parsed, written),
-        beam.pvalue.AsList(parsed),
-        beam.pvalue.AsList(written),
-    )
-
-
-def _only(element: Any) -> str:
-    """Return the name of the one element of a step."""
-    return "all"
+    find_repeats = CallOnce(steps.FindRepeats(options), parsed, work=work, name="repeats")
+    verdict = beam.pvalue.AsSingleton(pipeline | "Find repeats" >> find_repeats)  # path
+    written = parsed | "Write shard" >> RunStep(steps.write_shard, work, "write", options, verdict)  # CorpusWritten
+    _ = pipeline | "Commit" >> CallOnce(commit_corpus, config.output, work, head, parsed, written)
 
 
 def commit_corpus(
@@ -189,10 +176,10 @@ def commit_corpus(
     """
     from wikianchor.pipelines.japanese.corpus.steps import write_words
 
-    parsed_ranges, shards = sorted(parsed, key=lambda one: one.order), list(written)
+    drafts, shards = sorted(parsed, key=lambda one: one.order), list(written)
     counts: Counter[str] = Counter()
     words: Counter[tuple[str, str]] = Counter()
-    for one in parsed_ranges:
+    for one in drafts:
         counts.update(one.counts)
     for shard in shards:
         counts.update({f"sentences:{name}": number for name, number in shard.verdicts.items()})
@@ -203,7 +190,7 @@ def commit_corpus(
         if number:
             ledger[kind][name] = number
     found = ledger["sentences"]
-    problems = [problem for one in parsed_ranges for problem in one.problems]
+    problems = [problem for one in drafts for problem in one.problems]
     rows = sum(part.rows for shard in shards for part in shard.parts)
     fates = sum(number for name, number in found.items() if name != "seen")
     if not problems and (fates != found.get("seen", 0) or rows != found.get("kept", 0)):

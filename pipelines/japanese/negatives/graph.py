@@ -1,9 +1,9 @@
-"""`wikianchor negatives`: a corpus and a T5 in, the dataset `negatives` out: each sentence with other nouns.
+"""`wikianchor negatives`: make the dataset `negatives`, sentences of a corpus whose nouns a T5 has replaced.
 
-    shards of the corpus -> read_shard (choose spans) -> RunInference (fill) -> write_shard (judge, write) -> commit
+    shards of the corpus -> ChooseSpans -> RunInference (fill) -> write_shard (judge, write) -> commit_negatives
 
-Elements: `CorpusShard` -> `ShardTexts` -> `PredictionResult` -> `NegativesWritten` -> the manifest. A shard's
-sentences go through as one.
+Elements: `CorpusShard` -> `ShardTexts` -> `PredictionResult` -> `NegativesWritten` -> the manifest. A
+shard is one element.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def build(
     import apache_beam as beam
     from apache_beam.ml.inference.base import RunInference
 
-    from wikianchor.pipelines.engine.steps import List
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements
     from wikianchor.pipelines.japanese.negatives import steps
 
     options = steps.FillOptions(
@@ -108,22 +108,18 @@ def build(
     fill = RunInference(steps.FillerHandler(config.model, search))
     if dataflow.is_dataflow(runner_of(pipeline.options)) and config.device != "cpu":
         fill = fill.with_resource_hints(accelerator=dataflow.ACCELERATOR)
-    once = pipeline | "Once" >> beam.Create([None], reshuffle=False)
     chosen = (
         pipeline
-        | "List shards" >> List(steps.list_shards, [one.directory for one in datasets])  # CorpusShard
+        | "List shards" >> ListElements(steps.list_shards, [one.directory for one in datasets])  # CorpusShard
         | "Choose spans" >> beam.ParDo(steps.ChooseSpans(options)).with_outputs(steps.FINISHED, main="to do")
     )
     made = (
         chosen["to do"]  # ShardTexts
         | "Fill" >> fill  # PredictionResult
-        | "Write shard" >> beam.ParDo(steps.written_once(options))  # NegativesWritten
+        | "Write shard" >> steps.written_once(options)  # NegativesWritten
     )
-    _ = once | "Commit" >> beam.Map(
-        lambda _, *made: commit_negatives(config.output, work, head, [one for some in made for one in some]),
-        beam.pvalue.AsList(made),
-        beam.pvalue.AsList(chosen[steps.FINISHED]),
-    )
+    shards = (made, chosen[steps.FINISHED]) | "All shards" >> beam.Flatten()
+    _ = pipeline | "Commit" >> CallOnce(commit_negatives, config.output, work, head, shards)
 
 
 def commit_negatives(output: str, work: Workspace, head: Mapping[str, Any], made: Iterable[Any]) -> None:

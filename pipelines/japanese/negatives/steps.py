@@ -22,8 +22,9 @@ from wikianchor.io.errors import InputError
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.resume import Kept, order_of
-from wikianchor.pipelines.engine.steps import Run
+from wikianchor.pipelines.engine.resume import CachedStep, order_of
+from wikianchor.pipelines.engine.step_errors import mark_errors
+from wikianchor.pipelines.engine.transforms import RunStep
 from wikianchor.pipelines.japanese.negatives.filler import HoleFiller, Holes, Ranked, Search, load_filler
 from wikianchor.pipelines.japanese.negatives.fills import FillLimits, NounSpans, Spans, chosen_spans, keep
 from wikianchor.pipelines.japanese.noun_phrases import are_noun_spans, make_reader
@@ -244,11 +245,12 @@ class ChooseSpans(beam.DoFn):
 
     def __init__(self, options: FillOptions) -> None:
         self._options = options
-        self._kept = Kept(WriteShard(options), options.work, STEP)
+        self._cached = CachedStep(WriteShard(options), options.work, STEP)
 
     def process(self, element: CorpusShard) -> Iterator[Any]:
-        made = self._kept.find(order_of(element))
-        yield read_shard(element, self._options) if made is None else beam.pvalue.TaggedOutput(FINISHED, made)
+        with mark_errors():
+            made = self._cached.find(order_of(element))
+            yield read_shard(element, self._options) if made is None else beam.pvalue.TaggedOutput(FINISHED, made)
 
 
 class WriteShard:
@@ -268,6 +270,6 @@ class WriteShard:
 STEP = "write"
 
 
-def written_once(options: FillOptions) -> Run:
-    """Return the step that writes a shard, to be run once over all runs of one command."""
-    return Run(WriteShard(options), options.work, STEP, lambda result: order_of(result.example))
+def written_once(options: FillOptions) -> RunStep:
+    """Return the transform that writes shards, each once over all runs of one command."""
+    return RunStep(WriteShard(options), options.work, STEP, key=lambda result: order_of(result.example))

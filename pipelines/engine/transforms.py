@@ -1,0 +1,147 @@
+"""The transforms that every graph is built of: list elements, run a step for each, call a function once.
+
+A step is a plain function of an element and side inputs that returns a small record; these transforms keep records of
+finished work, count for Beam, mark errors for the launcher and release memory, so that a step needs nothing of Beam.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.metrics import Metrics
+from apache_beam.typehints.decorators import no_annotations
+
+from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.resume import CachedStep, order_of, result_type
+from wikianchor.pipelines.engine.step_errors import mark_errors
+
+NAMESPACE = "wikianchor"
+
+
+class RunStep(beam.PTransform):
+    """Run a step for each element, unless an earlier run of the same command has finished it.
+
+    A result with a property `metrics` (a mapping of names to numbers) adds to Beam's counters of these names, also
+    where it was found again. A result None is left out.
+
+    Args:
+        step: a function of an element and `sides`; see `CachedStep`.
+        work: where results are kept.
+        name: of the step, unique in its stage.
+        sides: side inputs and plain values; a PCollection is passed as the list of its elements.
+        key: returns what identifies an element among those of the step; "" for one whose result is not worth keeping.
+        result: type of the result, where the annotation of `step` does not say it.
+    """
+
+    def __init__(
+        self,
+        step: Callable[..., Any],
+        work: Workspace | None,
+        name: str,
+        *sides: Any,
+        key: Callable[[Any], str] = order_of,
+        result: Any = None,
+    ) -> None:
+        super().__init__()
+        self._step, self._sides = CachedStep(step, work, name, key, result), sides
+
+    def expand(self, elements: beam.PCollection[Any]) -> beam.PCollection[Any]:
+        return elements | "Run" >> beam.ParDo(_RunStep(self._step), *_side_inputs(self._sides))
+
+
+class CallOnce(beam.PTransform):
+    """Call a function once, on one worker: to put together what shards gave, or to commit the dataset.
+
+    Args:
+        function: returns the one element of the result, or None for no element.
+        args: its arguments: side inputs and plain values; a PCollection is passed as the list of its elements.
+        work: where the result is kept for later runs of the same command; None for a result not worth keeping.
+        name: of the step, unique in its stage; needed with `work`.
+    """
+
+    def __init__(self, function: Callable[..., Any], *args: Any, work: Workspace | None = None, name: str = "") -> None:
+        super().__init__()
+        self._function, self._args, self._work, self._name = function, args, work, name
+
+    def expand(self, begin: Any) -> beam.PCollection[Any]:
+        function, unit = self._function, "all" if self._work else ""
+        result = result_type(function) if self._work else None
+        step = RunStep(
+            lambda _, *args: function(*args), self._work, self._name, *self._args, key=lambda _: unit, result=result
+        )
+        return begin | "Start" >> beam.Create([None], reshuffle=False) | "Call" >> step
+
+
+class ListElements(beam.PTransform):
+    """List elements on one worker, and distribute them over all workers.
+
+    The graph carries names of files and directories only, and the worker looks into them, so the size of a graph does
+    not grow with the number of elements.
+
+    Args:
+        function: returns the elements.
+        args: its arguments, as those of `CallOnce`.
+    """
+
+    def __init__(self, function: Callable[..., Iterable[Any]], *args: Any) -> None:
+        super().__init__()
+        self._function, self._args = function, args
+
+    def expand(self, begin: Any) -> beam.PCollection[Any]:
+        return (
+            begin
+            | "Start" >> beam.Create([None], reshuffle=False)
+            | "List" >> beam.ParDo(_ListElements(self._function), *_side_inputs(self._args))
+            | "Distribute" >> beam.Reshuffle()
+        )
+
+
+def as_dict(values: beam.PCollection[Any], label: str, key: Callable[[Any], Any]) -> beam.pvalue.AsDict:
+    """Return elements as a side input: a dictionary by key."""
+    return beam.pvalue.AsDict(values | label >> beam.Map(lambda value: (key(value), value)))
+
+
+def count(numbers: Mapping[str, int]) -> None:
+    """Add to Beam's counters, which a cluster shows."""
+    for name, number in numbers.items():
+        if number:
+            Metrics.counter(NAMESPACE, name).inc(number)
+
+
+def _side_inputs(values: Iterable[Any]) -> list[Any]:
+    return [beam.pvalue.AsList(value) if isinstance(value, beam.PCollection) else value for value in values]
+
+
+class _RunStep(beam.DoFn):
+    def __init__(self, step: CachedStep) -> None:
+        self._step = step
+
+    @no_annotations
+    def process(self, element: Any, *sides: Any) -> Iterator[Any]:
+        try:
+            with mark_errors():
+                result = self._step(element, *sides)
+        finally:
+            give_back()
+        # A map step of a shuffle returns its sorted runs beside its result.
+        count(getattr(result[0] if type(result) is tuple and result else result, "metrics", {}))
+        if result is not None:
+            yield result
+
+    def finish_bundle(self) -> None:
+        # Runners keep a DoFn for later bundles: the files that it holds open would add up over the steps of a graph.
+        if close := getattr(self._step.step, "close", None):
+            close()
+
+
+class _ListElements(beam.DoFn):
+    def __init__(self, function: Callable[..., Iterable[Any]]) -> None:
+        self._function = function
+
+    @no_annotations
+    def process(self, element: None, *args: Any) -> Iterator[Any]:
+        with mark_errors():
+            yield from self._function(*args)

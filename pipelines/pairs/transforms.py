@@ -1,0 +1,111 @@
+"""The transforms of `wikianchor pairs` that decide on links: caps, samples, and the shuffle of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+
+from wikianchor.pipelines.engine.shuffle import Reduced, Shuffle
+from wikianchor.pipelines.engine.sorted_runs import KeyRange, key_ranges
+from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
+from wikianchor.pipelines.pairs import steps
+from wikianchor.pipelines.pairs.steps import DecideTask
+from wikianchor.pipelines.pairs.table_steps import SentenceShard, TableBuilt
+
+
+class LookUps(NamedTuple):
+    """Side inputs that every decision on links reads.
+
+    Attributes:
+        indexes: the title indexes, by wiki.
+        links: the tables of the links of a shard, by its number.
+        table: of the entities.
+    """
+
+    indexes: Any
+    links: Any
+    table: Any
+
+
+@dataclass
+class FindCaps(beam.PTransform):
+    """Find, for each entity with more rows than the cap, which of them are kept; return the path of that table.
+
+    Attributes:
+        task: how links become rows.
+        look_ups: see `LookUps`.
+    """
+
+    task: DecideTask
+    look_ups: LookUps
+
+    def expand(self, shards: beam.PCollection[SentenceShard]) -> beam.PCollection[str]:
+        limits = (
+            shards
+            | "Lots of entities" >> RunStep(steps.cap_keys, self.task.work, "caps", self.task, *self.look_ups)
+            | "Each entity" >> beam.FlatMap(lambda lots: lots).with_output_types(tuple[tuple[str, int], bytes])
+            | "Lowest of each entity" >> beam.CombinePerKey(steps.SmallestKeys(self.task.cap))
+        )  # ((scope, id), highest lot taken)
+        return shards.pipeline | "Save caps" >> CallOnce(steps.save_caps, self.task, limits)
+
+
+@dataclass
+class FindSamples(beam.PTransform):
+    """Find which rows of each scope (a wiki, or all) are in the sample.
+
+    Attributes:
+        task: how links become rows.
+        look_ups: see `LookUps`.
+        caps: side input, the path of the table of caps; None for no cap.
+    """
+
+    task: DecideTask
+    look_ups: LookUps
+    caps: Any
+
+    def expand(self, shards: beam.PCollection[SentenceShard]) -> beam.PCollection[tuple[str, int]]:
+        sample = RunStep(steps.sample_keys, self.task.work, "sample", self.task, *self.look_ups, self.caps)
+        return (
+            shards
+            | "Lots of shards" >> sample
+            | "Each scope" >> beam.Map(lambda lots: lots).with_output_types(tuple[str, bytes])
+            | "Lowest of all" >> beam.CombinePerKey(steps.SmallestKeys(self.task.sample))
+        )  # scope: highest lot taken
+
+
+@dataclass
+class ShufflePairs(beam.PTransform):
+    """Decide on the links of all shards, and write the rows in shuffled order.
+
+    Attributes:
+        task: how links become rows.
+        look_ups: see `LookUps`.
+        caps: side input, the path of the table of caps; None for no cap.
+        samples: side input, the highest lot taken by scope; empty for no sample.
+    """
+
+    task: DecideTask
+    look_ups: LookUps
+    caps: Any
+    samples: Any
+
+    def expand(self, shards: beam.PCollection[SentenceShard]) -> Reduced:
+        ranges = shards.pipeline | "Plan shards" >> CallOnce(plan_shards, self.look_ups.table, self.task)
+        return shards | "Shuffle" >> Shuffle(
+            "rows",
+            self.task.work,
+            steps.BY_SHUFFLE_KEY,
+            map_step=steps.decide_shard,
+            map_sides=(self.task, *self.look_ups, self.caps, self.samples),
+            ranges=lambda _: beam.pvalue.AsSingleton(ranges),
+            reduce_step=steps.write_shard,
+            reduce_sides=(self.task.work,),
+            grouped=False,
+        )
+
+
+def plan_shards(table: TableBuilt, task: DecideTask) -> list[KeyRange]:
+    """Return the ranges of shuffle keys of the output shards."""
+    return key_ranges("", steps.shard_bounds(table.rows, task).tolist())
