@@ -1,6 +1,6 @@
 """`wikianchor corpus`: make the dataset `corpus`, clean sentences that are parsed once, of Japanese domain text.
 
-    ranges of the input -> ParseRange (normalise, parse) -> FindRepeats (repeats, sample) -> write_shard -> commit
+    ranges of the input -> ParseRange (normalise, parse) -> find_repeats (repeats, sample) -> write_shard -> commit
 
 Elements: `InputRange` -> `ParsedRange` -> `CorpusWritten` -> the manifest. Rows go through files, not through Beam.
 """
@@ -160,7 +160,7 @@ def build(
         | "List ranges" >> ListElements(list_ranges, config.files, config.column, sources)  # InputRange
         | "Parse" >> RunStep(steps.ParseRange(options), work, "parse")  # ParsedRange
     )
-    find_repeats = CallOnce(steps.FindRepeats(options), parsed, work=work, name="repeats")
+    find_repeats = CallOnce(steps.find_repeats, parsed, options, work=work, name="repeats")
     verdict = beam.pvalue.AsSingleton(pipeline | "Find repeats" >> find_repeats)  # path
     written = parsed | "Write shard" >> RunStep(steps.write_shard, work, "write", options, verdict)  # CorpusWritten
     _ = pipeline | "Commit" >> CallOnce(commit_corpus, config.output, work, head, parsed, written)

@@ -128,16 +128,6 @@ class ParseRange:
         return parse_range(task, self._options, self._parse)
 
 
-class FindRepeats:
-    """The step that looks at all rows together."""
-
-    def __init__(self, options: CorpusOptions) -> None:
-        self._options = options
-
-    def __call__(self, once: None, parsed: Iterable[ParsedRange]) -> str:
-        return find_repeats(parsed, self._options)
-
-
 def parse_range(task: InputRange, options: CorpusOptions, parse: Parse) -> ParsedRange:
     """Read, parse and write a range."""
     counts: Counter[str] = Counter()
