@@ -312,9 +312,10 @@ def _follow(files: fs.FileSystem, inner: str, journal: str) -> None:
     # What is not there any more an earlier attempt has renamed.
     there = _listed(files, {source for source, _ in moves})
     shards, last = moves[:-2], moves[-2:]
-    if last[-1][0] in there:
-        # The old manifest goes first: it must never stand beside files that it does not describe.
-        for _, name in last:
+    for source, name in last:
+        # The old manifest goes first: it must never stand beside files that it does not describe. Where the source is
+        # gone, an earlier attempt has put the new file there.
+        if source in there:
             _remove(files, f"{inner}/{name}")
     directories = sorted({f"{inner}/{name.rpartition('/')[0]}" for _, name in shards})
     for directory in directories:
