@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wikianchor.io import storage
+from wikianchor.io import buckets
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.flags import did_you_mean
 from wikianchor.io.output import clean_output
@@ -46,7 +46,7 @@ def _main(argv: Sequence[str] | None) -> int:
         # Python must not try again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = status or _cannot_write(error)
-    if storage.hanging() or abandoned():
+    if buckets.hanging() or abandoned():
         # Python would wait for the store's client, or for what is left of a pipeline.
         sys.stderr.flush()
         remove_beams_temporary_files()

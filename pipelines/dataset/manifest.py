@@ -19,9 +19,9 @@ from typing import Any, TextIO
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.storage import filesystem, reading
+from wikianchor.io.storage import filesystem, reading, writing
 from wikianchor.pipelines.dataset.card import card
-from wikianchor.pipelines.dataset.part_writer import Part, writing
+from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace, scratch_root
 
 MANIFEST = "manifest.json"

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from wikianchor.io.storage import writing
 from wikianchor.pipelines.dataset.card import card
 from wikianchor.pipelines.dataset.croissant import croissant
 from wikianchor.pipelines.dataset.manifest import (
@@ -30,7 +31,7 @@ from wikianchor.pipelines.dataset.manifest import (
     damaged_shard,
     read_manifest,
 )
-from wikianchor.pipelines.dataset.part_writer import Part, PartWriter, writing
+from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 from wikianchor.pipelines.dataset.workspace import UNFINISHED
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki

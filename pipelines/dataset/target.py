@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.storage import READ_BYTES, filesystem, make_parent, reading
-from wikianchor.pipelines.dataset.part_writer import writing
+from wikianchor.io.storage import READ_BYTES, filesystem, make_parent, reading, writing
 
 PART = ".part"
 _DIGESTS: dict[str, Callable[[], Any]] = {

@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 
-from wikianchor.io import storage
+from wikianchor.io import buckets
 from wikianchor.pipelines.engine.log import collect_seldom, log_to_stderr
 
 LOOK_SECONDS = 0.2
@@ -40,7 +40,7 @@ def main() -> None:
             if os.getppid() == launcher:
                 traceback.print_exc(file=sys.__stderr__)
             os._exit(1)
-    if storage.hanging():
+    if buckets.hanging():
         # Python would wait for the store's client.
         os._exit(0)
 

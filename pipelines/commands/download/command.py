@@ -17,13 +17,12 @@ from typing import Any
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import filesystem, free_bytes, reading
+from wikianchor.io.storage import filesystem, free_bytes, reading, writing
 from wikianchor.io.units import size
 from wikianchor.pipelines.commands.download.client import Client
 from wikianchor.pipelines.commands.download.dump_site import files_for
 from wikianchor.pipelines.commands.download.needs import NEEDS
 from wikianchor.pipelines.commands.download.options import Config
-from wikianchor.pipelines.dataset.part_writer import writing
 from wikianchor.pipelines.dataset.summary import after_download, next_lines, spent
 from wikianchor.pipelines.dataset.target import PART, RemoteFile, checksum
 from wikianchor.pipelines.engine.progress import Progress

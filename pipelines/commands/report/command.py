@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import writing
 from wikianchor.io.units import size
 from wikianchor.pipelines.commands.report.options import Config
-from wikianchor.pipelines.dataset.part_writer import writing
 from wikianchor.pipelines.dataset.reader import Dataset, find_datasets, read_batches
 from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.summary import spent
