@@ -112,12 +112,12 @@ def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> No
     """Print what a stage made; nothing where that is yet to run elsewhere, or was only compared."""
     if not manifest or not manifest["configs"]:
         return
-    from wikianchor.pipelines.commands.report import command as report
     from wikianchor.pipelines.dataset import summary
     from wikianchor.pipelines.dataset.reader import Dataset
+    from wikianchor.pipelines.dataset.text_report import print_report
 
     one = Dataset(config.output.rstrip("/"), dict(manifest))
-    report.print_report([one])
+    print_report([one])
     print(f"\n{summary.made(one)}\n{summary.spent(start)}")
     print("\n".join(summary.next_lines(summary.after(one, config))))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,6 +28,7 @@ from wikianchor.pipelines.dataset.manifest import (
     claim,
     commit,
     damaged_shard,
+    is_shard_path,
     read_manifest,
 )
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
@@ -168,8 +168,5 @@ def _apart(one: Dataset, name: str, wiki: str, output: str) -> list[Part]:
 
 
 def is_release_file(name: str) -> bool:
-    """Whether a path in a repository is one that a release may write and remove."""
-    return (
-        name in (MANIFEST, CARD, CROISSANT)
-        or re.fullmatch(r"data/[\w.-]+/train-\d{5,}-of-\d{5,}\.parquet", name) is not None
-    )
+    """Return whether a path in a repository is one that a release may write and remove."""
+    return name in (MANIFEST, CARD, CROISSANT) or is_shard_path(name)

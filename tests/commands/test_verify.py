@@ -99,11 +99,11 @@ FILES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda place: manifest(
             place, lambda found: found["configs"]["pairs"]["shards"][0].update(path="../../../etc/passwd")
         ),
-        "a shard that is none of ours",
+        "a wrong entry for a shard",
     ),
     "rows that do not add up": (
         lambda place: manifest(place, lambda found: found["configs"]["pairs"].update(rows=3)),
-        "have other than 3 rows together",
+        "do not add up to 3",
     ),
     "fewer rows than told": (
         lambda place: agree(place, "pairs", first(place, "pairs"), 3),
