@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import filesystem, reading
+from wikianchor.io.storage import checksum, filesystem, reading
 from wikianchor.pipelines.dataset.reader import Dataset
-from wikianchor.pipelines.dataset.target import checksum
 
 
 def file_problems(dataset: Dataset) -> Iterator[str]:

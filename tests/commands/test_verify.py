@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from wikianchor.io.storage import checksum
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.manifest import read_manifest
-from wikianchor.pipelines.dataset.target import checksum
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 Run = Callable[..., Any]

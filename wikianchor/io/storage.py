@@ -146,13 +146,26 @@ def read_bytes(path: str) -> bytes:
         return bytes(file.read())
 
 
-def sha1(path: str) -> str:
-    """Return the sha1 of a file in hex, the checksum that Wikimedia publishes beside its dumps."""
-    digest = hashlib.sha1(usedforsecurity=False)
+def checksum(path: str, kind: str) -> str:
+    """Return the checksum of a file in hex.
+
+    Args:
+        path: of the file.
+        kind: "sha1" or "sha256".
+
+    Raises:
+        InputError: the file is missing or cannot be read.
+    """
+    digest = hashlib.new(kind, usedforsecurity=False)
     with open_file(path) as file, reading(path):
         while data := file.read(READ_BYTES):
             digest.update(data)
     return digest.hexdigest()
+
+
+def sha1(path: str) -> str:
+    """Return the sha1 of a file in hex, the checksum that Wikimedia publishes beside its dumps."""
+    return checksum(path, "sha1")
 
 
 def free_bytes(directory: str) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.storage import checksum
 from wikianchor.io.units import size
 from wikianchor.pipelines.commands.publish.options import Config
 from wikianchor.pipelines.commands.publish.store import Local, Store, differing, open_store
@@ -20,7 +21,6 @@ from wikianchor.pipelines.dataset.manifest import CARD, CROISSANT, MANIFEST, man
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.release import is_release_file, make_release
 from wikianchor.pipelines.dataset.summary import spent
-from wikianchor.pipelines.dataset.target import checksum
 from wikianchor.pipelines.engine.progress import Progress
 
 
