@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
+from wikianchor.io.buckets import hanging
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.output import clean_output
 
@@ -59,7 +60,12 @@ def run_command(name: str, work: Callable[[], str]) -> int:
             if text := work():
                 print(text)
         except (UsageError, InputError) as error:
-            return fail(name, error)
+            status = fail(name, error)
+            if hanging():
+                # Python would wait for the store's client.
+                sys.stderr.flush()
+                os._exit(status)
+            return status
         except OSError as error:
             # Not ours to explain, and still a line and no traceback.
             place = f"{error.filename}: " if error.filename else ""

@@ -27,6 +27,7 @@ from torch import nn
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
+from wikianchor.io.storage import filesystem, writing
 from wikianchor.trainer import distributed
 from wikianchor.trainer.card import model_card, versions
 from wikianchor.trainer.command import run_command
@@ -53,7 +54,6 @@ from wikianchor.trainer.models.modules import Head
 from wikianchor.trainer.models.new_encoder import new_encoder
 from wikianchor.trainer.options import parse
 from wikianchor.trainer.sdjc.objective import SdjcModel, TripletFeed, check_dropout, read_triplets
-from wikianchor.trainer.storage import filesystem, writing
 from wikianchor.trainer.t5 import objective as t5
 
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import ipc
 
+from wikianchor.io.storage import writing
 from wikianchor.pipelines.arrays.hashing import Hashes
-from wikianchor.pipelines.dataset.part_writer import writing
 
 if TYPE_CHECKING:
     from typing_extensions import Self

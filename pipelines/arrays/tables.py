@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pyarrow import fs
 
-from wikianchor.io.storage import filesystem
-from wikianchor.pipelines.dataset.part_writer import sync_file, writing
+from wikianchor.io.storage import filesystem, sync_file, writing
 from wikianchor.pipelines.dataset.workspace import private_directory
 
 # Values of a column read at a time.

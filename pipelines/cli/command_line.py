@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wikianchor.io import storage
+from wikianchor.io import buckets
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.flags import did_you_mean
 from wikianchor.io.output import clean_output
@@ -45,7 +45,7 @@ def _main(argv: Sequence[str] | None) -> int:
         # Python must not try again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = status or _cannot_write(error)
-    if storage.hanging() or abandoned():
+    if buckets.hanging() or abandoned():
         # Python would wait for the store's client, or for what is left of a pipeline.
         sys.stderr.flush()
         remove_beams_temporary_files()
@@ -111,12 +111,12 @@ def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> No
     """Print what a stage made; nothing where that is yet to run elsewhere, or was only compared."""
     if not manifest or not manifest["configs"]:
         return
-    from wikianchor.pipelines.commands.report import command as report
     from wikianchor.pipelines.dataset import summary
     from wikianchor.pipelines.dataset.reader import Dataset
+    from wikianchor.pipelines.dataset.text_report import print_report
 
     one = Dataset(config.output.rstrip("/"), dict(manifest))
-    report.print_report([one])
+    print_report([one])
     print(f"\n{summary.made(one)}\n{summary.spent(start)}")
     print("\n".join(summary.next_lines(summary.after(one, config))))
 

@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import ipc
 
-from wikianchor.io.storage import filesystem, make_parent
-from wikianchor.pipelines.dataset.part_writer import writing
+from wikianchor.io.storage import filesystem, make_parent, writing
 
 
 @contextmanager

@@ -19,9 +19,9 @@ from typing import Any, TextIO
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.storage import filesystem, reading
+from wikianchor.io.storage import filesystem, reading, writing
 from wikianchor.pipelines.dataset.card import card
-from wikianchor.pipelines.dataset.part_writer import Part, writing
+from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace, scratch_root
 
 MANIFEST = "manifest.json"
@@ -34,7 +34,10 @@ JOURNAL = "commit.json"
 # Of releases (`wikianchor.pipelines.dataset.release`).
 CROISSANT, RECIPE = "croissant.json", "release.json"
 _OURS = {MANIFEST, LOCK, UNFINISHED, CARD, "data", CROISSANT, RECIPE}
-_SHARD = re.compile(r"train-\d{5,}-of-\d{5,}\.parquet")
+_SHARD_NAME = re.compile(r"train-\d{5,}-of-\d{5,}\.parquet")
+# The paths of a manifest are opened, so a path must not lead out of the dataset.
+_SHARD_PATH = re.compile(r"data/[\w.-]+/train-\d{5,}-of-\d{5,}\.parquet")
+_HEX = re.compile(r"[0-9a-f]{64}")
 
 
 def read_manifest(directory: str, is_output: bool = False) -> dict[str, Any] | None:
@@ -63,6 +66,37 @@ def read_manifest(directory: str, is_output: bool = False) -> dict[str, Any] | N
     if not isinstance(manifest, dict) or not isinstance(manifest.get("configs"), dict) or "dataset" not in manifest:
         raise InputError(f"{directory}/{MANIFEST}: not a manifest of ours: choose another directory")
     return manifest
+
+
+def manifest_problems(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with the shape of a manifest. The other checks need a manifest without problems."""
+    for key, kind in (("inputs", list), ("options", dict), ("ledger", dict), ("schema_version", str)):
+        if not isinstance(manifest.get(key), kind):
+            yield f"manifest.json: {key!r} is missing"
+    for name, config in manifest["configs"].items():
+        shards = config.get("shards") if isinstance(config, dict) else None
+        if not isinstance(shards, list) or not isinstance(config.get("rows"), int):
+            yield f"manifest.json: the config {name!r} has no rows or no shards"
+            continue
+        for shard in shards:
+            if not isinstance(shard, dict) or not _is_shard_entry(shard):
+                yield f"manifest.json: {name!r} has a wrong entry for a shard: {shard!r:.200}"
+                return
+        if sum(shard["rows"] for shard in shards) != config["rows"]:
+            yield f"manifest.json: the rows of the shards of {name!r} do not add up to {config['rows']}"
+
+
+def _is_shard_entry(shard: dict[str, object]) -> bool:
+    return (
+        is_shard_path(shard.get("path"))
+        and all(isinstance(shard.get(key), int) for key in ("rows", "bytes"))
+        and _HEX.fullmatch(str(shard.get("sha256"))) is not None
+    )
+
+
+def is_shard_path(path: object) -> bool:
+    """Return whether a value is the path of a shard within a dataset."""
+    return isinstance(path, str) and _SHARD_PATH.fullmatch(path) is not None and ".." not in path
 
 
 def damaged_shard(directory: str, manifest: Mapping[str, Any]) -> str | None:
@@ -197,7 +231,7 @@ def _check_ours(files: fs.FileSystem, directory: str, dataset: str, flag: str) -
     ) or sorted(
         info.path[len(inner) + 1 :]
         for info in files.get_file_info(fs.FileSelector(f"{inner}/data", allow_not_found=True, recursive=True))
-        if info.type == fs.FileType.File and not _SHARD.fullmatch(info.base_name)
+        if info.type == fs.FileType.File and not _SHARD_NAME.fullmatch(info.base_name)
     )
     if not foreign and not _is_our_card(files, f"{inner}/{CARD}"):
         foreign = [CARD]
@@ -319,12 +353,11 @@ def _follow(files: fs.FileSystem, inner: str, journal: str) -> None:
     # What is not there any more an earlier attempt has renamed.
     there = _listed(files, {source for source, _ in moves})
     shards, last = moves[:-2], moves[-2:]
-    if last[-1][0] in there:
-        # The old manifest goes first: it must never stand beside files that it does not describe. A card that an
-        # earlier attempt has renamed is the new one.
-        for source, name in last:
-            if source in there:
-                _remove(files, f"{inner}/{name}")
+    for source, name in last:
+        # The old manifest goes first: it must never stand beside files that it does not describe. Where the source is
+        # gone, an earlier attempt has put the new file there.
+        if source in there:
+            _remove(files, f"{inner}/{name}")
     directories = sorted({f"{inner}/{name.rpartition('/')[0]}" for _, name in shards})
     for directory in directories:
         files.create_dir(directory, recursive=True)

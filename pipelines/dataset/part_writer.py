@@ -7,20 +7,17 @@ the number of rows.
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import os
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from wikianchor.io.errors import InputError
-from wikianchor.io.storage import error_number, filesystem, make_parent, reason_of
+from wikianchor.io.storage import filesystem, make_parent, sync_file, writing
 from wikianchor.pipelines.dataset.arrow_memory import give_back
 
 
@@ -143,37 +140,3 @@ class PartWriter:
             self._file.close()
             sync_file(self.path)
         self.part = Part(self.config, self.order, self.path, self._rows, self._file.size, self._file.digest.hexdigest())
-
-
-def sync_file(path: str) -> None:
-    """Wait until a local file is on the disk; an object store has done so when the file is closed."""
-    if "://" in path:
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def writing(path: str, flag: str = "--output") -> Iterator[None]:
-    """Turn an error of the file system into one line that says which file, and what to do.
-
-    Args:
-        path: what is written.
-        flag: that names it.
-    """
-    try:
-        yield
-    except OSError as error:
-        text, number = str(error), error_number(error)
-        if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text or "quota" in text.lower():
-            problem = "the disk is full: free some space and run the same command again"
-        elif number in (errno.EACCES, errno.EPERM):
-            problem = f"cannot be written (permission denied): choose another {flag}"
-        elif number == errno.EROFS:
-            problem = f"cannot be written (the file system is read-only): choose another {flag}"
-        else:
-            problem = f"cannot be written ({reason_of(error)}): choose another {flag}"
-        raise InputError(f"{path}: {problem}") from error

@@ -1,4 +1,4 @@
-"""Reading our datasets: a directory in, its shards and their rows as Arrow batches out."""
+"""Read finished datasets: find and open them, and read the rows of their shards as Arrow batches."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Dataset(NamedTuple):
 
     def shards(self, config: str) -> list[str]:
         """Return the paths of a config's shards, in order; none where the config has no row."""
-        found = self.manifest["configs"].get(config, {"shards": []})["shards"]
-        return [f"{self.directory}/{shard['path']}" for shard in found]
+        shards = self.manifest["configs"].get(config, {"shards": []})["shards"]
+        return [f"{self.directory}/{shard['path']}" for shard in shards]
 
     def rows(self, config: str) -> int:
         """Return the number of rows of a config."""
@@ -34,31 +34,31 @@ class Dataset(NamedTuple):
 
 
 def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dataset]:
-    """Open the datasets that a comma-separated list of directories and globs names, sorted. A directory of datasets
-    stands for all of them.
+    """Open the datasets that a comma-separated list of directories and globs names, sorted. A directory that contains
+    datasets stands for all of them.
 
     Args:
-        patterns: what the user gave.
-        name: the dataset they must be, such as "sentences".
-        version: of the schema that is read here; the major version must agree.
-        flag: the option that named them, for the error.
+        patterns: the value of the option.
+        name: of the dataset, such as "sentences".
+        version: of the schema that the caller reads; the major version must agree.
+        flag: the option, for errors.
 
     Raises:
         InputError: a directory is missing, unfinished, another dataset or of another version.
     """
-    found: dict[str, Dataset] = {}
+    datasets: dict[str, Dataset] = {}
     for pattern in filter(None, (part.strip().rstrip("/") for part in patterns.split(","))):
         directories = matching(pattern, directories=True)
         if not directories:
             raise InputError(f"--{flag}={pattern}: no such directory")
         for directory in directories:
-            for dataset in _datasets_in(directory, name) or [directory]:
-                found[dataset] = _open(dataset, name, version, flag)
-    return [found[directory] for directory in sorted(found)]
+            for path in _datasets_in(directory, name) or [directory]:
+                datasets[path] = _open(path, name, version, flag)
+    return [dataset for _, dataset in sorted(datasets.items())]
 
 
 def _datasets_in(directory: str, name: str) -> list[str]:
-    """Return the directories in one that holds datasets of a name, unfinished ones too; none if it is another one."""
+    """Return the directories in a directory that contains datasets of this name alone, unfinished ones included."""
     if read_manifest(directory) is not None:
         return []
     inner = [path for path in matching(f"{glob.escape(directory)}/*", directories=True) if not _is_hidden(path)]
@@ -79,10 +79,10 @@ def _open(directory: str, name: str, version: str, flag: str) -> Dataset:
         raise InputError(f"--{flag}={directory} has no {MANIFEST}: {advice}")
     if manifest["dataset"] != name:
         raise InputError(f"--{flag}={directory} holds the dataset {manifest['dataset']!r}, not {name!r}")
-    found = str(manifest.get("schema_version", "0"))
-    if found.split(".")[0] != version.split(".")[0]:
+    built = str(manifest.get("schema_version", "0"))
+    if built.split(".")[0] != version.split(".")[0]:
         raise InputError(
-            f"--{flag}={directory} has schema version {found}, this program reads {version}: build it again"
+            f"--{flag}={directory} has schema version {built}, this program reads {version}: build it again"
         )
     if shard := damaged_shard(directory, manifest):
         raise InputError(f"{shard}: missing or not of the size in the manifest: build its dataset again")
@@ -94,10 +94,10 @@ def _open(directory: str, name: str, version: str, flag: str) -> Dataset:
 
 
 def shards_of(directory: str, config: str) -> list[str]:
-    """Return the paths of the shards of a config, for workers that are given the directory of a dataset.
+    """Return the paths of the shards of a config, for workers, which know the directory of a dataset.
 
     Raises:
-        InputError: there is no finished dataset.
+        InputError: there is no finished dataset in the directory.
     """
     files, inner = filesystem(f"{directory}/{MANIFEST}")
     with reading(f"{directory}/{MANIFEST}"):
@@ -107,7 +107,7 @@ def shards_of(directory: str, config: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _dataset(directory: str, written: int | None, size: int) -> Dataset:
-    """Read a manifest; `written` and `size` tell it from one that was there before."""
+    """Read a manifest; `written` and `size` are part of the key of the cache, as a rebuild replaces a manifest."""
     manifest = read_manifest(directory)
     if manifest is None:
         raise InputError(f"{directory} has no {MANIFEST} any more: build its dataset again")
@@ -118,15 +118,29 @@ def _dataset(directory: str, written: int | None, size: int) -> Dataset:
 ORDER = ("sentences", "entities", "pairs")
 
 
-def find_datasets(directory: str) -> Iterator[Dataset]:
-    """Yield the finished datasets in a directory and below it, a dataset before those after it in a build."""
-    # A release says again what a dataset says; only who asks for one by name gets it.
+def find_datasets(directory: str) -> list[Dataset]:
+    """Return the finished datasets in a directory and below it, each after those that it is built from.
+
+    A release repeats a dataset, so it is left out unless it is the directory itself.
+    """
     files = set(files_in(directory))
-    places = [path.removesuffix(f"/{MANIFEST}") for path in files if path.endswith(f"/{MANIFEST}")]
-    places = [path for path in places if path == directory or f"{path}/{RECIPE}" not in files]
-    found = [Dataset(path, manifest) for path in places if (manifest := read_manifest(path)) is not None]
-    names = {name: place for place, name in enumerate(ORDER)}
-    yield from sorted(found, key=lambda one: (names.get(one.manifest["dataset"], len(ORDER)), one.directory))
+    paths = [path.removesuffix(f"/{MANIFEST}") for path in files if path.endswith(f"/{MANIFEST}")]
+    paths = [path for path in paths if path == directory or f"{path}/{RECIPE}" not in files]
+    datasets = [Dataset(path, manifest) for path in paths if (manifest := read_manifest(path)) is not None]
+    order = {name: index for index, name in enumerate(ORDER)}
+    return sorted(datasets, key=lambda dataset: (order.get(dataset.manifest["dataset"], len(order)), dataset.directory))
+
+
+def finished_datasets(directory: str) -> list[Dataset]:
+    """Return what `find_datasets` finds.
+
+    Raises:
+        InputError: there is no finished dataset.
+    """
+    datasets = find_datasets(directory)
+    if not datasets:
+        raise InputError(f"{directory}: no finished dataset here (no {MANIFEST}): run its stage to the end")
+    return datasets
 
 
 def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -135,7 +149,7 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
     Args:
         path: of the shard.
         columns: to read.
-        only: a string column and a value: row groups that cannot hold it are passed over.
+        only: a string column and a value: row groups that cannot contain it are skipped.
 
     Raises:
         InputError: the file is missing or damaged.
@@ -154,7 +168,7 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]}): build its dataset again") from error
     finally:
-        # Arrow keeps what it frees: after many shards that is a tenth of a worker's memory.
+        # Arrow keeps the memory that it frees: after many shards that is a tenth of a worker's memory.
         give_back()
 
 

@@ -1,4 +1,4 @@
-"""What the buckets of the ledger mean, in words, and which flag changes how much ends in them."""
+"""What the buckets of a ledger mean, in words, and which flag changes how much is counted in them."""
 
 from __future__ import annotations
 
@@ -6,42 +6,42 @@ from collections.abc import Mapping
 
 REASONS = {
     "kept": "is in the dataset",
-    "table": "stands in a table",
-    "reference": "stands in a footnote",
-    "template": "stands in the argument of a template",
-    "caption": "stands in a caption",
+    "table": "is in a table",
+    "reference": "is in a footnote",
+    "template": "is in the argument of a template",
+    "caption": "is in a caption",
     "file": "embeds a file",
-    "category": "sorts the page",
+    "category": "sets a category of the page",
     "language": "leads to the page in another language",
     "interwiki": "leads to another wiki",
     "namespace": "leads to no article",
     "self": "leads to the page itself",
-    "extension_tag": "stands in the tag of an extension",
-    "heading": "stands in a heading",
-    "preformatted": "stands in preformatted text",
+    "extension_tag": "is in the tag of an extension",
+    "heading": "is in a heading",
+    "preformatted": "is in preformatted text",
     "gap": "its sentence lost words to a template",
-    "back_matter": "stands among references, notes and further reading",
-    "disambiguation_page": "stands on a disambiguation page",
-    "red_link": "leads to no page",
-    "broken_redirect": "leads to a redirect that ends nowhere",
+    "back_matter": "is in a section of references, notes or further reading",
+    "disambiguation_page": "is on a disambiguation page",
+    "red_link": "leads to a page that does not exist",
+    "broken_redirect": "leads to a redirect without a target page",
     "no_item": "leads to a page without a Wikidata item",
     "disambiguation": "leads to a disambiguation page",
     "list": "leads to a list",
-    "meta_item": "leads to a page about the wiki itself",
-    "section_link": "means a section of another page",
+    "meta_item": "leads to a page about the wiki",
+    "section_link": "leads to a section of another page",
     "section_redirect": "leads to a section by a redirect",
-    "own_page": "leads back to its page by a redirect",
-    "below_floor": "its entity is linked to too seldom",
+    "own_page": "leads to its own page by a redirect",
+    "below_floor": "its entity has too few links",
     "no_type": "its entity has no type",
     "small_pool": "its type has too few entities",
     "no_negative": "the page links to every entity of its type",
-    "over_cap": "its entity has pairs enough",
-    "not_sampled": "was not drawn",
-    "duplicate": "the same sentence stands elsewhere",
+    "over_cap": "its entity has enough pairs",
+    "not_sampled": "was not sampled",
+    "duplicate": "the same sentence is elsewhere in the dataset",
 }
 
 # By dataset, and for the candidates of `negatives`: the flag that changes how much is dropped for a reason. The other
-# reasons follow from the inputs alone.
+# reasons depend on the inputs alone.
 FLAGS: Mapping[str, Mapping[str, str]] = {
     "entities": {"no wanted sitelink": "--wikis"},
     "pairs": {
@@ -65,7 +65,7 @@ _TOTALS = ("kept", "seen")
 
 
 def counted(dataset: str, name: str, number: int) -> str:
-    """Return how much ended in a bucket, and the flag that changes it.
+    """Return the count of a bucket, and the flag that changes it.
 
     >>> counted("pairs", "below_floor", 2091)
     'below_floor 2,091: see --min_links'
@@ -76,26 +76,36 @@ def counted(dataset: str, name: str, number: int) -> str:
     return f"{name} {number:,}" + (f": see {flag}" if flag else "")
 
 
+def _dropped(dataset: str, counts: Mapping[str, int]) -> list[str]:
+    dropped = sorted((-number, name) for name, number in counts.items() if name not in _TOTALS and number)
+    return [counted(dataset, name, -number) for number, name in dropped] or ["none"]
+
+
 def listed(dataset: str, counts: Mapping[str, int]) -> str:
-    """Return the buckets of what was dropped, the fullest first; "none" where nothing was.
+    """Return the buckets of what was dropped, the largest first; "none" where nothing was.
 
     >>> listed("pairs", {"seen": 9, "kept": 4, "red_link": 2, "below_floor": 3})
     'below_floor 3: see --min_links, red_link 2'
     """
-    dropped = sorted((-number, name) for name, number in counts.items() if name not in _TOTALS and number)
-    return ", ".join(counted(dataset, name, -number) for number, name in dropped) or "none"
+    return ", ".join(_dropped(dataset, counts))
 
 
 def most(dataset: str, counts: Mapping[str, int]) -> str:
-    """Return the fullest bucket of what was dropped; "none" where nothing was."""
-    dropped = {name: number for name, number in counts.items() if name not in _TOTALS and number}
-    if not dropped:
-        return "none"
-    return counted(dataset, *min(dropped.items(), key=lambda item: (-item[1], item[0])))
+    """Return the largest bucket of what was dropped; "none" where nothing was."""
+    return _dropped(dataset, counts)[0]
 
 
 def reason(name: str) -> str:
-    """Return what a bucket means; nothing where that is not written down."""
+    """Return the meaning of a bucket; "" for a name that explains itself."""
     if name.startswith("fragment:"):
-        return f"its sentence is none: {name.removeprefix('fragment:').replace('_', ' ')}"
+        return f"its sentence is a fragment: {name.removeprefix('fragment:').replace('_', ' ')}"
     return REASONS.get(name, "")
+
+
+def meaning(dataset: str, name: str) -> str:
+    """Return the meaning of a bucket, and the flag that changes how much is counted in it.
+
+    >>> meaning("pairs", "below_floor")
+    'its entity has too few links: see --min_links'
+    """
+    return ": see ".join(filter(None, (reason(name), FLAGS.get(dataset, {}).get(name))))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from wikianchor.io.storage import writing
 from wikianchor.pipelines.dataset.card import card
 from wikianchor.pipelines.dataset.croissant import croissant
 from wikianchor.pipelines.dataset.manifest import (
@@ -28,9 +28,10 @@ from wikianchor.pipelines.dataset.manifest import (
     claim,
     commit,
     damaged_shard,
+    is_shard_path,
     read_manifest,
 )
-from wikianchor.pipelines.dataset.part_writer import Part, PartWriter, writing
+from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 from wikianchor.pipelines.dataset.workspace import UNFINISHED
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
@@ -167,8 +168,5 @@ def _apart(one: Dataset, name: str, wiki: str, output: str) -> list[Part]:
 
 
 def is_release_file(name: str) -> bool:
-    """Whether a path in a repository is one that a release may write and remove."""
-    return (
-        name in (MANIFEST, CARD, CROISSANT)
-        or re.fullmatch(r"data/[\w.-]+/train-\d{5,}-of-\d{5,}\.parquet", name) is not None
-    )
+    """Return whether a path in a repository is one that a release may write and remove."""
+    return name in (MANIFEST, CARD, CROISSANT) or is_shard_path(name)

@@ -26,7 +26,7 @@ RECORDS = "finished"
 # Versions of these packages change rows or the layout of files, besides the versions that a manifest carries.
 _LIBRARIES = ("apache-beam", "numpy", "pyarrow")
 _PACKAGES = ("wikianchor.pipelines", "wikianchor.schemas", "wikianchor.aliases", "wikianchor.io")
-_SOURCES = (".py", ".json", ".css")
+_SOURCES = (".py", ".json", ".css", ".html")
 
 
 class Workspace(NamedTuple):

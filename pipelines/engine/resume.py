@@ -16,8 +16,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 import msgspec
 from pyarrow import fs
 
-from wikianchor.io.storage import filesystem, make_parent
-from wikianchor.pipelines.dataset.part_writer import Part, writing
+from wikianchor.io.storage import filesystem, make_parent, writing
+from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace
 
 

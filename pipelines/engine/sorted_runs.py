@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import ipc
 
+from wikianchor.io.storage import sync_file
 from wikianchor.pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
-from wikianchor.pipelines.dataset.part_writer import sync_file
 
 Key = Any  # int or str
 POSITION = pa.field("position", pa.int64(), False)

@@ -14,7 +14,7 @@ import time
 import traceback
 from contextlib import redirect_stderr
 
-from wikianchor.io import storage
+from wikianchor.io import buckets
 from wikianchor.pipelines.engine.log import log_to_stderr, show_beams_log
 
 LOOK_SECONDS = 0.2
@@ -43,7 +43,7 @@ def main() -> None:
             if os.getppid() == launcher:
                 traceback.print_exc(file=sys.__stderr__)
             os._exit(1)
-    if storage.hanging():
+    if buckets.hanging():
         # Python would wait for the store's client.
         os._exit(0)
 

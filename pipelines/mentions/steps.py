@@ -17,11 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wikianchor.aliases.name_table import NameTable, Nodes, merge, nodes_of, table_lengths, table_pieces
+from wikianchor.io.storage import sync_file
 from wikianchor.pipelines.arrays.spill import Spill, hash_range, rows_of
 from wikianchor.pipelines.arrays.tables import distinct, open_tables, read_table, save_pieces, save_tables
 from wikianchor.pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
 from wikianchor.pipelines.dataset.arrow_memory import give_back
-from wikianchor.pipelines.dataset.part_writer import Part, PartWriter, sync_file
+from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting, key_ranges

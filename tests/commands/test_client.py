@@ -14,7 +14,7 @@ from tests.servers import dump_server as faults
 from tests.servers.dump_server import DumpServer, serving
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.commands.download.client import LIST_BYTES, Client, Patience, Stopped
-from wikianchor.pipelines.dataset.target import RemoteFile
+from wikianchor.pipelines.commands.download.target import RemoteFile
 
 DATA = random.Random(7).randbytes(300_000)
 PATIENCE = Patience(timeout=0.5, attempts=4, pause=0.01, longest_pause=1.5)

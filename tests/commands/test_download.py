@@ -236,7 +236,7 @@ def test_a_store_of_objects(get: Run, server: DumpServer, tmp_path: Path, monkey
         assert path.startswith("gs://bucket/")
         return fs.SubTreeFileSystem(str(bucket), fs.LocalFileSystem()), path.removeprefix("gs://bucket/")
 
-    for module in (download, download.Client.fetch.__globals__["open_target"].__globals__):
+    for module in (download, download.Client.fetch.__globals__["open_download"].__globals__):
         monkeypatch.setitem(module if isinstance(module, dict) else vars(module), "filesystem", opened)
     place = f"/enwiki/{DATE}/{ARTICLES}"
     server.faults[place] = [faults.truncate(100), faults.other_bytes]

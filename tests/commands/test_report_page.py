@@ -16,9 +16,11 @@ from tests.browser import Browser, chromium
 from tests.dumps import export, item, json_dump
 from tests.dumps import page as wiki_page
 from wikianchor.pipelines.cli.command_line import main
-from wikianchor.pipelines.commands.report.charts import short
-from wikianchor.pipelines.commands.report.html import page, tag
+from wikianchor.pipelines.commands.report.charts import histogram, short
+from wikianchor.pipelines.commands.report.figures import Figures
+from wikianchor.pipelines.commands.report.page import Section, render
 from wikianchor.pipelines.dataset.manifest import read_manifest
+from wikianchor.pipelines.dataset.text_report import Counts, Summary
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 EVIL = '<script>alert("title")</script>'
@@ -118,12 +120,15 @@ def test_attacks_are_shown_as_they_are(hostile: Path) -> None:
 
 
 def test_text_and_attributes_are_escaped() -> None:
-    text = page(
-        EVIL, "p {}", [tag("p", EVIL, tag("b", "x"), "\x00\ud800" + BREAK, title=BREAK), tag("p", None)]
-    ).decode()
-    assert "<script" not in text
-    assert "\ufffd\ufffd" in text
-    assert Seen(text).tags == {"html", "head", "meta", "title", "style", "body", "main", "p", "b"}
+    chart = histogram([(BREAK, 1)], BREAK, EVIL)
+    summary = Summary(EVIL, BREAK, [BREAK, Counts(EVIL, BREAK, [("\x00\ud800" + BREAK, 1, EVIL)], 1)])
+    text = render(EVIL, [Section(summary, [(EVIL, 1, 1, BREAK)], Figures([chart]), [(EVIL, BREAK, EVIL)], EVIL, [])])
+    assert b"<script" not in text
+    assert b"\xef\xbf\xbd\xef\xbf\xbd&#34;&gt;" in text
+    seen = Seen(text.decode())
+    assert not seen.tags & {"script", "img"}
+    assert "onerror" not in seen.attributes
+    assert seen.text.count(EVIL) >= 6
 
 
 def test_the_same_data_give_the_same_page(demo: Path, tmp_path: Path) -> None:
@@ -132,13 +137,30 @@ def test_the_same_data_give_the_same_page(demo: Path, tmp_path: Path) -> None:
 
 
 def test_sentences_that_were_dropped_are_shown_with_their_reason(hostile: Path) -> None:
-    assert "fragment:markup: its sentence is none: markup" in Seen((hostile / "report.html").read_text("utf-8")).text
+    assert (
+        "fragment:markup: its sentence is a fragment: markup" in Seen((hostile / "report.html").read_text("utf-8")).text
+    )
 
 
 def test_one_dataset_by_itself(demo: Path, tmp_path: Path) -> None:
     for name in ("sentences/jawiki", "entities", "pairs"):
         assert main(["report", str(demo / name), f"--html={tmp_path}/one.html"]) == 0
         assert name.split("/")[0] in (tmp_path / "one.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("missing", ["ledger", "inputs", "links"])
+def test_a_manifest_that_is_not_complete(
+    missing: str, demo: Path, tmp_path: Path, wikianchor: Callable[..., Any]
+) -> None:
+    manifest = json.loads((demo / "pairs/manifest.json").read_text())
+    (manifest["ledger"] if missing == "links" else manifest).pop(missing)
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    for flags in ([], [f"--html={tmp_path}/report.html"]):
+        ended = wikianchor("report", tmp_path, *flags)
+        assert ended.status == 1
+        assert len(ended.said) == 1
+        assert missing in ended.said[0]
+        assert ended.said[0].endswith("build the dataset again")
 
 
 def test_flags(demo: Path, tmp_path: Path, wikianchor: Callable[..., Any]) -> None:

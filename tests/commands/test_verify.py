@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from wikianchor.io.storage import checksum
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.manifest import read_manifest
-from wikianchor.pipelines.dataset.target import checksum
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 Run = Callable[..., Any]
@@ -99,11 +99,11 @@ FILES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda place: manifest(
             place, lambda found: found["configs"]["pairs"]["shards"][0].update(path="../../../etc/passwd")
         ),
-        "a shard that is none of ours",
+        "a wrong entry for a shard",
     ),
     "rows that do not add up": (
         lambda place: manifest(place, lambda found: found["configs"]["pairs"].update(rows=3)),
-        "have other than 3 rows together",
+        "do not add up to 3",
     ),
     "fewer rows than told": (
         lambda place: agree(place, "pairs", first(place, "pairs"), 3),

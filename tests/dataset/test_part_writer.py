@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import writing
 from wikianchor.pipelines.dataset import part_writer as parts
-from wikianchor.pipelines.dataset.part_writer import PartWriter, writing
+from wikianchor.pipelines.dataset.part_writer import PartWriter
 
 SCHEMA = pa.schema([("number", pa.int64()), ("text", pa.string())])
 

@@ -86,5 +86,5 @@ def test_the_report_names_the_flag_of_a_reason(tmp_path: Path, wikianchor: Run) 
     report = wikianchor("report", tmp_path / "out", f"--html={page}")
     assert report.output == f"{page}\n"
     assert re.search(r"below_floor \d+: see --min_links", build.output)
-    assert "its entity is linked to too seldom: see --min_links" in page.read_text("utf-8")
+    assert "its entity has too few links: see --min_links" in page.read_text("utf-8")
     assert any("open it in a browser" in line for line in report.progress)

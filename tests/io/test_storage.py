@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 from pyarrow import fs
 
-from wikianchor.io import storage
+from wikianchor.io import buckets, storage
 from wikianchor.io.errors import InputError
 
 KEYS = {
@@ -38,8 +38,8 @@ def silent_server() -> Iterator[int]:
 
 @pytest.fixture(autouse=True)
 def no_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_connections", {})
-    monkeypatch.setattr(storage, "_hanging", set())
+    monkeypatch.setattr(buckets, "_connections", {})
+    monkeypatch.setattr(buckets, "_hanging", set())
     for name, value in KEYS.items():
         monkeypatch.setenv(name, value)
 
@@ -52,7 +52,7 @@ def uri(scheme: str, port: int) -> str:
 
 def test_a_store_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     # S3's client would make this process wait at its end: see the command below.
-    monkeypatch.setattr(storage, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(buckets, "CONNECT_SECONDS", 0.5)
     with silent_server() as port:
         begin = time.monotonic()
         with pytest.raises(InputError) as raised:
@@ -62,28 +62,28 @@ def test_a_store_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
             f"{uri('gs', port)}: the store cannot be reached (no answer within 0.5 s): "
             "check the network, the address and the credentials"
         )
-        assert storage.hanging()
+        assert buckets.hanging()
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs"])
 def test_a_store_that_refuses_connections(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "FIRST_RETRY_SECONDS", 1)
+    monkeypatch.setattr(buckets, "FIRST_RETRY_SECONDS", 1)
     with silent_server() as port:
         pass
     with pytest.raises(InputError, match=r"the store cannot be reached \(.*ould not connect to server") as raised:
         storage.filesystem(uri(scheme, port))
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 400
-    assert not storage.hanging()
+    assert not buckets.hanging()
 
 
 def test_the_time_for_a_first_answer_is_below_a_minute() -> None:
-    assert storage.FIRST_RETRY_SECONDS < storage.CONNECT_SECONDS < storage.RETRY_SECONDS < 60
+    assert buckets.FIRST_RETRY_SECONDS < buckets.CONNECT_SECONDS < buckets.RETRY_SECONDS < 60
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs"])
 def test_a_command_ends_though_its_store_hangs(scheme: str) -> None:
-    code = "from wikianchor.io import storage; storage.CONNECT_SECONDS = 1.0; "
+    code = "from wikianchor.io import buckets; buckets.CONNECT_SECONDS = 1.0; "
     code += "from wikianchor.__main__ import main; raise SystemExit(main())"
     with silent_server() as port:
         done = subprocess.run(

@@ -15,7 +15,7 @@ from pyarrow import fs
 
 import wikianchor.schemas.pairs
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.storage import exists, filesystem, read_bytes, reading
+from wikianchor.io.storage import exists, filesystem, read_bytes, reading
 
 COLUMNS = ("text", "entity_id", "hard_negative_ids", "sentence_id", "wiki")
 ENTITY_COLUMNS = ("entity_id", "qid", "count", "label")

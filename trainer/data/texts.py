@@ -21,8 +21,8 @@ import wikianchor.schemas.corpus
 import wikianchor.schemas.negatives
 import wikianchor.schemas.sentences
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import exists, read_bytes
 from wikianchor.trainer.data.shards import check_columns, list_shards, read_shard
-from wikianchor.trainer.storage import exists, read_bytes
 
 SCHEMAS = {
     "corpus": wikianchor.schemas.corpus,

@@ -26,8 +26,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import writing
 from wikianchor.trainer.data.shards import Pairs, read_batches
-from wikianchor.trainer.storage import writing
 
 if TYPE_CHECKING:
     from wikianchor.trainer.models.encoder import Encoder

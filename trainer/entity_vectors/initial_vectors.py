@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.storage import filesystem, is_local, put_file, reading, writing
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.data.shards import open_pairs, read_entities
 from wikianchor.trainer.entity_vectors.options import parser
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.vector_files import Broken, Named, read_named_vectors
-from wikianchor.trainer.storage import filesystem, is_local, put_file, reading, writing
 
 Vectors = NDArray[np.floating]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.storage import exists, filesystem, read_bytes, reading
+from wikianchor.io.storage import exists, filesystem, read_bytes, reading
 
 
 @dataclass

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import reading
 from wikianchor.trainer.evaluate.files import Data, Source, aligned
 from wikianchor.trainer.evaluate.metrics import pair_cosines, pearson, spearman
-from wikianchor.trainer.storage import reading
 
 Row = tuple[str, str, str]
 

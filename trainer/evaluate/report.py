@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
+from wikianchor.io.storage import writing
 from wikianchor.trainer.evaluate.files import Source
 from wikianchor.trainer.evaluate.task import Cell, Scores
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.storage import writing
 
 # Files that make a model's vectors what they are.
 MODEL_FILES = (".safetensors", ".bin", ".json", ".txt", ".model")

@@ -24,10 +24,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.storage import exists, fetch, is_local, list_directories, publish, read_bytes, remove
 from wikianchor.trainer.config import Config
 from wikianchor.trainer.loop.optimizers import Optimizers
 from wikianchor.trainer.models.model import Trainable
-from wikianchor.trainer.storage import exists, fetch, is_local, list_directories, publish, read_bytes, remove
 
 VERSION = 1
 PREFIX = "step-"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wikianchor.io.errors import UsageError
-from wikianchor.trainer.storage import filesystem, is_local, writing
+from wikianchor.io.storage import filesystem, is_local, writing
 
 Value = float | int
 

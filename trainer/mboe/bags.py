@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import reading
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.detector import Bag, bag_of, detect
 from wikianchor.trainer.mboe.dictionary import Dictionary, open_dictionary, open_mentions
 from wikianchor.trainer.mboe.documents import Document
-from wikianchor.trainer.storage import reading
 
 # From a document to its bag.
 Source = Callable[[Document], Bag]

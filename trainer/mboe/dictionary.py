@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 import wikianchor.schemas.mentions
 from wikianchor.aliases.name_table import NameTable, Nodes, merge, nodes_of, table_of
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import writing
 from wikianchor.trainer.data.shards import check_columns, list_shards, read_manifest, read_table
-from wikianchor.trainer.storage import writing
 
 VERSION = 1
 COLUMNS = ("wiki", "key", "qid", "links", "occurrences", "name_links")

@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.storage import reading
+from wikianchor.io.storage import reading
 
 SPLITS = ("train", "dev", "test")
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import publish, writing
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.model import Mboe
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.storage import publish, writing
 
 
 class Loaded(NamedTuple):

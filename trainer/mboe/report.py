@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import read_bytes, reading
 from wikianchor.trainer.mboe.bags import Bags
 from wikianchor.trainer.mboe.scores import mean_and_interval, paired_t_test
-from wikianchor.trainer.storage import read_bytes, reading
 
 # By seed, the score of each language.
 Scores = Mapping[int, Mapping[str, float]]

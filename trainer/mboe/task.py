@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import writing
 from wikianchor.trainer.card import versions
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.distributed import choose_device
@@ -39,7 +40,6 @@ from wikianchor.trainer.mboe.model import Mboe
 from wikianchor.trainer.mboe.train import Part, labels_of, make_part, predict, score_of, train
 from wikianchor.trainer.mboe.vectors import initial_vectors, read_titles
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.storage import writing
 
 # A split and a language.
 Key = tuple[str, str]

@@ -18,7 +18,7 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.storage import fetch_file
+from wikianchor.io.storage import fetch_file
 
 # As in EASE's code: entities without a vector begin uniformly between these.
 SPREAD = 0.05

@@ -15,9 +15,9 @@ from typing import Any
 from safetensors.torch import save_file
 from torch import nn
 
+from wikianchor.io.storage import is_local, publish
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.modules import LAYOUT, Head
-from wikianchor.trainer.storage import is_local, publish
 
 POOLING_MODES = {"cls": "cls", "cls_before_pooler": "cls", "avg": "mean"}
 _TRANSFORMER = "sentence_transformers.models.Transformer"

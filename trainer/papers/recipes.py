@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import writing
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import make
 from wikianchor.trainer.data.shards import Pairs, open_pairs, read_wikis
@@ -20,7 +21,6 @@ from wikianchor.trainer.evaluate.task import Options
 from wikianchor.trainer.papers.runs import decisive, over_seeds, score, train_once
 from wikianchor.trainer.papers.tables import LABSE, RECIPES, Recipe, Row, parse, parse_backbones, possible, preset_of
 from wikianchor.trainer.presets import PRESETS
-from wikianchor.trainer.storage import writing
 
 # ------------------------------------------------------------------------------------------------------------ training
 

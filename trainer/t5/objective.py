@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, T5Config, T5ForConditionalGeneration
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.storage import fetch, is_local, publish
 from wikianchor.schemas.sentinels import EOS, MODEL_FILE, PAD, SETTINGS_FILE, Vocabulary
 from wikianchor.trainer.card import table_of, versions
 from wikianchor.trainer.config import Config
@@ -41,7 +42,6 @@ from wikianchor.trainer.loop.train import Run
 from wikianchor.trainer.models.hub import check_model, no_model
 from wikianchor.trainer.models.model import Trainable
 from wikianchor.trainer.presets import NEW_SIZES
-from wikianchor.trainer.storage import fetch, is_local, publish
 from wikianchor.trainer.t5.corruption import corrupt, draw_spans
 
 IGNORED = -100

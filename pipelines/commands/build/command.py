@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from wikianchor.io.errors import UsageError
 from wikianchor.pipelines.commands.build.options import Config
-from wikianchor.pipelines.dataset.reader import find_datasets
+from wikianchor.pipelines.dataset.reader import find_datasets, finished_datasets
 from wikianchor.pipelines.engine.runner import with_workers, workers_of
 from wikianchor.pipelines.entities import graph as entities
 from wikianchor.pipelines.entities import options as entities_flags
@@ -25,8 +25,8 @@ from wikianchor.pipelines.wikimedia.inventory import Dumps, find_dumps, read_sit
 def run(config: Config, beam_args: Sequence[str]) -> None:
     """Print the plan, run the stages and print the report."""
     from wikianchor.pipelines.commands.build.plan import build_stages, plan_lines
-    from wikianchor.pipelines.commands.report import command as report
     from wikianchor.pipelines.dataset import summary
+    from wikianchor.pipelines.dataset.text_report import print_report
 
     start = time.monotonic()
     found = find_dumps(config.dumps, config.wikis)
@@ -47,8 +47,8 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         sentences.run(one, stage_flags)
     entities.run(of_entities, flags[-2])
     pairs.run(of_pairs, flags[-1])
-    datasets = report.datasets_in(config.output)
-    report.print_report(datasets)
+    datasets = finished_datasets(config.output)
+    print_report(datasets)
     print(f"\n{summary.made_together(datasets, config.output)}\n{summary.spent(start)}")
     check = ["wikianchor", "verify", config.output, f"--against={config.dumps}"]
     print("\n".join(summary.next_lines(check, summary.train_ease(of_pairs.output))))

@@ -1,7 +1,7 @@
-"""`wikianchor download`: the dumps that a target needs, each fetched once, verified, and written down.
+"""`wikianchor download`: fetch the dumps that a target needs, each once, and verify them.
 
-`download.json` beside the dumps says which files were verified, of which date, and what they looked like then; a file
-that still looks so is neither fetched nor read again.
+`download.json` beside the dumps records the date, checksum, size and time of change of every verified file. A file that
+still has them is neither fetched nor read again.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from typing import Any
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import filesystem, free_bytes, reading
+from wikianchor.io.storage import checksum, filesystem, free_bytes, is_local, reading, writing
 from wikianchor.io.units import size
 from wikianchor.pipelines.commands.download.client import Client
-from wikianchor.pipelines.commands.download.dump_site import files_for
+from wikianchor.pipelines.commands.download.dump_site import DumpSite
 from wikianchor.pipelines.commands.download.needs import NEEDS
 from wikianchor.pipelines.commands.download.options import Config
-from wikianchor.pipelines.dataset.part_writer import writing
+from wikianchor.pipelines.commands.download.target import PART, RemoteFile
 from wikianchor.pipelines.dataset.summary import after_download, next_lines, spent
-from wikianchor.pipelines.dataset.target import PART, RemoteFile, checksum
 from wikianchor.pipelines.engine.progress import Progress
 from wikianchor.pipelines.engine.stage import program_version
 
@@ -35,12 +34,16 @@ CONNECTIONS = 3
 
 
 def run(config: Config, beam_args: Sequence[str]) -> None:
-    """Fetch what is missing."""
+    """Fetch the files that are missing.
+
+    Raises:
+        InputError: a server does not send what was published, the disk has too little space, or it cannot be written.
+    """
     start = time.monotonic()
     stop = threading.Event()
     client = Client(f"wikianchor/{program_version()} ({config.contact})", stop=stop)
-    need = NEEDS[config.target]
-    files = list(files_for(client, need, config.wikis, config.date, config.source, config.site, config.mirror))
+    site = DumpSite(client, config.site, config.mirror)
+    files = list(site.files(NEEDS[config.target], config.wikis, config.date, config.source))
     record = read_record(config.output)
     missing = [file for file in files if not is_verified(config.output, file, record)]
     print("\n".join(plan(config, files, missing)))
@@ -60,10 +63,10 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         try:
             for done in as_completed(waiting):
                 done.result()
-                _write_down(config.output, waiting[done], record)
+                _save_record(config.output, waiting[done], record)
         except BaseException as error:
             stop.set()
-            # A connection may be silent for a minute; who interrupts does not wait for it.
+            # A connection may be silent for a minute: an interruption does not wait for it.
             pool.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
             raise
     print(f"{len(missing)} files fetched and verified: {config.output}")
@@ -71,7 +74,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
 
 
 def plan(config: Config, files: Sequence[RemoteFile], missing: Sequence[RemoteFile]) -> list[str]:
-    """Return what is told before anything is fetched."""
+    """Return the lines that are printed before anything is fetched."""
     lines = [f"{'size':>9}  file"]
     for file in files:
         lines.append(f"{size(file.size):>9}  {file.name}{'' if file in missing else '  (here and verified)'}")
@@ -84,12 +87,12 @@ def plan(config: Config, files: Sequence[RemoteFile], missing: Sequence[RemoteFi
 
 
 def check_space(directory: str, missing: Sequence[RemoteFile]) -> None:
-    """Check that what is missing has room.
+    """Check that the local disk has space for the missing files.
 
     Raises:
-        InputError: it has none.
+        InputError: it has too little.
     """
-    if "://" in directory:
+    if not is_local(directory):
         return
     need = sum(file.size - _part_size(directory, file) for file in missing)
     if need > (free := free_bytes(directory)):
@@ -102,9 +105,13 @@ def _part_size(directory: str, file: RemoteFile) -> int:
 
 
 def _fetch(client: Client, file: RemoteFile, directory: str, record: Mapping[str, Any], progress: Progress) -> None:
-    """Fetch a file, or find that it is here already, by its checksum."""
+    """Fetch a file, unless a file with its checksum is there already."""
     path = f"{directory}/{file.name}"
-    if file.name not in record and _looks(path).get("size") == file.size and checksum(path, file.kind) == file.digest:
+    if (
+        file.name not in record
+        and _size_and_time(path).get("size") == file.size
+        and checksum(path, file.kind) == file.digest
+    ):
         return
     progress.begin(file.name, file.size)
     try:
@@ -113,8 +120,8 @@ def _fetch(client: Client, file: RemoteFile, directory: str, record: Mapping[str
         progress.end(file.name)
 
 
-def _looks(path: str) -> dict[str, Any]:
-    """Return size and time of change of a file; nothing where there is none."""
+def _size_and_time(path: str) -> dict[str, Any]:
+    """Return the size and the time of change of a file, {} where there is none."""
     files, inner = filesystem(path)
     with reading(path):
         info = files.get_file_info(inner)
@@ -122,7 +129,7 @@ def _looks(path: str) -> dict[str, Any]:
 
 
 def read_record(directory: str) -> dict[str, Any]:
-    """Return what is written down of the files in a directory, by name."""
+    """Return the record of the files in a directory, by name; {} where it is missing or damaged."""
     files, inner = filesystem(f"{directory}/{RECORD}")
     with reading(f"{directory}/{RECORD}"):
         if files.get_file_info(inner).type != fs.FileType.File:
@@ -130,31 +137,27 @@ def read_record(directory: str) -> dict[str, Any]:
         with files.open_input_stream(inner) as stream:
             text = stream.read()
     try:
-        found = json.loads(text)["files"]
+        files_by_name = json.loads(text)["files"]
     except (ValueError, KeyError, TypeError):
-        # It saves work and proves nothing: without it every file is read again.
+        # The record only saves work: without it every file is hashed again.
         return {}
-    return found if isinstance(found, dict) else {}
+    return files_by_name if isinstance(files_by_name, dict) else {}
 
 
 def is_verified(directory: str, file: RemoteFile, record: Mapping[str, Any]) -> bool:
-    """Whether a file was verified, by the same checksum, and looks as it did then."""
+    """Return whether a file was verified by the same checksum, and has not changed since."""
     known = record.get(file.name)
-    return (
-        isinstance(known, dict)
-        and known.get(file.kind) == file.digest
-        and (looks := _looks(f"{directory}/{file.name}")) != {}
-        and looks["size"] == file.size
-        and known.get("changed") == looks["changed"]
-    )
+    if not isinstance(known, dict) or known.get(file.kind) != file.digest:
+        return False
+    return _size_and_time(f"{directory}/{file.name}") == {"size": file.size, "changed": known.get("changed")}
 
 
-def _write_down(directory: str, file: RemoteFile, record: dict[str, Any]) -> None:
+def _save_record(directory: str, file: RemoteFile, record: dict[str, Any]) -> None:
     record[file.name] = {
         "date": file.date,
         "url": file.url,
         file.kind: file.digest,
-        **_looks(f"{directory}/{file.name}"),
+        **_size_and_time(f"{directory}/{file.name}"),
     }
     files, inner = filesystem(f"{directory}/{RECORD}")
     text = json.dumps({"files": record}, indent=1, sort_keys=True) + "\n"

@@ -126,7 +126,7 @@ def _contact(given: str | None) -> str:
     if not re.fullmatch(r"[!-~]+@[!-~]+\.[!-~]+|https?://[!-~]+", given):
         raise UsageError(f"--contact={given}: neither an e-mail address nor a URL")
     # What writes files loads pyarrow.
-    from wikianchor.pipelines.dataset.part_writer import writing
+    from wikianchor.io.storage import writing
 
     with writing(str(path), "$XDG_CONFIG_HOME"):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.storage import checksum
 from wikianchor.io.units import size
 from wikianchor.pipelines.commands.publish.options import Config
 from wikianchor.pipelines.commands.publish.store import Local, Store, differing, open_store
-from wikianchor.pipelines.commands.verify.files import check_files, check_manifest
-from wikianchor.pipelines.dataset.manifest import CARD, CROISSANT, MANIFEST, read_manifest
+from wikianchor.pipelines.dataset.integrity import file_problems
+from wikianchor.pipelines.dataset.manifest import CARD, CROISSANT, MANIFEST, manifest_problems, read_manifest
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.release import is_release_file, make_release
 from wikianchor.pipelines.dataset.summary import spent
-from wikianchor.pipelines.dataset.target import checksum
 from wikianchor.pipelines.engine.progress import Progress
 
 
@@ -67,11 +67,11 @@ def sound_dataset(directory: str) -> Dataset:
         raise InputError(
             f"{directory}: no finished dataset here (no manifest.json): name one dataset, such as out/pairs"
         )
-    one = Dataset(directory, manifest)
-    for check in (check_manifest, check_files):
-        if (problem := next(iter(check(one)), None)) is not None:
-            raise InputError(f"{problem}: build it again, see `wikianchor verify {directory}`")
-    return one
+    dataset = Dataset(directory, manifest)
+    problem = next(manifest_problems(manifest), None) or next(file_problems(dataset), None)
+    if problem is not None:
+        raise InputError(f"{problem}: build it again, see `wikianchor verify {directory}`")
+    return dataset
 
 
 def web_address(target: str) -> str:

@@ -16,8 +16,7 @@ from typing import Any, Protocol
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.storage import READ_BYTES, filesystem, make_parent, reading
-from wikianchor.pipelines.dataset.part_writer import writing
+from wikianchor.io.storage import READ_BYTES, filesystem, make_parent, reading, writing
 
 # Which sha256 belongs to the checksum that an object store has of an object, which is of another kind in each store.
 RECORD = "_published.json"

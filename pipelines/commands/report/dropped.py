@@ -1,8 +1,10 @@
-"""Sentences that are not in a dataset, found again in the dump: a few for each reason."""
+"""Examples of the sentences that are not in a dataset, found by reading the beginning of its dump again."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size
@@ -10,50 +12,48 @@ from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.text.prose import judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
+from wikianchor.pipelines.wikimedia.inventory import list_files, one_of_each, read_site, tell_apart
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
-from wikianchor.pipelines.wikimedia.pages import cut_pages, page_namespace, parse_page
+from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
 
-# The first pages of a dump are enough for examples of all that is common.
+# Articles that are read, and examples of each reason.
 PAGES, OF_EACH = 500, 3
 SHOWN_GAP = "\N{OBJECT REPLACEMENT CHARACTER}"
 
 
-def dropped_sentences(one: Dataset, places: str) -> list[tuple[str, str, str]]:
-    """Return (reason, title, text) of sentences of a dump that are not in its dataset, by reason.
+def dropped_sentences(dataset: Dataset, dumps: str) -> list[tuple[str, str, str]]:
+    """Return (reason, title, text) of sentences of a dump that are not in its dataset, sorted by reason.
 
     Args:
-        one: a dataset of sentences.
-        places: where its dump is.
+        dataset: a dataset of sentences.
+        dumps: the directories, files or globs in which its dump is.
 
     Raises:
         InputError: the dump is not there or cannot be read.
     """
-    from wikianchor.pipelines.wikimedia.inventory import list_files, one_of_each, read_site, tell_apart
-
-    options = one.manifest["options"]
-    paths = one_of_each(tell_apart(list_files(places))[0].get(options["wiki"], ()))
+    options = dataset.manifest["options"]
+    paths = one_of_each(tell_apart(list_files(dumps))[0].get(options["wiki"], ()))
     if not paths:
-        raise InputError(f"--dumps={places} has no dump of {options['wiki']}")
+        raise InputError(f"--dumps={dumps} has no dump of {options['wiki']}")
     site, _ = read_site(paths, options["wiki"])
     extractor, split = make_extractor(options["parser"], site), make_splitter(options["splitter"], site.language)
     marks = {ord(mark): "" for mark in LINE_MARKS} | {ord(GAP): SHOWN_GAP}
-    number: Counter[str] = Counter()
-    found = []
-    read = 0
-    for raw, offset in cut_pages(read_range(Range(paths[0], 0, file_size(paths[0]), True)), paths[0]):
-        where = f"{paths[0]} near byte {offset}"
-        if page_namespace(raw, where):
-            continue
-        page = parse_page(raw, where)
-        if page.redirect is not None or page.model not in ("wikitext", ""):
-            continue
+    counts: Counter[str] = Counter()
+    examples = []
+    for page in islice(_articles(paths[0]), PAGES):
         for sentence, reason in judged_sentences(extractor.extract(page.text, page.title), split, site.language):
             text = " ".join(sentence.text.translate(marks).split())
-            if reason is not None and text and number[reason] < OF_EACH:
-                number[reason] += 1
-                found.append((reason, page.title, text))
-        read += 1
-        if read >= PAGES:
-            break
-    return sorted(found, key=lambda one: one[0])
+            if reason is not None and text and counts[reason] < OF_EACH:
+                counts[reason] += 1
+                examples.append((reason, page.title, text))
+    return sorted(examples, key=lambda example: example[0])
+
+
+def _articles(path: str) -> Iterator[Page]:
+    for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
+        where = f"{path} near byte {offset}"
+        if not page_namespace(raw, where):
+            page = parse_page(raw, where)
+            if page.redirect is None and page.model in ("wikitext", ""):
+                yield page

@@ -10,11 +10,12 @@ from itertools import islice
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import sha1
-from wikianchor.pipelines.commands.verify.files import check_files, check_manifest
 from wikianchor.pipelines.commands.verify.ledger import check_ledger
 from wikianchor.pipelines.commands.verify.options import Config
 from wikianchor.pipelines.commands.verify.rows import Tally, check_rows, check_schema, schema_of
-from wikianchor.pipelines.dataset.reader import Dataset, find_datasets
+from wikianchor.pipelines.dataset.integrity import file_problems
+from wikianchor.pipelines.dataset.manifest import manifest_problems
+from wikianchor.pipelines.dataset.reader import Dataset, finished_datasets
 
 # Of one check: nobody reads more.
 SHOWN = 20
@@ -26,9 +27,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     Raises:
         InputError: something is wrong, or there is no dataset.
     """
-    datasets = list(find_datasets(config.directory))
-    if not datasets:
-        raise InputError(f"{config.directory}: no finished dataset here (no manifest.json): run its stage to the end")
+    datasets = finished_datasets(config.directory)
     dumps: list[str] = []
     if config.against is not None:
         from wikianchor.pipelines.wikimedia.inventory import list_files
@@ -64,11 +63,11 @@ def _checks(one: Dataset, all_of_them: Sequence[Dataset]) -> Iterator[tuple[str,
     failed is not made."""
     configs = [config for config in one.manifest["configs"].values() if isinstance(config, dict)]
     shards = sum(len(config.get("shards") or ()) for config in configs)
-    problems = list(check_manifest(one))
+    problems = list(manifest_problems(one.manifest))
     yield "manifest", problems
     if problems:
         return
-    problems = list(check_files(one))
+    problems = list(file_problems(one))
     yield f"files: {shards} shards, sha256 of every byte", problems
     if problems:
         return

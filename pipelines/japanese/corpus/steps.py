@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from wikianchor.io.storage import filesystem, make_parent
+from wikianchor.io.storage import filesystem, make_parent, sync_file, writing
 from wikianchor.pipelines.arrays.hashing import hash_string, mix
-from wikianchor.pipelines.dataset.part_writer import Part, PartWriter, sync_file, writing
+from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.japanese.choices import SPAN_RULES

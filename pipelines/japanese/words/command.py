@@ -7,8 +7,8 @@ import time
 from collections.abc import Sequence
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.storage import writing
 from wikianchor.io.units import size
-from wikianchor.pipelines.dataset.part_writer import writing
 from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
 from wikianchor.pipelines.dataset.summary import spent
 from wikianchor.pipelines.japanese.words.cloud import svg

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from wikianchor.io.errors import InputError
-from wikianchor.pipelines.dataset.part_writer import writing
+from wikianchor.io.storage import writing
 from wikianchor.pipelines.dataset.summary import next_lines, spent
 from wikianchor.pipelines.mewsc16.topic_map import TopicMap, load_topics
 from wikianchor.pipelines.mewsc16.topics.derive import ENGLISH, Found, by_items, by_links, english_pages, topic_items

@@ -23,12 +23,12 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.storage import reading
 from wikianchor.trainer.evaluate import cluster_plot
 from wikianchor.trainer.evaluate.files import Data, Source, aligned
 from wikianchor.trainer.evaluate.languages import asked, tag
 from wikianchor.trainer.evaluate.metrics import clustering_scores, majority_share, unit
 from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
-from wikianchor.trainer.storage import reading
 
 SHORT_TEXTS = "Short text clustering"
 MEWSC16 = "MewsC-16"

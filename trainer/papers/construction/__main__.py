@@ -15,10 +15,10 @@ if __name__ == "__main__":
     need(EVAL)
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.storage import writing
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.papers.construction import filtering
 from wikianchor.trainer.papers.construction.options import parse
-from wikianchor.trainer.storage import writing
 
 
 def filter_pairs(flags: argparse.Namespace) -> str:
