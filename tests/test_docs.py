@@ -1,7 +1,7 @@
-"""What README and docs/ say is so: their commands are run, their flags are known, their messages and pages are ours.
+"""Test that the documentation is right: commands run; flags, messages, paths, names and layers are those of the code.
 
-A block of commands whose first line is `# needs: network` (or gpu, dumps, model, account, packages) is not run; its
-flags are looked up all the same. All other blocks of a page are run in order, in one folder.
+A block of commands whose first line is `# needs: network` (or gpu, dumps, model, account, packages) is not run; only
+its flags are checked. All other blocks of a page are run in order, in one folder.
 """
 
 import argparse
