@@ -1,10 +1,11 @@
-"""What README and docs/ say is so: their commands are run, their flags are known, their messages and pages are ours.
+"""Test that the documentation is right: commands run; flags, messages, paths, names and layers are those of the code.
 
-A block of commands whose first line is `# needs: network` (or gpu, dumps, model, account, packages) is not run; its
-flags are looked up all the same. All other blocks of a page are run in order, in one folder.
+A block of commands whose first line is `# needs: network` (or gpu, dumps, model, account, packages) is not run; only
+its flags are checked. All other blocks of a page are run in order, in one folder.
 """
 
 import argparse
+import ast
 import os
 import re
 import shlex
@@ -20,6 +21,7 @@ import pytest
 from tests.fork_server import running
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
+from wikianchor.pipelines.cli.config_file import tomllib
 from wikianchor.trainer.config import add_flags
 from wikianchor.trainer.evaluate.options import parser as evaluate_parser
 from wikianchor.trainer.mboe.config import mboe_parser
@@ -250,3 +252,71 @@ def test_the_site_is_built(tmp_path: Path) -> None:
     for page in pages:
         fetched = re.findall(r'<(?:script|img|link)\b[^>]*(?:src|href)="(https?://[^"]+)"', page.read_text("utf-8"))
         assert not [url for url in fetched if not url.startswith("https://squidfunk.github.io")], page
+
+
+ABOUT_CODE = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
+TOP = (
+    "benchmarks",
+    "configs",
+    "demo",
+    "docker",
+    "docs",
+    "pipelines",
+    "schemas",
+    "tests",
+    "tools",
+    "trainer",
+    "wikianchor",
+)
+# Made by a build, or written in capitals for any of its kind.
+NOT_IN_A_CHECKOUT = re.compile(r"wikianchor/pipelines/sample/|/[A-Z]+\.json$")
+
+
+@pytest.mark.parametrize("page", [*ABOUT_CODE, *PAGES[2:]], ids=name)
+def test_files_that_are_named_exist(page: Path) -> None:
+    """Paths between backticks, such as `pipelines/engine/`, and programs, such as `python tools/audit.py`."""
+    for path in re.findall(rf"`(?:python )?((?:{'|'.join(TOP)})/[\w./*-]*)", page.read_text("utf-8")):
+        assert NOT_IN_A_CHECKOUT.search(path) or any(ROOT.glob(path.rstrip("/"))), f"{name(page)}: {path}"
+    for path, function in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text("utf-8")):
+        assert function in defined_in(ROOT / path), f"{name(page)}: {path}::{function}"
+
+
+def defined_in(module: Path) -> set[str]:
+    """Return the classes, functions, methods (as Class.method) and constants of a module."""
+    names = set()
+    for node in ast.parse(module.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            names |= {f"{node.name}.{part.name}" for part in node.body if isinstance(part, ast.FunctionDef)}
+        if isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return names
+
+
+def test_architecture_names_what_there_is() -> None:
+    """Each link leads to a file; the import name that it shows, such as `pipelines.cli.commands.COMMANDS`, is there."""
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    assert len(text.splitlines()) <= 200
+    links = re.findall(r"\[([^\]]+)\]\(([^)]+)\)", text)
+    assert len(links) > 60
+    for shown, target in links:
+        assert (ROOT / target).exists(), target
+        if target.endswith(".py") and (code := re.fullmatch(r"`([\w.]+)`", shown)):
+            module = target.removesuffix(".py").removesuffix("/__init__").removeprefix("wikianchor/").replace("/", ".")
+            attribute = code[1].removeprefix(module).removeprefix(".")
+            assert not attribute or attribute in defined_in(ROOT / target), f"{code[1]} is not in {target}"
+
+
+def test_architecture_has_the_layers_that_are_checked() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    for contract in (contract for contract in contracts if contract["type"] == "layers"):
+        folder = contract["containers"][0].rpartition(".")[2]
+        table = re.search(rf"\| layer \| `{folder}/` \|.*?\n\n", text, re.DOTALL)
+        assert table, folder
+        written: dict[int, set[str]] = {}
+        for number, modules in re.findall(r"^\| (\d+) \| (.*?) \|", table[0], re.MULTILINE):
+            written.setdefault(int(number), set()).update(re.findall(r"`(\w+)(?:/|\.py)`", modules))
+        layers = [set(re.findall(r"\w+", layer)) for layer in reversed(contract["layers"])]
+        assert [written[number] for number in sorted(written)] == layers
