@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from wikianchor.io.errors import InputError, UsageError
 
@@ -46,6 +46,7 @@ def find_error(text: str) -> Exception | None:
     error = None
     for match in _MARKED.finditer(text):
         # A runner may add words to the line, so JSON ends where its object does.
-        found, _ = json.JSONDecoder().raw_decode(text, match.end())
-        error = _KINDS[found["kind"]](found["message"])
+        with suppress(ValueError, LookupError):
+            record, _ = json.JSONDecoder().raw_decode(text, match.end())
+            error = _KINDS[record["kind"]](record["message"])
     return error

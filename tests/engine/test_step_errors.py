@@ -1,5 +1,6 @@
 """Errors of steps on their way through a runner: one line at the command line, the traceback with --verbose."""
 
+import bz2
 import logging
 import traceback
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
+from apache_beam.testing.util import assert_that, equal_to
 
 from tests.stand_in import work_of
 from wikianchor.io.errors import InputError, Truncated, UsageError
@@ -43,7 +45,8 @@ def test_the_last_error_counts_and_there_may_be_none() -> None:
     text = traceback_of(InputError("first")) + traceback_of(InputError("second"))
     assert str(find_error(text)) == "second"
     assert find_error("ValueError: InputError: not ours") is None
-    assert find_error(f"a line about {MARKER} itself") is None
+    for rest in ("itself", "{", '{"kind": "KeyError", "message": "x"}', '{"message": "x"}'):
+        assert find_error(f"{MARKER} {rest}") is None
 
 
 def test_other_errors_pass_unchanged() -> None:
@@ -88,7 +91,7 @@ def test_a_function_is_called_once_with_lists_of_elements(tmp_path: Path) -> Non
             numbers = pipeline | ListElements(range, 4)
             table = transforms.as_dict(numbers, "By name", str)
             total = pipeline | CallOnce(call, "sum", numbers, table, work=work, name="sum")
-            beam.testing.util.assert_that(total, beam.testing.util.equal_to([6]))
+            assert_that(total, equal_to([6]))
     # The second run found the result of the first.
     assert calls == [("sum", [0, 1, 2, 3], {"0": 0, "1": 1, "2": 2, "3": 3})]
     del transforms.test_calls  # type: ignore[attr-defined]
@@ -108,7 +111,7 @@ def quiet_again() -> Iterator[None]:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_verbose_shows_beams_log(workers: int, tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
     broken = tmp_path / "broken.xml"
-    broken.write_bytes(b"<mediawiki><siteinfo><dbname>enwiki</dbname></siteinfo><page>")
+    broken.write_bytes(bz2.decompress(Path(JAPANESE).read_bytes())[:30_000])
     command = ["sentences", f"--dumps={broken}", f"--output={tmp_path}/out", f"--workers={workers}"]
     quiet = wikianchor(*command)
     assert quiet.status == 1
