@@ -1,17 +1,12 @@
-"""Write dumps of any size out of real ones, and stand-ins of Wikidata and page_props that know their titles.
+"""Write dumps of any size from real ones, and stand-ins for Wikidata that know their titles.
 
-    python benchmarks/generate.py pages --dumps A.xml.bz2 B.xml --times 20 --output big.xml.bz2
-    python benchmarks/generate.py items --dumps big.xml.bz2 --output wikidata.json.gz --line_bytes 10000
-
-`pages` takes pages as they are, and copies of them under new titles and ids: a link of a copy leads to the copy of its
-target or to the original, by a hash of page and target. A .bz2 is a multistream dump with its index, .gz and plain
-work as well. `items` gives each article an item with a sitelink and a type; few types have most items, and
-`--dominant 0.9` gives one type nine tenths of them. The same inputs and options give the same bytes.
+`write_dump` takes pages as they are, and copies of them under new titles and ids: a link of a copy leads to the copy of
+its target or to the original, by a hash of page and target. `write_items` gives each article an item with a sitelink
+and a type; few types have most items. The same inputs and options give the same bytes.
 """
 
 from __future__ import annotations
 
-import argparse
 import bz2
 import gzip
 import hashlib
@@ -470,64 +465,3 @@ class _Members:
         """Write what waits and close the file."""
         self._flush()
         self._file.close()
-
-
-def write_page_props(items: Iterable[tuple[int, list[tuple[str, str, int]]]], directory: Path) -> list[Path]:
-    """Write the other route from page to item, a page_props.sql.gz for each wiki, and return where."""
-    rows: dict[str, list[str]] = {}
-    for qid, pages in items:
-        for wiki, _, page_id in pages:
-            rows.setdefault(wiki, []).append(f"({page_id},'wikibase_item','Q{qid}',NULL)")
-    directory.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for wiki, values in sorted(rows.items()):
-        paths.append(directory / f"{wiki}-latest-page_props.sql.gz")
-        with closing(_open(paths[-1])) as file:
-            file.write(
-                b"CREATE TABLE `page_props` (\n  `pp_page` int(10) unsigned NOT NULL,\n"
-                b"  `pp_propname` varbinary(60) NOT NULL,\n  `pp_value` blob NOT NULL,\n"
-                b"  `pp_sortkey` float DEFAULT NULL,\n  PRIMARY KEY (`pp_page`,`pp_propname`)\n) ENGINE=InnoDB;\n\n"
-            )
-            for start in range(0, len(values), 10_000):
-                file.write(f"INSERT INTO `page_props` VALUES {','.join(values[start : start + 10_000])};\n".encode())
-    return paths
-
-
-def main() -> None:
-    """Read the command line and write what it asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    pages = commands.add_parser("pages", help="a dump out of dumps of one wiki")
-    pages.add_argument("--dumps", nargs="+", required=True, help="real dumps of one wiki")
-    pages.add_argument("--wikis", help="its database name, where the dumps do not tell")
-    size = pages.add_mutually_exclusive_group()
-    size.add_argument("--times", type=int, default=1, help="copies, the originals among them (1)")
-    size.add_argument("--pages", type=int, default=0, help="pages")
-    size.add_argument("--megabytes", type=float, default=0, help="whole copies until the XML has so many MB")
-    pages.add_argument("--stubs", action="store_true", help="a page of a sentence for each link target without one")
-    pages.add_argument("--output", type=Path, required=True, help=".xml.bz2 (multistream, with index), .xml.gz or .xml")
-    items = commands.add_parser("items", help="a stand-in of Wikidata for the titles of dumps")
-    items.add_argument("--dumps", nargs="+", required=True, help="dumps, of several wikis where you like")
-    items.add_argument("--output", type=Path, required=True, help=".json.gz, .json.bz2 or .json")
-    items.add_argument("--page_props", type=Path, metavar="DIR", help="write page_props.sql.gz of each wiki as well")
-    items.add_argument("--dominant", type=float, default=0, help="share of the items that one type holds")
-    items.add_argument("--line_bytes", type=int, default=0, help="bytes of a line, filled up; 10000 is like Wikidata")
-    items.add_argument("--others", type=float, default=0, help="items without a page here for each with one")
-    arguments = parser.parse_args()
-    if arguments.command == "pages":
-        source = read_source(arguments.dumps, arguments.wikis)
-        written = write_dump(
-            source, arguments.output, arguments.times, arguments.pages, arguments.megabytes, arguments.stubs
-        )
-        print(f"{arguments.output}: {written:,} pages, {arguments.output.stat().st_size:,} bytes")
-        return
-    found = list(articles(arguments.dumps))
-    lines = write_items(items_of(found), arguments.output, arguments.dominant, arguments.line_bytes, arguments.others)
-    print(f"{arguments.output}: {lines:,} lines, {arguments.output.stat().st_size:,} bytes")
-    if arguments.page_props:
-        for path in write_page_props(items_of(found), arguments.page_props):
-            print(f"{path}: {path.stat().st_size:,} bytes")
-
-
-if __name__ == "__main__":
-    main()
