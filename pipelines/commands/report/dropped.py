@@ -29,10 +29,10 @@ def dropped_sentences(one: Dataset, places: str) -> list[tuple[str, str, str]]:
     Raises:
         InputError: the dump is not there or cannot be read.
     """
-    from wikianchor.pipelines.wikimedia.inventory import list_files, one_of_each, read_site, tell_apart
+    from wikianchor.pipelines.wikimedia.inventory import classify_files, list_files, newest_dump, read_site
 
     options = one.manifest["options"]
-    paths = one_of_each(tell_apart(list_files(places))[0].get(options["wiki"], ()))
+    paths = newest_dump(classify_files(list_files(places))[0].get(options["wiki"], ()))
     if not paths:
         raise InputError(f"--dumps={places} has no dump of {options['wiki']}")
     site, _ = read_site(paths, options["wiki"])
