@@ -1,9 +1,10 @@
-"""bz2 files with long streams: the blocks that begin in a part of the file, so that many workers share one stream.
+"""Split long bz2 streams at their blocks, so that many workers can read one stream.
 
-A bz2 stream is a row of blocks of at most 900 KB of text, each after the other's last bit, and each begins with the
-same 48 bits. A block needs nothing of those before it: wrapped up as a stream of its own, it can be decompressed, and
-its checksum says whether it was one. 48 bits that only look like a beginning are found by that too: the block they
-stand in ends where they do not, so it is tried as far as the next mark. https://en.wikipedia.org/wiki/Bzip2#File_format
+A bz2 stream is a sequence of blocks of at most 900 KB of text. Blocks begin at any bit, not only at byte boundaries,
+and each begins with the same 48-bit magic number. A block does not depend on the blocks before it: with a stream header
+and footer added, it is decompressed on its own, and its checksum shows whether the bits were one whole block. The same
+48 bits can also occur by chance inside a block. The checksum detects this: the block is then tried with the next magic
+number as its end. https://en.wikipedia.org/wiki/Bzip2#File_format
 """
 
 from __future__ import annotations
@@ -14,82 +15,74 @@ from collections import deque
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-import numpy as np
-
 from wikianchor.io.errors import InputError, Truncated
 
 READ_BYTES = 1 << 20
 BLOCK, END = 0x314159265359, 0x177245385090
 MARK_BITS, CHECKSUM_BITS, HEADER_BYTES = 48, 32, 4
-# No compressed block is longer: 900,000 bytes that do not compress, with their tables.
+# Upper bound for a compressed block: 900,000 incompressible bytes and their Huffman tables.
 LONGEST_BLOCK = 1 << 20
-# Bits look like a mark by chance once in 2 ** 44 bytes. A block with more than a few such is no dump's: whoever made it
-# wants them all to be tried.
+# The magic numbers occur by chance once in 2 ** 44 bytes. A block with more than a few false marks is not from a dump
+# but made to waste time, because every false mark costs one decompression.
 FALSE_MARKS = 8
 
 
 class Mark(NamedTuple):
-    """The place in bits of the beginning of a block, or of the end of a stream."""
+    """The offset, in bits, of the magic number that begins a block or ends a stream."""
 
     bit: int
     end: bool
 
 
 class _Pattern(NamedTuple):
-    """A mark at one of the eight places in a byte: whole bytes to search for, the first four of them as a
-    little-endian number, and the bits on both sides."""
+    """A magic number at one of the eight bit offsets in a byte: its five whole bytes, and the bits before and after."""
 
     shift: int
     inner: bytes
-    word: int
     before: int
     after: int
     end: bool
 
 
 def _patterns() -> Iterator[_Pattern]:
-    for mark, end in ((BLOCK, False), (END, True)):
+    for magic, end in ((BLOCK, False), (END, True)):
         for shift in range(8):
-            # 48 bits after `shift` others, filled up to 7 bytes.
-            filled = (mark << (8 - shift)).to_bytes(7, "big")
-            yield _Pattern(shift, filled[1:6], int.from_bytes(filled[1:5], "little"), filled[0], filled[6], end)
+            # `shift` zero bits, the 48 bits of the magic number, and zero bits up to 7 bytes.
+            padded = (magic << (8 - shift)).to_bytes(7, "big")
+            yield _Pattern(shift, padded[1:6], padded[0], padded[6], end)
 
 
 _PATTERNS = tuple(_patterns())
 
 
 def find_marks(data: bytes, start: int = 0) -> list[Mark]:
-    """Return the marks that lie in `data` whole, from bit 8 * start on, in order. A few may be no marks at all.
+    """Return the magic numbers that lie completely in `data`, from byte `start` on, in ascending order.
 
-    Four bytes of a mark are compared at once, at each of the four ways that words can lie over the data: that costs
-    less than a search for each of the sixteen marks.
+    A few of them may be false: bits that equal a magic number by chance.
     """
-    found = []
-    for first in range(start + 1, start + 5):
-        words = np.frombuffer(data, "<u4", max(0, (len(data) - first) // 4), min(first, len(data)))
-        for shift, inner, word, before, after, end in _PATTERNS:
-            for hit in np.flatnonzero(words == word).tolist():
-                at = first + 4 * hit
-                ends_in = at + len(inner)
-                if data[at:ends_in] != inner:
-                    continue
-                # The last byte counts only where the mark reaches into it.
-                tail = data[ends_in] >> (8 - shift) << (8 - shift) if shift and ends_in < len(data) else 0
-                whole = ends_in < len(data) or not shift
-                if whole and data[at - 1] & (0xFF >> shift) == before and tail == after:
-                    found.append(Mark(8 * (at - 1) + shift, end))
-    return sorted(found)
+    marks = []
+    for shift, inner, before, after, end in _PATTERNS:
+        position = data.find(inner, start + 1)
+        while position >= 0:
+            inner_end = position + len(inner)
+            # A magic number at a byte boundary does not reach into the last byte.
+            complete = inner_end < len(data) or not shift
+            tail = data[inner_end] >> (8 - shift) << (8 - shift) if shift and complete else 0
+            if complete and data[position - 1] & (0xFF >> shift) == before and tail == after:
+                marks.append(Mark(8 * (position - 1) + shift, end))
+            position = data.find(inner, position + 1)
+    return sorted(marks)
 
 
 def unpack_block(data: bytes, first: int, last: int) -> bytes | None:
-    """Return the text of the block in bits [first, last) of `data`, None where they are not one whole block."""
+    """Decompress the block in bits [first, last) of `data`; return None if these bits are not one whole block."""
     size = last - first
     if size < MARK_BITS + CHECKSUM_BITS:
         return None
     bits = int.from_bytes(data[first // 8 : (last + 7) // 8], "big") >> (-last % 8)
     bits &= (1 << size) - 1
     checksum = bits >> (size - MARK_BITS - CHECKSUM_BITS) & 0xFFFFFFFF
-    # The checksum of a stream of one block is that block's.
+    # The checksum of a stream with one block equals the checksum of the block.
     stream = ((bits << MARK_BITS | END) << CHECKSUM_BITS) | checksum
     size += MARK_BITS + CHECKSUM_BITS
     stream <<= -size % 8
@@ -102,29 +95,39 @@ def unpack_block(data: bytes, first: int, last: int) -> bytes | None:
 
 
 def read_blocks(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tuple[bytes, int]]:
-    """Yield the text of each block that begins at byte `start` or after, to the end of the file, with the byte in which
-    the block begins. Nothing where none begins before `end`.
+    """Decompress the blocks that begin at byte `start` or later, up to the end of the file.
+
+    Args:
+        file: the open file.
+        path: its name, for messages.
+        start: first byte of the range.
+        end: byte after the range. If no block begins in [start, end), nothing is yielded.
+
+    Yields:
+        The text of each block, and the offset of the byte in which the block begins.
 
     Raises:
         Truncated: the last stream is cut off.
-        InputError: a block is damaged, or there is something else between streams.
+        InputError: a block is damaged, or there are other bytes between streams.
     """
-    yield from _Blocks(file, path, start, end).read()
+    yield from _BlockReader(file, path, start, end).read()
 
 
-class _Blocks:
-    """A window over the file, moved from block to block. Marks are counted from the start of the file here."""
+class _BlockReader:
+    """Read blocks through a window that moves over the file. The offsets of marks count from the start of the file."""
 
     def __init__(self, file: BinaryIO, path: str, start: int, end: int) -> None:
         self._file, self._path, self._end = file, path, end
-        # The window's bytes, where it begins, how far it was searched for marks, and those found and not yet used.
+        # The window: its bytes, its offset in the file, and how many of its bytes were searched for marks.
         self._data, self._base, self._searched = b"", start, 0
+        # Marks that were found and not yet used.
         self._marks: deque[Mark] = deque()
-        # The text of the first block, which was unpacked to see whether it is one.
+        # Text of the first block: `_is_block` decompresses it, so that it need not be done twice.
         self._ready: bytes | None = None
         file.seek(start)
 
     def read(self) -> Iterator[tuple[bytes, int]]:
+        """Yield what `read_blocks` yields."""
         first = self._first()
         while first is not None:
             self._forget(first.bit // 8)
@@ -136,22 +139,23 @@ class _Blocks:
             first = self._take()
 
     def _first(self) -> Mark | None:
-        """Return the first mark of a true block in the part, None where there is none."""
-        tried = 0
+        """Return the first mark in the range that begins a real block, None if there is none."""
+        false_marks = 0
         while (mark := self._take()) is not None and mark.bit // 8 < self._end:
             self._forget(mark.bit // 8)
-            # What ends here is a stream that begins before the part, or one without a block.
+            # The end of a stream that begins before the range, or of one without blocks.
             if mark.end:
                 continue
-            # Only the first may be false without the block before it to show that.
-            if self._sound(mark) or not self._inside_another(mark):
+            # Later marks are checked by the block before them; the first one has none.
+            if self._is_block(mark) or not self._inside_another(mark):
                 return mark
-            tried += 1
-            if tried > FALSE_MARKS:
+            false_marks += 1
+            if false_marks > FALSE_MARKS:
                 raise self._damaged(mark)
         return None
 
-    def _sound(self, mark: Mark) -> bool:
+    def _is_block(self, mark: Mark) -> bool:
+        """Return whether the bits from a mark to the next one are a block; keep its text in `_ready`."""
         following = self._peek()
         self._ready = None if following is None else self._unpack(mark, following)
         return self._ready is not None
@@ -160,38 +164,37 @@ class _Blocks:
         return unpack_block(self._data, first.bit - 8 * self._base, last.bit - 8 * self._base)
 
     def _inside_another(self, mark: Mark) -> bool:
-        """Whether a mark stands within a block that begins before it."""
-        here = self._file.tell()
+        """Return whether a mark is false because it lies inside a block that begins before it."""
+        position = self._file.tell()
         begin = max(0, mark.bit // 8 - LONGEST_BLOCK)
         self._file.seek(begin)
         data = self._file.read(2 * LONGEST_BLOCK)
-        self._file.seek(here)
-        marks = [found.bit for found in find_marks(data)]
-        inside = mark.bit - 8 * begin
-        place = bisect_left(marks, inside)
-        # A block with the mark in it has few others that are false.
+        self._file.seek(position)
+        bits = [other.bit for other in find_marks(data)]
+        number = bisect_left(bits, mark.bit - 8 * begin)
+        # A block that holds this mark holds few other false ones.
         return any(
             unpack_block(data, first, last) is not None
-            for first in marks[max(0, place - FALSE_MARKS) : place]
-            for last in marks[place + 1 : place + 1 + FALSE_MARKS]
+            for first in bits[max(0, number - FALSE_MARKS) : number]
+            for last in bits[number + 1 : number + 1 + FALSE_MARKS]
         )
 
     def _block(self, first: Mark) -> bytes:
-        """Return the text of a block, passing over what only looks like the mark after it."""
+        """Return the text of the block at a mark, and remove false marks inside the block."""
         if self._ready is not None:
             text, self._ready = self._ready, None
             return text
-        passed = 0
-        while (after := self._peek(passed)) is not None and after.bit - first.bit <= 8 * LONGEST_BLOCK:
-            found = self._unpack(first, after)
-            if found is not None:
-                for _ in range(passed):
+        false_marks = 0
+        while (last := self._peek(false_marks)) is not None and last.bit - first.bit <= 8 * LONGEST_BLOCK:
+            block = self._unpack(first, last)
+            if block is not None:
+                for _ in range(false_marks):
                     self._marks.popleft()
-                return found
-            passed += 1
-            if passed > FALSE_MARKS:
+                return block
+            false_marks += 1
+            if false_marks > FALSE_MARKS:
                 break
-        if not passed:
+        if not false_marks:
             raise Truncated(
                 f"{self._path}: the bz2 block at byte {first.bit // 8} is cut off at byte {self._read_to}: "
                 "fetch it again"
@@ -202,58 +205,63 @@ class _Blocks:
         return InputError(f"{self._path}: damaged bz2 data in the block at byte {mark.bit // 8}: fetch it again")
 
     def _after_stream(self, mark: Mark) -> Mark | None:
-        """Return the first mark of the stream that follows the end of another, None at the end of the file."""
-        place = (mark.bit + MARK_BITS + CHECKSUM_BITS + 7) // 8
-        while self._read_to < place + HEADER_BYTES + 6 and self._more():
+        """Return the first mark of the stream after the end of another, None at the end of the file."""
+        stream = (mark.bit + MARK_BITS + CHECKSUM_BITS + 7) // 8
+        while self._read_to < stream + HEADER_BYTES + 6 and self._more():
             pass
-        if self._read_to < place:
+        if self._read_to < stream:
             raise Truncated(f"{self._path}: a bz2 stream is cut off at byte {self._read_to}: fetch it again")
-        begin = place - self._base
+        begin = stream - self._base
         header = self._data[begin : begin + HEADER_BYTES]
         if not header.strip(b"\x00"):
-            self._pass_padding(begin)
+            self._skip_padding(begin)
             return None
         if not (header.startswith(b"BZh"[: len(header)]) and header[3:] in b"123456789"):
-            raise InputError(f"{self._path}: byte {place} is not bz2 data: fetch it again")
+            raise InputError(f"{self._path}: byte {stream} is not bz2 data: fetch it again")
         following = self._take()
         if following is None:
             raise Truncated(
-                f"{self._path}: the bz2 stream at byte {place} is cut off at byte {self._read_to}: fetch it again"
+                f"{self._path}: the bz2 stream at byte {stream} is cut off at byte {self._read_to}: fetch it again"
             )
-        if following.bit != 8 * (place + HEADER_BYTES):
-            raise InputError(f"{self._path}: damaged bz2 data in the stream at byte {place}: fetch it again")
+        if following.bit != 8 * (stream + HEADER_BYTES):
+            raise InputError(f"{self._path}: damaged bz2 data in the stream at byte {stream}: fetch it again")
         return following
 
-    def _pass_padding(self, begin: int) -> None:
-        """Zeros may pad the end of a file, as on a tape; zeros before more data are a hole in it."""
-        place = self._base + begin
+    def _skip_padding(self, begin: int) -> None:
+        """Check that only zeros follow: zeros may pad the end of a file, but zeros before more data are missing data.
+
+        Raises:
+            InputError: other bytes follow.
+        """
+        offset = self._base + begin
         self._data = self._data[begin:]
         while not self._data.strip(b"\x00"):
             self._data = self._file.read(READ_BYTES)
             if not self._data:
                 return
-        raise InputError(f"{self._path}: byte {place} is not bz2 data: fetch it again")
+        raise InputError(f"{self._path}: byte {offset} is not bz2 data: fetch it again")
 
     @property
     def _read_to(self) -> int:
         return self._base + len(self._data)
 
     def _take(self) -> Mark | None:
-        """Return the next mark and go past it; None at the end of the file."""
+        """Remove and return the next mark; None at the end of the file."""
         return None if self._peek() is None else self._marks.popleft()
 
     def _peek(self, number: int = 0) -> Mark | None:
+        """Return the next mark, or the one `number` after it, without removing it; None at the end of the file."""
         while len(self._marks) <= number and self._more():
             pass
         return self._marks[number] if len(self._marks) > number else None
 
     def _more(self) -> bool:
-        """Read on; return whether there was anything."""
+        """Read the next bytes into the window and find their marks; return False at the end of the file."""
         new = self._file.read(READ_BYTES)
         if not new:
             return False
         self._data += new
-        # What the last read cut off begins in its last seven bytes.
+        # A mark that the end of the last read cut off begins in its last seven bytes.
         for mark in find_marks(self._data, max(0, self._searched - 7)):
             if (mark.bit + MARK_BITS + 7) // 8 > self._searched:
                 self._marks.append(Mark(8 * self._base + mark.bit, mark.end))
@@ -261,9 +269,10 @@ class _Blocks:
         return True
 
     def _forget(self, before: int) -> None:
-        """Drop the bytes of the window before one of the file, where they are worth it: the rest is copied."""
-        passed = before - self._base
-        if passed >= READ_BYTES // 2:
-            self._data = self._data[passed:]
+        """Drop the bytes of the window before a byte of the file if they are many, because the rest has to be
+        copied."""
+        unused = before - self._base
+        if unused >= READ_BYTES // 2:
+            self._data = self._data[unused:]
             self._base = before
-            self._searched -= passed
+            self._searched -= unused

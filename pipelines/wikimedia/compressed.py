@@ -1,7 +1,7 @@
-"""Compressed bytes for a decompressor, handed out in pieces.
+"""Feed compressed bytes to a decompressor piece by piece.
 
-A decompressor copies what it leaves of a piece when a stream ends. So the pieces at the start of a stream are small and
-grow: a file of a million tiny streams is read in linear time, and one long stream in large pieces.
+When a stream ends, a decompressor copies the unused rest of its input. Therefore the first pieces of a stream are small
+and later ones grow: a file of a million tiny streams is read in linear time, and a long stream in large pieces.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _ZEROS = re.compile(rb"\x00*")
 
 
 class CompressedFile:
-    """A file, read from one offset on.
+    """A file that is read forward from an offset.
 
     Attributes:
-        position: offset of the next byte.
+        position: offset of the next byte in the file.
     """
 
     def __init__(self, file: BinaryIO, position: int) -> None:
@@ -27,13 +27,13 @@ class CompressedFile:
         file.seek(position)
 
     def _fill(self) -> bool:
-        """Return whether there is a next byte."""
+        """Read on if the buffer is used up; return False at the end of the file."""
         if self._at == len(self._data):
             self._data, self._at = self._file.read(READ_BYTES), 0
         return bool(self._data)
 
     def take(self) -> bytes:
-        """Return the next piece, nothing at the end of the file."""
+        """Return the next piece, b"" at the end of the file."""
         if not self._fill():
             return b""
         piece = self._data[self._at : self._at + self._piece]
@@ -43,13 +43,13 @@ class CompressedFile:
         return piece
 
     def begin_stream(self, unused: int) -> int:
-        """Go to the start of the next stream, over zeros, which may pad a file.
+        """Go to the start of the next stream, and skip zeros, which may pad the end of a file.
 
         Args:
-            unused: bytes of the last piece that the decompressor left.
+            unused: number of bytes of the last piece that the decompressor did not use.
 
         Returns:
-            How many zeros were passed over.
+            The number of zeros skipped.
         """
         self._at -= unused
         self.position -= unused
@@ -66,7 +66,7 @@ class CompressedFile:
         return zeros
 
     def starts_with(self, magic: bytes) -> bool:
-        """Return whether the next bytes are these, as far as they are in memory; False at the end of the file."""
+        """Return whether the buffered bytes that follow begin `magic`; False at the end of the file."""
         following = self._data[self._at : self._at + len(magic)]
         return following != b"" and magic.startswith(following)
 

@@ -1,4 +1,4 @@
-"""What the names of dump files tell: the date of the dump, and the place of a part among the parts of a wiki.
+"""Read the date of a dump and the order of its parts from file names.
 
 Wikimedia names parts `enwiki-20260101-pages-articles2.xml-p41243p151573.bz2` in its dumps, and
 `enwiki-2026-03-01-p10p1147431.xml.bz2` in its MediaWiki Content File Exports.
@@ -15,7 +15,7 @@ _PART = re.compile(r"(.*?)\d*(?:\.xml-p(\d+)p\d+|-p(\d+)p\d+\.xml)")
 
 
 def dump_date(path: str) -> str:
-    """Return the date in the name of a file, YYYYMMDD, or "".
+    """Return the date in a file name as YYYYMMDD, "" if there is none.
 
     >>> dump_date("dumps/enwiki-2026-03-01-p10p1147431.xml.bz2")
     '20260301'
@@ -25,13 +25,13 @@ def dump_date(path: str) -> str:
 
 
 def of_newest_date(paths: Sequence[str]) -> list[str]:
-    """Return the files of the newest date that any of them has in its name; all if none has."""
+    """Return the files whose names have the newest date; all files if no name has a date."""
     newest = max(map(dump_date, paths), default="")
     return [path for path in paths if dump_date(path) == newest]
 
 
 def is_part(path: str) -> bool:
-    """Return whether a file is named as a part of a wiki's pages.
+    """Return whether a file name is that of one part of a wiki's pages.
 
     >>> is_part("enwiki-2026-03-01-p10p1147431.xml.bz2")
     True
@@ -40,7 +40,7 @@ def is_part(path: str) -> bool:
 
 
 def part_order(path: str) -> tuple[str, int, str]:
-    """Return a sort key that puts the parts of a dump in the order of their pages, and other files in that of names.
+    """Return a sort key that orders the parts of a dump by their pages, and other files by name.
 
     >>> sorted(["b-p20p30.xml", "b-p3p19.xml", "a.xml"], key=part_order)
     ['a.xml', 'b-p3p19.xml', 'b-p20p30.xml']

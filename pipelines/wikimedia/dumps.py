@@ -1,10 +1,16 @@
-"""Opening dump files: paths in, byte ranges that share a file among workers, decompressed chunks out.
+"""Split dump files into byte ranges for workers, and decompress one range.
 
-A dump is plain, bz2, gzip or xz, told by its first bytes and not by its name. `split_file` cuts it into ranges;
-`read_range` yields the decompressed bytes of one range. Plain files are cut anywhere, bz2 files where streams start (a
-multistream dump has one every hundred pages) or, where streams are long, at their blocks, gzip files where members
-start; an xz file is one range. A reader goes on past its end until its last record is whole, and what it reads there is
-marked as not its own, so that every record belongs to exactly one range.
+A dump is plain, bz2, gzip or xz; its first bytes decide, not its name. `split_file` cuts a file into ranges and
+`read_range` yields the decompressed bytes of one range. A record belongs to the range in which it begins:
+
+- A plain file can be cut at any byte.
+- A bz2 file is cut where streams start (a multistream dump has one stream for every hundred pages), or at blocks if its
+  streams are long.
+- A gzip file is cut where members start.
+- An xz file is one range.
+
+The end of the last record of a range may lie in the next range. So a reader reads on past the end of its range, and
+marks those bytes as not owned. Every record is thus read by exactly one worker.
 """
 
 from __future__ import annotations
@@ -23,19 +29,26 @@ from wikianchor.pipelines.wikimedia.gzip_members import find_member, read_member
 CHUNK_BYTES = 1 << 20
 # Past its end a range needs the rest of one page, most often nothing.
 BEYOND_BYTES = 64 << 10
-# A bz2 stream begins with its block size and the magic number of its first block: ten bytes that do not occur by
+# A bz2 stream begins with its block size and the magic number of its first block. These ten bytes do not occur by
 # chance.
 STREAM_STARTS = tuple(b"BZh%d1AY&SY" % level for level in range(1, 10))
 STREAM_START_BYTES = 10
-# Ranges are small enough that one file keeps many workers busy, large enough that their shards are.
+# Bytes. Ranges are small enough that one file keeps many workers busy, and large enough for large shards.
 SMALLEST_RANGE, LARGEST_RANGE, RANGES = 4 << 20, 64 << 20, 64
-# A hundred pages are some hundred KB; a part of this size is worth a worker of its own.
+# Bytes. The streams of a multistream dump have a hundred pages, a few hundred KB; longer ones are cut at their blocks.
 SHORT_STREAM = 8 << 20
 
 
 class Range(NamedTuple):
-    """The records of `path` that begin in compressed bytes [start, end); `last` where the file ends with it, `blocks`
-    where the streams of a bz2 file are cut too."""
+    """The records of a file that begin in one byte range.
+
+    Attributes:
+        path: the file.
+        start: first byte, compressed.
+        end: byte after the last.
+        last: whether the file ends with this range.
+        blocks: whether the bz2 file is cut at blocks instead of streams.
+    """
 
     path: str
     start: int
@@ -45,9 +58,14 @@ class Range(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Decompressed bytes, the compressed offset that they come from or shortly before it, and whether the range owns
-    what begins in them; `exact` where they stand in the file as they are, so that every byte of them has an offset of
-    its own."""
+    """Some decompressed bytes of a range.
+
+    Attributes:
+        data: the bytes.
+        offset: offset in the compressed file from which they come, or a little before it.
+        owned: whether records that begin in `data` belong to the range.
+        exact: whether the file is not compressed, so that each byte of `data` has an exact offset in it.
+    """
 
     data: bytes
     offset: int
@@ -56,10 +74,10 @@ class Chunk(NamedTuple):
 
 
 def compression(path: str) -> str:
-    """Return "bz2", "gz", "xz" or "plain".
+    """Return the compression of a file by its first bytes: "bz2", "gz", "xz" or "plain".
 
     Raises:
-        InputError: the file is empty, or an archive that is not read here.
+        InputError: the file is empty, or an archive of a kind that cannot be read (7z, zip, zstd).
     """
     with open_file(path) as file, reading(path):
         head = file.read(STREAM_START_BYTES)
@@ -75,15 +93,28 @@ def compression(path: str) -> str:
 
 
 def split_dumps(paths: Sequence[str]) -> list[Range]:
-    """Cut files that belong together into ranges of one size."""
+    """Cut the files of one wiki into ranges of equal size, between SMALLEST_RANGE and LARGEST_RANGE bytes.
+
+    Raises:
+        InputError: a file is missing, empty, or an archive of a kind that cannot be read.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as dump:
+    ...     dump.truncate(5 << 20)
+    ...     [(part.start, part.end, part.last) for part in split_dumps([dump.name])]
+    5242880
+    [(0, 4194304, False), (4194304, 5242880, True)]
+    """
     total = sum(file_size(path) for path in paths)
     size = min(max(SMALLEST_RANGE, total // RANGES), LARGEST_RANGE)
     return [part for path in paths for part in split_file(path, size)]
 
 
 def split_file(path: str, range_bytes: int) -> list[Range]:
-    """Cut a file into ranges of `range_bytes` compressed bytes; the cut depends on the file alone, never on the
-    workers."""
+    """Cut a file into ranges of `range_bytes` compressed bytes.
+
+    The cuts depend on the file alone, never on the number of workers.
+    """
     size, kind = file_size(path), compression(path)
     if kind == "xz":
         return [Range(path, 0, size, True)]
@@ -93,8 +124,7 @@ def split_file(path: str, range_bytes: int) -> list[Range]:
 
 
 def is_one_task(path: str) -> bool:
-    """Return whether a file is worth many tasks and can only be one, because it has no place to begin at but its start:
-    xz, or gzip in a single member."""
+    """Return whether a large file cannot be split: an xz file, or a gzip file with a single member."""
     if file_size(path) <= SMALLEST_RANGE:
         return False
     kind = compression(path)
@@ -105,13 +135,16 @@ def is_one_task(path: str) -> bool:
 
 
 def _has_short_streams(path: str) -> bool:
-    """Whether a second bz2 stream starts soon; to read by blocks costs more, so that is for other files."""
+    """Return whether a second bz2 stream starts within SHORT_STREAM bytes; only other files are cut at blocks, because
+    that costs more time."""
     with open_file(path) as file, reading(path):
         return find_stream(file, 1, SHORT_STREAM) is not None
 
 
 def read_range(part: Range) -> Iterator[Chunk]:
-    """Yield the decompressed bytes of a range, and past its end those of the ranges after it, marked as not owned.
+    """Yield the decompressed bytes of a range, then those of the ranges after it, marked as not owned.
+
+    Callers stop as soon as their last record is complete.
 
     Raises:
         Truncated: the compressed data end too early.
@@ -126,7 +159,7 @@ def read_range(part: Range) -> Iterator[Chunk]:
 
 
 def _joined(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """Join chunks that are smaller than any use of them: a reader looks for the end of its record in each."""
+    """Join small chunks, because callers search each chunk for the end of a record."""
     waiting: list[Chunk] = []
     size = 0
     try:
@@ -140,7 +173,7 @@ def _joined(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
                 yield _join(waiting)
                 waiting, size = [], 0
     except InputError:
-        # What is whole must come out before the damage is met.
+        # Records before the damage are whole: yield them first.
         if waiting:
             yield _join(waiting)
         raise
@@ -170,7 +203,7 @@ def find_stream(file: BinaryIO, start: int, end: int) -> int | None:
     """Return the offset of the first bz2 stream that begins in [start, end), or None."""
     file.seek(start)
     position, data = start, b""
-    # The start of a stream may itself be cut by the end of the range, or by that of a read.
+    # The header of a stream may be cut by the end of the range or of a read.
     while position < end + STREAM_START_BYTES - 1:
         new = file.read(READ_BYTES)
         data = data[-(STREAM_START_BYTES - 1) :] + new if data else new
@@ -185,7 +218,7 @@ def find_stream(file: BinaryIO, start: int, end: int) -> int | None:
 
 
 def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
-    # An empty bz2 stream has no block, so only the file's own start is taken without looking for a first block.
+    # An empty bz2 stream has no block and so is not found by `find_stream`: the start of the file needs no search.
     stream = 0 if part.start == 0 else find_stream(file, part.start, part.end)
     if stream is None:
         return
@@ -207,7 +240,7 @@ def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:
                 yield Chunk(out, offset, stream < part.end)
             drained = decompressor.eof or decompressor.needs_input
         if decompressor.eof:
-            # Zeros may pad the end of a file, as on a tape; zeros before more data are a hole in it.
+            # Zeros may pad the end of a file; zeros before more data are missing data.
             zeros = source.begin_stream(len(decompressor.unused_data))
             if source.ended:
                 return
@@ -231,7 +264,7 @@ def _read_xz(file: BinaryIO, part: Range) -> Iterator[Chunk]:
     offset = 0
     try:
         with lzma.LZMAFile(file) as unpacked:
-            # read1, not read: what is whole must come out before the end of a cut-off file is met.
+            # read1 instead of read: it returns the data before the point where a file is cut off.
             while data := unpacked.read1(CHUNK_BYTES):
                 yield Chunk(data, offset, True)
                 offset = file.tell()
@@ -249,11 +282,13 @@ _UNPACK: dict[str, Callable[[BinaryIO, Range], Iterator[Chunk]]] = {
 
 
 def read_head(path: str, limit: int = 1 << 20) -> bytes:
-    """Return the first decompressed bytes of a file, at most `limit`; less where the file is short or cut off.
+    """Return the first decompressed bytes of a file: up to `limit` of them, fewer if the file is short or cut off.
+
+    Reading stops after </siteinfo>.
 
     Raises:
-        Truncated: it is cut off so early that there are none.
-        InputError: it cannot be read.
+        Truncated: the file is cut off before the first decompressed byte.
+        InputError: the file is empty or damaged.
     """
     head = b""
     try:

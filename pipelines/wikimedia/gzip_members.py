@@ -1,8 +1,8 @@
-"""gzip files: the members that begin in a part of the file, so that many workers share a file of many members.
+"""Split gzip files at their members, so that many workers can read one file.
 
-Wikidata's JSON dump is thousands of gzip files one after the other. A member has no mark of its own but the first
-three bytes, which also stand within others by chance: so what looks like a header is taken for one only if a good
-piece of data follows that can be inflated. https://www.rfc-editor.org/rfc/rfc1952
+Wikidata's JSON dump is thousands of gzip members one after the other. A member begins with a magic number of three
+bytes, which also occurs by chance inside other members. So a header counts only if the 64 KB after it can be inflated.
+https://www.rfc-editor.org/rfc/rfc1952
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ READ_BYTES = 1 << 20
 CHUNK_BYTES = 4 << 20
 MAGIC = b"\x1f\x8b\x08"
 HEADER_BYTES = 10
-# What is inflated to tell a header from bytes that look like one: random bits do not last a hundred.
+# Bytes inflated to check a header. Random bytes fail within the first hundred.
 TRIAL_BYTES = 1 << 16
 _WITH_HEADER = 16 + zlib.MAX_WBITS
 
@@ -44,7 +44,7 @@ def find_member(file: BinaryIO, start: int, end: int) -> int | None:
 
 
 def _looks_like_header(head: bytes) -> bool:
-    # Bits 5 to 7 of the flags are reserved, and the system is one of fourteen or unknown.
+    # Bits 5 to 7 of the flags are reserved; there are fourteen codes of operating systems, and 255 for unknown.
     return len(head) == HEADER_BYTES and head[3] < 0x20 and head[8] in (0, 2, 4) and (head[9] < 14 or head[9] == 255)
 
 
@@ -58,12 +58,21 @@ def _inflates(file: BinaryIO, start: int) -> bool:
 
 
 def read_members(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
-    """Yield the text of each member that begins at byte `start` or after, to the end of the file, in pieces, with the
-    byte in which its member begins and one up to which the file was read. Nothing where none begins before `end`.
+    """Decompress the members that begin at byte `start` or later, up to the end of the file.
+
+    Args:
+        file: the open file.
+        path: its name, for messages.
+        start: first byte of the range.
+        end: byte after the range. If no member begins in [start, end), nothing is yielded.
+
+    Yields:
+        The text of the members in pieces of at most CHUNK_BYTES; the offset at which the member of the piece begins;
+        and the offset of the compressed data of the piece.
 
     Raises:
         Truncated: the last member is cut off.
-        InputError: a member is damaged, or there is something else between members.
+        InputError: a member is damaged, or there are other bytes between members.
     """
     member = 0 if start == 0 else find_member(file, start, end)
     if member is None:
@@ -85,7 +94,7 @@ def read_members(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tu
             data = inflater.unconsumed_tail
             if text:
                 yield text, member, offset
-        # Zeros may pad a file.
+        # Zeros may pad the end of a file.
         source.begin_stream(len(inflater.unused_data))
         if source.ended:
             return

@@ -1,4 +1,4 @@
-"""What is in a directory of dumps: files told apart by their content, and the wiki that a dump is of."""
+"""Find dumps in directories: classify files by their content, and read which wiki a dump is of."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wikianchor.pipelines.wikimedia.dumps import read_head
 from wikianchor.pipelines.wikimedia.site import Site, site_from_header
 
 _XML = re.compile(r"\.xml|\.bz2$|\.gz$|\.xz$")
-# Exports without the text of articles, parts of a page's history, and files that are still being fetched.
+# Exports without the text of articles, parts of a page's history, and unfinished downloads.
 _NO_PAGES = re.compile(r"^stub-|-stub-|-index\d*\.txt|pages-logging|abstract|\.json|\.sql|-p\d+r\d+r\d+\.xml|\.part$")
 _JSON = re.compile(r"\.json(?:\.(?:gz|bz2))?$")
 _ENTITY = re.compile(rb'\s*(?:\[\s*)?\{[^\n]*?"type"\s*:\s*"(?:item|property|lexeme)"')
@@ -24,52 +24,63 @@ ENTITY_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Dumps:
-    """Files by what they are; `pages` by wiki, in order."""
+    """The dumps of a build.
+
+    Attributes:
+        pages: by wiki, the files of its XML dump in page order.
+        wikidata: files of Wikidata's JSON dump.
+        page_props: page_props tables of the wikis.
+    """
 
     pages: Mapping[str, tuple[str, ...]]
     wikidata: tuple[str, ...]
     page_props: tuple[str, ...]
 
 
-def find_dumps(places: str, wikis: Sequence[str]) -> Dumps:
-    """Find the dumps among files, told by what is in them: the wiki of each by its own header.
+def find_dumps(paths: str, wikis: Sequence[str]) -> Dumps:
+    """Find the dumps in directories by the content of files. The header of an XML dump names its wiki.
 
     Args:
-        places: directories, files and globs, separated by commas.
-        wikis: the wikis wanted; none for all that are found.
+        paths: directories, files and globs, separated by commas.
+        wikis: database names of the wikis to build; empty for all wikis that have a dump.
 
     Raises:
-        UsageError: no such directory or file.
-        InputError: there is no dump of a wiki wanted, none at all, or no Wikidata; or a dump cannot be read.
+        UsageError: a path does not exist.
+        InputError: the dump of a wiki is missing, there is no dump at all, or none of Wikidata; or a dump cannot be
+            read.
     """
-    paths = list_files(places)
-    pages, wikidata, unread = tell_apart(paths)
-    chosen = {wiki: tuple(one_of_each(pages.get(wiki, ()))) for wiki in wikis or sorted(pages)}
-    missing = [wiki for wiki, found in chosen.items() if not found]
-    if unread and (missing or not wikis):
-        raise unread[0]
+    files = list_files(paths)
+    pages, wikidata, errors = classify_files(files)
+    chosen = {wiki: tuple(newest_dump(pages.get(wiki, ()))) for wiki in wikis or sorted(pages)}
+    missing = [wiki for wiki, dump in chosen.items() if not dump]
+    if errors and (missing or not wikis):
+        raise errors[0]
     if missing:
         raise InputError(
-            f"--dumps={places} has no pages-articles dump of {missing[0]}; it has {', '.join(sorted(pages)) or 'none'}"
+            f"--dumps={paths} has no pages-articles dump of {missing[0]}; it has {', '.join(sorted(pages)) or 'none'}"
         )
     if not chosen:
         raise InputError(
-            f"--dumps={places} has no pages-articles dump (a file such as enwiki-20260101-pages-articles.xml.bz2)"
+            f"--dumps={paths} has no pages-articles dump (a file such as enwiki-20260101-pages-articles.xml.bz2)"
         )
-    props = tuple(props_of(paths, chosen))
+    props = tuple(newest_page_props(files, chosen))
     if not wikidata and not props:
         raise InputError(
-            f"--dumps={places} has no JSON dump of Wikidata (wikidata-*.json.gz or .bz2) "
+            f"--dumps={paths} has no JSON dump of Wikidata (wikidata-*.json.gz or .bz2) "
             "and no page_props.sql.gz of these wikis"
         )
-    return Dumps(chosen, one_packing(wikidata), props)
+    return Dumps(chosen, newest_wikidata(wikidata), props)
 
 
-def tell_apart(paths: Sequence[str]) -> tuple[dict[str, list[str]], list[str], list[InputError]]:
-    """Tell files apart by what is in them: dumps of pages by wiki, dumps of Wikidata, and what cannot be read."""
+def classify_files(paths: Sequence[str]) -> tuple[dict[str, list[str]], list[str], list[InputError]]:
+    """Classify files by their content.
+
+    Returns:
+        XML dumps by wiki, JSON dumps of Wikidata, and the errors of files that cannot be read.
+    """
     pages: dict[str, list[str]] = {}
     wikidata: list[str] = []
-    unread: list[InputError] = []
+    errors: list[InputError] = []
     for path in paths:
         name = os.path.basename(path)
         try:
@@ -78,46 +89,53 @@ def tell_apart(paths: Sequence[str]) -> tuple[dict[str, list[str]], list[str], l
             elif _JSON.search(name) and _ENTITY.match(read_head(path, ENTITY_BYTES)):
                 wikidata.append(path)
         except InputError as error:
-            unread.append(error)
-    return pages, wikidata, unread
+            errors.append(error)
+    return pages, wikidata, errors
 
 
-def props_of(paths: Sequence[str], wikis: Iterable[str]) -> list[str]:
-    """Return the page_props tables of wikis among files, the newest of each."""
+def newest_page_props(paths: Sequence[str], wikis: Iterable[str]) -> list[str]:
+    """Return the newest page_props table of each wiki among files."""
     tables: dict[str, list[str]] = {wiki: [] for wiki in wikis}
     for path in paths:
         tables.get(page_props_wiki(path) or "", []).append(path)
-    return sorted(path for found in tables.values() for path in of_newest_date(found))
+    return sorted(path for table in tables.values() for path in of_newest_date(table))
 
 
 def page_props_wiki(path: str) -> str | None:
-    """Return the wiki that a page_props table is of by its name; None for any other file."""
+    """Return the wiki of a page_props table by its file name; None for any other file.
+
+    >>> page_props_wiki("dumps/enwiki-20260101-page_props.sql.gz")
+    'enwiki'
+    """
     match = _PAGE_PROPS.match(os.path.basename(path))
     return match[1] if match else None
 
 
-def list_files(places: str, flag: str = "dumps") -> list[str]:
-    """Return the files in directories, and those named, sorted.
+def list_files(paths: str, flag: str = "dumps") -> list[str]:
+    """List the files that paths stand for, sorted.
 
     Args:
-        places: directories, files and globs, separated by commas.
-        flag: that names them.
+        paths: directories, files and globs, separated by commas.
+        flag: name of the option, for the message.
 
     Raises:
-        UsageError: a place does not exist.
+        UsageError: a path does not exist.
     """
-    found: set[str] = set()
-    for place in filter(None, (part.strip() for part in places.split(","))):
-        directories, files = matching(place, directories=True), matching(place, directories=False)
+    listed: set[str] = set()
+    for path in filter(None, (part.strip() for part in paths.split(","))):
+        directories, files = matching(path, directories=True), matching(path, directories=False)
         if not directories and not files:
-            raise UsageError(f"--{flag}={place}: no such directory or file")
-        found.update(files, *map(files_in, directories))
-    return sorted(found)
+            raise UsageError(f"--{flag}={path}: no such directory or file")
+        listed.update(files, *map(files_in, directories))
+    return sorted(listed)
 
 
-def one_of_each(paths: Sequence[str]) -> list[str]:
-    """Of a wiki's files keep those that make one dump, in the order of their pages: of the newest date, articles before
-    exports and full histories, multistream before the same in one stream, parts before or without the whole."""
+def newest_dump(paths: Sequence[str]) -> list[str]:
+    """Choose the files of a wiki that make up one dump, in page order.
+
+    Files of the newest date are taken. Among these, articles come before exports and full histories, multistream files
+    before the same in one stream, and parts before the whole.
+    """
     files = of_newest_date(paths)
     for sort in ("pages-articles", "multistream"):
         files = [path for path in files if sort in os.path.basename(path)] or files
@@ -125,8 +143,9 @@ def one_of_each(paths: Sequence[str]) -> list[str]:
     return sorted(parts or files, key=part_order)
 
 
-def one_packing(paths: Sequence[str]) -> tuple[str, ...]:
-    """Of the newest dump keep one packing where it is there in several: gzip reads eight times faster than bzip2."""
+def newest_wikidata(paths: Sequence[str]) -> tuple[str, ...]:
+    """Choose the files of Wikidata's newest dump, each in one compression: gzip if there is one, which is decompressed
+    eight times as fast as bzip2."""
     best: dict[str, str] = {}
     files = of_newest_date(paths)
     for ending in (".bz2", "", ".gz"):
@@ -135,12 +154,19 @@ def one_packing(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, frozenset[str]]:
-    """Return the wiki that the dumps are of, and the files that should end with </mediawiki>.
+    """Read the headers of dumps.
+
+    Args:
+        dumps: XML exports of one wiki.
+        wiki: its database name if the user gave it; it then takes precedence over the header.
+
+    Returns:
+        The wiki, and the files that should end with </mediawiki>.
 
     Raises:
-        InputError: a file is no export, is in another encoding, or the files are of several wikis.
+        InputError: a file is no export, is UTF-16, or the files are of several wikis.
     """
-    found: dict[str, str] = {}
+    path_of: dict[str, str] = {}
     footers: set[str] = set()
     site = None
     for path in dumps:
@@ -149,19 +175,19 @@ def read_site(dumps: Sequence[str], wiki: str | None) -> tuple[Site, frozenset[s
             raise InputError(f"{path}: is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`")
         if b"<mediawiki" not in raw and b"<page>" not in raw:
             raise InputError(f"{path}: not a MediaWiki XML export (no <mediawiki> in its first megabyte)")
-        this = site_from_header(raw.decode("utf-8", "replace"), wiki, path)
-        found[this.wiki] = path
+        site_of_file = site_from_header(raw.decode("utf-8", "replace"), wiki, path)
+        path_of[site_of_file.wiki] = path
         if b"<mediawiki" in raw:
             footers.add(path)
-        site = site or this
-    if site is None or len(found) > 1:
-        (first, one), (second, other) = sorted(found.items())[:2]
-        raise InputError(f"--dumps: {one} is of {first}, {other} of {second}: run each wiki by itself")
+        site = site or site_of_file
+    if site is None or len(path_of) > 1:
+        (first_wiki, first), (second_wiki, second) = sorted(path_of.items())[:2]
+        raise InputError(f"--dumps: {first} is of {first_wiki}, {second} of {second_wiki}: run each wiki by itself")
     return site, frozenset(footers)
 
 
 def wiki_of_header(path: str) -> str:
-    """Return the database name in the header of a dump; "" where it has none."""
+    """Return the database name in the header of a dump, "" if there is none or the file is no dump."""
     try:
         return read_site([path], None)[0].wiki
     except InputError:

@@ -1,7 +1,7 @@
-"""What differs in wikitext from language to language: a language code in, its facts out.
+"""How wikitext differs between languages: namespaces, magic words, link trails.
 
-The facts stand in `data/languages.json`, which `tools/language_facts.py` writes from a MediaWiki release. A language
-there has only what its own files say; here it is joined with the languages it falls back to, in MediaWiki's order
+`tools/language_facts.py` writes `data/languages.json` from a MediaWiki release. An entry there holds only what the
+language's own files set. `language_facts` merges it with the fallback languages in MediaWiki's order
 (https://www.mediawiki.org/wiki/Manual:Language#Fallback_languages), English last.
 """
 
@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-# How Wikimedia's projects end their database names, what the project namespace is called where the wiki does not say,
-# and the interwiki prefix that leads to the project's English edition.
+# By the suffix of database names: the default name of the project namespace, and the interwiki prefix of the English
+# edition.
 PROJECTS: Mapping[str, tuple[str, str]] = {
     "wiki": ("Wikipedia", "w"),
     "wikibooks": ("Wikibooks", "b"),
@@ -26,7 +26,7 @@ PROJECTS: Mapping[str, tuple[str, str]] = {
     "wiktionary": ("Wiktionary", "wikt"),
 }
 
-# Codes of wikis that are older than the code of their language.
+# Language codes in the names of old wikis -> the code of the language today.
 RENAMED: Mapping[str, str] = {
     "als": "gsw",
     "bat-smg": "sgs",
@@ -45,12 +45,19 @@ RENAMED: Mapping[str, str] = {
 class LanguageFacts:
     """How MediaWiki reads wikitext in one language, fallbacks included.
 
-    `link_trail` is a pattern for the letters after `]]` that belong to a link, `link_prefix` the inside of a character
-    class for those before `[[`; either is '' where there are none. `namespaces` are the language's own names by key,
-    without the main and the project namespace, `namespace_aliases` the keys of other names. `redirect_words` begin with
-    the number sign. `switches` are words like `__NOTOC__`; MediaWiki does not mind the case of most of them. The words
-    of `image_words` are grouped by MediaWiki's name of the option (`img_thumbnail`), with `$1` for a value. `variants`
-    are the codes the language converter knows, as in `-{zh-hans:..}-`. `dotted_i`: a first i is capitalised as İ.
+    Attributes:
+        code: language code.
+        fallbacks: language codes, nearest first.
+        rtl: whether the script runs from right to left.
+        link_trail: pattern of the letters after `]]` that belong to a link; '' for none.
+        link_prefix: inside of a character class of the letters before `[[` that belong to a link; '' for none.
+        namespaces: localised names by namespace number, without the main and the project namespace.
+        namespace_aliases: namespace number by other names.
+        redirect_words: such as `#REDIRECT`.
+        switches: behaviour switches such as `__NOTOC__`.
+        image_words: words by MediaWiki's name of the image option (`img_thumbnail`), with `$1` for a value.
+        variants: codes that the language converter knows, as in `-{zh-hans:..}-`.
+        dotted_i: whether the capital of i is İ.
     """
 
     code: str
@@ -69,23 +76,31 @@ class LanguageFacts:
 
 @cache
 def language_table() -> Mapping[str, Any]:
-    """The file itself: `languages`, `canonical_namespaces`, and the prefixes `interlanguage` and `interwiki`."""
+    """Return `data/languages.json`: keys `languages`, `canonical_namespaces`, `interlanguage`, `interwiki`."""
     table: Mapping[str, Any] = json.loads((Path(__file__).parent / "data" / "languages.json").read_text("utf-8"))
     return table
 
 
 @cache
 def language_facts(code: str) -> LanguageFacts:
-    """The facts of a language; a code MediaWiki does not know loses its last parts, and is read as English at last."""
+    """Return how MediaWiki reads wikitext in a language.
+
+    An unknown code is shortened from the right ("pt-x" to "pt"); if nothing is left, the language counts as English.
+
+    >>> language_facts("de").namespaces[6]
+    'Datei'
+    >>> language_facts("be-x-old").code
+    'be-tarask'
+    """
     lines: Mapping[str, Mapping[str, Any]] = language_table()["languages"]
     code = code.lower().replace("_", "-")
     code = RENAMED.get(code, code)
     known = code
     while known not in lines and "-" in known:
         known = known.rpartition("-")[0]
-    own = lines.get(known, {})
-    fallbacks = tuple(own.get("fallbacks", ()))
-    layers = [own, *(lines[fallback] for fallback in fallbacks if fallback in lines), lines["en"]]
+    entry = lines.get(known, {})
+    fallbacks = tuple(entry.get("fallbacks", ()))
+    layers = [entry, *(lines[fallback] for fallback in fallbacks if fallback in lines), lines["en"]]
 
     def nearest(key: str) -> Any:
         return next(layer[key] for layer in layers if key in layer)
@@ -101,7 +116,7 @@ def language_facts(code: str) -> LanguageFacts:
         for option, words in layer.get("image_words", {}).items():
             images.setdefault(option, []).extend(words)
     aliases.update(nearest("gender_aliases"))
-    variants = tuple(own.get("variants", ()))
+    variants = tuple(entry.get("variants", ()))
     for variant in variants:
         if variant != known and variant in lines:
             for key, name in language_facts(variant).namespaces.items():
@@ -119,26 +134,38 @@ def language_facts(code: str) -> LanguageFacts:
         switches=frozenset(word for layer in layers for word in layer.get("switches", ())),
         image_words={option: tuple(dict.fromkeys(words)) for option, words in sorted(images.items())},
         variants=variants,
-        dotted_i=own.get("dotted_i", False),
+        dotted_i=entry.get("dotted_i", False),
     )
 
 
 def split_wiki(wiki: str) -> tuple[str, str]:
-    """The two halves of a database name, ('be-x-old', 'wiki') of `be_x_oldwiki`; ('', '') if it has not that shape."""
-    found = re.fullmatch(r"([a-z0-9_]+?)(" + "|".join(PROJECTS) + ")", wiki)
-    return (found[1].replace("_", "-"), found[2]) if found else ("", "")
+    """Split a database name into language code and project; return ('', '') if it has another form.
+
+    >>> split_wiki("be_x_oldwiki")
+    ('be-x-old', 'wiki')
+    """
+    match = re.fullmatch(r"([a-z0-9_]+?)(" + "|".join(PROJECTS) + ")", wiki)
+    return (match[1].replace("_", "-"), match[2]) if match else ("", "")
 
 
 def is_language_edition(wiki: str) -> bool:
-    """Whether a database name is a language's edition of a project: enwiki is, commonswiki and metawiki are not."""
+    """Return whether a wiki is the edition of a project in one language.
+
+    >>> is_language_edition("enwiki"), is_language_edition("commonswiki")
+    (True, False)
+    """
     code, _ = split_wiki(wiki)
-    # A young language may be missing in the table: its code has two or three letters. The one other wiki with so short
-    # a name is tenwiki, which was Wikipedia's birthday party.
+    # The table may lack a new language; its code has two or three letters. The only other wiki with so short a name is
+    # tenwiki, which celebrated ten years of Wikipedia.
     return code in language_table()["languages"] or (re.fullmatch("[a-z]{2,3}", code) is not None and code != "ten")
 
 
 def language_of_wiki(wiki: str) -> str:
-    """The language code MediaWiki uses on a wiki: nb for nowiki, en for simplewiki and for wikis of no one language."""
+    """Return the language code that MediaWiki uses on a wiki; "en" for wikis without a language of their own.
+
+    >>> language_of_wiki("nowiki"), language_of_wiki("simplewiki"), language_of_wiki("commonswiki")
+    ('nb', 'en', 'en')
+    """
     if not is_language_edition(wiki):
         return "en"
     code, _ = split_wiki(wiki)

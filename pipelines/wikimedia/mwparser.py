@@ -1,9 +1,11 @@
-"""Wikitext read with mwparserfromhell instead of our own engine: text, links and offsets by an independent way.
+"""Extract text and links with mwparserfromhell instead of `wikitext.Extractor` (`--parser=mwparserfromhell`).
 
-mwparserfromhell (MIT, the extra `mwparserfromhell`) makes a tree of nodes of a page; here the tree is walked into
-pieces of text, and the pieces are joined into lines, when offsets are taken. Templates are rendered by the same rules
-as in our engine, because a parser does not know what they show. It is for comparison and for those who want it: it is
-slow, it knows neither the wiki nor its namespaces, link trails and tags, and hostile pages can hold it up for minutes.
+mwparserfromhell (MIT, the extra `mwparserfromhell`) parses a page into a tree of nodes. The tree is flattened into
+pieces of text; then the pieces are joined into lines, and the offsets of links are computed. Templates are rendered by
+the same rules as in `wikitext.Extractor`, because a parser does not know what they show.
+
+Use it to compare results. It is slow, it does not know the wiki's namespaces, link trails and tags, and a hostile page
+can take minutes.
 """
 
 from __future__ import annotations
@@ -19,14 +21,13 @@ from wikianchor.io.errors import UsageError
 from wikianchor.pipelines.wikimedia.choices import PARSERS
 from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site
-from wikianchor.pipelines.wikimedia.titles import parse_target
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor, Links
 from wikianchor.pipelines.wikimedia.wikitext.gaps import take_names
-from wikianchor.pipelines.wikimedia.wikitext.links import CATEGORY, FILE, MAIN, MEDIA, LinkReader
+from wikianchor.pipelines.wikimedia.wikitext.links import LinkReader
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, NAMED, PIPE, PREFORMATTED, restore
 from wikianchor.pipelines.wikimedia.wikitext.templates import Templates
 
-# What is shown of a tag: its contents, in the line or on lines of their own, or else a gap, a line feed or nothing.
+# What is shown of a tag: its contents, inline or on separate lines; otherwise a gap, a line feed or nothing.
 _KINDS = {
     "inline": "b i u s em strong small big span font sub sup code tt var kbd samp cite q abbr del ins strike mark dfn "
     "bdi bdo ruby rb rt rp rtc wbr data time a nowiki noinclude onlyinclude translate tvar",
@@ -44,10 +45,15 @@ _BLANKS = re.compile(r"[ \t\xa0]+")
 
 
 def make_extractor(parser: str, site: Site, literal: bool = False) -> Extractor | MwparserExtractor:
-    """Return what reads the wikitext of a wiki: `wikianchor`, our engine, or `mwparserfromhell`.
+    """Return the extractor of a wiki.
+
+    Args:
+        parser: one of `choices.PARSERS`.
+        site: the wiki.
+        literal: as for `wikitext.Extractor`.
 
     Raises:
-        UsageError: the package is not installed, or there is no such parser.
+        UsageError: the parser is unknown, or its package is not installed.
     """
     if parser == "wikianchor":
         return Extractor(site, literal)
@@ -64,7 +70,15 @@ def make_extractor(parser: str, site: Site, literal: bool = False) -> Extractor 
 
 @dataclass
 class _Piece:
-    """Text that a reader sees; a link if it has a target. Text that begins a line has the mark of that line."""
+    """Visible text.
+
+    Attributes:
+        text: the text.
+        mark: of the line that it begins, one of `placeholders.LINE_MARKS`; "" otherwise.
+        target: title of the page that it links to; "" if it is no link.
+        fragment: section that it links to, or "".
+        article: whether the target is an article.
+    """
 
     text: str
     mark: str = ""
@@ -75,7 +89,14 @@ class _Piece:
 
 @dataclass
 class _Walk:
-    """What is found while the tree of a page is walked."""
+    """State while the tree of a page is traversed.
+
+    Attributes:
+        title: of the page.
+        counts: see `Extract.counts`.
+        missing: names of the templates that leave a gap, with the placeholder of their gaps.
+        pieces: visible text so far.
+    """
 
     title: str
     counts: Counter[str]
@@ -86,12 +107,12 @@ class _Walk:
         self.pieces.append(_Piece(text))
 
     def last(self) -> str:
-        """Return the last character so far, "" where a line begins or something vanished."""
+        """Return the last visible character; "" if there is none or the last node shows nothing."""
         return self.pieces[-1].text[-1:] if self.pieces else ""
 
 
 class MwparserExtractor:
-    """Reads the pages of one wiki; see `wikitext.Extractor`, which it can stand for."""
+    """Extracts the pages of one wiki, with the same methods as `wikitext.Extractor`."""
 
     def __init__(self, site: Site, literal: bool, library: Any) -> None:
         self._site = site
@@ -104,11 +125,11 @@ class MwparserExtractor:
         self._switches = re.compile("|".join(map(re.escape, sorted(switches))) or "(?!)")
 
     def linked_titles(self, text: str, title: str) -> list[str]:
-        """Return the articles that raw wikitext names as link targets anywhere, sorted; the page itself left out."""
+        """Return the titles of all articles that the wikitext links to, sorted, without the page itself."""
         return self._links.linked_titles(text, title)
 
     def extract(self, text: str, title: str) -> Extract:
-        """Return the visible text of a page and its links; a page that mwparserfromhell fails on has neither."""
+        """Return the visible text of a page and its links; both are empty if mwparserfromhell cannot parse the page."""
         walk = _Walk(title, Counter())
         try:
             self._walk(self._library.parse(text).nodes, walk, expand=True)
@@ -120,10 +141,9 @@ class MwparserExtractor:
         return Extract(restore(shown), links, other_links, gaps, walk.counts)
 
     def _walk(self, nodes: Iterable[Any], walk: _Walk, expand: bool) -> None:
-        """Add what a reader sees of some nodes; templates among them are rendered if `expand`, else they are text."""
-        # Comments keep nothing apart.
+        """Add the visible text of nodes. Templates are rendered if `expand`, otherwise kept as text."""
         nodes = [node for node in nodes if type(node).__name__ != "Comment"]
-        taken = 0  # of the next text, the letters that belong to the link before it
+        taken = 0  # length of the link trail at the start of the next text
         for number, node in enumerate(nodes):
             kind = type(node).__name__
             if kind == "Text":
@@ -153,9 +173,9 @@ class MwparserExtractor:
             walk.put(call)
             return
         call = _COMMENT.sub("", call)
-        # mwparserfromhell takes no NAMED.
+        # mwparserfromhell fails on the null character NAMED.
         shown = self._templates.expand(call, walk.title, walk.counts, walk.missing).replace(NAMED, PIPE)
-        # What a rule makes of a call may hold links and italics, but no calls.
+        # A rendered template may contain links and italics, but no templates.
         self._walk(self._library.parse(shown).nodes if shown != call else [shown], walk, expand=False)
         if not shown or shown == call:
             walk.put(shown)
@@ -174,7 +194,7 @@ class MwparserExtractor:
             walk.pieces.append(_Piece("", LIST))
         elif kind == "inline":
             raised = name in ("sup", "sub") and walk.last().isdigit() and _RAISED_NUMBER.match(str(node.contents))
-            # Nothing to see, but it keeps what stands around it apart.
+            # An empty piece: a link has no trail or prefix across a tag.
             walk.put(GAP if raised and not self._literal else "")
             self._walk(inner, walk, expand)
             walk.put("")
@@ -189,7 +209,7 @@ class MwparserExtractor:
                 walk.pieces += (_Piece("\n"), _Piece(line, PREFORMATTED))
             walk.put("\n")
         elif kind is None:
-            # MediaWiki shows a tag that it does not know.
+            # MediaWiki shows an unknown tag as text.
             walk.put(str(node))
         else:
             if count := str(node).count("[["):
@@ -198,12 +218,12 @@ class MwparserExtractor:
             walk.put("\n" if kind == "figure" else GAP if kind == "hole" and not self._literal else "")
 
     def _link(self, node: Any, walk: _Walk, trail: str, expand: bool) -> int:
-        """Add a link and return how many letters of the text after it belong to it."""
+        """Add a link; return how many letters of the following text are its link trail."""
         raw = str(node.title)
         if "{{" in raw and expand:
             raw = self._templates.expand(raw, walk.title, walk.counts, walk.missing)
-        target = parse_target(raw, self._site)
-        if target is None or (node.text is not None and not node.text.nodes) or "<" in raw:
+        kind, title, fragment = self._links.read_target(raw)
+        if kind == "not_a_link" or (node.text is not None and not node.text.nodes) or "<" in raw:
             walk.counts["not_a_link"] += 1
             walk.put("[[" + raw)
             if node.text is not None:
@@ -211,13 +231,7 @@ class MwparserExtractor:
                 self._walk(node.text.nodes, walk, expand)
             walk.put("]]")
             return 0
-        article = target.namespace == MAIN and not target.interwiki
-        kind = "link" if article else "media" if target.namespace == MEDIA else "namespace"
-        if target.interwiki:
-            kind = "language" if target.interwiki in self._site.interlanguage and not target.colon else "interwiki"
-        elif target.namespace in (FILE, CATEGORY) and not target.colon:
-            kind = "file" if target.namespace == FILE else "category"
-        elif article and target.title in ("", walk.title):
+        if kind == "link" and title == walk.title:
             kind = "self"
         if kind in ("language", "file", "category"):
             walk.counts[kind] += 1
@@ -237,7 +251,7 @@ class MwparserExtractor:
         elif kind in ("link", "namespace"):
             lead = len(shown) - len(shown.lstrip(" "))
             walk.put(shown[:lead])
-            walk.pieces.append(_Piece(anchor, "", target.title, target.fragment, article))
+            walk.pieces.append(_Piece(anchor, "", title, fragment, kind == "link"))
             walk.put(shown[lead + len(anchor) :])
         else:
             walk.counts[kind] += 1
@@ -251,23 +265,12 @@ class MwparserExtractor:
 
 
 def _joined(pieces: Sequence[_Piece]) -> tuple[str, Links, Links]:
-    """Join pieces into lines without needless blanks, each with the mark of its first piece, and take the offsets."""
-    lines: list[list[_Piece]] = [[]]
-    for piece in pieces:
-        if piece.mark and any(one.text.strip(" ") for one in lines[-1]):
-            lines.append([])
-        if piece.target or "\n" not in piece.text:
-            lines[-1].append(piece)
-            continue
-        for number, text in enumerate(piece.text.split("\n")):
-            if number:
-                lines.append([])
-            lines[-1].append(_Piece(text, "" if number else piece.mark))
+    """Join pieces into text; return it with its links to articles and to other namespaces."""
     links, other_links = Links(), Links()
     shown: list[str] = []
     position = 0
-    for line in lines:
-        # A template that stands alone on its line is a box or a note: no sentence misses it.
+    for line in _lines(pieces):
+        # A template alone on its line is a box or a hatnote: no sentence lacks it.
         if "".join(piece.text for piece in line).strip(GAP + NAMED + " \t"):
             mark = next((piece.mark for piece in line if piece.mark), "")
             mark = mark or (PREFORMATTED if line[0].text[:1] == " " else "")
@@ -278,14 +281,28 @@ def _joined(pieces: Sequence[_Piece]) -> tuple[str, Links, Links]:
                 text = _BLANKS.sub(" ", piece.text)
                 text = text.lstrip(" ") if last == " " else text
                 if text and piece.target:
-                    found = links if piece.article else other_links
-                    found.starts.append(position)
-                    found.ends.append(position + len(text))
-                    found.targets.append(piece.target)
-                    found.fragments.append(piece.fragment)
+                    (links if piece.article else other_links).add(
+                        position, position + len(text), piece.target, piece.fragment
+                    )
                 shown.append(text)
                 position += len(text)
                 last = text[-1:] or last
         shown.append("\n")
         position += 1
     return "".join(shown), links, other_links
+
+
+def _lines(pieces: Sequence[_Piece]) -> list[list[_Piece]]:
+    """Split pieces into lines; a piece with a mark begins a line."""
+    lines: list[list[_Piece]] = [[]]
+    for piece in pieces:
+        if piece.mark and any(other.text.strip(" ") for other in lines[-1]):
+            lines.append([])
+        if piece.target or "\n" not in piece.text:
+            lines[-1].append(piece)
+            continue
+        for number, text in enumerate(piece.text.split("\n")):
+            if number:
+                lines.append([])
+            lines[-1].append(_Piece(text, "" if number else piece.mark))
+    return lines

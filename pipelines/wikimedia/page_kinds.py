@@ -1,8 +1,8 @@
-"""Pages that are no articles about one thing: disambiguation pages and lists, told by their templates and titles.
+"""Recognise disambiguation pages and lists by their templates and titles.
 
-Data: `data/page_kinds.json`. The wikis' own flag, `page_props.disambiguation`, is not in an XML dump; the behaviour
-switch behind it
-(https://www.mediawiki.org/wiki/Extension:Disambiguator) and the names of the templates that hold it are.
+The patterns are in `data/page_kinds.json`. XML dumps do not contain the flag `page_props.disambiguation`, but they
+contain what sets it: the behaviour switch __DISAMBIG__ (https://www.mediawiki.org/wiki/Extension:Disambiguator) and the
+templates that include it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from importlib import resources
 
 
 class PageKinds:
-    """Tells the kinds of the pages of one language."""
+    """Recognises disambiguation pages and lists in one language.
+
+    >>> PageKinds("en").flags("Mercury", "'''Mercury''' may be: {{disambiguation}}")
+    ['disambiguation']
+    >>> PageKinds("en").flags("List of planets", "* [[Mars]]")
+    ['list']
+    """
 
     def __init__(self, language: str) -> None:
         templates, titles = _data(language)
@@ -23,17 +29,18 @@ class PageKinds:
         self._list = re.compile("|".join(titles) or "(?!)")
 
     def flags(self, title: str, text: str) -> list[str]:
-        """Return the flags of an article, of `wikianchor.schemas.titles.FLAGS`."""
-        found = []
+        """Return the flags of an article (`wikianchor.schemas.titles.FLAGS`), [] for an ordinary one."""
+        flags = []
         if "__DISAMBIG__" in text or self._disambiguation.search(text):
-            found.append("disambiguation")
+            flags.append("disambiguation")
         if self._list.search(title):
-            found.append("list")
-        return found
+            flags.append("list")
+        return flags
 
 
 @lru_cache(maxsize=64)
 def _data(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of disambiguation templates and the patterns of list titles of a language."""
     path = resources.files("wikianchor.pipelines.wikimedia") / "data" / "page_kinds.json"
     with path.open(encoding="utf-8") as file:
         data: dict[str, dict[str, list[str]]] = json.load(file)

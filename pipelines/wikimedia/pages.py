@@ -1,7 +1,7 @@
-"""Pages of an XML export: decompressed chunks in, `Page` records out. Versions 0.3 to 0.11 of the format.
+"""Read pages from XML exports, versions 0.3 to 0.11 of the format: https://www.mediawiki.org/wiki/Help:Export
 
-https://www.mediawiki.org/wiki/Help:Export. No XML parser runs: `<page>` cannot stand in a text, where it is written
-`&lt;page>`, so pages are cut out of the bytes by search, and pages that nobody wants are never decoded.
+No XML parser is used. `<page>` cannot occur in a text, where it is escaped as `&lt;page>`; so pages are found by byte
+search, and pages that are not needed are never decoded.
 """
 
 from __future__ import annotations
@@ -16,13 +16,23 @@ from wikianchor.pipelines.wikimedia.dumps import Chunk
 OPEN, CLOSE = b"<page>", b"</page>"
 # MediaWiki refuses texts above 2 MB; a page with its history in one element can be far larger.
 PAGE_LIMIT = 256 << 20
-# XML 1.0 cannot carry these; the wikitext engine uses them as marks of its own.
+# XML 1.0 does not allow these characters; the wikitext engine uses them as placeholders.
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n")
 
 
 class Page(NamedTuple):
-    """One page at its newest revision; `redirect` is the target as the export gives it, "" where it names none, None
-    for no redirect."""
+    """One page at its newest revision.
+
+    Attributes:
+        title: as in the export, with the name of its namespace.
+        namespace: namespace number; None in exports before 0.5.
+        page_id: page id.
+        rev_id: revision id, 0 if missing.
+        timestamp: of the revision, ISO 8601, UTC.
+        redirect: target of a redirect as the export gives it, "" if the export does not name it; None for other pages.
+        model: content model, such as "wikitext".
+        text: wikitext.
+    """
 
     title: str
     namespace: int | None
@@ -35,15 +45,26 @@ class Page(NamedTuple):
 
 
 def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int]]:
-    """Yield (bytes from <page> to </page>, offset) for each page that begins in owned bytes; the offset is that of the
-    page, or in compressed files that of the data around it.
+    """Cut the pages of a range out of its bytes.
+
+    Args:
+        chunks: from `dumps.read_range`.
+        source: name of the file, for messages.
+
+    Yields:
+        The bytes from <page> to </page> of each page that begins in owned bytes, and its offset in the file: exact for
+        plain files, approximate for compressed ones.
 
     Raises:
         Truncated: the data end inside a page.
-        InputError: a page lacks its <page> or its </page>, or is longer than any page can be.
+        InputError: a page has no <page> or no </page>, or is longer than PAGE_LIMIT bytes.
+
+    >>> from wikianchor.pipelines.wikimedia.dumps import Chunk
+    >>> list(cut_pages([Chunk(b"<page>A</pa", 0, True, True), Chunk(b"ge>\\n", 11, True, True)], "a.xml"))
+    [(b'<page>A</page>', 0)]
     """
     buffer, owned_to, searched, offset = b"", 0, 0, 0
-    # A range within a file may begin inside a page, whose end is then the first thing to be met.
+    # A range that is not the first may begin inside a page, so it may have one </page> without a <page>.
     ends_allowed: int | None = None
     for chunk in chunks:
         if not chunk.owned and not _may_open(buffer, owned_to):
@@ -76,7 +97,7 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
             yield buffer[start : end + len(CLOSE)], offset
             position = end + len(CLOSE)
         if start < 0:
-            # The tail may hold the first bytes of a tag.
+            # The tail may contain the first bytes of a tag.
             start = max(position, min(len(buffer), owned_to) - len(CLOSE) + 1)
         buffer = buffer[start:]
         owned_to = max(0, owned_to - start)
@@ -86,29 +107,38 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
                 f"{source}: a page near byte {offset} has no </page> within {PAGE_LIMIT >> 20} MB: the XML is malformed"
             )
     if buffer.find(OPEN, 0, owned_to + len(OPEN) - 1) >= 0:
-        title = _between(buffer, b"<title>", b"</title>", 0, len(buffer))
-        named = f" {unescape(title.decode('utf-8', 'replace'))!r}" if title else ""
-        raise Truncated(f"{source}: cut off inside the page{named} near byte {offset}: fetch it again")
+        raise _cut_off(buffer, offset, source)
+
+
+def _cut_off(page: bytes, offset: int, source: str) -> Truncated:
+    """Return the error for data that end inside a page."""
+    title = _between(page, b"<title>", b"</title>", 0, len(page))
+    name = f" {unescape(title.decode('utf-8', 'replace'))!r}" if title else ""
+    return Truncated(f"{source}: cut off inside the page{name} near byte {offset}: fetch it again")
 
 
 def _may_open(buffer: bytes, owned_to: int) -> bool:
-    """Whether owned bytes hold an unfinished page, or end within the word "<page>"."""
+    """Return whether owned bytes contain an unfinished page, or end inside the tag "<page>"."""
     if buffer.find(OPEN, 0, owned_to + len(OPEN) - 1) >= 0:
         return True
     tail = buffer[max(0, owned_to - len(OPEN) + 1) : owned_to]
     return any(OPEN.startswith(tail[-size:]) for size in range(1, len(tail) + 1))
 
 
-# The first id of a page is its own; those of its revision and author come after.
+# The first id in a page is the page id; those of its revision and author follow.
 _ID = re.compile(rb"<id>\s*(\d+)")
-# The database keeps ids in 32 bits; what does not fit 63 is damage.
+# The database stores ids in 32 bits; a number that does not fit into 63 bits is damaged.
 _NUMBER = re.compile(rb"-?[0-9]{1,18}")
 _NUMERIC = re.compile("#(?:x([0-9A-Fa-f]{1,6})|([0-9]{1,7}))")
 _NAMED = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
 
 
 def unescape(text: str) -> str:
-    """Undo XML escaping. Wikitext keeps its own entities, which stand as `&amp;nbsp;` in the export."""
+    """Undo XML escaping once; entities of the wikitext itself, which an export escapes as `&amp;nbsp;`, stay.
+
+    >>> unescape("a &lt;br> b&amp;nbsp;c &#233;")
+    'a <br> b&nbsp;c é'
+    """
     before, *parts = text.split("&")
     pieces = [before]
     for part in parts:
@@ -137,10 +167,10 @@ def _between(raw: bytes, opening: bytes, closing: bytes, start: int, end: int) -
 
 
 def page_namespace(raw: bytes, where: str) -> int | None:
-    """Return the number in <ns>, or None in exports before 0.5, without decoding the page.
+    """Return the namespace number of a page without decoding the page; None in exports before 0.5.
 
     Raises:
-        InputError: it is no number.
+        InputError: <ns> is not a number.
     """
     value = _between(raw, b"<ns>", b"</ns>", 0, 2000)
     if value is None:
@@ -151,7 +181,7 @@ def page_namespace(raw: bytes, where: str) -> int | None:
 
 
 def page_id(raw: bytes) -> int | None:
-    """Return the id of a page, None where it has none; that of its revision comes after it.
+    """Return the page id without decoding the page, None if it has none.
 
     >>> page_id(b"<page><title>A</title><id>7</id><revision><id>8</id>")
     7
@@ -161,35 +191,35 @@ def page_id(raw: bytes) -> int | None:
 
 
 def parse_page(raw: bytes, where: str) -> Page:
-    """Read one page; of several revisions the newest counts (latest timestamp, then highest id).
+    """Parse one page; of several revisions take the newest (latest timestamp, then highest id).
 
     Args:
-        raw: the bytes from <page> to </page>.
-        where: the file and place, for the error.
+        raw: the bytes from <page> to </page>, as `cut_pages` yields them.
+        where: file and offset, for messages.
 
     Raises:
-        InputError: the page has no title or id, its text has no end, or it is not UTF-8.
+        InputError: the page has no title or no id, its text has no end, or it is not UTF-8.
     """
     revision = raw.find(b"<revision>")
     head_end = revision if revision >= 0 else len(raw)
     title = _between(raw, b"<title>", b"</title>", 0, head_end)
-    page_id = _between(raw, b"<id>", b"</id>", 0, head_end)
-    if not title or page_id is None or not _NUMBER.fullmatch(page_id):
+    number = _between(raw, b"<id>", b"</id>", 0, head_end)
+    if not title or number is None or not _NUMBER.fullmatch(number):
         raise InputError(f"{where}: a page without a title or a numeric id: the XML is malformed")
     redirect = _redirect(raw, head_end)
     start, end = _newest_revision(raw, revision)
     name = _decode(title, where)
-    place = f"{where}: page {name!r}"
+    where_page = f"{where}: page {name!r}"
     rev_id = _between(raw, b"<id>", b"</id>", start, end) or b"0"
     return Page(
         title=unescape(name),
         namespace=page_namespace(raw, where),
-        page_id=int(page_id),
+        page_id=int(number),
         rev_id=int(rev_id) if _NUMBER.fullmatch(rev_id) else 0,
         timestamp=(_between(raw, b"<timestamp>", b"</timestamp>", start, end) or b"").decode("ascii", "replace"),
         redirect=None if redirect is None else unescape(_decode(redirect, where)),
         model=(_between(raw, b"<model>", b"</model>", start, end) or b"wikitext").decode("ascii", "replace"),
-        text=unescape(_decode(_text(raw, start, end, place), place)),
+        text=unescape(_decode(_text(raw, start, end, where_page), where_page)),
     )
 
 
@@ -201,6 +231,7 @@ def _decode(raw: bytes, where: str) -> str:
 
 
 def _redirect(raw: bytes, head_end: int) -> bytes | None:
+    """Return the target of a redirect, b"" if the export does not name it, None for other pages."""
     begin = raw.find(b"<redirect", 0, head_end)
     if begin < 0:
         return None
@@ -209,6 +240,7 @@ def _redirect(raw: bytes, head_end: int) -> bytes | None:
 
 
 def _newest_revision(raw: bytes, first: int) -> tuple[int, int]:
+    """Return where the newest revision begins and ends in the bytes of a page; the first begins at `first`."""
     if first < 0:
         return len(raw), len(raw)
     best, chosen, start = (b"", -1), (first, len(raw)), first

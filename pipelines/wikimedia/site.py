@@ -1,7 +1,8 @@
-"""What wikitext and titles mean on one wiki: the head of a dump, or a wiki's database name, in; a `Site` out.
+"""Namespaces, link trails and interwiki prefixes of one wiki: a `Site`.
 
-A dump tells its wiki and the names of its namespaces (https://www.mediawiki.org/wiki/Help:Export#Export_format); what
-it does not tell, aliases and link trails and interwiki prefixes, comes from the facts of the wiki's language.
+The header of a dump names its wiki and the wiki's namespaces
+(https://www.mediawiki.org/wiki/Help:Export#Export_format). Aliases, link trails and interwiki prefixes are not in a
+dump; they come from `languages.language_facts`.
 """
 
 import hashlib
@@ -25,23 +26,31 @@ from wikianchor.pipelines.wikimedia.languages import (
 _SITEINFO = re.compile(r"<siteinfo>(.*?)</siteinfo>", re.DOTALL)
 _NAMESPACE = re.compile(r'<namespace key="(-?\d+)"(?: case="([a-z-]+)")?\s*(?:/>|>([^<]*)</namespace>)')
 _LANGUAGE = re.compile(r'<mediawiki\b[^>]*\sxml:lang="([^"]+)"')
-# User, Special and MediaWiki pages, and their talk, begin with a capital on every wiki.
+# Titles of Special, User and MediaWiki pages, and of their talk pages, begin with a capital on every wiki.
 _ALWAYS_CAPITAL = frozenset({-1, 2, 3, 8, 9})
-# Wikipedias whose titles may begin with a small letter. All Wiktionaries are like that.
-_SMALL_LETTER_WIKIS = frozenset({"jbowiki"})
-# Domains that have a newer code than the database: yue.wikipedia.org is zh_yuewiki.
+# Wikipedias whose titles may begin with a lower-case letter, as those of all Wiktionaries may.
+_LOWER_CASE_WIKIS = frozenset({"jbowiki"})
+# Domains with a newer language code than the database name: yue.wikipedia.org is zh_yuewiki.
 _OLD_CODES = {new: old for old, new in RENAMED.items() if old != "simple"}
 
 
 @dataclass(frozen=True)
 class Site:
-    """One wiki. Plain data: it can be pickled, compared and sent to workers.
+    """How one wiki reads wikitext. It can be pickled, compared and sent to workers.
 
-    `namespaces` gives the key of every name and alias, folded by `fold_name`; `namespace_names` the name that titles of
-    a namespace begin with. In the namespaces of `case_sensitive` the first letter stays as it is written.
-    `link_trail.match(text, position_after_the_brackets)` finds the letters that belong to the link; `link_prefix` is
-    the inside of a character class, or ''. `interwiki` are all prefixes that lead to other wikis, `interlanguage` those
-    of them that make a language link, which shows nothing, unless a colon leads; `local_interwiki` lead back here.
+    Attributes:
+        wiki: database name, such as enwiki.
+        language: language code.
+        namespaces: namespace number by name or alias, folded by `fold_name`.
+        namespace_names: by namespace number, the name with which titles begin.
+        case_sensitive: namespaces whose titles keep a lower-case first letter.
+        link_trail: matches the letters after `]]` that belong to the link.
+        link_prefix: inside of a character class of the letters before `[[` that belong to the link; '' for none.
+        redirect_words: such as `#REDIRECT`.
+        dotted_i: whether the capital of i is İ.
+        interwiki: prefixes of links to other wikis.
+        interlanguage: those of them that make a language link, which is not shown in the text, unless a colon precedes.
+        local_interwiki: prefixes of links to this wiki itself.
     """
 
     wiki: str
@@ -58,8 +67,8 @@ class Site:
     local_interwiki: frozenset[str]
 
     def digest(self) -> str:
-        """A short checksum of all this: dumps of one wiki with the same digest are read alike."""
-        told = (
+        """Return a checksum (16 hex digits) of all attributes but `wiki`: equal digests extract equal text."""
+        attributes = (
             self.language,
             sorted(self.namespaces.items()),
             sorted(self.namespace_names.items()),
@@ -70,23 +79,32 @@ class Site:
             self.dotted_i,
             *(sorted(prefixes) for prefixes in (self.interwiki, self.interlanguage, self.local_interwiki)),
         )
-        return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+        return hashlib.sha256(repr(attributes).encode()).hexdigest()[:16]
 
     @property
     def capital_links(self) -> bool:
-        """Whether articles begin with a capital, so that `[[foo]]` and `[[Foo]]` are one page."""
+        """Whether titles of articles begin with a capital, so that `[[foo]]` and `[[Foo]]` are one page."""
         return 0 not in self.case_sensitive
 
 
 def fold_name(name: str) -> str:
-    """A namespace name or interwiki prefix as the tables have it: case and underscores do not matter."""
+    """Fold a namespace name or interwiki prefix: lower case, spaces instead of underscores.
+
+    >>> fold_name("User_Talk")
+    'user talk'
+    """
     return name.replace("_", " ").strip(" ").lower()
 
 
 def site_for(wiki: str) -> Site:
-    """The site of a wiki, known by its database name only.
+    """Return the site of a wiki by its database name, without a dump.
 
-    Raises UsageError if that is no database name of a Wikimedia wiki.
+    Raises:
+        UsageError: `wiki` is not the database name of a Wikimedia wiki.
+
+    >>> site = site_for("dewiki")
+    >>> site.language, site.namespaces["datei"], site.namespaces["file"]
+    ('de', 6, 6)
     """
     code, project = split_wiki(wiki)
     if not code:
@@ -94,47 +112,53 @@ def site_for(wiki: str) -> Site:
     facts = language_facts(language_of_wiki(wiki))
     family = PROJECTS[project][0]
     names = {**facts.namespaces, 4: family, 5: f"{family} talk"}
-    small_letters = project == "wiktionary" or wiki in _SMALL_LETTER_WIKIS
-    return _site(wiki, facts, names, frozenset({0, *names}) - _ALWAYS_CAPITAL if small_letters else frozenset())
+    lower_case = project == "wiktionary" or wiki in _LOWER_CASE_WIKIS
+    return _site(wiki, facts, names, frozenset({0, *names}) - _ALWAYS_CAPITAL if lower_case else frozenset())
 
 
 def site_from_header(header: str, wiki: str | None = None, source: str = "the dump") -> Site:
-    """The site of an export file (schema 0.3 to 0.11), from its beginning up to and including `</siteinfo>`.
+    """Return the site of an XML export, versions 0.3 to 0.11 of the format.
 
-    A `wiki` that the header contradicts wins: the header then only adds names of namespaces. `source` is what messages
-    call the file. Raises InputError if neither tells the wiki or `<siteinfo>` is broken, UsageError if `wiki` is no
-    database name.
+    Args:
+        header: beginning of the file, up to `</siteinfo>` at least.
+        wiki: database name if the user gave it; it takes precedence over the header, which then only adds namespace
+            names.
+        source: name of the file, for messages.
+
+    Raises:
+        InputError: neither `wiki` nor the header names the wiki, or `<siteinfo>` is broken.
+        UsageError: `wiki` is not the database name of a Wikimedia wiki.
     """
-    found = _SITEINFO.search(header)
-    if not found:
+    match = _SITEINFO.search(header)
+    if not match:
         if "<siteinfo" in header:
             raise InputError(f"{source}: <siteinfo> has no end: the file is cut off or broken, fetch it again")
         if wiki is None:
             raise InputError(f"{source} has no <siteinfo>: say which wiki it is from, like --wikis=enwiki")
         return site_for(wiki)
-    siteinfo = found[1]
+    siteinfo = match[1]
     base = _element(siteinfo, "base")
-    told = _element(siteinfo, "dbname") or _wiki_of_url(base)
+    header_wiki = _element(siteinfo, "dbname") or _wiki_of_url(base)
     names: dict[int, str] = {}
-    small: set[int] = set()
-    # Schemas before 0.5 tell the case once, for all namespaces.
-    general = _element(siteinfo, "case")
-    for number, own, name in _NAMESPACE.findall(siteinfo):
+    case_sensitive: set[int] = set()
+    # Versions before 0.5 give the case once for all namespaces.
+    default_case = _element(siteinfo, "case")
+    for number, case, name in _NAMESPACE.findall(siteinfo):
         key = int(number)
         if name.strip():
             names[key] = html.unescape(name).replace("_", " ").strip()
-        if (own or ("" if key in _ALWAYS_CAPITAL else general)) == "case-sensitive":
-            small.add(key)
+        if (case or ("" if key in _ALWAYS_CAPITAL else default_case)) == "case-sensitive":
+            case_sensitive.add(key)
 
     if wiki is not None:
         known = site_for(wiki)
-        if told and told != wiki:
+        if header_wiki and header_wiki != wiki:
             return replace(
                 known,
                 namespaces={fold_name(name): key for key, name in names.items()} | dict(known.namespaces),
                 namespace_names=names | dict(known.namespace_names),
             )
-    elif not told:
+    elif not header_wiki:
         raise InputError(
             f"{source}: neither <dbname> nor <base>{base}</base> tells a Wikimedia wiki: say which it is from, "
             "like --wikis=enwiki"
@@ -142,23 +166,23 @@ def site_from_header(header: str, wiki: str | None = None, source: str = "the du
     if not names:
         raise InputError(f"{source}: <siteinfo> lists no namespaces: the file is broken, fetch it again")
     language = _LANGUAGE.search(header)
-    has_known = language is not None and language[1].lower() in language_table()["languages"]
-    code = language[1] if language and has_known else language_of_wiki(wiki or told)
-    return _site(wiki or told, language_facts(code), names, frozenset(small))
+    is_known = language is not None and language[1].lower() in language_table()["languages"]
+    code = language[1] if language and is_known else language_of_wiki(wiki or header_wiki)
+    return _site(wiki or header_wiki, language_facts(code), names, frozenset(case_sensitive))
 
 
 def _element(siteinfo: str, name: str) -> str:
-    """The text of an element without attributes, '' if it is not there."""
-    found = re.search(rf"<{name}>([^<]*)</{name}>", siteinfo)
-    return html.unescape(found[1]).strip() if found else ""
+    """Return the text of an element without attributes, '' if it is missing."""
+    match = re.search(rf"<{name}>([^<]*)</{name}>", siteinfo)
+    return html.unescape(match[1]).strip() if match else ""
 
 
 def _wiki_of_url(url: str) -> str:
-    """The database name of the wiki a page belongs to: `http://ja.wikipedia.org/wiki/..` is jawiki. '' if not known."""
-    found = re.match(r"(?:https?:)?//(?:www\.|([a-z0-9-]+)\.)?([a-z]+)\.org(?:[:/]|$)", url)
-    if not found:
+    """Return the database name of a page's wiki (`http://ja.wikipedia.org/wiki/..` is on jawiki), '' if unknown."""
+    match = re.match(r"(?:https?:)?//(?:www\.|([a-z0-9-]+)\.)?([a-z]+)\.org(?:[:/]|$)", url)
+    if not match:
         return ""
-    code, domain = found[1] or "", found[2]
+    code, domain = match[1] or "", match[2]
     code = _OLD_CODES.get(code, code).replace("-", "_")
     if domain in ("wikidata", "mediawiki") and not code:
         return f"{domain}wiki"
@@ -169,12 +193,12 @@ def _wiki_of_url(url: str) -> str:
 
 
 def _site(wiki: str, facts: LanguageFacts, names: Mapping[int, str], case_sensitive: frozenset[int]) -> Site:
-    """Join what a wiki calls its namespaces with what its language and MediaWiki itself know."""
+    """Merge the namespace names of a wiki with those of its language and the canonical ones."""
     table = language_table()
     canonical = {int(key): name for key, name in table["canonical_namespaces"].items()}
     names = {**canonical, **facts.namespaces, **names}
     code, project = split_wiki(wiki)
-    # Where two namespaces claim a name, the later one here has it.
+    # A name that two namespaces have belongs to the one that is added last here.
     namespaces = {fold_name(name): key for name, key in facts.namespace_aliases.items()}
     namespaces |= {fold_name(name): key for key, name in facts.namespaces.items()}
     if project:
@@ -195,7 +219,7 @@ def _site(wiki: str, facts: LanguageFacts, names: Mapping[int, str], case_sensit
         namespaces=namespaces,
         namespace_names=dict(sorted(names.items())),
         case_sensitive=case_sensitive,
-        # A language without a trail gets a pattern that never matches.
+        # Without a link trail: a pattern that never matches.
         link_trail=re.compile(facts.link_trail or "(?!)"),
         link_prefix=facts.link_prefix,
         redirect_words=facts.redirect_words,

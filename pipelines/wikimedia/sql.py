@@ -1,14 +1,9 @@
-"""Rows out of a MediaWiki table dump (``enwiki-20260101-page_props.sql.gz`` and the like) without a database.
+"""Read rows from MediaWiki's SQL dumps (`enwiki-20260101-page_props.sql.gz` and others) without a database.
 
-In: chunks of the decompressed SQL text as mysqldump writes it, and the names of the columns wanted.
-Out: tuples of those columns, one per row: whole numbers as `int`, fractions as `float`, NULL as None, all else as the
-raw bytes that the column holds (titles and property values are UTF-8, sort keys need not be).
-
-The column order and the columns themselves differ between MediaWiki versions, so they are read from the
-``CREATE TABLE`` of the file (https://www.mediawiki.org/wiki/Manual:Database_layout has the tables). Rows are cut by one
-regular expression per table, compiled from that statement, so that the work per byte is done in C; values may hold
-anything, statements included. Time is linear in the input; memory is a few windows of `WINDOW` bytes, or a few times
-the longest row.
+The columns and their order differ between MediaWiki versions, so they are taken from the `CREATE TABLE` statement of
+the file. https://www.mediawiki.org/wiki/Manual:Database_layout describes the tables. That statement is compiled into
+one regular expression which cuts and parses the rows; values may contain anything, even SQL statements. Time is linear
+in the input. Memory is a few windows of `WINDOW` bytes, or a few times the longest row.
 """
 
 import re
@@ -20,13 +15,13 @@ Value = bytes | int | float | None
 _Groups = Sequence[Sequence[bytes]]
 _Decoder = Callable[[_Groups, int], Sequence[Value]]
 
-#: Bytes of SQL text whose rows are held at once.
+# Bytes of SQL text whose rows are parsed at once.
 WINDOW = 1 << 16
 
-# MediaWiki's widest column (mediumblob) holds 16 MB, which escaping can double.
+# Bytes. MediaWiki's widest column (mediumblob) holds 16 MB, which escaping can double.
 _LONGEST_ROW = 32 << 20
 _LONGEST_CREATE = 1 << 20
-# More than `INSERT INTO` with a table name of the longest kind, 64 characters.
+# Bytes. More than `INSERT INTO` with the longest table name, 64 characters.
 _LONGEST_HEAD = 512
 
 _STATEMENT = re.compile(
@@ -34,7 +29,8 @@ _STATEMENT = re.compile(
     rb"|(?:INSERT|REPLACE) (?:IGNORE )?INTO `?(?P<insert>\w+)\b`?\s*(?:VALUES|(?P<other>[^\sV`])))",
     re.IGNORECASE | re.MULTILINE,
 )
-# By the first line a dump says what made it, by the last that it is whole; --skip-comments leaves both out.
+# The first line of a dump names the program that wrote it; the last line shows that the dump is complete. mysqldump
+# --skip-comments writes neither.
 _DUMPED = re.compile(rb"(?:\xef\xbb\xbf)?(?:/\*.{,60}\*/;?\s*)?-- (?:MySQL|MariaDB) dump ")
 _COMMENT = 200
 _HEADS = (b"CREATE TABLE ", b"INSERT INTO ", b"INSERT IGNORE INTO ", b"REPLACE INTO ")
@@ -43,17 +39,17 @@ _DEFINITION_TOKEN = re.compile(rb"'(?:[^'\\]|\\.|'')*'|`[^`]*`|[(),]|[^'`(),]+",
 _DEFINITION = re.compile(rb"\s*(?:`(?P<quoted>[^`]+)`|(?P<bare>\w+)\b)\s*(?P<kind>\w+)")
 _NOT_A_COLUMN = {"PRIMARY", "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "CONSTRAINT", "FOREIGN", "CHECK"}
 
-# No two ways to match the same bytes, so that a row that does not match fails in linear time.
+# No two ways to match the same bytes, so that a malformed row fails in linear time.
 _INSIDE = rb"[^'\\]*(?:\\.[^'\\]*)*"
 _BARE = rb"[^,'()]+"
 _STRING = rb"(?:(?:'|_binary ')%b'|%b)" % (_INSIDE, _BARE)
 _STRING_CAPTURED = rb"(?:(?:'|_binary ')(%b)'|(%b))" % (_INSIDE, _BARE)
 _NUMBER_CAPTURED = rb"(%b)" % _BARE
-# A row that the end of the text cuts off, anywhere.
+# The beginning of a row that the end of the window cuts off at any point.
 _CUT_ROW = re.compile(
     rb"\s*,\s*(?:\((?:%b,)*(?:%b|(?:'|_binary ')%b(?:\\|')?)?)?\Z" % (_STRING, _BARE, _INSIDE), re.DOTALL
 )
-# Ids of pages, categories and items are far smaller; all that is read fits into 64 bits.
+# Digits. Ids of pages, categories and items are far smaller; longer numbers might not fit into 64 bits.
 _LONGEST_INTEGER = 18
 _ITEM_ID = re.compile(rb"Q[0-9]{1,10}")
 _ROWS_END = re.compile(rb"\s*;")
@@ -66,28 +62,37 @@ _ESCAPES = {b"0": b"\0", b"b": b"\b", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"Z
 def read_table(
     chunks: Iterable[bytes], columns: Sequence[str], table: str | None = None, source: str = "the SQL dump"
 ) -> Iterator[tuple[Value, ...]]:
-    """Read some columns of every row of one table.
+    """Read columns of every row of one table.
 
     Args:
-        chunks: the decompressed file, cut anywhere; a few MB each is best.
-        columns: names of the columns wanted, in the order wanted.
-        table: name of the table; without it the first table that the file creates.
+        chunks: the decompressed file in chunks of any size; a few MB each are best.
+        columns: names of the columns to return, in this order.
+        table: name of the table; by default the first table that the file creates.
         source: name of the file, for messages.
 
+    Yields:
+        One tuple per row: `int` for integer columns, `float` for fractions, None for NULL, and `bytes` for all others
+        (titles and property values are UTF-8, sort keys need not be).
+
     Raises:
-        InputError: no such table or column, a row that does not fit the table, or a file that ends too early. The
-            place given is a byte offset into the decompressed text.
+        InputError: the table or a column is missing, or a row does not fit the table. The message contains the byte
+            offset in the decompressed text.
+        Truncated: the file ends too early.
+
+    >>> dump = b"CREATE TABLE `t` (`id` int, `name` varbinary(9));\\nINSERT INTO `t` VALUES (1,'a'),(2,NULL);\\n"
+    >>> list(read_table([dump], ["name", "id"]))
+    [(b'a', 1), (None, 2)]
     """
     text = _Text(chunks, source)
     tables: list[str] = []
-    reading: _Table | None = None
+    reading: _RowParser | None = None
     while statement := text.next_statement():
         name = (statement["create"] or statement["insert"]).decode()
         if statement["create"]:
             definitions = text.definitions(name)
             tables.append(name)
             if reading is None and table in (None, name):
-                reading = _Table(name, definitions, columns, source)
+                reading = _RowParser(name, definitions, columns, source)
         elif name != (reading.name if reading else table or name):
             continue
         elif reading is None:
@@ -105,10 +110,11 @@ def read_table(
 
 
 def page_props_items(chunks: Iterable[bytes], source: str = "the page_props dump") -> Iterator[tuple[int, int]]:
-    """(page id, number of its Wikidata item) for each page of a wiki that has one, from its ``page_props`` dump.
+    """Yield (page id, number of the Wikidata item) for each page that has an item, from a `page_props` dump.
 
     Raises:
-        InputError: as `read_table`, or a ``wikibase_item`` that is no item id.
+        InputError: see `read_table`; or a `wikibase_item` is no item id.
+        Truncated: the file ends too early.
     """
     for page, name, value in read_table(chunks, ("pp_page", "pp_propname", "pp_value"), "page_props", source):
         if name != b"wikibase_item":
@@ -118,8 +124,8 @@ def page_props_items(chunks: Iterable[bytes], source: str = "the page_props dump
         yield page, int(value[1:])
 
 
-class _Table:
-    """How to cut and decode the rows of one table."""
+class _RowParser:
+    """Parses the rows of one table by a regular expression made of its column definitions."""
 
     def __init__(self, name: str, definitions: dict[str, bytes], columns: Sequence[str], source: str) -> None:
         for column in columns:
@@ -129,7 +135,8 @@ class _Table:
         self.width = len(definitions)
         wanted = set(columns)
         cells: list[bytes] = []
-        place: dict[str, tuple[_Decoder, int]] = {}
+        # By column: its decoder and its first group in the expression.
+        decoders: dict[str, tuple[_Decoder, int]] = {}
         groups = 0
         for column, kind in definitions.items():
             number = _NUMBERS.get(kind.lower())
@@ -137,35 +144,35 @@ class _Table:
                 cells.append(_BARE if number else _STRING)
             elif number:
                 cells.append(_NUMBER_CAPTURED)
-                place[column] = (number, groups)
+                decoders[column] = (number, groups)
                 groups += 1
             else:
                 cells.append(_STRING_CAPTURED)
-                place[column] = (_strings, groups)
+                decoders[column] = (_strings, groups)
                 groups += 2
-        # The last group takes whatever is not a whole row, so that nothing is passed over in silence.
+        # The last group matches whatever is not a complete row, so that `findall` cannot skip malformed text.
         self._row = re.compile(
             rb"(?:,|;\s*INSERT INTO `%b` VALUES)\s*\(%b\)\s*|(.+)" % (name.encode(), b",".join(cells)), re.DOTALL
         )
-        self._columns = [place[column] for column in columns]
+        self._columns = [decoders[column] for column in columns]
 
-    def cut(self, text: bytes) -> tuple[Iterator[tuple[Value, ...]], bytes]:
-        """The rows that `text` starts with, each after a comma or a new INSERT, and the rest of the text.
+    def parse(self, text: bytes) -> tuple[Iterator[tuple[Value, ...]], bytes]:
+        """Return the rows at the beginning of `text`, each after a comma or a new INSERT, and the rest of the text.
 
         Raises:
-            ValueError: a number column holds something else.
+            ValueError: a number column contains something else.
         """
-        found = self._row.findall(text)
-        rest = found.pop()[-1] if found and found[-1][-1] else b""
-        if not found:
+        rows = self._row.findall(text)
+        rest = rows.pop()[-1] if rows and rows[-1][-1] else b""
+        if not rows:
             return iter(()), rest
-        # Column by column: most of the decoding is then a loop in C.
-        groups = list(zip(*found, strict=True))
+        # Column by column, so that most loops run in C.
+        groups = list(zip(*rows, strict=True))
         return zip(*[decode(groups, group) for decode, group in self._columns], strict=True), rest
 
 
 class _Text:
-    """The SQL text, read forward through a buffer that starts at the next unread byte."""
+    """The SQL text, read forward. The buffer begins at the next unread byte."""
 
     def __init__(self, chunks: Iterable[bytes], source: str) -> None:
         self._windows = (chunk[at : at + WINDOW] for chunk in chunks for at in range(0, len(chunk), WINDOW))
@@ -175,13 +182,13 @@ class _Text:
         self._bytes_read = 0
 
     def error(self, problem: str) -> InputError:
-        """The error to raise for a problem at the next unread byte."""
+        """Return the error for a problem at the next unread byte."""
         return InputError(f"{self._source}: byte {self._bytes_read - len(self._buffer)} of the SQL text: {problem}")
 
     def next_statement(self) -> re.Match[bytes] | None:
-        """Go behind the head of the next CREATE TABLE or INSERT, at the start of a line; None at the end."""
+        """Skip to the next CREATE TABLE or INSERT at the start of a line, and past its head; return None at the end."""
         while not (match := _STATEMENT.search(self._buffer)):
-            # Of a line that goes on, its start is enough: rows of a table not wanted can be a line of many MB.
+            # Keep only the beginning of an unfinished line: the rows of another table can be one line of many MB.
             line = self._buffer.rfind(b"\n") + 1
             self._buffer = self._buffer[line : line + _LONGEST_HEAD]
             if not self._read(1):
@@ -193,25 +200,25 @@ class _Text:
         return match
 
     def definitions(self, table: str) -> dict[str, bytes]:
-        """The columns of a CREATE TABLE from behind its opening bracket, in order, with the type of each."""
-        while not (found := _definitions(self._buffer)):
+        """Read the columns of a CREATE TABLE, name -> type, in order. The buffer begins after the opening bracket."""
+        while not (parsed := _definitions(self._buffer)):
             if len(self._buffer) > _LONGEST_CREATE:
                 raise self.error(f"the CREATE TABLE of {table} does not end")
             if not self._read(len(self._buffer)):
                 raise self._too_short()
-        columns, size = found
+        columns, size = parsed
         self._buffer = self._buffer[size:]
         return columns
 
-    def rows(self, table: _Table) -> Iterator[Iterator[tuple[Value, ...]]]:
-        """The rows in batches, from behind VALUES to the end of the statement and of those like it that follow."""
+    def rows(self, table: _RowParser) -> Iterator[Iterator[tuple[Value, ...]]]:
+        """Yield batches of rows from VALUES to the end of the statement and of INSERTs that directly follow."""
         self._buffer = b"," + self._buffer
         while True:
             try:
-                found, self._buffer = table.cut(self._buffer)
+                batch, self._buffer = table.parse(self._buffer)
             except ValueError as error:
                 raise self.error(f"in the rows of {table.name} that follow, {error}") from None
-            yield found
+            yield batch
             if end := _ROWS_END.match(self._buffer):
                 self._buffer = self._buffer[end.end() :]
                 return
@@ -219,12 +226,12 @@ class _Text:
                 raise self.error(f"what follows is no row of the {table.width} columns of {table.name}")
             if len(self._buffer) > _LONGEST_ROW:
                 raise self.error(f"a row of {table.name} is longer than {_LONGEST_ROW >> 20} MB")
-            # As much again as there is, so that a row much longer than a window is not tried at every window.
+            # Double the buffer, so that a row much longer than a window is not parsed again at every window.
             if not self._read(len(self._buffer)):
                 raise self._too_short()
 
     def _read(self, size: int) -> bool:
-        """Append at least `size` bytes, fewer at the end of the text; false if there are none left."""
+        """Append `size` bytes or more to the buffer, fewer at the end of the text; return False if there are none."""
         parts = [self._buffer]
         while (window := next(self._windows, b"")) and (size := size - len(window)) > 0:
             parts.append(window)
@@ -238,7 +245,7 @@ class _Text:
         return len(parts) > 1
 
     def _check_end(self) -> None:
-        """A cut between two statements leaves good SQL, but mysqldump says when it is done."""
+        """Check for mysqldump's last line, because a file cut off between two statements is valid SQL."""
         if _DUMPED.match(self._head) and b"-- Dump completed" not in self._tail:
             raise self._too_short()
 
@@ -247,7 +254,8 @@ class _Text:
 
 
 def _definitions(text: bytes) -> tuple[dict[str, bytes], int] | None:
-    """Columns and types from behind the opening bracket, and the size of that text; None where it is not all there."""
+    """Parse column definitions after the opening bracket; return columns -> types and the length of that text, None if
+    it is incomplete."""
     columns: dict[str, bytes] = {}
     definition = b""
     depth = at = 0
@@ -281,14 +289,14 @@ def _floats(groups: _Groups, group: int) -> Sequence[Value]:
 
 
 def _strings(groups: _Groups, group: int) -> Sequence[Value]:
-    """Values from two groups: what stands inside quotes, and what stands without them."""
+    """Return the values of a column from its two groups: quoted text and unquoted text."""
     inside: list[Value] = [_unescape(cell) if b"\\" in cell else cell for cell in groups[group]]
     bare = groups[group + 1]
     return [_bare(cell) if cell else inside[row] for row, cell in enumerate(bare)] if any(bare) else inside
 
 
 def _unescape(cell: bytes) -> bytes:
-    # Most escapes are apostrophes; no other quote can stand inside a value, so these are safe to undo first.
+    # Most escapes are apostrophes, and an apostrophe inside a value is always escaped: undo these first.
     plain = cell.replace(b"\\'", b"'")
     if b"\\" not in plain:
         return plain

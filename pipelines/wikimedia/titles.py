@@ -1,7 +1,8 @@
-"""Page titles and link targets: what stands between `[[` and `|` or `]]` in, what MediaWiki makes of it out.
+"""Parse and normalise page titles and link targets as MediaWiki does.
 
-Follows MediaWikiTitleCodec::splitTitleString and https://www.mediawiki.org/wiki/Manual:Page_title. A title here is
-written as in a dump's `<title>`: spaces, the wiki's own name of the namespace, first letter as the wiki has it.
+The rules are those of MediaWikiTitleCodec::splitTitleString and https://www.mediawiki.org/wiki/Manual:Page_title. A
+normalised title has the form of `<title>` in a dump: spaces instead of underscores, the wiki's name of the namespace,
+and the first letter capitalised unless the wiki is case-sensitive.
 """
 
 import re
@@ -12,20 +13,25 @@ from urllib.parse import unquote_to_bytes
 
 from wikianchor.pipelines.wikimedia.site import Site
 
+# MediaWiki's limit for titles, in bytes of UTF-8.
 MAX_BYTES = 255
-# No character has more than four bytes.
+# A title of so many characters is within the limit, because a character has at most four bytes.
 PLAIN_LENGTH = MAX_BYTES // 4
-FIRST_MARK = "\u0300"
-# No real target comes near this, however escaped and with its fragment; it bounds the work on a hostile one.
+FIRST_COMBINING_MARK = "\u0300"
+# Characters. Real targets are shorter, even if escaped and with a fragment; the limit bounds the work on hostile ones.
 MAX_RAW_LENGTH = 10_000
 
 
-class Target(NamedTuple):
+class LinkTarget(NamedTuple):
     """Where a link leads.
 
-    `title` has its namespace's name in front; it is '' for a section of the same page, and with an `interwiki` prefix
-    it is the other wiki's business and as written. `colon`: a leading colon says that the link is an ordinary one even
-    if it leads to a category, a file or another language.
+    Attributes:
+        namespace: namespace number.
+        title: normalised title with the name of its namespace; "" for a section of the same page. With an `interwiki`
+            prefix it is not normalised.
+        fragment: the section after "#", or "".
+        interwiki: prefix of another wiki, folded, or "".
+        colon: whether a leading colon makes the link an ordinary one even to a category, a file or another language.
     """
 
     namespace: int
@@ -37,12 +43,13 @@ class Target(NamedTuple):
 
 _SPACES = " _\xa0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _BIDI = "\u200e\u200f\u202a-\u202e"
-# What the name of a reference cannot hold: all of ASCII but letters and digits.
+# Characters that the name of a character reference cannot contain: ASCII except letters and digits.
 _NO_NAME = r"\x00-/:-@\[-`{-\x7f"
+# Characters that no title may contain.
 _NEVER = r"\x00-\x1f\x7f<>\[\]{}|\ufffd\ud800-\udfff"
 
-# One of these, and a title needs a closer look: it may not be a title of an article, or not a normal one. The space is
-# not among them, so two of them are looked for apart.
+# A target with one of these characters may not be the normalised title of an article. The space is not among them:
+# `plain_title` tests for double spaces separately.
 _search_special = re.compile(f"[{_NEVER}{_SPACES[1:]}{_BIDI}%&#:/~]").search
 _search_invalid = re.compile(f"[{_NEVER}#]|%[0-9A-Fa-f]{{2}}|&[^{_NO_NAME}]+;|~~~").search
 _search_undecodable = re.compile(r"[\ufffd\ud800-\udfff]").search
@@ -54,9 +61,22 @@ _ENTITIES = {**html5, "רלמ;": "\u200f", "رلم;": "\u200f"}
 
 
 def normalise_title(raw: str, site: Site) -> str | None:
-    """The local page a link target or a written title means: None if it is invalid, another wiki's, or only a section.
+    """Normalise the title of a page on this wiki.
 
-    Idempotent: a title that comes out goes through unchanged.
+    Args:
+        raw: a title, or a link target (the text between `[[` and `|` or `]]`).
+        site: the wiki.
+
+    Returns:
+        The title as in a dump. None if `raw` is invalid, leads to another wiki, or is only a section. The function is
+        idempotent.
+
+    >>> from wikianchor.pipelines.wikimedia.site import site_for
+    >>> site = site_for("enwiki")
+    >>> normalise_title("new_York&nbsp;City#History", site), normalise_title("Datei:x", site_for("dewiki"))
+    ('New York City', 'Datei:X')
+    >>> normalise_title("fr:Paris", site), normalise_title("a|b", site)
+    (None, None)
     """
     if (title := plain_title(raw, site)) is not None:
         return title
@@ -65,8 +85,10 @@ def normalise_title(raw: str, site: Site) -> str | None:
 
 
 def plain_title(raw: str, site: Site) -> str | None:
-    """The article that a target means which is a title already, but for its first letter; None for any other. Most are
-    such, and this has to be quick."""
+    """Return the title of an article if the target is normalised but for its first letter; None for any other target.
+
+    Most targets are of this kind, so this fast path decides the time for reading links.
+    """
     if (
         _search_special(raw) is None
         and 0 < len(raw) <= PLAIN_LENGTH
@@ -79,29 +101,27 @@ def plain_title(raw: str, site: Site) -> str | None:
     return None
 
 
-def parse_target(raw: str, site: Site) -> Target | None:
-    """Where the target of a link leads, None if it is not valid: MediaWiki then shows the link's wikitext as it is."""
+def parse_target(raw: str, site: Site) -> LinkTarget | None:
+    """Parse a link target.
+
+    Args:
+        raw: the text between `[[` and `|` or `]]`.
+        site: the wiki.
+
+    Returns:
+        The target; None if it is invalid, in which case MediaWiki shows the wikitext of the link.
+
+    >>> from wikianchor.pipelines.wikimedia.site import site_for
+    >>> parse_target(":category:Large_birds#A", site_for("enwiki"))
+    LinkTarget(namespace=14, title='Category:Large birds', fragment='A', interwiki='', colon=True)
+    """
     plain = plain_title(raw, site)
-    return parse_not_plain(raw, site) if plain is None else Target(0, plain, "", "", False)
+    return parse_not_plain(raw, site) if plain is None else LinkTarget(0, plain, "", "", False)
 
 
-def parse_not_plain(raw: str, site: Site) -> Target | None:
-    """`parse_target` of what is no `plain_title`."""
-    if len(raw) > MAX_RAW_LENGTH:
-        return None
-    text = raw
-    if "%" in text:
-        try:
-            text = unquote_to_bytes(text).decode()
-        except UnicodeError:
-            return None
-    if "&" in text:
-        text = _decode_references(_decoded_reference, text)
-    if not text.isascii():
-        if _search_undecodable(text):
-            return None
-        text = normalize("NFC", _drop_bidi("", text))
-    text = _join_spaces(" ", text).strip(" ")
+def parse_not_plain(raw: str, site: Site) -> LinkTarget | None:
+    """Parse a link target for which `plain_title` returns None; see `parse_target`."""
+    text = _decoded(raw)
     colon = text.startswith(":")
     if colon:
         text = text[1:].lstrip(" ")
@@ -121,7 +141,7 @@ def parse_not_plain(raw: str, site: Site) -> Target | None:
                 return None
         elif prefix in site.local_interwiki:
             if not rest:
-                # The main page, whose name only the wiki itself knows.
+                # The main page; a dump does not contain its title.
                 return None
             colon = True
             text = rest
@@ -144,35 +164,55 @@ def parse_not_plain(raw: str, site: Site) -> Target | None:
         return None
     if namespace and not interwiki:
         title = f"{site.namespace_names[namespace]}:{title}"
-    return Target(namespace, title, fragment, interwiki, colon)
+    return LinkTarget(namespace, title, fragment, interwiki, colon)
+
+
+def _decoded(raw: str) -> str:
+    """Decode percent-encoding and character references, and collapse white space; return "" for an invalid target."""
+    text = raw
+    if len(text) > MAX_RAW_LENGTH:
+        return ""
+    if "%" in text:
+        try:
+            text = unquote_to_bytes(text).decode()
+        except UnicodeError:
+            return ""
+    if "&" in text:
+        text = _decode_references(_decoded_reference, text)
+    if not text.isascii():
+        if _search_undecodable(text):
+            return ""
+        text = normalize("NFC", _drop_bidi("", text))
+    return _join_spaces(" ", text).strip(" ")
 
 
 def _has_prefix(text: str, site: Site) -> bool:
-    """Whether a namespace or another wiki is named: `Talk:File:x` would be ambiguous, so MediaWiki forbids it."""
+    """Return whether a text begins with a namespace or interwiki prefix. MediaWiki forbids `Talk:File:x` as
+    ambiguous."""
     prefix, colon, _ = text.partition(":")
     prefix = prefix.rstrip(" ").lower()
     return colon != "" and (prefix in site.namespaces or prefix in site.interwiki or prefix in site.local_interwiki)
 
 
 def _capitalised(title: str, site: Site) -> str:
-    """A title whose first letter is small, with a capital, if that is one character.
+    """Capitalise the first letter of a title if the capital is one character.
 
-    Title case, not upper case: it keeps Georgian letters and makes the one letter ǆ into ǅ, as Wikimedia does.
+    Title case is used, not upper case: it keeps Georgian letters and turns the letter ǆ into ǅ, as Wikimedia does.
     """
     capital = "İ" if site.dotted_i and title[0] == "i" else title[0].title()
     if len(capital) != 1:
         return title
-    # A small letter and a mark may have no common form where the capital and the mark have one.
-    return capital + title[1:] if title[1:2] < FIRST_MARK else normalize("NFC", capital + title[1:])
+    # The capital and a combining mark may have a composed form where the small letter has none.
+    return capital + title[1:] if title[1:2] < FIRST_COMBINING_MARK else normalize("NFC", capital + title[1:])
 
 
 def _decoded_reference(match: re.Match[str]) -> str:
-    """The character a reference stands for; U+FFFD, which no title may have, for what stands for none."""
+    """Decode a character reference; an invalid one becomes U+FFFD, which no title may contain."""
     name, decimal, hexadecimal = match.groups()
     if name:
         return _ENTITIES.get(name, match[0])
     digits = (decimal or hexadecimal).lstrip("0")
-    # Python refuses to read numbers of thousands of digits.
+    # int() refuses strings of thousands of digits.
     code = int(digits, 10 if decimal else 16) if 0 < len(digits) <= 7 else 0
     is_character = code in (9, 10, 13) or 0x20 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0xFFFF < code < 0x110000
     return chr(code) if is_character else "\ufffd"

@@ -1,18 +1,13 @@
-"""Items out of a Wikidata JSON dump: types, occupations, sitelinks and labels.
+"""Read items from Wikidata's JSON dump: types, occupations, sitelinks and labels.
 
-In: chunks of the decompressed dump, one entity per line, as an array (``[``, ``{...},``, ``]``) or as plain NDJSON.
-Out: one `Item` per line that has a page on a wanted wiki. A reader runs, and counts, each line in this order::
+The dump has one entity per line, as a JSON array or as NDJSON. Call the functions in this order::
 
-    wanted = wanted_filter(wikis)
-    for line in iter_lines(chunks, source):             # lines seen
-        if not wanted(line):                            # filtered: never parsed
-            continue
-        try:
-            found = parse_item(line, wikis, languages)  # an Item, or a Skip that says why not
-        except BadLine:                                 # bad lines
-            ...
+    may_have_sitelink = wanted_filter(wikis)
+    for line in iter_lines(chunks, source):
+        if may_have_sitelink(line):                      # most lines are dropped here, without being parsed
+            item = parse_item(line, wikis, languages)    # an Item, or a Skip with the reason; raises BadLine
 
-The format is the Wikibase JSON data model, https://doc.wikimedia.org/Wikibase/master/php/docs_topics_json.html.
+The format is the Wikibase JSON data model: https://doc.wikimedia.org/Wikibase/master/php/docs_topics_json.html
 """
 
 import re
@@ -31,10 +26,9 @@ OCCUPATION = "P106"
 
 TypeRoute = Literal["instance_of", "subclass_of", "none"]
 
-#: Classes whose instances are pages of the wikis themselves, not entities of the world, with the reason for each.
-#: An item is excluded if any of its types stands here. Kept on purpose: years, letters, given and family names
-#: (they are what their page is about, and a frequency floor or a cap per entity deals with them), and articles on
-#: two topics at once.
+# Classes of pages of the wikis themselves, which are no entities of the world, with the reason for each. An item with
+# any of these types is excluded. Years, letters, given and family names are not in this table, because their pages are
+# about them; --min_links and --max_per_entity limit how often they occur. Articles on two topics are not in it either.
 META_CLASSES: dict[int, str] = {
     # Pages that send the reader on to one of several things.
     4167410: "disambiguation page: names several things, is none of them",
@@ -80,7 +74,7 @@ META_CLASSES: dict[int, str] = {
     21528878: "redirect page: stands for its target",
 }
 
-# No entity comes near: Wikibase refuses to save one whose serialisation is larger than a few MB.
+# Bytes. Wikibase refuses to save an entity of more than a few MB.
 _LONGEST_LINE = 64 << 20
 _ONE_PER_LINE = "one entity per line is needed (jq -c '.[]' FILE, or jq -c '.entities[]' FILE for API output)"
 _SITELINKS_KEY = b'"sitelinks"'
@@ -89,11 +83,11 @@ _QID = re.compile(r"[Qq]([1-9][0-9]{0,9})")
 
 
 class BadLine(ValueError):
-    """A line that is no entity; the text is a short reason without the line itself."""
+    """A line that is no entity; the message is a short reason without the line itself."""
 
 
 class Skip(Enum):
-    """Why a sound line gives no `Item`. The value is the name to count it under."""
+    """Why a valid line is no `Item`. The value is the name under which it is counted."""
 
     NOT_AN_ITEM = "not an item"  # a property, a lexeme, a media file
     REDIRECT = "redirect"  # the item was merged into another
@@ -102,20 +96,20 @@ class Skip(Enum):
 
 @dataclass(frozen=True)
 class Item:
-    """One Wikidata item, cut down to what a pipeline over some wikis needs.
+    """One Wikidata item, reduced to what the pipelines need.
 
     Attributes:
-        qid: the number of the item, 42 for Q42.
-        types: best-rank values of P31 (instance of) in statement order; where there are none, those of P279.
-        type_route: which of the two gave `types`.
-        instance_of_any_rank: values of P31 whatever the rank, deprecated ones too. This is what the released EASE
-            code takes for types; nothing else should.
-        superclasses: best-rank values of P279 (subclass of).
+        qid: number of the item, 42 for Q42.
+        types: best-rank values of P31 (instance of) in statement order; without any, those of P279 (subclass of).
+        type_route: which of the two `types` come from.
+        instance_of_any_rank: values of P31 of every rank, deprecated ones included, as the released code of EASE uses
+            them.
+        superclasses: best-rank values of P279.
         occupations: best-rank values of P106.
-        sitelinks: (wiki, title) for each wanted wiki that has a page, sorted by wiki; the title as in the dump.
-        labels: (language, label) for each wanted language that has one, sorted. Newer dumps keep a label that many
-            languages share under the language "mul" alone, so ask for it as well.
-        lastrevid: revision of the item, 0 where the dump does not say (older ones do not).
+        sitelinks: (wiki, title) for each of the wikis that has a page, sorted by wiki; the title as in the dump.
+        labels: (language, label) for each of the languages that has one, sorted. Newer dumps keep a label that many
+            languages share only under the language "mul"; ask for that as well.
+        lastrevid: revision of the item; 0 in older dumps, which do not contain it.
     """
 
     qid: int
@@ -130,13 +124,20 @@ class Item:
 
 
 def iter_lines(chunks: Iterable[bytes], source: str = "the JSON dump") -> Iterator[bytes]:
-    """Cut chunks of a dump into one JSON object per line.
+    """Yield the JSON objects of a dump, one per line.
 
-    Array brackets, trailing commas, carriage returns, a byte order mark and empty lines are dropped, so the array form
-    and NDJSON come out alike. The chunks may be cut anywhere; a few MB each is best.
+    Array brackets, trailing commas, carriage returns, a byte order mark and empty lines are dropped, so an array and
+    NDJSON give the same lines.
+
+    Args:
+        chunks: the decompressed dump in chunks of any size; a few MB each are best.
+        source: name of the file, for messages.
 
     Raises:
-        InputError: the entities are not one per line (pretty-printed, or an array without newlines).
+        InputError: the entities are not one per line (pretty-printed, or an array without line feeds).
+
+    >>> list(iter_lines([b'[\\n{"id":"Q1"},\\n{"id"', b':"Q2"}\\n]\\n']))
+    [b'{"id":"Q1"}', b'{"id":"Q2"}']
     """
     pending: list[bytes] = [b""]
     pending_bytes = 0
@@ -163,7 +164,7 @@ def iter_lines(chunks: Iterable[bytes], source: str = "the JSON dump") -> Iterat
 
 def _objects(lines: list[bytes], source: str) -> Iterator[bytes]:
     for line in lines:
-        # An entity starts with { and ends with }, so this cannot eat into one.
+        # An entity begins with { and ends with }, so these characters are not part of it.
         stripped = line.strip(b" \t\r,[]")
         if stripped == b"{":
             raise InputError(f"{source}: an entity is spread over several lines; {_ONE_PER_LINE}")
@@ -172,21 +173,24 @@ def _objects(lines: list[bytes], source: str) -> Iterator[bytes]:
 
 
 def wanted_filter(wikis: Collection[str]) -> Callable[[bytes], bool]:
-    """A test on the bytes of a line that is false only where `parse_item` could not give an `Item`.
+    """Return a fast test on the bytes of a line that is False only if `parse_item` cannot return an `Item`.
 
-    It costs a small part of parsing, and most of Wikidata has no page on any wiki. A line that is not whole passes, so
-    that `parse_item` can say what is wrong with it.
+    Most items have no page on any wiki, and the test takes a small part of the time of parsing. Incomplete lines pass,
+    so that `parse_item` reports what is wrong with them.
 
     Args:
-        wikis: database names such as "enwiki", the ones most likely to be found first.
+        wikis: database names such as "enwiki", the most frequent first.
+
+    >>> wanted_filter(["enwiki"])(b'{"type":"item","id":"Q1","sitelinks":{"dewiki":{"title":"A"}}}')
+    False
     """
     keys = tuple(b'"%s"' % wiki.encode() for wiki in wikis)
 
     def wanted(line: bytes) -> bool:
         if not (line.startswith(b"{") and line.endswith(b"}")):
             return True
-        # Sitelinks come last but for the revision, so the search from the end is short whatever the statements weigh.
-        # The word may also stand as a value (a label, say); as a key the data model has it once, at the top.
+        # Sitelinks are near the end of the line, so search from the end. The word may also be a value, such as a label;
+        # as a key it occurs once.
         at = line.rfind(_SITELINKS_KEY)
         while at >= 0 and not _COLON.match(line, at + len(_SITELINKS_KEY)):
             at = line.rfind(_SITELINKS_KEY, 0, at)
@@ -201,17 +205,27 @@ def wanted_filter(wikis: Collection[str]) -> Callable[[bytes], bool]:
 
 
 def parse_item(line: bytes, wikis: Collection[str], label_languages: Collection[str]) -> Item | Skip:
-    """Read one line of a dump, as `iter_lines` gives it.
+    """Parse one line of a dump.
 
-    Dumps of 2014 are read too: empty maps written as ``[]``, values with ``numeric-id`` and no ``id``.
+    The format of 2014 is accepted too: empty maps written as `[]`, values with `numeric-id` and without `id`.
 
     Args:
-        line: one entity.
-        wikis: database names; a sitelink to any other site is left out.
-        label_languages: language codes whose labels are kept.
+        line: one entity, as `iter_lines` yields it.
+        wikis: database names of the sitelinks to keep.
+        label_languages: language codes of the labels to keep.
+
+    Returns:
+        The item, or the reason why the line is not an item with one of these sitelinks.
 
     Raises:
-        BadLine: the line is no JSON object, or its parts are not what the data model says.
+        BadLine: the line is no JSON object, or violates the data model.
+
+    >>> line = b'{"type":"item","id":"Q42","claims":[],"sitelinks":{"enwiki":{"title":"Douglas Adams"}}}'
+    >>> item = parse_item(line, ["enwiki"], ["en"])
+    >>> item.qid, item.sitelinks, item.type_route
+    (42, (('enwiki', 'Douglas Adams'),), 'none')
+    >>> parse_item(line, ["dewiki"], ["en"])
+    <Skip.NO_SITELINK: 'no wanted sitelink'>
     """
     entity = _load(line)
     if "redirect" in entity:
@@ -267,7 +281,7 @@ def _qid(value: object) -> int | None:
 
 
 def _map(entity: dict[str, Any], key: str) -> dict[str, Any]:
-    """A map of the entity; missing, null and the empty list that PHP writes for an empty map are all empty."""
+    """Return a map of the entity; empty if it is missing, null, or the empty list that PHP writes for an empty map."""
     value = entity.get(key) or {}
     if not isinstance(value, dict):
         raise BadLine(f"{key} is not an object")
@@ -275,16 +289,15 @@ def _map(entity: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _texts(entity: dict[str, Any], key: str, field: str, wanted: Collection[str]) -> tuple[tuple[str, str], ...]:
-    """The text of each wanted entry of a map such as ``{"enwiki": {"title": "Douglas Adams"}}``, sorted by key."""
-    found = []
+    """Return (key, text) of the wanted entries of a map such as `{"enwiki": {"title": "Douglas Adams"}}`, sorted."""
+    texts = []
     for name, entry in _map(entity, key).items():
         if name in wanted:
             text = entry.get(field) if isinstance(entry, dict) else None
             if not isinstance(text, str):
                 raise BadLine(f"{key}: the entry {name} has no {field}")
-            found.append((name, text))
-    found.sort()
-    return tuple(found)
+            texts.append((name, text))
+    return tuple(sorted(texts))
 
 
 def _statements(claims: dict[str, Any], prop: str) -> list[dict[str, Any]]:
@@ -295,18 +308,17 @@ def _statements(claims: dict[str, Any], prop: str) -> list[dict[str, Any]]:
 
 
 def _best(statements: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Best-rank ("truthy") statements: the preferred ones if there are any, else the normal ones, never deprecated.
+    """Return the best-rank ("truthy") statements: the preferred ones, or without any the normal ones.
 
-    The rank decides before the value is looked at, as in the Wikidata Query Service: a preferred "no value" hides the
-    normal statements beside it.
+    As in the Wikidata Query Service, a preferred statement without a value hides the normal ones.
     """
     preferred = [statement for statement in statements if statement.get("rank") == "preferred"]
     return preferred or [statement for statement in statements if statement.get("rank", "normal") == "normal"]
 
 
 def _values(statements: list[dict[str, Any]]) -> tuple[int, ...]:
-    """The items that statements point to, in order, each once; those without a value are passed over one by one."""
-    found: dict[int, None] = {}
+    """Return the distinct items that are the values of statements, in order; statements without a value are skipped."""
+    qids: dict[int, None] = {}
     for statement in statements:
         snak = statement.get("mainsnak")
         datavalue = snak.get("datavalue") if isinstance(snak, dict) else None
@@ -317,5 +329,5 @@ def _values(statements: list[dict[str, Any]]) -> tuple[int, ...]:
         if qid is None and "id" not in value and value.get("entity-type", "item") == "item":
             qid = _qid(f"Q{value.get('numeric-id')}")
         if qid is not None:
-            found[qid] = None
-    return tuple(found)
+            qids[qid] = None
+    return tuple(qids)

@@ -94,9 +94,9 @@ def test_each_kind_of_dump_is_found(tmp_path: Path) -> None:
 def test_of_several_packings_one_is_taken() -> None:
     whole, parts = "x-pages-articles.xml.bz2", [f"x-pages-articles{n}.xml-p{n}p9.bz2" for n in (1, 2)]
     multistream = "x-pages-articles-multistream.xml.bz2"
-    assert inventory.one_of_each([whole, multistream]) == [multistream]
-    assert inventory.one_of_each([whole, *parts]) == parts
-    assert inventory.one_packing(["a.json.bz2", "a.json.gz"]) == ("a.json.gz",)
+    assert inventory.newest_dump([whole, multistream]) == [multistream]
+    assert inventory.newest_dump([whole, *parts]) == parts
+    assert inventory.newest_wikidata(["a.json.bz2", "a.json.gz"]) == ("a.json.gz",)
 
 
 def cut_slice(path: Path, pages: int) -> bytes:

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import Ended
 from tests.dumps import END, head, item, json_dump, multistream, page
 from tests.servers.dump_server import DATE, DumpServer, directory, export_of, run_of, serving
-from wikianchor.pipelines.wikimedia.inventory import find_dumps, one_of_each
+from wikianchor.pipelines.wikimedia.inventory import find_dumps, newest_dump
 
 CONTACT = "--contact=somebody@example.org"
 ROOT = "/other/mediawiki_content_current/enwiki/"
@@ -223,8 +223,8 @@ def test_a_build_of_an_export_has_the_rows_of_the_dump(
 
 
 def test_of_several_dates_the_newest_is_taken(tmp_path: Path) -> None:
-    assert one_of_each([DUMP, *NAMES]) == NAMES
-    assert one_of_each([f"enwiki-{SAME}-p1p9.xml.bz2", DUMP]) == [DUMP]
+    assert newest_dump([DUMP, *NAMES]) == NAMES
+    assert newest_dump([f"enwiki-{SAME}-p1p9.xml.bz2", DUMP]) == [DUMP]
     for name, data in ((DUMP, multistream(ARTICLES)), *zip(NAMES, EXPORT.values(), strict=True)):
         (tmp_path / name).write_bytes(data)
     (tmp_path / f"enwiki-{NEWER}-p1r5r9.xml.bz2").write_bytes(EXPORT["p1p9"])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wikianchor.pipelines.wikimedia.site import Site, site_for
-from wikianchor.pipelines.wikimedia.titles import Target, normalise_title, parse_target
+from wikianchor.pipelines.wikimedia.titles import LinkTarget, normalise_title, parse_target
 
 EN = site_for("enwiki")
 DE = site_for("dewiki")
@@ -99,7 +99,7 @@ def test_half_a_surrogate_pair_is_no_title() -> None:
 
 def test_a_target_without_end_is_refused() -> None:
     assert parse_target("en:" * 1_000_000 + "x", EN) is None
-    assert parse_target("en:" * 1_000 + "x", EN) == Target(0, "X", "", "", True)
+    assert parse_target("en:" * 1_000 + "x", EN) == LinkTarget(0, "X", "", "", True)
 
 
 @pytest.mark.parametrize(
@@ -130,41 +130,41 @@ def test_first_letter(wiki: str, raw: str, title: str) -> None:
 @pytest.mark.parametrize(
     ("site", "raw", "target"),
     [
-        (EN, "dog", Target(0, "Dog", "", "", False)),
-        (EN, "Dog#Life_span", Target(0, "Dog", "Life span", "", False)),
-        (EN, "Dog#a#b", Target(0, "Dog", "a#b", "", False)),
-        (EN, "#top", Target(0, "", "top", "", False)),
-        (EN, "#", Target(0, "", "", "", False)),
-        (EN, "category : _dogs", Target(14, "Category:Dogs", "", "", False)),
-        (EN, ":category:dogs", Target(14, "Category:Dogs", "", "", True)),
-        (EN, "IMAGE:dog.jpg", Target(6, "File:Dog.jpg", "", "", False)),
-        (EN, "Imagem:dog.jpg", Target(0, "Imagem:dog.jpg", "", "", False)),
-        (DE, "bild:hund.jpg", Target(6, "Datei:Hund.jpg", "", "", False)),
-        (DE, "File:hund.jpg", Target(6, "Datei:Hund.jpg", "", "", False)),
-        (DE, "Benutzerin:x", Target(2, "Benutzer:X", "", "", False)),
-        (site_for("jawiki"), "画像:犬.jpg", Target(6, "ファイル:犬.jpg", "", "", False)),
-        (site_for("fawiki"), "رده:سگ", Target(14, "رده:سگ", "", "", False)),
-        (EN, "fr:chien#vie", Target(0, "chien", "vie", "fr", False)),
-        (EN, ":fr:chien", Target(0, "chien", "", "fr", True)),
-        (EN, "FR :chien", Target(0, "chien", "", "fr", False)),
-        (EN, "de:Kategorie:Hund", Target(0, "Kategorie:Hund", "", "de", False)),
-        (EN, "wikt:", Target(0, "", "", "wikt", False)),
-        (EN, "doom_wiki:x", Target(0, "x", "", "doom wiki", False)),
-        (EN, "en:category:dogs", Target(14, "Category:Dogs", "", "", True)),
+        (EN, "dog", LinkTarget(0, "Dog", "", "", False)),
+        (EN, "Dog#Life_span", LinkTarget(0, "Dog", "Life span", "", False)),
+        (EN, "Dog#a#b", LinkTarget(0, "Dog", "a#b", "", False)),
+        (EN, "#top", LinkTarget(0, "", "top", "", False)),
+        (EN, "#", LinkTarget(0, "", "", "", False)),
+        (EN, "category : _dogs", LinkTarget(14, "Category:Dogs", "", "", False)),
+        (EN, ":category:dogs", LinkTarget(14, "Category:Dogs", "", "", True)),
+        (EN, "IMAGE:dog.jpg", LinkTarget(6, "File:Dog.jpg", "", "", False)),
+        (EN, "Imagem:dog.jpg", LinkTarget(0, "Imagem:dog.jpg", "", "", False)),
+        (DE, "bild:hund.jpg", LinkTarget(6, "Datei:Hund.jpg", "", "", False)),
+        (DE, "File:hund.jpg", LinkTarget(6, "Datei:Hund.jpg", "", "", False)),
+        (DE, "Benutzerin:x", LinkTarget(2, "Benutzer:X", "", "", False)),
+        (site_for("jawiki"), "画像:犬.jpg", LinkTarget(6, "ファイル:犬.jpg", "", "", False)),
+        (site_for("fawiki"), "رده:سگ", LinkTarget(14, "رده:سگ", "", "", False)),
+        (EN, "fr:chien#vie", LinkTarget(0, "chien", "vie", "fr", False)),
+        (EN, ":fr:chien", LinkTarget(0, "chien", "", "fr", True)),
+        (EN, "FR :chien", LinkTarget(0, "chien", "", "fr", False)),
+        (EN, "de:Kategorie:Hund", LinkTarget(0, "Kategorie:Hund", "", "de", False)),
+        (EN, "wikt:", LinkTarget(0, "", "", "wikt", False)),
+        (EN, "doom_wiki:x", LinkTarget(0, "x", "", "doom wiki", False)),
+        (EN, "en:category:dogs", LinkTarget(14, "Category:Dogs", "", "", True)),
         (EN, "en:", None),
-        (DE, "w:dog", Target(0, "dog", "", "w", False)),
+        (DE, "w:dog", LinkTarget(0, "dog", "", "w", False)),
         (EN, "Category:", None),
         (EN, "Category:#x", None),
         (EN, "Talk:File:x", None),
         (EN, "Talk:fr:x", None),
-        (EN, "Talk:Foo:x", Target(1, "Talk:Foo:x", "", "", False)),
+        (EN, "Talk:Foo:x", LinkTarget(1, "Talk:Foo:x", "", "", False)),
         (EN, "Talk::x", None),
-        (EN, "Category:Talk:x", Target(14, "Category:Talk:x", "", "", False)),
-        (EN, "wikipedia:x", Target(4, "Wikipedia:X", "", "", False)),
-        (site_for("enwikinews"), "wikipedia:x", Target(0, "x", "", "wikipedia", False)),
+        (EN, "Category:Talk:x", LinkTarget(14, "Category:Talk:x", "", "", False)),
+        (EN, "wikipedia:x", LinkTarget(4, "Wikipedia:X", "", "", False)),
+        (site_for("enwikinews"), "wikipedia:x", LinkTarget(0, "x", "", "wikipedia", False)),
     ],
 )
-def test_parse_target(site: Site, raw: str, target: Target | None) -> None:
+def test_parse_target(site: Site, raw: str, target: LinkTarget | None) -> None:
     assert parse_target(raw, site) == target
 
 

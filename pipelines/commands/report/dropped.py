@@ -12,7 +12,7 @@ from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.text.prose import judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
-from wikianchor.pipelines.wikimedia.inventory import list_files, one_of_each, read_site, tell_apart
+from wikianchor.pipelines.wikimedia.inventory import classify_files, list_files, newest_dump, read_site
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
@@ -33,7 +33,7 @@ def dropped_sentences(dataset: Dataset, dumps: str) -> list[tuple[str, str, str]
         InputError: the dump is not there or cannot be read.
     """
     options = dataset.manifest["options"]
-    paths = one_of_each(tell_apart(list_files(dumps))[0].get(options["wiki"], ()))
+    paths = newest_dump(classify_files(list_files(dumps))[0].get(options["wiki"], ()))
     if not paths:
         raise InputError(f"--dumps={dumps} has no dump of {options['wiki']}")
     site, _ = read_site(paths, options["wiki"])

@@ -110,7 +110,7 @@ def _against(one: Dataset, config: Config, paths: Sequence[str], all_of_them: Se
     """Derive rows of a dataset again; return whether that failed, and how many rows were."""
     from wikianchor.pipelines.commands.verify.derive_again import DERIVED, Sources, derive_again
     from wikianchor.pipelines.mewsc16.graph import table_of
-    from wikianchor.pipelines.wikimedia.inventory import one_of_each, one_packing, page_props_wiki, tell_apart
+    from wikianchor.pipelines.wikimedia.inventory import classify_files, newest_dump, newest_wikidata, page_props_wiki
 
     if not _derivable([one]):
         print(f"  --  rows not derived again: this is done for {', '.join(DERIVED)}")
@@ -127,7 +127,7 @@ def _against(one: Dataset, config: Config, paths: Sequence[str], all_of_them: Se
     ):
         return True, 0
     given = [by_name[name] for name in named if name in by_name] if named else paths
-    pages, wikidata, unread = tell_apart(given)
+    pages, wikidata, unread = classify_files(given)
     if unread:
         raise unread[0]
     tables: dict[str, dict[str, str]] = {}
@@ -142,8 +142,8 @@ def _against(one: Dataset, config: Config, paths: Sequence[str], all_of_them: Se
         if other.manifest["dataset"] == "sentences"
     }
     sources = Sources(
-        pages={wiki: one_of_each(found) for wiki, found in pages.items()},
-        wikidata=one_packing(wikidata),
+        pages={wiki: newest_dump(found) for wiki, found in pages.items()},
+        wikidata=newest_wikidata(wikidata),
         page_props={wiki: path for path in paths if (wiki := page_props_wiki(path)) is not None},
         options=read,
         tables=tables,
