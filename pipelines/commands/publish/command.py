@@ -13,7 +13,7 @@ from contextlib import closing
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.units import size
-from wikianchor.pipelines.commands.publish.options import Config
+from wikianchor.pipelines.commands.publish.options import PublishOptions
 from wikianchor.pipelines.commands.publish.store import Local, Store, differing, open_store
 from wikianchor.pipelines.commands.verify.files import check_files, check_manifest
 from wikianchor.pipelines.dataset.manifest import CARD, CROISSANT, MANIFEST, read_manifest
@@ -24,7 +24,7 @@ from wikianchor.pipelines.dataset.target import checksum
 from wikianchor.pipelines.engine.progress import Progress
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: PublishOptions, beam_args: Sequence[str]) -> None:
     """Publish a dataset.
 
     Raises:

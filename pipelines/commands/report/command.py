@@ -11,7 +11,7 @@ from typing import Any
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.units import size
-from wikianchor.pipelines.commands.report.options import Config
+from wikianchor.pipelines.commands.report.options import ReportOptions
 from wikianchor.pipelines.dataset.part_writer import writing
 from wikianchor.pipelines.dataset.reader import Dataset, find_datasets, read_batches
 from wikianchor.pipelines.dataset.reasons import listed
@@ -23,7 +23,7 @@ EXAMPLES = 12
 SHOWN = 10
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: ReportOptions, beam_args: Sequence[str]) -> None:
     """Print the report of a directory, or write its page."""
     start = time.monotonic()
     if config.html is None:

@@ -12,7 +12,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.io.storage import sha1
 from wikianchor.pipelines.commands.verify.files import check_files, check_manifest
 from wikianchor.pipelines.commands.verify.ledger import check_ledger
-from wikianchor.pipelines.commands.verify.options import Config
+from wikianchor.pipelines.commands.verify.options import VerifyOptions
 from wikianchor.pipelines.commands.verify.rows import Tally, check_rows, check_schema, schema_of
 from wikianchor.pipelines.dataset.reader import Dataset, find_datasets
 
@@ -20,7 +20,7 @@ from wikianchor.pipelines.dataset.reader import Dataset, find_datasets
 SHOWN = 20
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: VerifyOptions, beam_args: Sequence[str]) -> None:
     """Check the datasets in a directory.
 
     Raises:
@@ -107,7 +107,9 @@ def _derivable(datasets: Iterable[Dataset]) -> bool:
     return any(one.manifest["dataset"] in DERIVED for one in datasets)
 
 
-def _against(one: Dataset, config: Config, paths: Sequence[str], all_of_them: Sequence[Dataset]) -> tuple[bool, int]:
+def _against(
+    one: Dataset, config: VerifyOptions, paths: Sequence[str], all_of_them: Sequence[Dataset]
+) -> tuple[bool, int]:
     """Derive rows of a dataset again; return whether that failed, and how many rows were."""
     from wikianchor.pipelines.commands.verify.derive_again import DERIVED, Sources, derive_again
     from wikianchor.pipelines.mewsc16.graph import table_of

@@ -60,7 +60,7 @@ class Task(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CorpusOptions:
+class CorpusSettings:
     """What decides over the rows.
 
     Attributes:
@@ -117,7 +117,7 @@ class Written(NamedTuple):
 class Draft:
     """The step that reads a range; the parser is loaded once a worker."""
 
-    def __init__(self, options: CorpusOptions) -> None:
+    def __init__(self, options: CorpusSettings) -> None:
         self._options = options
 
     @cached_property
@@ -131,14 +131,14 @@ class Draft:
 class Judge:
     """The step that looks at all rows together."""
 
-    def __init__(self, options: CorpusOptions) -> None:
+    def __init__(self, options: CorpusSettings) -> None:
         self._options = options
 
     def __call__(self, once: None, drafted: Iterable[Drafted]) -> str:
         return judge(drafted, self._options)
 
 
-def draft(task: Task, options: CorpusOptions, parse: Parse) -> Drafted:
+def draft(task: Task, options: CorpusSettings, parse: Parse) -> Drafted:
     """Read, parse and write a range."""
     counts: Counter[str] = Counter()
     problems: list[str] = []
@@ -162,7 +162,7 @@ RECORDS = 256
 
 
 def _batches(
-    part: RecordRange | ShardRows, options: CorpusOptions, problems: list[str], counts: Counter[str]
+    part: RecordRange | ShardRows, options: CorpusSettings, problems: list[str], counts: Counter[str]
 ) -> Iterator[tuple[str, list[tuple[int, int, str]]]]:
     """Yield a source with some of its records: number, number of the first sentence, text."""
     if isinstance(part, ShardRows):
@@ -271,7 +271,7 @@ def _struct(token: Token) -> dict[str, Any]:
     }
 
 
-def judge(drafted: Iterable[Drafted], options: CorpusOptions) -> str:
+def judge(drafted: Iterable[Drafted], options: CorpusSettings) -> str:
     """Find the rows that repeat earlier ones, and those that the sample leaves out; return the file that says so."""
     drafts = sorted((one for one in drafted if one.path), key=lambda one: one.order)
     starts = np.concatenate(([0], np.cumsum([one.rows for one in drafts], dtype=np.int64)))
@@ -317,7 +317,7 @@ def _texts(drafts: Sequence[Drafted], starts: NDArray[np.int64], rows: Sequence[
     return found
 
 
-def write_shard(drafted: Drafted, options: CorpusOptions, verdict_path: str) -> Written:
+def write_shard(drafted: Drafted, options: CorpusSettings, verdict_path: str) -> Written:
     """Write the rows of a draft that stay, and count their words."""
     if not drafted.path:
         return Written((), {}, 0, {})
