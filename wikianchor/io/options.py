@@ -106,28 +106,24 @@ class Option:
         """Return the value of what the user gave.
 
         Raises:
-            UsageError: it is not a value of the option.
+            UsageError: it is not a value of the option, or out of range.
         """
-        if not isinstance(value, str):
-            return tuple(value) if self.repeat else value
+        read = self._parsed(value) if isinstance(value, str) else value
+        if self.kind is tuple:
+            read = tuple(read)
+        if self.check and read is not None and (problem := self.check(read)):
+            raise UsageError(f"--{self.flag}={value}: {problem}")
+        return read
+
+    def _parsed(self, text: str) -> Any:
         if self.parse:
-            parsed = self.parse(value, self.flag)
-            return tuple(parsed) if self.kind is tuple else parsed
+            return self.parse(text, self.flag)
         if self.kind is not tuple:
-            return value
+            return text
         try:
-            return tuple(self.item(part) for part in split_list(value))
+            return [self.item(part) for part in split_list(text)]
         except ValueError as error:
-            raise UsageError(f"--{self.flag}={value}: must be numbers with commas between") from error
-
-    def verify(self, value: Any) -> None:
-        """Check a value.
-
-        Raises:
-            UsageError: it is out of range.
-        """
-        if self.check and value is not None and (problem := self.check(value)):
-            raise UsageError(f"--{self.flag}={shown(value) if self.kind is tuple else value}: {problem}")
+            raise UsageError(f"--{self.flag}={text}: must be numbers with commas between") from error
 
 
 def option(default: Any = MISSING, *, help: str, choices: Any = (), presets: Any = None, **settings: Any) -> Any:
@@ -316,21 +312,8 @@ def _read(cls: type[T], options: Mapping[str, Option], given: Mapping[str, Any],
         elif one.name in defaults:
             values[one.name] = defaults[one.name]
     made = cls(**values)
-    check_options(made)
     completed = getattr(made, "completed", None)
     return completed() if completed else made
-
-
-def check_options(options: Any) -> None:
-    """Check each option by itself.
-
-    Raises:
-        UsageError: a value is out of range.
-    """
-    for declaration in declared(type(options)):
-        # Options of a group have been checked with their group.
-        if hasattr(options, declaration.name):
-            declaration.verify(getattr(options, declaration.name))
 
 
 def recorded(options: Any) -> dict[str, Any]:
