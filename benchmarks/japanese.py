@@ -16,7 +16,7 @@ from measure import parser, report, table
 from published import packaged_model
 
 from wikianchor.trainer.evaluate.command import run
-from wikianchor.trainer.evaluate.options import parser as flags_of
+from wikianchor.trainer.evaluate.options import parse
 
 # The set, its part, and where its files lie.
 FILES = {
@@ -59,7 +59,7 @@ def ten_lines(model: Any, found: list[Triple]) -> float:
 
 def ours(model: Path, data: str, split: str, tasks: str) -> dict[str, tuple[float, int]]:
     """Return Spearman in per cent and the number of pairs, by set."""
-    flags = flags_of().parse_args([f"--model={model}", f"--data={data}", f"--tasks={tasks}", f"--split={split}"])
+    flags = parse([f"--model={model}", f"--data={data}", f"--tasks={tasks}", f"--split={split}"])
     results, _ = run(flags)
     rows = {result.task: next(iter(result.scores.splits.values()))[0] for result in results}
     return {name: (100 * row["main_score"], row["rows"]) for name, row in rows.items()}

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from argparse import Namespace
 from pathlib import Path
 
 from measure import parser, report, table
 
 from wikianchor.trainer.evaluate.command import run
-from wikianchor.trainer.evaluate.options import parser as flags_of
+from wikianchor.trainer.evaluate.options import parse
 
 PUBLISHED = {
     ("STS12", "test"): 72.37,
@@ -41,7 +40,7 @@ def packaged_model() -> Path:
 def scores(model: Path, data: str) -> dict[tuple[str, str], tuple[float, int]]:
     """Return Spearman in per cent and the number of pairs, by set and part."""
     tasks = ",".join(dict.fromkeys(task for task, _ in PUBLISHED))
-    flags: Namespace = flags_of().parse_args([f"--model={model}", f"--data={data}", f"--tasks={tasks}"])
+    flags = parse([f"--model={model}", f"--data={data}", f"--tasks={tasks}"])
     results, _ = run(flags)
     return {
         (result.task, split): (100 * rows[0]["main_score"], rows[0]["rows"])

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.options import declared
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.cli.commands import COMMANDS
 
@@ -22,9 +22,7 @@ def command(given: Sequence[str]) -> list[str]:
     stages = [flag.partition("=")[2] for flag in given if flag.startswith("--stage=")]
     if len(stages) != 1 or stages[0] not in COMMANDS:
         raise UsageError(f"--stage={','.join(stages)}: name one stage, such as --stage=sentences")
-    parser = argparse.ArgumentParser(add_help=False)
-    COMMANDS[stages[0]].options.add_arguments(parser)
-    switches = {flag: action for action in parser._actions if action.nargs == 0 for flag in action.option_strings}
+    switches = {f"--{option.flag}" for option in declared(COMMANDS[stages[0]].options) if option.kind is bool}
     line = [stages[0]]
     for flag in given:
         name, _, value = flag.partition("=")
@@ -32,10 +30,8 @@ def command(given: Sequence[str]) -> list[str]:
             line += [] if name == "--stage" else [flag]
         elif value not in ("true", "false"):
             raise UsageError(f"{flag}: must be true or false")
-        elif value == "true":
-            line.append(name)
-        elif f"--no_{name[2:]}" in switches or f"--no-{name[2:]}" in switches:
-            line.append(next(no for no in (f"--no_{name[2:]}", f"--no-{name[2:]}") if no in switches))
+        else:
+            line.append(name if value == "true" else f"--no-{name[2:]}")
     return line
 
 

@@ -20,7 +20,7 @@ from wikianchor.pipelines.dataset.part_writer import PartWriter
 from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
 from wikianchor.pipelines.dataset.workspace import UNFINISHED, Workspace, workspace_of
 from wikianchor.pipelines.pairs import graph as pairs
-from wikianchor.pipelines.pairs.options import Choices, Config
+from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import sentences as sentences_schema
 from wikianchor.schemas import titles as titles_schema
@@ -199,12 +199,12 @@ def run_pairs(
     **choices: Any,
 ) -> dict[str, Any]:
     """Run `pairs` and return its manifest. Entities need one link where nothing else is said."""
-    config = Config(
-        ",".join(map(str, sentences)),
-        str(entities),
-        str(output),
-        Choices(**{"min_links": 0, **choices}),
-        rows_per_shard,
+    config = PairsOptions(
+        sentences=",".join(map(str, sentences)),
+        entities=str(entities),
+        output=str(output),
+        choices=PairChoices(**{"min_links": 0, **choices}),
+        rows_per_shard=rows_per_shard,
     )
     return pairs.run(config, list(flags))
 

@@ -41,7 +41,7 @@ def test_the_launcher_turns_parameters_into_flags() -> None:
     assert launch.command(given) == [
         *["pairs", "--min_links=5", "--no-back_off", "--section_links", "--runner=DataflowRunner"]
     ]
-    assert launch.command(["--stage=sentences", "--allow_truncated=false"]) == ["sentences"]
+    assert launch.command(["--stage=sentences", "--allow_truncated=false"]) == [*["sentences", "--no-allow_truncated"]]
     assert launch.command(["--stage=sentences", "--allow_truncated=true"]) == ["sentences", "--allow_truncated"]
     for wrong in (["--min_links=5"], ["--stage=none"], ["--stage=pairs", "--back_off=yes"]):
         with pytest.raises(UsageError):

@@ -1,13 +1,13 @@
-"""Writes docs/reference/ from the parsers of the commands and the schemas of the datasets; `--check` only compares."""
+"""Writes docs/reference/ from the options of the commands and the schemas of the datasets; `--check` only compares."""
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -15,12 +15,16 @@ sys.path.insert(0, str(ROOT))
 import pyarrow as pa  # noqa: E402
 
 from wikianchor import schemas  # noqa: E402
-from wikianchor.pipelines.cli.commands import COMMANDS, command_parser  # noqa: E402
-from wikianchor.trainer.evaluate.options import parser as evaluate_parser  # noqa: E402
-from wikianchor.trainer.mboe.config import mboe_parser  # noqa: E402
-from wikianchor.trainer.options import HELP, task_parser  # noqa: E402
+from wikianchor.io.options import Option, declared, options_for  # noqa: E402
+from wikianchor.pipelines.cli.commands import COMMANDS, config_help  # noqa: E402
+from wikianchor.trainer.config import DEFAULTS, Config, presets_of  # noqa: E402
+from wikianchor.trainer.evaluate.options import EvaluateOptions  # noqa: E402
+from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
+from wikianchor.trainer.options import HELP  # noqa: E402
 
 PLACE = ROOT / "docs" / "reference"
+# A vertical bar in a cell of a table.
+BAR = "\\|"
 NOTE = "<!-- Written by tools/reference.py: change the code, then run `make docs`. -->\n\n"
 
 
@@ -47,7 +51,10 @@ def commands() -> str:
     text += "([engines](../how-to/engines.md)): `--workers=N`, worker processes on this machine; "
     text += "`--shuffle=auto|beam|files`, how rows change places.\n"
     for name, command in COMMANDS.items():
-        text += f"\n## {name}\n\n{_escaped(command.summary)}\n\n    {command.example}\n\n{flags(command_parser(name))}"
+        text += f"\n## {name}\n\n{_escaped(command.summary)}\n\n    {command.example}\n\n"
+        text += table(declared(command.options), {})
+        text += f"| `--config=FILE` | {config_help(name)} |\n"
+        text += presets(declared(command.options), {})
     return text
 
 
@@ -55,27 +62,39 @@ def trainer() -> str:
     """Return the page of the trainer and its evaluation."""
     text = NOTE + "# Trainer\n\n`wikianchor train OBJECTIVE --flag=value ...`"
     text += ", or `python -m wikianchor.trainer.task OBJECTIVE ...`, which `torchrun` starts on several GPUs.\n"
-    objectives = next(action for action in task_parser()._actions if isinstance(action, argparse._SubParsersAction))
     for name, about in HELP.items():
-        parser = mboe_parser() if name == "mboe" else objectives.choices[name]
-        text += f"\n## {name}\n\n{_escaped(about)}\n\n{flags(parser)}"
-    return text + f"\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n{flags(evaluate_parser())}"
+        cls, defaults = (MboeConfig, {}) if name == "mboe" else (Config, DEFAULTS.get(name, {}))
+        options = list(options_for(cls, name, presets_of(name)))
+        text += f"\n## {name}\n\n{_escaped(about)}\n\n{table(options, defaults)}{presets(options, defaults)}"
+    return text + (
+        f"\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n{table(declared(EvaluateOptions), {})}"
+    )
 
 
-def flags(parser: argparse.ArgumentParser) -> str:
-    """Return the table of a parser's flags."""
-    lines = ["| flag | |", "|---|---|"]
-    for action in parser._actions:
-        if not action.option_strings or action.help == argparse.SUPPRESS or "--help" in action.option_strings:
-            continue
-        value = ""
-        if action.nargs != 0:
-            value = "=" + str(action.metavar or "\\|".join(map(str, action.choices or ())) or action.dest.upper())
-        # --flag and --no-flag are one.
-        name = f"`{action.option_strings[0]}{value}`".replace("`\\|", "`")
-        about = _escaped(" ".join(str(action.help or "").replace("%%", "%").split()))
-        lines.append(f"| {name} | {about}{' (required)' if action.required else ''} |")
+def table(options: Iterable[Option], defaults: Mapping[str, Any]) -> str:
+    """Return the table of options, with their defaults."""
+    lines = ["| option | |", "|---|---|"]
+    for option in options:
+        value = f"={option.value}" if option.value else ""
+        name = option.value if option.positional else f"--{option.flag}{value}"
+        about = option.text(defaults) + (" (required)" if option.required else "")
+        lines.append(f"| `{name.replace('|', BAR)}` | {_escaped(about)} |")
     return "\n".join(lines) + "\n"
+
+
+def presets(options: Iterable[Option], defaults: Mapping[str, Any]) -> str:
+    """Return the table of the presets of options, "" where there are none."""
+    by_name = {option.name: option for option in options}
+    lines = []
+    for preset, values in next((option.presets for option in by_name.values() if option.presets), {}).items():
+        flags = [
+            by_name[name].written(value)
+            for name, value in values.items()
+            if name in by_name and value != defaults.get(name, by_name[name].default)
+        ]
+        about = f"`{' '.join(flags)}`" if flags else "the defaults above"
+        lines.append(f"| `{preset}` | {about} |\n")
+    return "".join(["\n| preset | stands for |\n|---|---|\n", *lines]) if lines else ""
 
 
 def datasets() -> str:

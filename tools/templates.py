@@ -7,51 +7,38 @@ A test fails when a file is not what this would write.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from wikianchor.io.options import Option, declared
 from wikianchor.pipelines.cli.commands import COMMANDS
 
 STAGES = ("sentences", "entities", "pairs", "mentions", "interlanguage", "mewsc16", "corpus", "negatives")
+# The values of an option by its type.
+PATTERNS = {bool: "^(true|false)$", int: "^-?[0-9]+$", float: "^[-+.0-9e]+$"}
 PLACE = Path(__file__).parent.parent / "docker/templates"
 
 
 def metadata(stage: str) -> str:
     """Return the metadata of a stage's template (https://cloud.google.com/dataflow/docs/guides/templates)."""
-    parser = argparse.ArgumentParser(add_help=False)
-    COMMANDS[stage].options.add_arguments(parser)
     which = {"name": "stage", "label": "stage", "helpText": f"{stage}, and nothing else", "regexes": [f"^{stage}$"]}
-    parameters = [which, *(parameter(action) for action in parser._actions)]
+    parameters = [which, *map(parameter, declared(COMMANDS[stage].options))]
     found = {"name": f"wikianchor {stage}", "description": COMMANDS[stage].summary, "parameters": parameters}
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
-def parameter(action: argparse.Action) -> dict[str, Any]:
-    """Return what a flag is as a parameter."""
-    name = action.dest
-    found: dict[str, Any] = {"name": name, "label": name.replace("_", " "), "helpText": (action.help or name) % {}}
-    if not action.required:
+def parameter(option: Option) -> dict[str, Any]:
+    """Return an option as a parameter."""
+    found: dict[str, Any] = {"name": option.flag, "label": option.flag.replace("_", " "), "helpText": option.text({})}
+    if not option.required:
         found["isOptional"] = True
-    pattern = next(patterns(action), None)
-    if pattern:
-        found["regexes"] = [pattern]
+    if option.choices:
+        found["regexes"] = [f"^({'|'.join(map(re.escape, option.choices))})$"]
+    elif option.kind in PATTERNS:
+        found["regexes"] = [PATTERNS[option.kind]]
     return found
-
-
-def patterns(action: argparse.Action) -> Iterator[str]:
-    """Yield what the values of a flag look like, where that is known."""
-    if action.nargs == 0:
-        yield "^(true|false)$"
-    elif action.choices:
-        yield f"^({'|'.join(re.escape(str(choice)) for choice in action.choices)})$"
-    elif action.type is int:
-        yield "^-?[0-9]+$"
-    elif action.type is float:
-        yield "^[-+.0-9e]+$"
 
 
 def main() -> None:

@@ -11,16 +11,23 @@ import argparse
 import dataclasses
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, get_type_hints
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.options import above, add_options, at_least, between, option, options_for, read_options
 from wikianchor.trainer.choices import POOLERS, PROJECTIONS
 from wikianchor.trainer.presets import NEW_SIZES, PRESETS
 
 OBJECTIVES = ("ease", "simcse", "sdjc", "t5")
-# What an objective begins with where that is not the option's own default.
+# Vertex AI's environment variables of options.
+VERTEX = {
+    "output": "AIP_MODEL_DIR",
+    "checkpoints": "AIP_CHECKPOINT_DIR",
+    "tensorboard": "AIP_TENSORBOARD_LOG_DIR",
+}
+# Defaults of an objective where they are not those of the options.
 DEFAULTS: dict[str, dict[str, Any]] = {
     # SDJC's paper, sections 3.2 and 5.3; the validation set is ours.
     "t5": {
@@ -35,11 +42,6 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-def _option(default: Any, meaning: str, choices: Sequence[str] = (), only: Sequence[str] = OBJECTIVES) -> Any:
-    """A field with its meaning, and the objectives that have it."""
-    return field(default=default, metadata={"help": meaning, "choices": tuple(choices), "objectives": tuple(only)})
-
-
 # Objectives that read pairs; that train an encoder; that know hard negatives; two with options of their own; those that
 # can begin from nothing.
 _PAIRS, _ENCODER, _NEGATIVES, _SDJC, _T5, _NEW = (
@@ -52,151 +54,197 @@ _PAIRS, _ENCODER, _NEGATIVES, _SDJC, _T5, _NEW = (
 class Config:
     """A training run. Lengths count tokens, sizes count sentences, steps count updates of the weights."""
 
-    objective: str = _option("ease", "what is learnt", OBJECTIVES)
-    preset: str = _option("", "where the other options start from")
+    objective: str = "ease"
+    preset: str = option(
+        "",
+        help="training that the defaults of the other options come from; --preset=NAME --help shows them",
+        presets=PRESETS,
+    )
 
     # What goes in, and where it comes out
-    data: str = _option("", "directory of a dataset, local or gs://: `pairs`; for sdjc `negatives`, for t5 `corpus`")
-    model: str = _option("", "the backbone: a directory or a name on the Hub")
-    new: str = _option(
-        "",
-        "instead of `model`: begin with random weights, in this size, and a vocabulary of the texts",
-        ("", *NEW_SIZES),
-        only=_NEW,
+    data: str = option(
+        "", help="directory of a dataset, local or gs://: `pairs`; for sdjc `negatives`, for t5 `corpus`"
     )
-    vocabulary_size: int = _option(8000, "pieces of a new vocabulary", only=_NEW)
-    output: str = _option("", "directory of model/, run.json and log.jsonl; AIP_MODEL_DIR")
-    checkpoints: str = _option("", "directory of checkpoints, OUTPUT/checkpoints; AIP_CHECKPOINT_DIR")
-    tensorboard: str = _option("", "directory of TensorBoard's files, none; AIP_TENSORBOARD_LOG_DIR")
-    cache: str = _option("", "directory of tokenised datasets, ~/.cache/wikianchor", only=_PAIRS)
-    resume: bool = _option(True, "go on from the last checkpoint where there is one")
+    model: str = option("", help="the backbone: a directory or a name on the Hub")
+    new: str = option(
+        "",
+        help="instead of `model`: start with random weights, in this size, and a vocabulary of the texts",
+        choices=("", *NEW_SIZES),
+        only=_NEW,
+        unset="none",
+    )
+    vocabulary_size: int = option(8000, help="pieces of a new vocabulary", only=_NEW)
+    output: str = option("", help="directory of model/, run.json and log.jsonl", unset="$AIP_MODEL_DIR")
+    checkpoints: str = option("", help="directory of checkpoints", unset="$AIP_CHECKPOINT_DIR, else OUTPUT/checkpoints")
+    tensorboard: str = option("", help="directory of TensorBoard's files", unset="$AIP_TENSORBOARD_LOG_DIR, else none")
+    cache: str = option("", help="directory of tokenised datasets", only=_PAIRS, unset="~/.cache/wikianchor")
+    resume: bool = option(True, help="continue from the last checkpoint where there is one")
 
     # The encoder
-    pooler: str = _option(
-        "", "how tokens become one vector; as the model says, else avg", ("", *POOLERS), only=_ENCODER
+    pooler: str = option(
+        "",
+        help="how token vectors become the vector of a sentence",
+        choices=("", *POOLERS),
+        only=_ENCODER,
+        unset="as the model says, else avg",
     )
-    mlp: bool = _option(False, "linear and tanh over the pooled vector", only=_ENCODER)
-    mlp_only_train: bool = _option(True, "leave the MLP out of the trained model", only=_ENCODER)
-    dropout: float = _option(-1.0, "dropout of the backbone; -1 for its own")
-    max_length: int = _option(32, "tokens kept of a sentence")
+    mlp: bool = option(False, help="add a linear layer and tanh over the pooled vector", only=_ENCODER)
+    mlp_only_train: bool = option(True, help="leave the MLP out of the trained model", only=_ENCODER)
+    dropout: float = option(-1.0, help="dropout of the backbone; -1: its default")
+    max_length: int = option(32, help="tokens kept of a sentence", check=at_least(1))
 
-    export_pooler: str = _option("", "pooler of the finished model, where it is another", ("", *POOLERS), only=_SDJC)
+    export_pooler: str = option(
+        "", help="pooler of the finished model", choices=("", *POOLERS), only=_SDJC, unset="that of the training"
+    )
 
     # The losses: the paper's symbols in brackets
-    sentence_weight: float = _option(1.0, "weight of SimCSE's loss", only=_PAIRS)
-    sentence_temperature: float = _option(0.05, "divides SimCSE's cosines", only=_ENCODER)
-    entity_weight: float = _option(0.01, "weight of the entity loss [lambda]", only=_PAIRS)
-    entity_temperature: float = _option(10.0, "divides the cosines with entities [tau]", only=_PAIRS)
-    negatives: int = _option(1, "hard negatives of a row [k]; 0 for none", only=_NEGATIVES)
-    hard_negative_weight: float = _option(
-        0.0, "added to the logit of a row's own hard negatives [log alpha]", only=_NEGATIVES
+    sentence_weight: float = option(1.0, help="weight of SimCSE's loss", only=_PAIRS)
+    sentence_temperature: float = option(0.05, help="divides SimCSE's cosines", only=_ENCODER, check=above(0))
+    entity_weight: float = option(0.01, help="weight of the entity loss [lambda]", only=_PAIRS)
+    entity_temperature: float = option(
+        10.0, help="divides the cosines with entities [tau]", only=_PAIRS, check=above(0)
     )
-    resample_negatives: bool = _option(True, "take the row's next hard negatives in each epoch", only=_NEGATIVES)
-    projection: str = _option("tanh", "from entity vectors to the sentences' space [W]", PROJECTIONS, only=_PAIRS)
-    both_views: bool = _option(False, "the entity loss for both views, not for the first alone", only=_PAIRS)
-    entity_to_sentence: bool = _option(
-        False, "add the loss that tells an entity's sentence from the others", only=_PAIRS
+    negatives: int = option(1, help="hard negatives of a row [k]; 0: none", only=_NEGATIVES)
+    hard_negative_weight: float = option(
+        0.0, help="added to the logit of a row's own hard negatives [log alpha]", only=_NEGATIVES
     )
-    mask_duplicates: bool = _option(
-        True, "equal sentences and equal entities in a batch are no negatives", only=_ENCODER
+    resample_negatives: bool = option(True, help="take the row's next hard negatives in each epoch", only=_NEGATIVES)
+    projection: str = option(
+        "tanh", help="projection from entity vectors to the sentences' space [W]", choices=PROJECTIONS, only=_PAIRS
+    )
+    both_views: bool = option(
+        False, help="compute the entity loss for both views, not for the first alone", only=_PAIRS
+    )
+    entity_to_sentence: bool = option(
+        False, help="add the loss that tells an entity's sentence from the others", only=_PAIRS
+    )
+    mask_duplicates: bool = option(
+        True, help="do not count equal sentences and equal entities in a batch as negatives", only=_ENCODER
     )
 
-    mixed_negatives: float = _option(
-        0.0, "MixCSE: share of the positive in one more negative, mixed with another sentence; 0 for none", only=_SDJC
+    mixed_negatives: float = option(
+        0.0, help="MixCSE: share of the positive in one more negative, mixed with another sentence; 0: none", only=_SDJC
     )
 
     # Two stages
-    then: str = _option(
-        "", "train on after that, on these rows: a dataset or a file of sent0, sent1, hard_neg", only=_SDJC
+    then: str = option(
+        "", help="train on after that, on these rows: a dataset or a file of sent0, sent1, hard_neg", only=_SDJC
     )
-    then_options: str = _option("", "flags of the second stage where they are others, in one string", only=_SDJC)
+    then_options: str = option("", help="options of the second stage where they differ, in one string", only=_SDJC)
 
     # What T5 learns: to fill the spans that are gone
-    corruption_rate: float = _option(0.15, "share of a text's pieces that go", only=_T5)
-    span_length: float = _option(3.0, "mean length of the spans", only=_T5)
-    patience: int = _option(0, "stop after so many dev scores without a better one; 0 for never", only=_T5)
+    corruption_rate: float = option(0.15, help="share of the pieces of a text that are masked", only=_T5)
+    span_length: float = option(3.0, help="mean length of the masked spans", only=_T5)
+    patience: int = option(0, help="stop after so many dev scores without an improvement; 0: never", only=_T5)
 
     # The entity table
-    entity_dim: int = _option(
-        0, "width of the entity vectors; 0 for that of the vectors given, else the encoder's", only=_PAIRS
+    entity_dim: int = option(
+        0, help="width of the entity vectors; 0: that of the vectors given, else the encoder's", only=_PAIRS
     )
-    entity_vectors: str = _option(
-        "", "initial vectors, made by `python -m wikianchor.trainer.entity_vectors`; else random", only=_PAIRS
+    entity_vectors: str = option(
+        "", help="initial vectors, made by `python -m wikianchor.trainer.entity_vectors`", only=_PAIRS, unset="random"
     )
-    entity_optimizer: str = _option("sparse", "sparse: rows of the batch alone move", ("sparse", "adamw"), only=_PAIRS)
-    entity_device: str = _option("", "where the table lies, if not where the encoder is: cpu", only=_PAIRS)
-    entity_learning_rate: float = _option(0.0, "0 for that of the encoder", only=_PAIRS)
+    entity_optimizer: str = option(
+        "sparse",
+        help="optimiser of the entity vectors; sparse: only the rows of the batch change",
+        choices=("sparse", "adamw"),
+        only=_PAIRS,
+    )
+    entity_device: str = option(
+        "", help="device of the entity table, such as cpu", only=_PAIRS, unset="that of the encoder"
+    )
+    entity_learning_rate: float = option(
+        0.0, help="learning rate of the entity vectors; 0: that of the encoder", only=_PAIRS
+    )
 
     # The rows
-    quota: str = _option("", "rows of each wiki in an epoch: 50000, or dewiki=50000,jawiki=20000", only=_PAIRS)
-    language_temperature: float = _option(
-        1.0, "a wiki of n rows is drawn in proportion to n to this power", only=_PAIRS
+    quota: str = option(
+        "", help="rows of each wiki in an epoch: 50000, or dewiki=50000,jawiki=20000", only=_PAIRS, unset="all"
     )
-    stream_above: int = _option(50_000_000, "rows above which only windows of the data are shuffled", only=_PAIRS)
-    held_out: int = _option(0, "rows kept from training; their loss is the dev score where `dev` is not given")
+    language_temperature: float = option(
+        1.0, help="a wiki of n rows is drawn in proportion to n to this power", only=_PAIRS, check=between(0, 1)
+    )
+    stream_above: int = option(50_000_000, help="rows above which only windows of the data are shuffled", only=_PAIRS)
+    held_out: int = option(0, help="rows kept from training; their loss is the dev score where `dev` is not given")
 
     # The optimiser
-    epochs: int = _option(1, "times through the rows")
-    max_steps: int = _option(0, "stop after so many steps; 0 for all of the epochs")
-    softmax_size: int = _option(64, "sentences told apart in one softmax [N]")
-    step_size: int = _option(0, "sentences in one step of the optimiser; 0 for one softmax")
-    optimizer: str = _option("adamw", "how weights move", ("adamw", "adafactor"), only=_T5)
-    learning_rate: float = _option(3e-5, "at its highest")
-    schedule: str = _option("linear", "the learning rate falls to zero in a line, or stays", ("linear", "constant"))
-    warmup_steps: int = _option(0, "steps in which the learning rate rises")
-    weight_decay: float = _option(0.0, "of the encoder")
-    clip_norm: float = _option(1.0, "largest norm of the encoder's gradient; 0 for no limit")
-    seed: int = _option(42, "of the order, of dropout and of all that begins at random")
+    epochs: int = option(1, help="times through the rows", check=at_least(1))
+    max_steps: int = option(0, help="stop after so many steps; 0: after the epochs")
+    softmax_size: int = option(64, help="sentences told apart in one softmax [N]", check=at_least(1))
+    step_size: int = option(0, help="sentences in one step of the optimiser; 0: those of one softmax")
+    optimizer: str = option("adamw", help="optimiser of the weights", choices=("adamw", "adafactor"), only=_T5)
+    learning_rate: float = option(3e-5, help="highest learning rate", check=above(0))
+    schedule: str = option(
+        "linear",
+        help="whether the learning rate falls linearly to zero, or is constant",
+        choices=("linear", "constant"),
+    )
+    warmup_steps: int = option(0, help="steps in which the learning rate rises")
+    weight_decay: float = option(0.0, help="weight decay of the encoder")
+    clip_norm: float = option(1.0, help="largest norm of the encoder's gradient; 0: no limit")
+    seed: int = option(42, help="seed of the order, of dropout and of all initial values")
 
     # The machine
-    device: str = _option("", "cuda where there is one, else cpu")
-    precision: str = _option("", "of the encoder: bf16 on cuda, else fp32", ("", "bf16", "fp32"))
-    compile: bool = _option(False, "torch.compile the backbone, one graph for each length", only=_PAIRS)
-    lengths: str = _option("8,16,24,32,48,64,96,128,192,256,384,512", "lengths that batches are padded to", only=_PAIRS)
-    length_groups: int = _option(
-        0, "a batch is sorted and encoded in so many parts, each padded for itself; 0: as many as pay", only=_PAIRS
+    device: str = option("", help="device of the training", unset="cuda where there is one, else cpu")
+    precision: str = option(
+        "", help="precision of the encoder", choices=("", "bf16", "fp32"), unset="bf16 on cuda, else fp32"
     )
-    gradient_checkpointing: bool = _option(False, "less memory, a third more time")
+    compile: bool = option(False, help="torch.compile the backbone, one graph for each length", only=_PAIRS)
+    lengths: str = option(
+        "8,16,24,32,48,64,96,128,192,256,384,512", help="lengths that batches are padded to", only=_PAIRS
+    )
+    length_groups: int = option(
+        0,
+        help="groups into which a batch is sorted by length, each padded and encoded by itself; 0: as many as pay off",
+        only=_PAIRS,
+    )
+    gradient_checkpointing: bool = option(False, help="use less memory and a third more time")
 
     # Watching
-    dev: str = _option(
-        "", "directory of evaluation data for the dev score: Spearman on the dev parts of dev_tasks", only=_ENCODER
+    dev: str = option(
+        "", help="directory of evaluation data for the dev score: Spearman on the dev parts of dev_tasks", only=_ENCODER
     )
-    dev_tasks: str = _option("STSBenchmark", "sets of `dev`, with commas; the score is their mean", only=_ENCODER)
-    eval_steps: int = _option(0, "steps between two dev scores; 0 for one at the end")
-    keep: str = _option("best", "which weights become the model: best by dev score, or last", ("best", "last"))
-    checkpoint_steps: int = _option(1000, "steps between two checkpoints")
-    log_steps: int = _option(50, "steps between two lines of the log")
+    dev_tasks: str = option("STSBenchmark", help="sets of `dev`, with commas; the score is their mean", only=_ENCODER)
+    eval_steps: int = option(0, help="steps between two dev scores; 0: one at the end")
+    keep: str = option(
+        "best", help="which weights become the model: best by dev score, or last", choices=("best", "last")
+    )
+    checkpoint_steps: int = option(1000, help="steps between two checkpoints", check=at_least(1))
+    log_steps: int = option(50, help="steps between two lines of the log", check=at_least(1))
 
     def micro_batches(self) -> int:
         """Softmaxes in one step of the optimiser."""
         return max(1, self.step_size // self.softmax_size)
 
     def to_json(self) -> str:
-        """The options of the objective; those of others are not looked at."""
-        own = [option.name for option in fields(self) if self.objective in option.metadata["objectives"]]
-        return json.dumps({name: getattr(self, name) for name in own}, indent=2, sort_keys=True)
+        """Return the options of the objective as JSON."""
+        names = ["objective", *(option.name for option in options_for(Config, self.objective))]
+        return json.dumps({name: getattr(self, name) for name in names}, indent=2, sort_keys=True)
+
+    def completed(self) -> Config:
+        """Return the options with those that follow from others.
+
+        Raises:
+            UsageError: the options do not go together.
+        """
+        completed = dataclasses.replace(
+            self,
+            step_size=self.step_size or self.softmax_size,
+            checkpoints=self.checkpoints or f"{self.output}/checkpoints",
+            cache=self.cache or (os.path.expanduser("~/.cache/wikianchor") if self.objective in _PAIRS else ""),
+        )
+        check(completed)
+        return completed
 
 
 def add_flags(parser: argparse.ArgumentParser, objective: str) -> None:
-    """Give a parser one flag for each option of an objective; what is not typed is not set."""
-    kinds = get_type_hints(Config)
-    for option in fields(Config):
-        if option.name == "objective" or objective not in option.metadata["objectives"]:
-            continue
-        kind, meaning, choices = kinds[option.name], option.metadata["help"], option.metadata["choices"]
-        shown = f"{meaning} ({option.default})" if option.default not in ("", 0, 0.0) else meaning
-        if kind is bool:
-            action: Any = argparse.BooleanOptionalAction
-            parser.add_argument(f"--{option.name}", action=action, default=argparse.SUPPRESS, help=shown)
-        elif option.name == "preset":
-            own = [name for name, preset in PRESETS.items() if preset["objective"] == objective]
-            parser.add_argument("--preset", choices=own, default=argparse.SUPPRESS, help=meaning)
-        else:
-            allowed = choices or None
-            parser.add_argument(
-                f"--{option.name}", type=kind, choices=allowed, default=argparse.SUPPRESS, help=shown.replace("%", "%%")
-            )
+    """Add the flags of an objective to a parser."""
+    add_options(parser, Config, DEFAULTS.get(objective), objective, presets_of(objective))
+
+
+def presets_of(objective: str) -> dict[str, dict[str, Any]]:
+    """Return the presets of an objective."""
+    return {name: preset for name, preset in PRESETS.items() if preset["objective"] == objective}
 
 
 def make(objective: str, flags: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> Config:
@@ -208,26 +256,14 @@ def make(objective: str, flags: Mapping[str, Any], environment: Mapping[str, str
     preset = PRESETS.get(str(flags.get("preset", "")), {})
     if preset and preset["objective"] != objective:
         raise UsageError(f"--preset={flags['preset']} is for {preset['objective']}, not for {objective}")
-    places = {
-        name: environment[variable].rstrip("/")
-        for name, variable in (
-            ("output", "AIP_MODEL_DIR"),
-            ("checkpoints", "AIP_CHECKPOINT_DIR"),
-            ("tensorboard", "AIP_TENSORBOARD_LOG_DIR"),
-        )
-        if environment.get(variable)
+    given: dict[str, Any] = {
+        name: environment[variable].rstrip("/") for name, variable in VERTEX.items() if environment.get(variable)
     }
-    if flags.get("new") and "model" not in flags:
-        preset = {**preset, "model": ""}
-    config = Config(**{**DEFAULTS.get(objective, {}), **preset, **places, **flags, "objective": objective})
-    config = dataclasses.replace(
-        config,
-        step_size=config.step_size or config.softmax_size,
-        checkpoints=config.checkpoints or f"{config.output}/checkpoints",
-        cache=config.cache or (os.path.expanduser("~/.cache/wikianchor") if objective in _PAIRS else ""),
-    )
-    check(config)
-    return config
+    if flags.get("new"):
+        # The preset's backbone is not used.
+        given["model"] = ""
+    defaults = {**DEFAULTS.get(objective, {}), "objective": objective}
+    return read_options(Config, argparse.Namespace(**{**given, **flags}), defaults)
 
 
 def check(config: Config) -> None:
@@ -237,12 +273,6 @@ def check(config: Config) -> None:
             raise UsageError(f"--{name} is missing")
     if config.new and config.model:
         raise UsageError(f"--new={config.new} and --model={config.model}: give one")
-    for name in ("softmax_size", "max_length", "epochs", "log_steps", "checkpoint_steps"):
-        if getattr(config, name) < 1:
-            raise UsageError(f"--{name}={getattr(config, name)}: must be 1 or more")
-    for name in ("sentence_temperature", "entity_temperature", "learning_rate"):
-        if not getattr(config, name) > 0:
-            raise UsageError(f"--{name}={getattr(config, name)}: must be above 0")
     if config.objective == "t5":
         _check_t5(config)
     elif config.softmax_size < 2:
@@ -253,8 +283,6 @@ def check(config: Config) -> None:
         raise UsageError(f"--held_out={config.held_out}: must fill a softmax of {config.softmax_size} sentences")
     if config.both_views and config.objective == "simcse":
         raise UsageError("--both_views is an option of the entity loss: use the command ease")
-    if not 0 <= config.language_temperature <= 1:
-        raise UsageError(f"--language_temperature={config.language_temperature}: must lie between 0 and 1")
     if config.quota and config.language_temperature != 1:
         raise UsageError("--quota and --language_temperature both choose the rows of a wiki: give one")
 

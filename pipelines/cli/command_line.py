@@ -15,6 +15,7 @@ from typing import Any
 from wikianchor.io import buckets
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.flags import did_you_mean
+from wikianchor.io.options import read_options
 from wikianchor.io.output import clean_output
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.pipelines.dataset.temporary import remove_beams_temporary_files
@@ -99,7 +100,7 @@ def _run(arguments: Sequence[str]) -> int:
     if beam_args:
         # A stage that is up to date never asks Beam: a flag that nobody knows must not pass there.
         beam_options(beam_args, parser.flags())
-    config = COMMANDS[name].options.config_from(known)
+    config: Any = read_options(COMMANDS[name].options, known)
     start = time.monotonic()
     manifest = COMMANDS[name].code.run(config, beam_args)
     if COMMANDS[name].makes_dataset:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from wikianchor.io.flags import FlagParser
+from wikianchor.io.options import add_options
 
 
 @dataclass(frozen=True)
@@ -15,8 +16,9 @@ class Command:
     """A command of the pipelines.
 
     Attributes:
-        package: below `wikianchor.pipelines`; its `options` are the command line. What runs is `graph` for a dataset,
-            else `command`, imported when it runs.
+        package: below `wikianchor.pipelines`; its module `options` declares the options. What runs is `graph` for a
+            dataset, else `command`, imported when it runs.
+        options_class: the dataclass of the options.
         summary: what --help says.
         example: a command line.
         is_pipeline: whether it runs Beam, so that flags may go to Beam.
@@ -24,112 +26,143 @@ class Command:
     """
 
     package: str
+    options_class: str
     summary: str
     example: str
     is_pipeline: bool = False
     makes_dataset: bool = False
 
     @property
-    def options(self) -> ModuleType:
-        """The module that declares the options."""
-        return importlib.import_module(f"wikianchor.pipelines.{self.package}.options")
+    def options(self) -> type:
+        """The dataclass that declares the options."""
+        return getattr(self._module("options"), self.options_class)
+
+    @property
+    def description(self) -> str:
+        """What --help says above the options."""
+        return getattr(self._module("options"), "DESCRIPTION", self.summary)
+
+    @property
+    def epilog(self) -> str:
+        """What --help says below the options."""
+        examples = getattr(self._module("options"), "EXAMPLES", f"example: {self.example}")
+        return f"{examples}{OF_PIPELINES if self.is_pipeline else ''}"
 
     @property
     def code(self) -> ModuleType:
         """The module whose `run` is the command."""
-        name = "graph" if self.makes_dataset else "command"
+        return self._module("graph" if self.makes_dataset else "command")
+
+    def _module(self, name: str) -> ModuleType:
         return importlib.import_module(f"wikianchor.pipelines.{self.package}.{name}")
 
 
-def dataset(package: str, summary: str, example: str) -> Command:
+def dataset(package: str, options_class: str, summary: str, example: str) -> Command:
     """Return a command that makes a dataset with Beam."""
-    return Command(package, summary, example, is_pipeline=True, makes_dataset=True)
+    return Command(package, options_class, summary, example, is_pipeline=True, makes_dataset=True)
 
 
 COMMANDS = {
     "demo": Command(
         "commands.demo",
+        "DemoOptions",
         "a sample of three wikis -> training pairs, without a network",
         "wikianchor demo --data=demo --output=out/demo",
     ),
     "download": Command(
         "commands.download",
+        "DownloadOptions",
         "the dumps that a target needs, from dumps.wikimedia.org, verified",
         "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
     ),
     "build": Command(
         "commands.build",
+        "BuildOptions",
         "the main job: dumps in, training pairs out; the three below, skipping what is done",
         "wikianchor build --dumps=dumps/ --wikis=enwiki,jawiki --output=out/",
         is_pipeline=True,
     ),
     "sentences": dataset(
         "sentences",
+        "SentencesOptions",
         "a Wikipedia dump -> sentences with their links, and titles",
         "wikianchor sentences --dumps='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
     ),
     "entities": dataset(
         "entities",
+        "EntitiesOptions",
         "Wikidata -> entities with their types, and sitelinks",
         "wikianchor entities --wikidata='dumps/wikidata-*.json.gz' --wikis=enwiki,jawiki --output=out/entities",
     ),
     "pairs": dataset(
         "pairs",
+        "PairsOptions",
         "sentences + entities -> (sentence, entity, hard negatives)",
         "wikianchor pairs --sentences=out/sentences --entities=out/entities --output=out/pairs --sample=10000",
     ),
     "mentions": dataset(
         "mentions",
+        "MentionsOptions",
         "sentences + entities -> names with the items they stand for, and counts",
         "wikianchor mentions --sentences=out/sentences --entities=out/entities --output=out/mentions",
     ),
     "interlanguage": dataset(
         "interlanguage",
+        "InterlanguageOptions",
         "entities -> which page an item has in which wiki",
         "wikianchor interlanguage --entities=out/entities --sentences=out/sentences --output=out/links",
     ),
     "corpus": dataset(
         "japanese.corpus",
+        "CorpusOptions",
         "a Japanese domain text -> clean sentences, parsed once, with their noun spans",
         "wikianchor corpus --input=clinic.txt --output=out/corpus",
     ),
     "mewsc16": dataset(
         "mewsc16",
+        "Mewsc16Options",
         "Wikinews dumps -> topic sentences in 13 classes, a set for clustering",
         "wikianchor mewsc16 --dumps='dumps/*wikinews-*-pages-articles.xml.bz2' --output=out/mewsc16",
     ),
     "topics": Command(
         "mewsc16.topics",
+        "TopicsOptions",
         "Wikinews SQL tables -> the topic map of mewsc16, and how it differs from ours",
         "wikianchor topics --sql='dumps/*wikinews-*.sql.gz' --output=out/topics.json",
     ),
     "words": Command(
         "japanese.words",
+        "WordsOptions",
         "a corpus -> a picture of its most frequent words",
         "wikianchor words --corpus=out/corpus --output=out/words.svg",
     ),
     "negatives": dataset(
         "japanese.negatives",
+        "NegativesOptions",
         "a corpus + a T5 -> each sentence with sentences of other nouns",
         "wikianchor negatives --corpus=out/corpus --model=models/t5/model --output=out/negatives",
     ),
     "extract": Command(
         "commands.extract",
+        "ExtractOptions",
         "the wikitext engine alone: pages in, what a reader sees of them out",
         "wikianchor extract --wikis=uk < pages.ndjson",
     ),
     "verify": Command(
         "commands.verify",
+        "VerifyOptions",
         "is a dataset what its manifest says, and what the dumps say?",
         "wikianchor verify out/ --against=dumps/ --rows=1000",
     ),
     "publish": Command(
         "commands.publish",
+        "PublishOptions",
         "a dataset with its card, onto the Hub or into a bucket",
         "wikianchor publish out/pairs --to=hf://user/name --dry_run",
     ),
     "report": Command(
         "commands.report",
+        "ReportOptions",
         "what is in a dataset, on the terminal or as a page",
         "wikianchor report out/ --html=report.html",
     ),
@@ -151,11 +184,16 @@ def command_parser(name: str) -> FlagParser:
     command = COMMANDS[name]
     parser = FlagParser(
         prog=f"wikianchor {name}",
-        description=command.summary,
-        epilog=f"example: {command.example}{OF_PIPELINES if command.is_pipeline else ''}",
+        description=command.description,
+        epilog=command.epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         passes_on=command.is_pipeline,
     )
-    command.options.add_arguments(parser)
-    parser.add_argument("--config", metavar="FILE", help=f"TOML file with more flags, in a table [{name}]")
+    add_options(parser, command.options)
+    parser.add_argument("--config", metavar="FILE", help=config_help(name))
     return parser
+
+
+def config_help(name: str) -> str:
+    """Return the help of --config."""
+    return f"TOML file with more options, in a table [{name}]"

@@ -75,7 +75,7 @@ def _flag(path: str, key: str, value: Any, parser: FlagParser) -> list[str]:
     if value is True:
         return [f"--{key}"]
     if value is False:
-        return [f"--no-{key}"] if f"--no-{key}" in parser.format_help() else []
+        return [f"--no-{key}"] if f"--no-{key}" in parser.flags() else []
     if isinstance(value, list) and all(isinstance(one, str) and "," not in one for one in value):
         value = ",".join(value)
     if not isinstance(value, (str, int, float)):

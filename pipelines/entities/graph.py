@@ -15,16 +15,17 @@ from functools import partial
 from typing import Any
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.options import recorded
 from wikianchor.io.storage import file_size, sha1
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import item_seconds
 from wikianchor.pipelines.engine.stage import finish, run_stage
-from wikianchor.pipelines.entities.options import Config
+from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.schemas import entities as schema
 
 
-def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+def run(config: EntitiesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     paths = [*config.wikidata, *config.page_props]
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in paths]
@@ -42,9 +43,9 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     )
 
 
-def options_of(config: Config) -> dict[str, Any]:
+def options_of(config: EntitiesOptions) -> dict[str, Any]:
     """Return the options that the manifest carries."""
-    return {"wikis": sorted(config.wikis), "labels": list(config.labels), "allow_truncated": config.allow_truncated}
+    return recorded(config) | {"wikis": sorted(config.wikis)}
 
 
 def wiki_of(path: str, wikis: Sequence[str]) -> str:
@@ -59,7 +60,7 @@ def wiki_of(path: str, wikis: Sequence[str]) -> str:
     return wiki
 
 
-def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Config) -> None:
+def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: EntitiesOptions) -> None:
     """Add the graph to a pipeline."""
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.entities.steps import ItemReader, list_ranges, read_items
@@ -74,7 +75,7 @@ def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Confi
     _ = pipeline | "Commit" >> CallOnce(commit_readings, config, work, head, readings)
 
 
-def commit_readings(config: Config, work: Workspace, head: Mapping[str, Any], readings: Iterable[Any]) -> None:
+def commit_readings(config: EntitiesOptions, work: Workspace, head: Mapping[str, Any], readings: Iterable[Any]) -> None:
     """Check the results of all ranges and commit the dataset.
 
     Raises:

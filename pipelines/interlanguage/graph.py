@@ -16,13 +16,13 @@ from wikianchor.pipelines.dataset.inputs import check_wikis, fingerprint, wiki_o
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.stage import finish, run_stage
-from wikianchor.pipelines.interlanguage.options import Config
+from wikianchor.pipelines.interlanguage.options import InterlanguageOptions
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import mentions as schema
 from wikianchor.schemas import sentences as sentences_schema
 
 
-def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+def run(config: InterlanguageOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest.
 
     Raises:
@@ -46,7 +46,7 @@ def build(
     pipeline: Any,
     head: Mapping[str, Any],
     work: Workspace,
-    config: Config,
+    config: InterlanguageOptions,
     sentences: Sequence[Dataset],
     entities: Dataset,
 ) -> None:

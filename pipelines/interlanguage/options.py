@@ -1,33 +1,22 @@
-"""The command line of `wikianchor interlanguage`."""
+"""The options of `wikianchor interlanguage`."""
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for. Attributes: see the flags of the same names."""
-
-    entities: str
-    output: str
-    sentences: str = ""
+from wikianchor.io.options import option
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags of this command."""
-    add = parser.add_argument
-    add("--entities", required=True, metavar="DIR", help="dataset of `wikianchor entities`")
-    add(
-        "--sentences",
-        default="",
+@dataclass(frozen=True, kw_only=True)
+class InterlanguageOptions:
+    """Options of the stage `interlanguage`."""
+
+    entities: str = option(metavar="DIR", help="dataset of `wikianchor entities`", recorded=False)
+    output: str = option(metavar="DIR", help="directory of the dataset", recorded=False)
+    sentences: str = option(
+        "",
         metavar="DIRS",
-        help="datasets of `wikianchor sentences`, whose titles tell page ids and redirects (default: none)",
+        help="datasets of `wikianchor sentences`, whose titles have page ids and redirects",
+        unset="none",
+        recorded=False,
     )
-    add("--output", required=True, metavar="DIR", help="directory of the dataset")
-
-
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the flags."""
-    return Config(arguments.entities, arguments.output, arguments.sentences)

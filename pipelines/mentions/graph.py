@@ -19,6 +19,7 @@ from operator import attrgetter
 from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.options import recorded
 from wikianchor.pipelines.dataset.inputs import check_wikis, fingerprint, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.pipelines.dataset.reasons import most
@@ -26,13 +27,13 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import MENTIONS
 from wikianchor.pipelines.engine.stage import finish, run_stage
-from wikianchor.pipelines.mentions.options import Config
+from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import mentions as schema
 from wikianchor.schemas import sentences as sentences_schema
 
 
-def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+def run(config: MentionsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest.
 
     Raises:
@@ -50,12 +51,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     options = {
         "wikis": sorted(map(wiki_of, sentences)),
         "languages": {wiki_of(one): one.manifest["options"]["language"] for one in sentences},
-        "link_probability": config.link_probability,
-        "commonness": config.commonness,
-        "max_length": config.max_length,
-        "section_links": config.section_links,
-        "rows_per_shard": config.rows_per_shard,
-    }
+    } | recorded(config)
     graph = partial(build, config=config, sentences=sentences, entities=entities[0])
     read = sum(
         shard["bytes"]
@@ -70,7 +66,7 @@ def build(
     pipeline: Any,
     head: Mapping[str, Any],
     work: Workspace,
-    config: Config,
+    config: MentionsOptions,
     sentences: Sequence[Dataset],
     entities: Dataset,
 ) -> None:

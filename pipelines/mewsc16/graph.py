@@ -20,15 +20,15 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.options import recorded
 from wikianchor.io.storage import file_size, sha1
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds
 from wikianchor.pipelines.engine.stage import finish, run_stage
-from wikianchor.pipelines.mewsc16.choices import MIN_PAGES
 from wikianchor.pipelines.mewsc16.compare import compare
 from wikianchor.pipelines.mewsc16.editions import CLOSED, with_aliases
-from wikianchor.pipelines.mewsc16.options import Config
+from wikianchor.pipelines.mewsc16.options import MIN_PAGES, Mewsc16Options
 from wikianchor.pipelines.mewsc16.topic_map import OF_RELEASED, load_topics
 from wikianchor.pipelines.sentences.graph import without_end
 from wikianchor.pipelines.wikimedia.dumps import read_head
@@ -47,7 +47,7 @@ _DATE = re.compile(r"-(\d{4})(\d\d)(\d\d)-")
 KEPT = "kept"
 
 
-def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any] | None:
+def run(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str, Any] | None:
     """Run the stage and return its manifest, or only compare a dataset with released files and return None."""
     manifest = build_dataset(config, beam_args) if config.dumps else None
     if config.compare:
@@ -55,7 +55,7 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any] | None:
     return manifest
 
 
-def build_dataset(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+def build_dataset(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     from wikianchor.pipelines.mewsc16.steps import NewsReader
 
@@ -77,14 +77,12 @@ def build_dataset(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     paths = [path for wiki in wikis for path in (*wiki.dumps, *sorted(wiki.tables.values()))]
     inputs = [_input(path) for path in paths]
     options = {
+        **recorded(config),
         "languages": [wiki.language for wiki in wikis],
-        "mode": config.mode,
-        "faults": list(config.faults),
         "membership": membership,
         "min_pages": reader.min_pages,
         # The map itself: a map of the same name may say something else.
         "topics": {wiki.language: dict(sorted(topics[wiki.language].items())) for wiki in wikis},
-        "allow_truncated": config.allow_truncated,
     }
     manifest = run_stage(
         "mewsc16",
@@ -110,7 +108,7 @@ def _input(path: str) -> dict[str, Any]:
     return found
 
 
-def read_wikis(config: Config, topics: Mapping[str, Mapping[str, str]]) -> list[NewsWiki]:
+def read_wikis(config: Mewsc16Options, topics: Mapping[str, Mapping[str, str]]) -> list[NewsWiki]:
     """Return the wikis that the dumps are of, by language, with their tables.
 
     Raises:
@@ -173,7 +171,7 @@ def build(
     pipeline: Any,
     head: Mapping[str, Any],
     work: Workspace,
-    config: Config,
+    config: Mewsc16Options,
     wikis: Sequence[NewsWiki],
     reader: Any,
 ) -> None:
@@ -211,7 +209,7 @@ def build(
 
 
 def commit_decisions(
-    config: Config,
+    config: Mewsc16Options,
     work: Workspace,
     head: Mapping[str, Any],
     readings: Iterable[Any],

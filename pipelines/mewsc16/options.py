@@ -1,114 +1,105 @@
-"""The command line of `wikianchor mewsc16`."""
+"""The options of `wikianchor mewsc16`."""
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.options import at_least, option
 from wikianchor.io.storage import expand
-from wikianchor.pipelines.mewsc16.choices import FAULTS, MIN_PAGES, MODES
-from wikianchor.pipelines.wikimedia.dump_names import part_order
-from wikianchor.pipelines.wikimedia.wiki_lists import split_list
+from wikianchor.pipelines.wikimedia.dump_names import dump_files
+
+# Which categories of a page count: `membership.bits_of_names`.
+MODES = ("direct", "direct+templates", "descend-1")
+# Faults of the released set: `released.ReleasedReader`.
+FAULTS = {
+    "all_namespaces": "pages of every namespace count, such as categories and talk",
+    "line_start": "a category counts only where a line begins with it, by one spelling of one prefix",
+    "old_map": "the topic map has the names of 2021 alone",
+    "holes": "templates vanish with their words, {{w|...}} among them",
+    "category_text": "category links stay in the text",
+    "captions": "what a picture's link says last, its caption or its size, stays in the text",
+    "glued": "lines are joined without a blank, headings and lists among them",
+    "cut": "a sentence ends at every full stop before a blank",
+}
+# Smallest number of pages of a class of the released set.
+MIN_PAGES = 10
 
 
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for."""
+@dataclass(frozen=True, kw_only=True)
+class Mewsc16Options:
+    """Options of the stage `mewsc16`."""
 
-    dumps: tuple[str, ...]
-    output: str
-    sql: tuple[str, ...] = ()
-    membership: str | None = None
-    mode: str = "clean"
-    faults: tuple[str, ...] = ()
-    topics: str | None = None
-    min_pages: int | None = None
-    allow_truncated: bool = False
-    compare: tuple[str, ...] = ()
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags of this command."""
-    parser.add_argument(
-        "--dumps", default="", metavar="FILES", help="pages-articles dumps of one Wikinews or several: files or globs"
-    )
-    parser.add_argument("--output", required=True, metavar="DIR", help="directory of the dataset")
-    parser.add_argument(
-        "--sql",
-        default="",
+    dumps: tuple[str, ...] = option(
+        (),
         metavar="FILES",
-        help="categorylinks.sql.gz and linktarget.sql.gz of the same dumps, which know the templates' categories",
+        help="pages-articles dumps of one Wikinews or several: files or globs",
+        parse=dump_files,
+        recorded=False,
     )
-    parser.add_argument(
-        "--membership",
+    output: str = option(metavar="DIR", help="directory of the dataset", recorded=False)
+    sql: tuple[str, ...] = option(
+        (),
+        metavar="FILES",
+        help="categorylinks.sql.gz and linktarget.sql.gz of the same dumps, which hold the categories from templates",
+        parse=expand,
+        recorded=False,
+    )
+    membership: str | None = option(
+        None,
         choices=MODES,
-        help="which categories of a page count: those its text names, also those of its templates, also those right "
-        "below a topic (default: direct+templates with --sql, else direct)",
+        help="which categories of a page count: those in its text, also those of its templates, also those directly "
+        "below a topic",
+        unset="direct+templates with --sql, else direct",
     )
-    parser.add_argument(
-        "--mode",
-        choices=("clean", "paper"),
-        default="clean",
-        help="clean sentences, or the rules of the released set (default: clean)",
-    )
-    parser.add_argument(
-        "--faults",
-        default="",
+    mode: str = option("clean", choices=("clean", "paper"), help="clean sentences, or the rules of the released set")
+    faults: tuple[str, ...] = option(
+        (),
         metavar="NAMES",
-        help=f"with --mode=paper: faults of the released set to make again, or all: {', '.join(FAULTS)}",
+        help=f"with --mode=paper: faults of the released set to reproduce, or all: {', '.join(FAULTS)}",
     )
-    parser.add_argument("--topics", metavar="FILE", help="a topic map of your own (JSON) instead of the project's")
-    parser.add_argument(
-        "--min_pages",
-        type=int,
-        metavar="N",
-        help=f"drop classes with fewer pages (default: 1; with --mode=paper {MIN_PAGES})",
+    topics: str | None = option(
+        None,
+        metavar="FILE",
+        help="topic map (JSON), such as `wikianchor topics` makes",
+        unset="the project's",
+        recorded=False,
     )
-    parser.add_argument("--allow_truncated", action="store_true", help="take a cut-off dump for what is in it")
-    parser.add_argument(
-        "--compare",
-        default="",
+    min_pages: int | None = option(
+        None,
+        help="drop classes with fewer pages",
+        unset=f"1; with --mode=paper {MIN_PAGES}",
+        check=at_least(1),
+    )
+    allow_truncated: bool = option(False, help="accept a truncated dump and process its complete pages")
+    compare: tuple[str, ...] = option(
+        (),
         metavar="FILES",
         help="released files, such as 'mewsc16/*': print how the dataset in --output agrees with them, after building "
         "it if --dumps is given",
+        parse=expand,
+        recorded=False,
     )
 
+    def completed(self) -> Mewsc16Options:
+        """Return the options with the faults in their order.
 
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the flags.
-
-    Raises:
-        UsageError: no file is named, or flags that do not go together.
-    """
-    dumps = tuple(sorted(expand(arguments.dumps, "dumps"), key=part_order))
-    released = tuple(expand(arguments.compare, "compare"))
-    if not dumps and not released:
-        raise UsageError("mewsc16 needs --dumps=FILES, or --compare=FILES and a dataset in --output")
-    names = tuple(FAULTS) if arguments.faults == "all" else split_list(arguments.faults)
-    for name in names:
-        if name not in FAULTS:
-            raise UsageError(f"--faults={name}: there is no such fault, choose of {', '.join(FAULTS)}, or all")
-    if names and arguments.mode != "paper":
-        raise UsageError("--faults goes with --mode=paper: clean sentences have none")
-    if "old_map" in names and arguments.topics:
-        raise UsageError("--faults=old_map goes with the project's topic map, not with --topics")
-    if arguments.membership == "direct+templates" and not arguments.sql:
-        raise UsageError(
-            "--membership=direct+templates needs the tables that know the templates' categories: "
-            "--sql=categorylinks.sql.gz,linktarget.sql.gz"
-        )
-    if arguments.min_pages is not None and arguments.min_pages < 1:
-        raise UsageError(f"--min_pages={arguments.min_pages}: has to be 1 or more")
-    return Config(
-        dumps=dumps,
-        output=arguments.output,
-        sql=tuple(expand(arguments.sql, "sql")),
-        membership=arguments.membership,
-        mode=arguments.mode,
-        faults=tuple(name for name in FAULTS if name in names),
-        topics=arguments.topics,
-        min_pages=arguments.min_pages,
-        allow_truncated=arguments.allow_truncated,
-        compare=released,
-    )
+        Raises:
+            UsageError: options that do not go together.
+        """
+        if not self.dumps and not self.compare:
+            raise UsageError("mewsc16 needs --dumps=FILES, or --compare=FILES and a dataset in --output")
+        faults = tuple(FAULTS) if self.faults == ("all",) else self.faults
+        for name in faults:
+            if name not in FAULTS:
+                raise UsageError(f"--faults={name}: there is no such fault, choose of {', '.join(FAULTS)}, or all")
+        if faults and self.mode != "paper":
+            raise UsageError("--faults goes with --mode=paper: clean sentences have none")
+        if "old_map" in faults and self.topics:
+            raise UsageError("--faults=old_map goes with the project's topic map, not with --topics")
+        if self.membership == "direct+templates" and not self.sql:
+            raise UsageError(
+                "--membership=direct+templates needs the tables that hold the categories from templates: "
+                "--sql=categorylinks.sql.gz,linktarget.sql.gz"
+            )
+        return replace(self, faults=tuple(name for name in FAULTS if name in faults))

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.options import recorded
 from wikianchor.pipelines.dataset.inputs import check_wikis, fingerprint, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.pipelines.dataset.reasons import most
@@ -25,7 +25,7 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import pair_seconds
 from wikianchor.pipelines.engine.stage import finish, run_stage
-from wikianchor.pipelines.pairs.options import Choices, Config
+from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import pairs as schema
 from wikianchor.schemas import sentences as sentences_schema
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from wikianchor.pipelines.pairs.table_steps import TableTask
 
 
-def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+def run(config: PairsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest.
 
     Raises:
@@ -64,12 +64,12 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work, load)
 
 
-def options_of(config: Config) -> dict[str, Any]:
+def options_of(config: PairsOptions) -> dict[str, Any]:
     """Return the options that the manifest carries."""
-    return asdict(config.choices) | {"rows_per_shard": config.rows_per_shard}
+    return recorded(config)
 
 
-def _check(config: Config, sentences: Sequence[Dataset], entities: Dataset) -> None:
+def _check(config: PairsOptions, sentences: Sequence[Dataset], entities: Dataset) -> None:
     wikis = check_wikis(config.sentences, config.entities, sentences, entities)
     known = entities.manifest["options"]["wikis"]
     choices = config.choices
@@ -84,7 +84,7 @@ def _check(config: Config, sentences: Sequence[Dataset], entities: Dataset) -> N
         )
 
 
-def check_floor(choices: Choices, wikis: Sequence[str]) -> None:
+def check_floor(choices: PairChoices, wikis: Sequence[str]) -> None:
     """Check that links can be counted where the floor says.
 
     Raises:
@@ -101,7 +101,7 @@ def build(
     pipeline: Any,
     head: Mapping[str, Any],
     work: Workspace,
-    config: Config,
+    config: PairsOptions,
     sentences: Sequence[Dataset],
     entities: Dataset,
 ) -> None:
@@ -135,7 +135,7 @@ def build(
     _ = pipeline | "Commit" >> CallOnce(commit_pairs, config.output, work, head, built, counted, table, *shuffled)
 
 
-def _tasks(config: Config, work: Workspace, entities: Dataset) -> tuple[TableTask, DecideTask]:
+def _tasks(config: PairsOptions, work: Workspace, entities: Dataset) -> tuple[TableTask, DecideTask]:
     from wikianchor.pipelines.pairs.decisions import DecisionOptions
     from wikianchor.pipelines.pairs.entity_table import TableOptions
     from wikianchor.pipelines.pairs.steps import DecideTask

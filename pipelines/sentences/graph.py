@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.options import recorded
 from wikianchor.io.storage import file_size, sha1
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.reasons import listed, most
@@ -23,7 +24,7 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds
 from wikianchor.pipelines.engine.stage import finish, made_with, run_stage
-from wikianchor.pipelines.sentences.options import Config
+from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.text.template_losses import most_costly
 from wikianchor.pipelines.wikimedia.inventory import read_site, wiki_of_header
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
@@ -31,7 +32,7 @@ from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.schemas import sentences as schema
 
 
-def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+def run(config: SentencesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     from wikianchor.pipelines.text.splitter import make_splitter
 
@@ -57,19 +58,16 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     )
 
 
-def options_of(config: Config, site: Site) -> dict[str, Any]:
+def options_of(config: SentencesOptions, site: Site) -> dict[str, Any]:
     """Return the options that the manifest carries."""
     return {
         "wiki": site.wiki,
         "language": site.language,
         "site": site.digest(),
-        "splitter": config.splitter,
-        "parser": config.parser,
-        "allow_truncated": config.allow_truncated,
-    }
+    } | recorded(config)
 
 
-def check_previous(config: Config, options: Mapping[str, Any]) -> None:
+def check_previous(config: SentencesOptions, options: Mapping[str, Any]) -> None:
     """Check that the rows of --previous are what would come out now.
 
     Raises:
@@ -97,7 +95,7 @@ def build(
     pipeline: Any,
     head: Mapping[str, Any],
     work: Workspace,
-    config: Config,
+    config: SentencesOptions,
     site: Site,
     footers: frozenset[str],
     header_wiki: str = "",

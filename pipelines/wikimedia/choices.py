@@ -1,6 +1,8 @@
-"""Names that flags choose from, where they can be read without what they name."""
+"""The values that flags accept, in a module that imports nothing."""
 
 from __future__ import annotations
 
-# What reads wikitext: `mwparser.make_extractor`.
+# Readers of wikitext: `mwparser.make_extractor`.
 PARSERS = ("wikianchor", "mwparserfromhell")
+# Sentence splitters: `text.splitter.make_splitter`.
+SPLITTERS = ("rules", "icu", "polyglot")

@@ -10,6 +10,9 @@ import os
 import re
 from collections.abc import Sequence
 
+from wikianchor.io.errors import UsageError
+from wikianchor.io.storage import expand
+
 _DATE = re.compile(r"-(20\d\d)(-?)(\d\d)\2(\d\d)-")
 _PART = re.compile(r"(.*?)\d*(?:\.xml-p(\d+)p\d+|-p(\d+)p\d+\.xml)")
 
@@ -48,3 +51,26 @@ def part_order(path: str) -> tuple[str, int, str]:
     directory, name = os.path.split(path)
     match = _PART.match(name)
     return (os.path.join(directory, match[1]), int(match[2] or match[3]), path) if match else (path, 0, path)
+
+
+def dump_files(value: str, flag: str) -> tuple[str, ...]:
+    """Return the dump files that a comma-separated list of paths and globs names, in the order of their pages.
+
+    Raises:
+        UsageError: it names none.
+        InputError: a path or glob matches no file.
+    """
+    return tuple(sorted(files_named(value, flag), key=part_order))
+
+
+def files_named(value: str, flag: str) -> list[str]:
+    """Return the files that a comma-separated list of paths and globs names, sorted, each once.
+
+    Raises:
+        UsageError: it names none.
+        InputError: a path or glob matches no file.
+    """
+    files = expand(value, flag)
+    if not files:
+        raise UsageError(f"--{flag}= names no file")
+    return files

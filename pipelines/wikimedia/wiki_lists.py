@@ -1,18 +1,14 @@
-"""Lists in one flag: values with commas between them, names of wikis."""
+"""How flags name wikis: by their database names or the codes of their languages, with commas between."""
 
 from __future__ import annotations
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
+from wikianchor.io.options import split_list
 from wikianchor.pipelines.wikimedia.languages import RENAMED, is_language_edition, language_table, split_wiki
 
 # Codes of wikis by the code of their language, where the two differ.
 _WIKI_CODES = {language: code for code, language in RENAMED.items() if code != "simple"}
-
-
-def split_list(value: str) -> tuple[str, ...]:
-    """Return the parts of a comma-separated list, each once, in order."""
-    return tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
 
 
 def wiki_named(name: str, flag: str = "wikis", project: str = "") -> str:
@@ -39,25 +35,25 @@ def wiki_named(name: str, flag: str = "wikis", project: str = "") -> str:
     raise UsageError(f"--{flag}: {name} is not a wiki in a language{suggestion or f': write it like en or en{ending}'}")
 
 
-def wikis_named(value: str, project: str = "") -> tuple[str, ...]:
+def wikis_named(value: str, flag: str = "wikis", project: str = "") -> tuple[str, ...]:
     """Return the database names of the wikis in a comma-separated list, each once, in order.
 
     Raises:
         UsageError: one of them does not exist.
     """
-    return tuple(dict.fromkeys(wiki_named(name, project=project) for name in split_list(value)))
+    return tuple(dict.fromkeys(wiki_named(name, flag, project) for name in split_list(value)))
 
 
-def only_wiki(value: str | None) -> str | None:
-    """Return the one wiki that a command reads, None where none is given. A database name is taken as it is, since the
-    wiki need not be one in a language.
+def only_wiki(value: str, flag: str = "wikis") -> str | None:
+    """Return the database name of the single wiki that a command reads, None where none is given. A database name is
+    returned unchanged, since the wiki may be one without a language.
 
     Raises:
         UsageError: several are given, or one that does not exist.
     """
-    names = split_list(value or "")
+    names = split_list(value)
     if len(names) > 1:
-        raise UsageError(f"--wikis={value}: this command reads one wiki at a time: give one")
+        raise UsageError(f"--{flag}={value}: this command reads one wiki at a time: give one")
     if not names:
         return None
-    return names[0] if split_wiki(names[0])[0] else wiki_named(names[0])
+    return names[0] if split_wiki(names[0])[0] else wiki_named(names[0], flag)

@@ -281,7 +281,7 @@ wikianchor verify nowhere
 wikianchor verify out --against=nowhere
   2 --against=nowhere: no such directory or file
 wikianchor verify out --rows=0
-  2 --rows=0: must be 1 at least
+  2 --rows=0: must be 1 or more
 wikianchor verify out --row=5
   2 unknown flag --row=5: did you mean --rows?
 wikianchor publish out --to=new
@@ -389,7 +389,7 @@ evaluate --model=models/toy/model --data=empty --tasks=stss
 evaluate --model=models/toy/model --sts=sts.tsv --pooler=average
   2 argument --pooler: invalid choice: 'average' (choose from ...): see --help
 evaluate --model=models/toy/model --sts=sts.tsv --batch_size=0
-  2 argument --batch_size: 0: must be 1 or more: see --help
+  2 --batch_size=0: must be 1 or more
 evaluate --model=models/toy/model --sts=sts.tsv --languages=xx
   2 --languages: xx is in none of the sets that were found
 entities --data=out/pairs --output=new.safetensors
@@ -405,7 +405,7 @@ entities --data=out/pairs --output=new.safetensors --encode=/nowhere
 recipes tabel1 --evaluation=empty --data=out/pairs --output=new
   2 argument recipe: invalid choice: 'tabel1' (choose from ...): did you mean table1?
 recipes table1 --evaluation=empty --data=out/pairs --output=new --seeds=x
-  2 argument --seeds: x: must be numbers with commas between: see --help
+  2 --seeds=x: must be numbers with commas between
 recipes table1 --evaluation=empty --data=out/pairs --output=new --backbones=bart
   2 --backbones: no 'bart' in Table 1: monolingual STS and short text clustering: choose of bert, roberta
 recipes table1 --evaluation=empty --data=out/pairs --output=new

@@ -18,7 +18,7 @@ from wikianchor.pipelines.commands.build import command as build
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
 from wikianchor.pipelines.sentences import graph as sentences
-from wikianchor.pipelines.sentences.options import Config
+from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.wikimedia import dumps, inventory
 from wikianchor.schemas import sentences as sentences_schema
 from wikianchor.schemas.spans import Link, check_links
@@ -121,7 +121,7 @@ def build_slices(tmp_path: Path, slices: Iterable[tuple[Path, int]], *flags: str
         site, _ = inventory.read_site([str(path)], None)
         found[site.wiki] = (*found.get(site.wiki, ()), str(path))
     for wiki, paths in found.items():
-        sentences.run(Config(paths, str(output / "sentences" / wiki)), [])
+        sentences.run(SentencesOptions(dumps=paths, output=str(output / "sentences" / wiki)), [])
     wikidata_for([output / "sentences" / wiki for wiki in found], dumps / "wikidata-all.json.gz")
     assert main(["build", f"--dumps={dumps}", f"--output={output}", "--min_links=1", *flags]) == 0
     return output

@@ -25,7 +25,7 @@ from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine import dataflow
-from wikianchor.pipelines.japanese.negatives.options import Config
+from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
 
 GOOD = {
     "job_name": "wikianchor-pairs",
@@ -95,7 +95,7 @@ def test_only_the_step_with_the_model_gets_an_accelerator(device: str) -> None:
     if not has("torch"):
         pytest.skip("NO TORCH: pip install '.[t5]'")
     pipeline = beam.Pipeline("FnApiRunner", options=PipelineOptions(["--runner=DataflowRunner"]))
-    config = Config("corpus", "model", "gs://bucket/out", device=device)
+    config = NegativesOptions(corpus="corpus", model="model", output="gs://bucket/out", device=device)
     work = Workspace("gs://bucket/out", "gs://bucket/out", "beam")
     negatives.build(pipeline, {}, work, config, [], Search(4, 4, False), 10)
     proto = pipeline.to_runner_api()

@@ -11,17 +11,17 @@ import pytest
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.entities import graph as entities
-from wikianchor.pipelines.entities import options as entities_flags
+from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.pipelines.interlanguage import graph as interlanguage
-from wikianchor.pipelines.interlanguage import options as interlanguage_flags
+from wikianchor.pipelines.interlanguage.options import InterlanguageOptions
 from wikianchor.pipelines.japanese.corpus import graph as corpus
-from wikianchor.pipelines.japanese.corpus import options as corpus_flags
+from wikianchor.pipelines.japanese.corpus.options import CorpusInput, CorpusOptions
 from wikianchor.pipelines.mentions import graph as mentions
-from wikianchor.pipelines.mentions import options as mentions_flags
+from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.pipelines.pairs import graph as pairs
-from wikianchor.pipelines.pairs import options as pairs_flags
+from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
 from wikianchor.pipelines.sentences import graph as sentences
-from wikianchor.pipelines.sentences import options as sentences_flags
+from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.wikimedia.inventory import read_site
 
 WIKIS = tuple(f"{chr(ord('a') + number)}{chr(ord('a') + number)}wiki" for number in range(18))
@@ -65,18 +65,19 @@ def items() -> Dataset:
 
 
 def pairs_graph(pipeline: Any, work: Workspace, place: Path) -> None:
-    choices = pairs_flags.Choices(sample=1_000_000, max_per_entity=10)
-    config = pairs_flags.Config("s", "e", "/data/out/pairs", choices)
+    choices = PairChoices(sample=1_000_000, max_per_entity=10)
+    config = PairsOptions(sentences="s", entities="e", output="/data/out/pairs", choices=choices)
     pairs.build(pipeline, HEAD, work, config, wikis(), items())
 
 
 def interlanguage_graph(pipeline: Any, work: Workspace, place: Path) -> None:
-    config = interlanguage_flags.Config("e", "/data/out/interlanguage", "s")
+    config = InterlanguageOptions(entities="e", output="/data/out/interlanguage", sentences="s")
     interlanguage.build(pipeline, HEAD, work, config, wikis(), items())
 
 
 def mentions_graph(pipeline: Any, work: Workspace, place: Path) -> None:
-    mentions.build(pipeline, HEAD, work, mentions_flags.Config("s", "e", "/data/out/mentions"), wikis(), items())
+    config = MentionsOptions(sentences="s", entities="e", output="/data/out/mentions")
+    mentions.build(pipeline, HEAD, work, config, wikis(), items())
 
 
 def sentences_graph(pipeline: Any, work: Workspace, place: Path) -> None:
@@ -84,7 +85,7 @@ def sentences_graph(pipeline: Any, work: Workspace, place: Path) -> None:
     # A sparse file of many ranges: nothing but its size is looked at.
     with dump.open("wb") as file:
         file.truncate(100 << 30)
-    config = sentences_flags.Config((str(dump),), "/data/out/s")
+    config = SentencesOptions(dumps=(str(dump),), output="/data/out/s")
     sentences.build(pipeline, HEAD, work, config, read_site([str(DUMP)], None)[0], frozenset())
 
 
@@ -92,12 +93,14 @@ def entities_graph(pipeline: Any, work: Workspace, place: Path) -> None:
     dump = place / "wikidata.json"
     with dump.open("wb") as file:
         file.truncate(1 << 40)
-    config = entities_flags.Config((str(dump),), (), WIKIS, "/data/out/entities")
+    config = EntitiesOptions(wikidata=(str(dump),), wikis=WIKIS, output="/data/out/entities")
     entities.build(pipeline, HEAD, work, config)
 
 
 def corpus_graph(pipeline: Any, work: Workspace, place: Path) -> None:
-    config = corpus_flags.Config((), tuple(one.directory for one in wikis()), "/data/out/corpus")
+    config = CorpusOptions(
+        input=CorpusInput(datasets=tuple(one.directory for one in wikis())), output="/data/out/corpus"
+    )
     corpus.build(pipeline, HEAD, work, config, wikis(), 1 << 64)
 
 

@@ -8,7 +8,11 @@ import pytest
 from tests.conftest import Ended
 from tests.stand_in import Item, Page, digests, read_rows, write_entities, write_sentences
 from wikianchor.pipelines.interlanguage import graph as interlanguage
-from wikianchor.pipelines.interlanguage.options import Config
+from wikianchor.pipelines.interlanguage.options import InterlanguageOptions
+
+
+def options(entities: Path, output: Path, sentences: Path | str = "") -> InterlanguageOptions:
+    return InterlanguageOptions(entities=str(entities), output=str(output), sentences=str(sentences))
 
 
 def test_pages_redirects_and_what_was_not_seen(tmp_path: Path, wikianchor: Callable[..., Ended]) -> None:
@@ -21,7 +25,7 @@ def test_pages_redirects_and_what_was_not_seen(tmp_path: Path, wikianchor: Calla
     # page_props knows the apple as well, and the pear alone, and a page of another part of the dump.
     entities = write_entities(tmp_path / "items", ["dewiki", "enwiki"], items, {"enwiki": {10: 1, 12: 4, 99: 5}})
     sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages)
-    config = Config(str(entities), str(tmp_path / "out"), str(sentences))
+    config = options(entities, tmp_path / "out", sentences)
     manifest = interlanguage.run(config, [])
     rows = [tuple(row.values()) for row in read_rows(tmp_path / "out", "interlanguage")]
     assert rows == [
@@ -38,13 +42,13 @@ def test_pages_redirects_and_what_was_not_seen(tmp_path: Path, wikianchor: Calla
     )
     assert "- cc0-1.0" in (tmp_path / "out" / "README.md").read_text()
     workers = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
-    again = interlanguage.run(Config(str(entities), str(tmp_path / "two"), str(sentences)), workers)
+    again = interlanguage.run(options(entities, tmp_path / "two", sentences), workers)
     assert digests(again) == digests(manifest)
 
 
 def test_without_titles(tmp_path: Path) -> None:
     entities = write_entities(tmp_path / "items", ["dewiki", "enwiki"], [Item(1, [], {"enwiki": "A", "dewiki": "B"})])
-    interlanguage.run(Config(str(entities), str(tmp_path / "out")), [])
+    interlanguage.run(options(entities, tmp_path / "out"), [])
     rows = read_rows(tmp_path / "out", "interlanguage")
     assert [(row["wiki"], row["title"], row["page_id"]) for row in rows] == [
         ("dewiki", "B", None),
@@ -62,10 +66,10 @@ def test_the_rows_do_not_depend_on_how_many_memory_holds(
     # An item twice, by two routes that do not agree, and one with a page that no title tells of.
     entities = write_entities(tmp_path / "items", ["enwiki"], items, {"enwiki": {7: 95, 12: 97, 50: 96}})
     sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages)
-    at_once = interlanguage.run(Config(str(entities), str(tmp_path / "one"), str(sentences)), [])
+    at_once = interlanguage.run(options(entities, tmp_path / "one", sentences), [])
     monkeypatch.setattr("wikianchor.pipelines.interlanguage.steps.ROWS_AT_ONCE", rows_at_once)
     monkeypatch.setattr("wikianchor.pipelines.interlanguage.steps.ITEMS", items_counted)
-    parted = interlanguage.run(Config(str(entities), str(tmp_path / "two"), str(sentences)), [])
+    parted = interlanguage.run(options(entities, tmp_path / "two", sentences), [])
     assert read_rows(tmp_path / "two", "interlanguage") == read_rows(tmp_path / "one", "interlanguage")
     assert parted["ledger"] == at_once["ledger"]
     assert at_once["configs"]["interlanguage"]["rows"] == 9

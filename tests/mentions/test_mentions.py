@@ -26,7 +26,7 @@ from wikianchor.aliases.folding import fold
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.mentions import graph as mentions
 from wikianchor.pipelines.mentions import steps as names
-from wikianchor.pipelines.mentions.options import Config
+from wikianchor.pipelines.mentions.options import MentionsOptions
 
 PAGES = [
     Page("Apple", ["An [[Apple|apple]] is a [[fruit]].", "[[Apple Inc.|Apple]] is no apple.", "APPLE! Ap\u00adple"]),
@@ -50,7 +50,9 @@ ITEMS = [
 
 def run(sentences: Path | list[Path], entities: Path, output: Path, flags: tuple[str, ...] = (), **options: Any) -> Any:
     given = ",".join(map(str, [sentences] if isinstance(sentences, Path) else sentences))
-    return mentions.run(Config(given, str(entities), str(output), **options), list(flags))
+    return mentions.run(
+        MentionsOptions(sentences=given, entities=str(entities), output=str(output), **options), list(flags)
+    )
 
 
 @pytest.fixture

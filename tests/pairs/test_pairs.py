@@ -23,8 +23,9 @@ from tests.stand_in import (
     write_sentences,
 )
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.options import add_options, read_options
 from wikianchor.pipelines.cli.command_line import main
-from wikianchor.pipelines.pairs.options import PRESETS, Choices, add_choices, choices_from
+from wikianchor.pipelines.pairs.options import PairChoices
 from wikianchor.schemas import pairs as schema
 
 WIKIS = ("enwiki", "jawiki")
@@ -52,14 +53,14 @@ def reference(tmp_path_factory: pytest.TempPathFactory, two_wikis: tuple[list[Pa
     return run_pairs(*two_wikis, tmp_path_factory.mktemp("reference") / "out", rows_per_shard=200)
 
 
-def choices(*flags: str) -> Choices:
+def choices(*flags: str) -> PairChoices:
     parser = argparse.ArgumentParser()
-    add_choices(parser)
-    return choices_from(parser.parse_args(flags))
+    add_options(parser, PairChoices)
+    return read_options(PairChoices, parser.parse_args(flags))
 
 
 def test_flags_go_before_the_preset_they_start_from() -> None:
-    assert choices() == Choices()
+    assert choices() == PairChoices()
     assert choices("--preset=paper").sample == 1_000_000
     found = choices(
         "--preset=paper", "--sample=50000", "--sample_per_wiki", "--back_off", "--no-duplicates", "--min_links=0"
@@ -70,7 +71,7 @@ def test_flags_go_before_the_preset_they_start_from() -> None:
 
 
 def test_presets_are_the_papers_and_the_released_codes_choices() -> None:
-    paper, released = PRESETS["paper"], PRESETS["released"]
+    paper, released = choices("--preset=paper"), choices("--preset=released")
     assert (paper.min_links, paper.floor, paper.types, paper.negatives) == (10, "corpus", "instance_of", 1)
     assert (paper.candidates, paper.max_per_entity, paper.sample, paper.sample_per_wiki) == (0, 0, 1_000_000, False)
     assert (released.min_links, released.floor, released.required_wiki) == (10, "enwiki", "enwiki")

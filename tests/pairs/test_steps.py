@@ -19,7 +19,7 @@ from wikianchor.pipelines.engine.sorted_runs import KeyRange, SortedRun, key_ran
 from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs import steps as rows
 from wikianchor.pipelines.pairs.decisions import ANY_KEY, BUCKETS
-from wikianchor.pipelines.pairs.options import Choices, Config
+from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
 from wikianchor.pipelines.pairs.steps import DecideTask, SmallestKeys, greatest_taken, shard_bounds, smallest
 from wikianchor.pipelines.pairs.table_steps import TableBuilt, build_table, count_shard, list_sentence_shards
 from wikianchor.pipelines.titles.steps import IndexBuilt, WikiTitles, build_index
@@ -44,7 +44,13 @@ class Steps:
         ]
         self.indexes: dict[str, IndexBuilt] = {}
         self.work = work_of(tmp_path / "out")
-        config = Config("", "", str(tmp_path / "out"), Choices(**{"min_links": 0, **choices}), rows_per_shard)
+        config = PairsOptions(
+            sentences="",
+            entities="",
+            output=str(tmp_path / "out"),
+            choices=PairChoices(**{"min_links": 0, **choices}),
+            rows_per_shard=rows_per_shard,
+        )
         table_task, self.task = pairs._tasks(config, self.work, entities)
         for wiki, (pages, _) in wikis.items():
             path = write_sentences(tmp_path / wiki, wiki, pages, cut)
@@ -275,7 +281,13 @@ def test_the_first_in_the_dump_stays_of_rows_that_say_the_same(tmp_path: Path) -
     items = [Item(1, [7], {"enwiki": "A"}), Item(2, [7], {"enwiki": "B"})]
     sentences = write_sentences(tmp_path / "s", "enwiki", pages, 3)
     entities = write_entities(tmp_path / "e", ["enwiki"], items)
-    manifest = pairs.run(Config(str(sentences), str(entities), str(tmp_path / "out"), Choices(min_links=0)), [])
+    options = PairsOptions(
+        sentences=str(sentences),
+        entities=str(entities),
+        output=str(tmp_path / "out"),
+        choices=PairChoices(min_links=0),
+    )
+    manifest = pairs.run(options, [])
     links = manifest["ledger"]["links"]["enwiki"]
     assert links["duplicate"] == 5
     (path,) = (tmp_path / "out/data/pairs").iterdir()

@@ -18,9 +18,9 @@ def test_a_wiki_has_a_database_name_and_a_code(name: str, wiki: str) -> None:
 
 
 def test_a_project_has_wikis_of_its_own() -> None:
-    assert wikis_named("en, jawikinews,en", "wikinews") == ("enwikinews", "jawikinews")
+    assert wikis_named("en, jawikinews,en", project="wikinews") == ("enwikinews", "jawikinews")
     with pytest.raises(UsageError, match="--wikis: enwiki is not a wiki in a language"):
-        wikis_named("enwiki", "wikinews")
+        wikis_named("enwiki", project="wikinews")
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_wiki_that_does_not_exist(name: str, suggestion: str | None) -> None:
 
 
 def test_one_wiki_may_be_any() -> None:
-    assert only_wiki(None) is only_wiki("") is None
+    assert only_wiki("") is None
     assert only_wiki("uk") == "ukwiki"
     # Not in a language, and with a dump all the same.
     assert only_wiki("commonswiki") == "commonswiki"

@@ -3,11 +3,11 @@
 import sys
 
 from wikianchor.trainer.command import TRAIN, check_flags, need
-from wikianchor.trainer.entity_vectors.options import parser
+from wikianchor.trainer.entity_vectors.options import parse
 
 if __name__ == "__main__":
     # Flags are checked without torch, which takes seconds to load.
-    check_flags("trainer", lambda: parser().parse_args())
+    check_flags("trainer", lambda: parse(None))
     need(TRAIN)
 
     from wikianchor.trainer.entity_vectors.initial_vectors import main

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,11 +13,11 @@ import pyarrow.dataset
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.errors import InputError
 from wikianchor.io.storage import filesystem, is_local, put_file, reading, writing
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.data.shards import open_pairs, read_entities
-from wikianchor.trainer.entity_vectors.options import parser
+from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions, parse
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.vector_files import Broken, Named, read_named_vectors
 
@@ -93,12 +92,8 @@ def coverage(entities: pa.Table, known: NDArray[np.bool_]) -> str:
     return "\n".join(lines)
 
 
-def make(options: argparse.Namespace) -> str:
+def make(options: EntityVectorsOptions) -> str:
     """Write the file that the options ask for, and return the coverage report."""
-    if bool(options.vectors) == bool(options.encode):
-        raise UsageError("give either --vectors or --encode")
-    if bool(options.sitelinks) != bool(options.wikis):
-        raise UsageError("--sitelinks and --wikis go together")
     entities = read_entities(open_pairs(options.data))
     broken = Broken()
     if options.encode:
@@ -121,4 +116,4 @@ def make(options: argparse.Namespace) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status."""
-    return run_command("trainer", lambda: make(parser().parse_args(argv)))
+    return run_command("trainer", lambda: make(parse(argv)))

@@ -27,23 +27,39 @@ it into the second form, where the package is installed and the file is trusted.
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from wikianchor.io.flags import FlagParser
+from wikianchor.io.errors import UsageError
+from wikianchor.io.options import option, program, read_options
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    found = FlagParser(
-        prog="python -m wikianchor.trainer.entity_vectors",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    found.add_argument("--data", required=True, help="directory of a `pairs` dataset")
-    found.add_argument("--output", required=True, help="the .safetensors file to write")
-    found.add_argument("--vectors", help="a file of vectors by title")
-    found.add_argument("--encode", metavar="MODEL", help="encode the entities' labels with this model")
-    found.add_argument("--sitelinks", help="directory of an `entities` dataset, for titles")
-    found.add_argument("--wikis", metavar="WIKI", help="the one wiki whose titles the vectors go by, such as enwiki")
-    found.add_argument("--dtype", choices=("float16", "float32"), default="float32", help="of the file (float32)")
-    return found
+@dataclass(frozen=True, kw_only=True)
+class EntityVectorsOptions:
+    """Options of the program."""
+
+    data: str = option(metavar="DIR", help="directory of a `pairs` dataset")
+    output: str = option(metavar="FILE", help="the .safetensors file to write")
+    vectors: str = option("", metavar="FILE", help="a file of vectors by title")
+    encode: str = option("", metavar="MODEL", help="encode the entities' labels with this model")
+    sitelinks: str = option("", metavar="DIR", help="directory of an `entities` dataset, for titles")
+    wikis: str = option("", metavar="WIKI", help="the wiki whose titles the vectors go by, such as enwiki")
+    dtype: str = option("float32", choices=("float16", "float32"), help="type of the numbers in the file")
+
+    def completed(self) -> EntityVectorsOptions:
+        """Check that the options go together.
+
+        Raises:
+            UsageError: they do not.
+        """
+        if bool(self.vectors) == bool(self.encode):
+            raise UsageError("give either --vectors or --encode")
+        if bool(self.sitelinks) != bool(self.wikis):
+            raise UsageError("--sitelinks and --wikis go together")
+        return self
+
+
+def parse(argv: Sequence[str] | None) -> EntityVectorsOptions:
+    """Return the options of a command line."""
+    parser = program("python -m wikianchor.trainer.entity_vectors", __doc__ or "", EntityVectorsOptions)
+    return read_options(EntityVectorsOptions, parser.parse_args(argv))

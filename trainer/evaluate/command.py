@@ -8,7 +8,6 @@ found by their released file names anywhere under --data; what is not there is n
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import json
 import sys
@@ -23,7 +22,7 @@ from wikianchor.trainer.command import run_command
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.evaluate.files import Data, Source
 from wikianchor.trainer.evaluate.languages import canonical
-from wikianchor.trainer.evaluate.options import parser
+from wikianchor.trainer.evaluate.options import EvaluateOptions, parse
 from wikianchor.trainer.evaluate.registry import choose
 from wikianchor.trainer.evaluate.report import (
     ModelFacts,
@@ -67,7 +66,7 @@ def load_tasks(data: Data, tasks: Sequence[Task], named: str, options: Options) 
     return loaded, missing
 
 
-def load_all(flags: argparse.Namespace, options: Options) -> tuple[Loaded, list[str]]:
+def load_all(flags: EvaluateOptions, options: Options) -> tuple[Loaded, list[str]]:
     """Read all sets that the flags ask for.
 
     Raises:
@@ -112,10 +111,9 @@ def evaluate(
     return results
 
 
-def run(flags: argparse.Namespace) -> tuple[list[Result], list[str]]:
+def run(flags: EvaluateOptions) -> tuple[list[Result], list[str]]:
     """Return the results of all models, and what was not there."""
-    languages = tuple(code.strip() for code in flags.languages.split(",") if code.strip())
-    options = Options(flags.split, flags.seeds, flags.normalize, languages, flags.clusters)
+    options = Options(flags.split, flags.seeds, flags.normalize, flags.languages, flags.clusters)
     loaded, missing = load_all(flags, options)
     if flags.clusters:
         check_clusters(loaded, flags.model)
@@ -156,10 +154,10 @@ def draw(results: Sequence[Result], path: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status."""
-    return run_command("evaluate", lambda: report(parser().parse_args(argv)))
+    return run_command("evaluate", lambda: report(parse(argv)))
 
 
-def report(flags: argparse.Namespace) -> str:
+def report(flags: EvaluateOptions) -> str:
     """Score, write what was asked for, and return what is to be printed."""
     results, missing = run(flags)
     text = markdown(results, missing)

@@ -6,12 +6,12 @@ import argparse
 import dataclasses
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, get_type_hints
+from dataclasses import dataclass
+from typing import Any
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
-from wikianchor.trainer.config import _option
+from wikianchor.io.options import above, add_options, at_least, between, option, read_options
 
 KINDS = ("json", "mldoc", "ted", "shinra")
 ENTITIES = ("detected", "linker", "oracle", "none")
@@ -22,101 +22,132 @@ COMBINATIONS = ("sum", "concatenation")
 ABOUT = "classify documents with the entities in them"
 
 
+def _shares(values: tuple[float, ...]) -> str:
+    return next(filter(None, map(between(0, 1), values)), "")
+
+
 @dataclass(frozen=True)
 class MboeConfig:
     """A run. Lengths count tokens, sizes count documents."""
 
     # What goes in, and where it comes out
-    data: str = _option("", "documents with labels: a directory or a file")
-    kind: str = _option("json", "how the documents are laid out: see trainer/mboe/documents.py", KINDS)
-    language: str = _option("en", "of the training documents; all others are read in the test part alone")
-    train_size: str = _option("1000", "of MLDoc's training file", ("1000", "2000", "5000", "10000"))
-    test_documents: int = _option(0, "of each of SHINRA's test languages, by lot; 0 for all, which take tens of GB")
-    model: str = _option("", "the text encoder: a directory or a name on the Hub")
-    output: str = _option("", "directory of the models, the tables and the reports")
-    cache: str = _option("", "directory of dictionaries, ~/.cache/wikianchor")
+    data: str = option("", help="documents with labels: a directory or a file")
+    kind: str = option("json", help="layout of the documents: see trainer/mboe/documents.py", choices=KINDS)
+    language: str = option("en", help="language of the training documents; all others are read in the test part alone")
+    train_size: str = option("1000", help="size of MLDoc's training file", choices=("1000", "2000", "5000", "10000"))
+    test_documents: int = option(
+        0,
+        help="documents of each of SHINRA's test languages, at random; 0: all, which take tens of GB",
+        check=at_least(0),
+    )
+    model: str = option("", help="the text encoder: a directory or a name on the Hub")
+    output: str = option("", help="directory of the models, the tables and the reports")
+    cache: str = option("", help="directory of dictionaries", unset="~/.cache/wikianchor")
 
     # The entities of a document
-    entities: str = _option(
+    entities: str = option(
         "detected",
-        "whence: names found by the dictionary, an entity linker's file, what the documents say themselves, or none: "
-        "the plain classifier",
-        ENTITIES,
+        help="source of the entities: names found by the dictionary, an entity linker's file, what the documents say "
+        "themselves, or none: the plain classifier",
+        choices=ENTITIES,
     )
-    mentions: str = _option("", "directory of a `mentions` dataset, for detected")
-    link_probability: float = _option(0.01, "names that are links at least so often")
-    commonness: float = _option(0.05, "items that such a link leads to at least so often")
-    all_spans: bool = _option(False, "names inside and across others too; not stated")
-    links: str = _option("", 'for linker: lines of {"id", "entities": [item, ...]}')
-    max_entities: int = _option(512, "items kept of a document, those found most often first; not stated")
-    detection_rate: float = _option(1.0, "keep so many of the items of each document, by lot")
-    detection_rates: str = _option("", "train anew at each of these rates, such as 0,0.25,0.5,0.75,1 (figure 3.3)")
+    mentions: str = option("", help="directory of a `mentions` dataset, for detected")
+    link_probability: float = option(
+        0.01, help="smallest share of a name's occurrences that are links", check=between(0, 1)
+    )
+    commonness: float = option(0.05, help="smallest share of a name's links that lead to the item", check=between(0, 1))
+    all_spans: bool = option(False, help="use names inside and across others too; not stated")
+    links: str = option("", help='for linker: lines of {"id", "entities": [item, ...]}')
+    max_entities: int = option(
+        512, help="largest number of items of a document, the most frequent first; not stated", check=at_least(1)
+    )
+    detection_rate: float = option(
+        1.0, help="share of the items of each document that are kept, at random", check=between(0, 1)
+    )
+    detection_rates: tuple[float, ...] = option(
+        (), help="train anew at each of these rates, such as 0,0.25,0.5,0.75,1 (figure 3.3)", check=_shares
+    )
 
     # The entity vectors
-    entity_vectors: str = _option(
-        "", "a file of vectors by item or title (wikianchor.trainer.models.vector_files); else random"
+    entity_vectors: str = option(
+        "", help="a file of vectors by item or title (wikianchor.trainer.models.vector_files)", unset="random"
     )
-    titles: str = _option(
-        "", "directory of an `interlanguage` dataset: which item a title is, and names for the report"
+    titles: str = option(
+        "", help="directory of an `interlanguage` dataset: which item a title is, and names for the report"
     )
-    titles_wiki: str = _option("enwiki", "the wiki whose titles they are")
-    entity_dim: int = _option(0, "width of random vectors; 0 for the encoder's")
-    unknown: str = _option("random", "items without a vector: begin at random, or are left out", ("random", "drop"))
-    train_entities: bool = _option(True, "vectors are trained; not stated")
-    entity_learning_rate: float = _option(0.0, "0 for that of the encoder")
+    titles_wiki: str = option("enwiki", help="the wiki of these titles")
+    entity_dim: int = option(0, help="width of random vectors; 0: that of the encoder")
+    unknown: str = option(
+        "random", help="items without a vector: start at random, or are left out", choices=("random", "drop")
+    )
+    train_entities: bool = option(True, help="train the vectors; not stated")
+    entity_learning_rate: float = option(0.0, help="learning rate of the entity vectors; 0: that of the encoder")
 
     # The model
-    attention: str = _option("both", "what weighs the items: cosine and commonness, one, or none", ATTENTIONS)
-    bias: bool = _option(False, "of the attention; not stated, NABoE has one, which changes no weight")
-    combine: str = _option("sum", "of text and entities", COMBINATIONS)
-    dropout: float = _option(0.0, "before the classifier; not stated")
-    freeze_encoder: bool = _option(False, "train the classifier and the entities alone")
-    max_length: int = _option(512, "tokens kept of a document; not stated")
+    attention: str = option(
+        "both", help="weights of the items: by cosine and commonness, by one of them, or none", choices=ATTENTIONS
+    )
+    bias: bool = option(False, help="bias of the attention; not stated, NABoE has one, which changes no weight")
+    combine: str = option("sum", help="how text and entities are combined", choices=COMBINATIONS)
+    dropout: float = option(0.0, help="dropout before the classifier; not stated")
+    freeze_encoder: bool = option(False, help="train only the classifier and the entities")
+    max_length: int = option(512, help="tokens kept of a document; not stated", check=at_least(1))
 
     # Training
-    seeds: int = _option(1, "runs, with seeds that follow each other; the thesis has 10")
-    seed: int = _option(42, "the first")
-    epochs: int = _option(50, "at most")
-    patience: int = _option(5, "stop after so many epochs without a better dev score; not stated, NABoE has 10")
-    batch_size: int = _option(
-        32, "documents in a step; the thesis: MLDoc 32, TED-CLDC 16, SHINRA 128 for mBERT, 64 for XLM-R"
+    seeds: int = option(1, help="number of runs, with consecutive seeds; the thesis has 10", check=at_least(1))
+    seed: int = option(42, help="seed of the first run")
+    epochs: int = option(50, help="largest number of epochs", check=at_least(1))
+    patience: int = option(
+        5, help="stop after so many epochs without a better dev score; not stated, NABoE has 10", check=at_least(1)
     )
-    learning_rate: float = _option(
-        2e-5, "constant after the warm-up; the thesis: 2e-5, but 5e-5 for XLM-R on TED-CLDC and mBERT on SHINRA"
+    batch_size: int = option(
+        32,
+        help="documents in a step; the thesis: MLDoc 32, TED-CLDC 16, SHINRA 128 for mBERT, 64 for XLM-R",
+        check=at_least(1),
     )
-    warmup_steps: int = _option(0, "steps in which the learning rate rises; not stated")
-    weight_decay: float = _option(0.01, "of the encoder and the classifier; not stated")
-    clip_norm: float = _option(1.0, "largest norm of the gradient")
-    threshold: float = _option(0.5, "a multi-label document has the labels that are at least so probable")
+    learning_rate: float = option(
+        2e-5,
+        help="constant after the warm-up; the thesis: 2e-5, but 5e-5 for XLM-R on TED-CLDC and mBERT on SHINRA",
+        check=above(0),
+    )
+    warmup_steps: int = option(0, help="steps in which the learning rate rises; not stated")
+    weight_decay: float = option(0.01, help="weight decay of the encoder and the classifier; not stated")
+    clip_norm: float = option(1.0, help="largest norm of the gradient")
+    threshold: float = option(
+        0.5, help="a multi-label document gets the labels of at least this probability", check=between(0, 1)
+    )
 
     # The machine, and what is told
-    device: str = _option("", "cuda where there is one, else cpu")
-    precision: str = _option("", "of the encoder: bf16 on cuda, else fp32", ("", "bf16", "fp32"))
-    compare: str = _option("", "output of another run: the paired t-test against it, seed by seed")
-    explain: int = _option(3, "documents of each language in the report of what the attention chose")
-    top: int = _option(3, "items shown of each")
+    device: str = option("", help="device of the training", unset="cuda where there is one, else cpu")
+    precision: str = option(
+        "", help="precision of the encoder", choices=("", "bf16", "fp32"), unset="bf16 on cuda, else fp32"
+    )
+    compare: str = option("", help="output of another run: the paired t-test against it, seed by seed")
+    explain: int = option(3, help="documents of each language in the report of what the attention chose")
+    top: int = option(3, help="items shown of each document", check=at_least(1))
+
+    def completed(self) -> MboeConfig:
+        """Return the options with those that follow from others.
+
+        Raises:
+            UsageError: the options do not go together.
+        """
+        for name in ("data", "model", "output"):
+            if not getattr(self, name):
+                raise UsageError(f"--{name} is missing")
+        if self.entities == "detected" and not self.mentions:
+            raise UsageError("--mentions is missing: --entities=detected needs a dictionary")
+        if self.entities == "linker" and not self.links:
+            raise UsageError("--links is missing: --entities=linker needs the linker's file")
+        cache = self.cache or os.path.expanduser("~/.cache/wikianchor")
+        return dataclasses.replace(self, cache=cache, output=self.output.rstrip("/"))
 
 
 def mboe_parser() -> FlagParser:
     """Return the command line of `wikianchor train mboe`."""
     parser = FlagParser(prog="wikianchor train mboe", description=ABOUT)
-    add_flags(parser)
+    add_options(parser, MboeConfig)
     return parser
-
-
-def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Give a parser one flag for each option."""
-    kinds = get_type_hints(MboeConfig)
-    for option in fields(MboeConfig):
-        kind, meaning = kinds[option.name], option.metadata["help"].replace("%", "%%")
-        shown = f"{meaning} ({option.default})" if option.default not in ("", 0, 0.0) else meaning
-        if kind is bool:
-            parser.add_argument(
-                f"--{option.name}", action=argparse.BooleanOptionalAction, default=option.default, help=shown
-            )
-        else:
-            choices = option.metadata["choices"] or None
-            parser.add_argument(f"--{option.name}", type=kind, choices=choices, default=option.default, help=shown)
 
 
 def make(flags: Mapping[str, Any]) -> MboeConfig:
@@ -125,39 +156,9 @@ def make(flags: Mapping[str, Any]) -> MboeConfig:
     Raises:
         UsageError: the options do not go together.
     """
-    config = MboeConfig(**flags)
-    for name in ("data", "model", "output"):
-        if not getattr(config, name):
-            raise UsageError(f"--{name} is missing")
-    if config.entities == "detected" and not config.mentions:
-        raise UsageError("--mentions is missing: --entities=detected needs a dictionary")
-    if config.entities == "linker" and not config.links:
-        raise UsageError("--links is missing: --entities=linker needs the linker's file")
-    for name in ("max_entities", "max_length", "seeds", "epochs", "patience", "batch_size", "top"):
-        if getattr(config, name) < 1:
-            raise UsageError(f"--{name}={getattr(config, name)}: must be 1 or more")
-    if config.test_documents < 0:
-        raise UsageError(f"--test_documents={config.test_documents}: must be 0 or more")
-    if not config.learning_rate > 0:
-        raise UsageError(f"--learning_rate={config.learning_rate}: must be above 0")
-    for name in ("detection_rate", "link_probability", "commonness", "threshold"):
-        if not 0 <= getattr(config, name) <= 1:
-            raise UsageError(f"--{name}={getattr(config, name)}: must be between 0 and 1")
-    rates(config)
-    cache = config.cache or os.path.expanduser("~/.cache/wikianchor")
-    return dataclasses.replace(config, cache=cache, output=config.output.rstrip("/"))
+    return read_options(MboeConfig, argparse.Namespace(**flags))
 
 
 def rates(config: MboeConfig) -> tuple[float, ...]:
-    """Return the detection rates to train at.
-
-    Raises:
-        UsageError: one is no share.
-    """
-    try:
-        found = tuple(float(part) for part in config.detection_rates.split(",") if part)
-    except ValueError as error:
-        raise UsageError(f"--detection_rates={config.detection_rates}: must be numbers with commas between") from error
-    if not all(0 <= rate <= 1 for rate in found):
-        raise UsageError(f"--detection_rates={config.detection_rates}: must be between 0 and 1")
-    return found or (config.detection_rate,)
+    """Return the detection rates to train at."""
+    return config.detection_rates or (config.detection_rate,)

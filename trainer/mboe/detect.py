@@ -8,15 +8,15 @@ item, the name as it stands there, its offsets in code points, link probability,
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.flags import FlagParser
+from wikianchor.io.options import between, option, program, read_options
 from wikianchor.io.output import clean_output, printable_json
 from wikianchor.trainer.command import fail
 
@@ -24,7 +24,25 @@ if TYPE_CHECKING:
     from wikianchor.trainer.mboe.detector import Candidates
     from wikianchor.trainer.mboe.dictionary import Dictionary
 
-CACHE = "~/.cache/wikianchor"
+
+@dataclass(frozen=True, kw_only=True)
+class DetectOptions:
+    """Options of the program."""
+
+    mentions: str = option(metavar="DIR", help="directory of a `mentions` dataset")
+    language: str = option("", help="language of lines that do not name it")
+    link_probability: float = option(
+        0.01, help="smallest share of a name's occurrences that are links", check=between(0, 1)
+    )
+    commonness: float = option(0.05, help="smallest share of a name's links that lead to the item", check=between(0, 1))
+    all_spans: bool = option(False, help="use names inside and across others too")
+    cache: str = option("", metavar="DIR", help="directory of dictionaries", unset="~/.cache/wikianchor")
+
+
+def parse(argv: Sequence[str] | None) -> DetectOptions:
+    """Return the options of a command line."""
+    parser = program("python -m wikianchor.trainer.mboe.detect", __doc__ or "", DetectOptions)
+    return read_options(DetectOptions, parser.parse_args(argv))
 
 
 def rows_of(text: str, found: Candidates) -> list[dict[str, Any]]:
@@ -37,7 +55,7 @@ def rows_of(text: str, found: Candidates) -> list[dict[str, Any]]:
     ]
 
 
-def run(options: argparse.Namespace, lines: Iterable[bytes]) -> Iterator[str]:
+def run(options: DetectOptions, lines: Iterable[bytes]) -> Iterator[str]:
     """Yield a line for each line.
 
     Raises:
@@ -48,6 +66,7 @@ def run(options: argparse.Namespace, lines: Iterable[bytes]) -> Iterator[str]:
     from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
 
     mentions = open_mentions(options.mentions)
+    cache = options.cache or os.path.expanduser("~/.cache/wikianchor")
     held: dict[str, Dictionary] = {}
     for number, line in enumerate(lines, 1):
         try:
@@ -61,26 +80,15 @@ def run(options: argparse.Namespace, lines: Iterable[bytes]) -> Iterator[str]:
             if not language:
                 raise InputError(f"line {number} of the input: has no language: give --language")
             thresholds = options.link_probability, options.commonness
-            held[language] = open_dictionary(mentions, language, options.cache, *thresholds)
+            held[language] = open_dictionary(mentions, language, cache, *thresholds)
         yield json.dumps({"candidates": rows_of(text, detect(text, held[language], options.all_spans))})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status: 1 for inputs that are broken."""
-    parser = FlagParser(
-        prog="python -m wikianchor.trainer.mboe.detect",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--mentions", required=True, help="directory of a `mentions` dataset")
-    parser.add_argument("--language", default="", help="of lines that do not say it")
-    parser.add_argument("--link_probability", type=float, default=0.01, help="of a name, at least (0.01)")
-    parser.add_argument("--commonness", type=float, default=0.05, help="of a candidate, at least (0.05)")
-    parser.add_argument("--all_spans", action="store_true", help="names inside and across others too")
-    parser.add_argument("--cache", default=os.path.expanduser(CACHE), help=f"directory of dictionaries ({CACHE})")
     with clean_output():
         try:
-            for line in run(parser.parse_args(argv), sys.stdin.buffer):
+            for line in run(parse(argv), sys.stdin.buffer):
                 print(printable_json(line))
         except (UsageError, InputError) as error:
             return fail("trainer", error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,17 @@ from wikianchor.trainer.evaluate.registry import choose
 from wikianchor.trainer.evaluate.report import Result, markdown, write_results
 from wikianchor.trainer.evaluate.task import Options
 from wikianchor.trainer.papers.runs import decisive, over_seeds, score, train_once
-from wikianchor.trainer.papers.tables import LABSE, RECIPES, Recipe, Row, parse, parse_backbones, possible, preset_of
+from wikianchor.trainer.papers.tables import (
+    LABSE,
+    RECIPES,
+    Recipe,
+    Row,
+    TableOptions,
+    parse,
+    parse_backbones,
+    possible,
+    preset_of,
+)
 from wikianchor.trainer.presets import PRESETS
 
 # ------------------------------------------------------------------------------------------------------------ training
@@ -39,7 +48,7 @@ def trained(recipe: Recipe, row: Row, seed: int, variant: str, model: str, flags
 # ---------------------------------------------------------------------------------------------------------- the table
 
 
-def run(recipe: Recipe, flags: Mapping[str, Any], chosen: argparse.Namespace) -> str:
+def run(recipe: Recipe, flags: Mapping[str, Any], chosen: TableOptions) -> str:
     """Train and score all rows; return the report as Markdown."""
     pairs = open_pairs(str(flags["data"]))
     backbones = parse_backbones(chosen.backbones, recipe)
@@ -59,7 +68,9 @@ def run(recipe: Recipe, flags: Mapping[str, Any], chosen: argparse.Namespace) ->
         for seed in chosen.seeds if row.objective else chosen.seeds[:1]:
             print(f"-- {row.name}" + (f", seed {seed}" if row.objective else ""), file=sys.stderr, flush=True)
             path = trained(recipe, row, seed, chosen.variant, model, flags) if row.objective else as_it_is(row, model)
-            runs.append(score(path, None if row.objective else row.pooler, tasks, options, chosen.device))
+            runs.append(
+                score(path, None if row.objective else row.pooler, tasks, options, str(flags.get("device", "")))
+            )
             write_results(runs[-1], output)
         results += over_seeds(row.name, runs)
     notes = [*left_out, *missing]
@@ -71,7 +82,7 @@ def as_it_is(row: Row, model: str) -> str:
     return model or (LABSE if row.backbone == "labse" else str(PRESETS[f"simcse-{row.backbone}"]["model"]))
 
 
-def how(flags: Mapping[str, Any], chosen: argparse.Namespace, pairs: Pairs) -> str:
+def how(flags: Mapping[str, Any], chosen: TableOptions, pairs: Pairs) -> str:
     """Return in words how the rows were trained."""
     seeds = ", ".join(map(str, chosen.seeds))
     means = f"seeds {seeds}: means, ± standard deviations" if len(chosen.seeds) > 1 else f"seed {seeds} alone"
@@ -103,8 +114,9 @@ def written(arguments: Sequence[str]) -> str:
 
         output, name, text = sdjc_recipe.run(arguments[1:])
     else:
-        name, flags, chosen = parse(arguments)
-        output, text = str(flags["output"]), run(RECIPES[name], flags, chosen)
+        flags, chosen = parse(arguments)
+        name, output = chosen.recipe, str(flags["output"])
+        text = run(RECIPES[name], flags, chosen)
     with writing(output), open(os.path.join(output, f"{name}.md"), "w", encoding="utf-8") as stream:
         stream.write(text)
     return text

@@ -18,48 +18,46 @@ Every option of `wikianchor train sdjc` may be given, and holds for all rows tha
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.flags import FlagParser
-from wikianchor.trainer.config import Config, add_flags
-from wikianchor.trainer.papers.tables import seeds_of
+from wikianchor.io.options import add_options, option, program, read_options
+from wikianchor.trainer.config import add_flags
+from wikianchor.trainer.papers.tables import training_flags
 from wikianchor.trainer.presets import PRESETS
 
 
-def parse(argv: Sequence[str]) -> tuple[dict[str, Any], argparse.Namespace]:
-    """Return the trainer's options and our own.
+@dataclass(frozen=True, kw_only=True)
+class SdjcRecipeOptions:
+    """Options of the recipe, beside those of the training."""
+
+    text: str = option("", metavar="FILES", help="the domain's text, as wikianchor corpus takes it")
+    made: str = option("", metavar="DIR", help="instead: a directory with corpus/ and negatives/")
+    evaluation: str = option(metavar="DIR", help="evaluation sets, as wikianchor.trainer.evaluate takes it")
+    t5: str = option("", help="a T5 to start from: a directory or a name on the Hub", unset="a new one")
+    general: str = option("", help="sentences of no domain: datasets or files, with commas")
+    nli: str = option("", help="a file of sent0, sent1, hard_neg: JSNLI")
+    rows: str = option("", help="rows to show, by their names with semicolons", unset="all that can be")
+    seeds: tuple[int, ...] = option((42,), help="seeds with commas, one training for each")
+    tasks: str = option("sts-ja,beir", help="tasks to score")
+    corpus_flags: str = option("", help="more flags of wikianchor corpus, in one string")
+    t5_flags: str = option("", help="more flags of wikianchor train t5, such as --new=small --epochs=10")
+    negatives_flags: str = option("", help="more flags of wikianchor negatives, such as --beams=50 --spans=nouns")
+
+
+def parse(argv: Sequence[str]) -> tuple[dict[str, Any], SdjcRecipeOptions]:
+    """Return the options of the training that are given, and those of the recipe.
 
     Raises:
-        UsageError: a flag is missing, or has no meaning here.
+        UsageError: an option is missing, or has no meaning here.
     """
-    parser = FlagParser(
-        prog="python -m wikianchor.trainer.papers sdjc",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    own = parser.add_argument_group("the recipe")
-    own.add_argument("--text", default="", metavar="FILES", help="the domain's text, as wikianchor corpus takes it")
-    own.add_argument("--made", default="", metavar="DIR", help="instead: a directory with corpus/ and negatives/")
-    own.add_argument(
-        "--evaluation", required=True, metavar="DIR", help="evaluation sets, as wikianchor.trainer.evaluate takes it"
-    )
-    own.add_argument("--t5", default="", help="a T5 to begin from: a directory or a name on the Hub (a new one)")
-    own.add_argument("--general", default="", help="sentences of no domain: datasets or files, with commas")
-    own.add_argument("--nli", default="", help="a file of sent0, sent1, hard_neg: JSNLI")
-    own.add_argument("--rows", default="", help="those to show, by their names with semicolons (all that can be)")
-    own.add_argument("--seeds", default="42", type=seeds_of, help="a training for each, with commas (42)")
-    own.add_argument("--tasks", default="sts-ja,beir", help="what is scored (sts-ja,beir)")
-    own.add_argument("--corpus_flags", default="", help="more flags of wikianchor corpus, in one string")
-    own.add_argument("--t5_flags", default="", help="of wikianchor.trainer.task t5: --new=small --epochs=10")
-    own.add_argument("--negatives_flags", default="", help="of wikianchor negatives: --beams=50 --spans=nouns")
+    parser = program("python -m wikianchor.trainer.papers sdjc", __doc__ or "")
+    add_options(parser.add_argument_group("the recipe"), SdjcRecipeOptions)
     add_flags(parser, "sdjc")
-    everything = vars(parser.parse_args(list(argv)))
-    names = {option.name for option in dataclasses.fields(Config)}
-    flags = {name: value for name, value in everything.items() if name in names}
+    given = parser.parse_args(list(argv))
+    flags, recipe = training_flags(given), read_options(SdjcRecipeOptions, given)
     if preset := PRESETS.get(flags.get("preset", "")):
         flags.setdefault("model", preset["model"])
     for name, instead in (("seed", "--seeds"), ("data", "--text"), ("then", "--nli or --general")):
@@ -68,7 +66,6 @@ def parse(argv: Sequence[str]) -> tuple[dict[str, Any], argparse.Namespace]:
     for name in ("model", "output"):
         if not flags.get(name):
             raise UsageError(f"--{name} is missing")
-    if bool(everything["text"]) == bool(everything["made"]):
+    if bool(recipe.text) == bool(recipe.made):
         raise UsageError("--text or --made: give one of them")
-    rest = {name: value for name, value in everything.items() if name not in names}
-    return flags, argparse.Namespace(**rest)
+    return flags, recipe

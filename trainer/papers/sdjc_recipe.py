@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import shlex
 import subprocess
@@ -21,7 +20,7 @@ from wikianchor.trainer.evaluate.registry import choose
 from wikianchor.trainer.evaluate.report import Result, markdown, write_results
 from wikianchor.trainer.evaluate.task import Options
 from wikianchor.trainer.papers.runs import over_seeds, score, train_once
-from wikianchor.trainer.papers.sdjc_options import parse
+from wikianchor.trainer.papers.sdjc_options import SdjcRecipeOptions, parse
 
 # BERT-whitening's own choice for base models; narrower models keep all their directions.
 DIRECTIONS = 256
@@ -96,7 +95,7 @@ def wikianchor(*arguments: str) -> None:
         raise SystemExit(status)
 
 
-def make_data(flags: Mapping[str, Any], own: argparse.Namespace) -> None:
+def make_data(flags: Mapping[str, Any], own: SdjcRecipeOptions) -> None:
     """Make corpus, T5 and negatives."""
     output = str(flags["output"])
     corpus, negatives = f"{output}/corpus", f"{output}/negatives"
@@ -112,14 +111,14 @@ def make_data(flags: Mapping[str, Any], own: argparse.Namespace) -> None:
     )
 
 
-def sources_of(own: argparse.Namespace, output: str) -> dict[str, str]:
+def sources_of(own: SdjcRecipeOptions, output: str) -> dict[str, str]:
     """Return what rows are trained on, by key, "" for what is not given."""
     place = own.made.rstrip("/") or output
     made = {name: f"{place}/{name}" for name in ("corpus", "negatives")}
     return {**made, "general": own.general, "nli": own.nli}
 
 
-def t5_config(corpus: str, output: str, own: argparse.Namespace, device: str) -> Config:
+def t5_config(corpus: str, output: str, own: SdjcRecipeOptions, device: str) -> Config:
     """Return the config of the T5.
 
     Raises:

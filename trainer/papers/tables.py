@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.flags import FlagParser
+from wikianchor.io.options import add_options, option, program, read_options
 from wikianchor.trainer.config import Config, add_flags
 from wikianchor.trainer.presets import PRESETS
 
@@ -173,25 +173,30 @@ def parse_backbones(text: str, recipe: Recipe) -> dict[str, str]:
     return chosen
 
 
-def parse(argv: Sequence[str] | None) -> tuple[str, dict[str, Any], argparse.Namespace]:
-    """Return the recipe's name, the trainer's options, and our own."""
-    parser = FlagParser(
-        prog="python -m wikianchor.trainer.papers",
-        description=ABOUT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """Options of a table, beside those of the training."""
+
+    recipe: str = option(positional=True, choices=RECIPES, help="the table")
+    evaluation: str = option(
+        metavar="DIR", help="directory with evaluation sets, as wikianchor.trainer.evaluate takes it"
     )
-    parser.add_argument("recipe", choices=RECIPES)
-    own = parser.add_argument_group("the recipe")
-    own.add_argument(
-        "--evaluation", required=True, help="directory with evaluation sets, as wikianchor.trainer.evaluate takes it"
-    )
-    own.add_argument("--seeds", default="42,43,44", type=seeds_of, help="a training for each (42,43,44)")
-    own.add_argument("--variant", choices=VARIANTS, default="paper", help="whose settings, where they differ (paper)")
-    own.add_argument("--backbones", default="", help="those to show, and in whose place: bert,mbert=DIR")
+    seeds: tuple[int, ...] = option((42, 43, 44), help="seeds with commas, one training for each")
+    variant: str = option("paper", choices=VARIANTS, help="whose settings, where they differ")
+    backbones: str = option("", help="backbones to show, and what replaces them: bert,mbert=DIR", unset="all")
+
+
+def parse(argv: Sequence[str] | None) -> tuple[dict[str, Any], TableOptions]:
+    """Return the options of the training that are given, and those of the table.
+
+    Raises:
+        UsageError: an option is missing, or has no meaning here.
+    """
+    parser = program("python -m wikianchor.trainer.papers", ABOUT)
+    add_options(parser.add_argument_group("the recipe"), TableOptions)
     add_flags(parser, "ease")
-    everything = vars(parser.parse_args(argv))
-    names = {option.name for option in dataclasses.fields(Config)}
-    flags = {name: value for name, value in everything.items() if name in names}
+    given = parser.parse_args(argv)
+    flags = training_flags(given)
     for name, instead in (
         ("seed", "--seeds"),
         ("preset", "--variant"),
@@ -203,12 +208,10 @@ def parse(argv: Sequence[str] | None) -> tuple[str, dict[str, Any], argparse.Nam
     for name in ("data", "output"):
         if not flags.get(name):
             raise UsageError(f"--{name} is missing")
-    rest = {name: value for name, value in everything.items() if name not in names}
-    return everything["recipe"], flags, argparse.Namespace(**rest, device=flags.get("device", ""))
+    return flags, read_options(TableOptions, given)
 
 
-def seeds_of(text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text}: must be numbers with commas between") from error
+def training_flags(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of a training among those that are given."""
+    names = {option.name for option in dataclasses.fields(Config)}
+    return {name: value for name, value in vars(given).items() if name in names}

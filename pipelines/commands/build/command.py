@@ -10,19 +10,19 @@ import time
 from collections.abc import Sequence
 
 from wikianchor.io.errors import UsageError
-from wikianchor.pipelines.commands.build.options import Config
+from wikianchor.pipelines.commands.build.options import BuildOptions
 from wikianchor.pipelines.dataset.reader import find_datasets, finished_datasets
 from wikianchor.pipelines.engine.runner import with_workers, workers_of
 from wikianchor.pipelines.entities import graph as entities
-from wikianchor.pipelines.entities import options as entities_flags
+from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.pipelines.pairs import graph as pairs
-from wikianchor.pipelines.pairs import options as pairs_flags
+from wikianchor.pipelines.pairs.options import PairsOptions
 from wikianchor.pipelines.sentences import graph as sentences
-from wikianchor.pipelines.sentences import options as sentences_flags
+from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.wikimedia.inventory import Dumps, find_dumps, read_site
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
     """Print the plan, run the stages and print the report."""
     from wikianchor.pipelines.commands.build.plan import build_stages, plan_lines
     from wikianchor.pipelines.dataset import summary
@@ -54,35 +54,36 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     print("\n".join(summary.next_lines(check, summary.train_ease(of_pairs.output))))
 
 
-def stage_configs(
-    config: Config, found: Dumps
-) -> tuple[list[sentences_flags.Config], entities_flags.Config, pairs_flags.Config]:
+def stage_configs(config: BuildOptions, found: Dumps) -> tuple[list[SentencesOptions], EntitiesOptions, PairsOptions]:
     """Return what each stage of a build is asked for: `sentences` of each wiki, `entities` and `pairs`."""
     wikis, output = tuple(found.pages), config.output
     of_sentences = [
-        sentences_flags.Config(
-            paths,
-            f"{output}/sentences/{wiki}",
-            None,
-            config.splitter,
-            config.parser,
-            config.allow_truncated,
-            earlier_sentences(config.previous, wiki),
+        SentencesOptions(
+            dumps=paths,
+            output=f"{output}/sentences/{wiki}",
+            splitter=config.splitter,
+            parser=config.parser,
+            allow_truncated=config.allow_truncated,
+            previous=earlier_sentences(config.previous, wiki),
         )
         for wiki, paths in found.pages.items()
     ]
     required = (config.choices.required_wiki,) if config.choices.required_wiki else ()
     labels = config.labels or tuple(dict.fromkeys(("en", *(language(wiki) for wiki in wikis), "mul")))
     every = tuple(dict.fromkeys((*wikis, *required)))
-    of_entities = entities_flags.Config(
-        found.wikidata, found.page_props, every, f"{output}/entities", labels, config.allow_truncated
+    of_entities = EntitiesOptions(
+        wikidata=found.wikidata,
+        page_props=found.page_props,
+        wikis=every,
+        output=f"{output}/entities",
+        labels=labels,
+        allow_truncated=config.allow_truncated,
     )
     places = ",".join(f"{output}/sentences/{wiki}" for wiki in wikis)
-    return (
-        of_sentences,
-        of_entities,
-        pairs_flags.Config(places, f"{output}/entities", f"{output}/pairs", config.choices),
+    of_pairs = PairsOptions(
+        sentences=places, entities=f"{output}/entities", output=f"{output}/pairs", choices=config.choices
     )
+    return of_sentences, of_entities, of_pairs
 
 
 def earlier_sentences(previous: str | None, wiki: str) -> str | None:

@@ -6,28 +6,29 @@ its commands work after `pip install`, without a clone of the repository.
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.commands.build import command as build
-from wikianchor.pipelines.commands.build import options as build_flags
-from wikianchor.pipelines.commands.demo.options import Config
+from wikianchor.pipelines.commands.build.options import BuildOptions
+from wikianchor.pipelines.commands.demo.options import DemoOptions
+from wikianchor.pipelines.pairs.options import PairChoices
 
+# The sample has few links to each entity.
+MIN_LINKS = 2
 # The files of demo/ that setup.py puts into the wheel; the others there are what these are made of.
 PATTERNS = ("dumps/*", "documents.jsonl", "sts.tsv")
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: DemoOptions, beam_args: Sequence[str]) -> None:
     """Write the sample, and build from it."""
     copy_sample(Path(config.data))
-    command = [f"--dumps={config.data}/dumps", f"--output={config.output}", "--min_links=2"]
+    command = [f"--dumps={config.data}/dumps", f"--output={config.output}", f"--min_links={MIN_LINKS}"]
     print(f"wikianchor build {shlex.join([*command, *beam_args])}\n", flush=True)
-    parser = argparse.ArgumentParser()
-    build_flags.add_arguments(parser)
-    build.run(build_flags.config_from(parser.parse_args(command)), beam_args)
+    choices = PairChoices(min_links=MIN_LINKS)
+    build.run(BuildOptions(dumps=f"{config.data}/dumps", output=config.output, choices=choices), beam_args)
 
 
 def copy_sample(target: Path) -> None:

@@ -1,40 +1,32 @@
-"""The command line of `wikianchor demo`."""
+"""The options of `wikianchor demo`."""
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.options import option
 
 
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for."""
-
-    data: str
-    output: str
+def _directory(value: str, flag: str) -> str:
+    if not value.rstrip("/"):
+        raise UsageError(f"--{flag}={value}: name a directory")
+    return value.rstrip("/")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags of this command."""
-    parser.add_argument(
-        "--data", default="demo", metavar="DIR", help="directory that the sample is written to (default: demo)"
-    )
-    parser.add_argument(
-        "--output", default="out/demo", metavar="DIR", help="directory of the datasets (default: out/demo)"
-    )
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions:
+    """Options of the command `demo`."""
 
+    data: str = option("demo", metavar="DIR", help="directory that the sample is written to", parse=_directory)
+    output: str = option("out/demo", metavar="DIR", help="directory of the datasets", parse=_directory)
 
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the flags.
+    def completed(self) -> DemoOptions:
+        """Check that the sample goes to a local disk.
 
-    Raises:
-        UsageError: a directory has no name, or the sample's is not on a local disk.
-    """
-    for flag in ("data", "output"):
-        if not getattr(arguments, flag).rstrip("/"):
-            raise UsageError(f"--{flag}={getattr(arguments, flag)}: name a directory")
-    if "://" in arguments.data:
-        raise UsageError(f"--data={arguments.data}: the sample is written to a local disk: name a directory there")
-    return Config(data=arguments.data.rstrip("/"), output=arguments.output.rstrip("/"))
+        Raises:
+            UsageError: it does not.
+        """
+        if "://" in self.data:
+            raise UsageError(f"--data={self.data}: the sample is written to a local disk: name a directory there")
+        return self

@@ -22,7 +22,7 @@ from wikianchor.io.units import size
 from wikianchor.pipelines.commands.download.client import Client
 from wikianchor.pipelines.commands.download.dump_site import DumpSite
 from wikianchor.pipelines.commands.download.needs import NEEDS
-from wikianchor.pipelines.commands.download.options import Config
+from wikianchor.pipelines.commands.download.options import DownloadOptions
 from wikianchor.pipelines.commands.download.target import PART, RemoteFile
 from wikianchor.pipelines.dataset.summary import after_download, next_lines, spent
 from wikianchor.pipelines.engine.progress import Progress
@@ -33,7 +33,7 @@ RECORD = "download.json"
 CONNECTIONS = 3
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: DownloadOptions, beam_args: Sequence[str]) -> None:
     """Fetch the files that are missing.
 
     Raises:
@@ -73,7 +73,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
     print("\n".join([f"{size(sum(file.size for file in missing))}, {spent(start)}", *comes_next]))
 
 
-def plan(config: Config, files: Sequence[RemoteFile], missing: Sequence[RemoteFile]) -> list[str]:
+def plan(config: DownloadOptions, files: Sequence[RemoteFile], missing: Sequence[RemoteFile]) -> list[str]:
     """Return the lines that are printed before anything is fetched."""
     lines = [f"{'size':>9}  file"]
     for file in files:

@@ -1,14 +1,14 @@
-"""The command line of `wikianchor download`."""
+"""The options of `wikianchor download`."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.options import option, without_slash
 from wikianchor.pipelines.commands.download.needs import ARTICLES, NEEDS, SITE
 from wikianchor.pipelines.wikimedia.wiki_lists import wikis_named
 
@@ -17,89 +17,68 @@ Fetches the dumps that a target needs from dumps.wikimedia.org: what is there al
 on with, and every file is checked against the checksum that Wikimedia publishes. Wikimedia turns away programs that do
 not say who runs them: give an address once, with --contact.
 """
-SOURCES = ("auto", "dumps", "exports")
 
 
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for."""
-
-    target: str
-    wikis: tuple[str, ...]
-    date: str | None
-    source: str
-    output: str
-    mirror: str | None
-    site: str
-    contact: str | None
-    dry_run: bool
+def _date(value: str, flag: str) -> str | None:
+    if value == "latest":
+        return None
+    if not re.fullmatch(r"\d{8}|\d{4}-\d\d-\d\d", value):
+        raise UsageError(f"--{flag}={value}: write it like 20260101, or latest")
+    return value.replace("-", "")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags of this command."""
-    parser.description = DESCRIPTION
-    parser.add_argument(
-        "--for",
-        dest="target",
-        choices=tuple(NEEDS),
-        default="pairs",
-        help="what is to be made of the dumps (default: pairs)",
+def _address(value: str, flag: str) -> str:
+    if not re.match(r"https?://[^/]", value):
+        raise UsageError(f"--{flag}={value}: not a web address: write it like {SITE}")
+    # Addresses are logged, and written down in download.json.
+    if "@" in value.split("/")[2]:
+        raise UsageError(f"--{flag}: no name and password in the address: keep them in ~/.netrc")
+    return value.rstrip("/")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DownloadOptions:
+    """Options of the command `download`."""
+
+    target: str = option("pairs", flag="for", choices=NEEDS, help="what is to be made of the dumps")
+    wikis: tuple[str, ...] = option(metavar="WIKIS", help="languages or database names with commas, such as en,ja")
+    date: str | None = option(
+        None,
+        metavar="YYYYMMDD",
+        help="date of the dumps, or latest",
+        unset="latest, the newest that is finished",
+        parse=_date,
     )
-    parser.add_argument("--wikis", required=True, help="languages or database names with commas, such as en,ja")
-    parser.add_argument(
-        "--date", default="latest", help="date of the dumps, YYYYMMDD (default: latest, the newest that is finished)"
-    )
-    parser.add_argument(
-        "--source",
-        choices=SOURCES,
-        default="auto",
+    source: str = option(
+        "auto",
+        choices=("auto", "dumps", "exports"),
         help="where pages come from: dumps (articles alone, deprecated by Wikimedia), exports (MediaWiki Content File "
         "Exports, all namespaces, about twice the bytes), or auto, the newest that is complete; tables and Wikidata "
         "are always those of the dumps",
     )
-    parser.add_argument("--output", required=True, metavar="DIR", help="directory of the dumps; gs:// and s3:// too")
-    parser.add_argument(
-        "--mirror", metavar="URL", help="fetch the files there; lists and checksums still come from Wikimedia"
+    output: str = option(metavar="DIR", help="directory of the dumps; gs:// and s3:// too", parse=without_slash)
+    mirror: str | None = option(
+        None, metavar="URL", help="fetch the files there; lists and checksums still come from Wikimedia", parse=_address
     )
-    parser.add_argument(
-        "--site", metavar="URL", default=SITE, help=f"where lists and checksums come from (default: {SITE})"
+    site: str = option(SITE, metavar="URL", help="where lists and checksums come from", parse=_address)
+    contact: str | None = option(
+        None, help="how Wikimedia can reach you: an e-mail address or a URL; kept for next time"
     )
-    parser.add_argument("--contact", help="how Wikimedia can reach you: an e-mail address or a URL; kept for next time")
-    parser.add_argument("--dry_run", action="store_true", help="list the files with their sizes and fetch none")
+    dry_run: bool = option(False, help="list the files with their sizes and fetch none")
 
+    def completed(self) -> DownloadOptions:
+        """Return the options with the names of the wikis, which depend on the target, and the contact that is kept.
 
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the flags.
-
-    Raises:
-        UsageError: a wiki that is none, a date that is none, or no contact.
-    """
-    wikis = wikis_named(arguments.wikis, NEEDS[arguments.target].project)
-    if not wikis:
-        raise UsageError("--wikis= names no wiki: write it like en,ja")
-    date = arguments.date.replace("-", "")
-    if arguments.date != "latest" and not re.fullmatch(r"\d{8}|\d{4}-\d\d-\d\d", arguments.date):
-        raise UsageError(f"--date={arguments.date}: write it like 20260101, or latest")
-    if arguments.source == "exports" and ARTICLES not in NEEDS[arguments.target].jobs:
-        raise UsageError(f"--source=exports: --for={arguments.target} needs no pages, and tables are in dumps only")
-    for flag in ("mirror", "site"):
-        url = getattr(arguments, flag)
-        if url is not None and not re.match(r"https?://[^/]", url):
-            raise UsageError(f"--{flag}={url}: not a web address: write it like {SITE}")
-        # Addresses are logged, and written down in download.json.
-        if url is not None and "@" in url.split("/")[2]:
-            raise UsageError(f"--{flag}: no name and password in the address: keep them in ~/.netrc")
-    return Config(
-        target=arguments.target,
-        wikis=wikis,
-        date=None if arguments.date == "latest" else date,
-        source=arguments.source,
-        output=arguments.output.rstrip("/"),
-        mirror=arguments.mirror and arguments.mirror.rstrip("/"),
-        site=arguments.site.rstrip("/"),
-        contact=_contact(arguments.contact),
-        dry_run=arguments.dry_run,
-    )
+        Raises:
+            UsageError: a wiki that is none, no contact, or options that do not go together.
+        """
+        need = NEEDS[self.target]
+        wikis = wikis_named(",".join(self.wikis), project=need.project)
+        if not wikis:
+            raise UsageError("--wikis= names no wiki: write it like en,ja")
+        if self.source == "exports" and ARTICLES not in need.jobs:
+            raise UsageError(f"--source=exports: --for={self.target} needs no pages, and tables are in dumps only")
+        return replace(self, wikis=wikis, contact=_contact(self.contact))
 
 
 def contact_file() -> Path:

@@ -23,7 +23,7 @@ import orjson
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.output import printable_json
 from wikianchor.io.storage import file_size, open_file
-from wikianchor.pipelines.commands.extract.options import Config
+from wikianchor.pipelines.commands.extract.options import ExtractOptions
 from wikianchor.pipelines.text.prose import Sentence, judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
@@ -39,7 +39,7 @@ from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, L
 SHOWN_GAP = "\ufffc"
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: ExtractOptions, beam_args: Sequence[str]) -> None:
     """Write what a reader sees of the pages on standard input, or of one page of a dump, on standard output."""
     site = read_site(config)
     reader = PageReader(config, site)
@@ -58,7 +58,7 @@ def run(config: Config, beam_args: Sequence[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def read_site(config: Config) -> Site:
+def read_site(config: ExtractOptions) -> Site:
     """Return the wiki that the flags name.
 
     Raises:
@@ -150,7 +150,7 @@ def _read_line(line: bytes, number: int) -> tuple[str, str]:
 class PageReader:
     """Reads pages as the flags say; holds what is costly to make."""
 
-    def __init__(self, config: Config, site: Site) -> None:
+    def __init__(self, config: ExtractOptions, site: Site) -> None:
         self._site = site
         self._gap = "" if config.blank_templates else SHOWN_GAP
         self._extractor = make_extractor(config.parser, site, config.blank_templates)

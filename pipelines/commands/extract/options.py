@@ -1,13 +1,13 @@
-"""The command line of `wikianchor extract`."""
+"""The options of `wikianchor extract`."""
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.storage import expand
+from wikianchor.io.options import option
 from wikianchor.pipelines.wikimedia.choices import PARSERS
+from wikianchor.pipelines.wikimedia.dump_names import files_named
 from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki
 
 DESCRIPTION = """\
@@ -38,61 +38,45 @@ examples:
 """
 
 
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for."""
+@dataclass(frozen=True, kw_only=True)
+class ExtractOptions:
+    """Options of the command `extract`."""
 
-    wiki: str | None
-    siteinfo: str | None
-    dumps: tuple[str, ...]
-    title: str | None
-    blank_templates: bool
-    sentences: bool
-    parser: str
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the flags of this command."""
-    parser.description, parser.epilog = DESCRIPTION, EXAMPLES
-    parser.add_argument("--wikis", metavar="WIKI", help="the one wiki that the pages are from, such as uk or ukwiki")
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument(
-        "--siteinfo",
+    wiki: str | None = option(
+        None,
+        flag="wikis",
+        metavar="WIKI",
+        help="the wiki that the pages are from, such as uk or ukwiki",
+        parse=only_wiki,
+    )
+    siteinfo: str | None = option(
+        None,
         metavar="FILE",
-        help="the wiki's namespaces as its API tells them (siteinfo-namespaces.json, .gz too); --wikis may be needed",
+        help="the wiki's namespaces as its API gives them (siteinfo-namespaces.json, .gz too); --wikis may be needed",
     )
-    source.add_argument("--dumps", metavar="FILES", help="dumps of the wiki: their header has language and namespaces")
-    parser.add_argument("--title", help="show this page of the dump instead of reading standard input")
-    parser.add_argument(
-        "--blank_templates",
-        action="store_true",
-        help="let every template vanish, even those that carry words, to compare with MediaWiki without templates",
+    dumps: tuple[str, ...] = option(
+        (),
+        metavar="FILES",
+        help="dumps of the wiki, instead of --siteinfo: their header has language and namespaces",
+        parse=files_named,
     )
-    parser.add_argument("--sentences", action="store_true", help="add the sentences, and why they are dropped")
-    parser.add_argument(
-        "--parser", choices=PARSERS, default=PARSERS[0], help="what reads wikitext (default: wikianchor)"
+    title: str | None = option(None, help="show this page of the dump instead of reading standard input")
+    blank_templates: bool = option(
+        False, help="remove every template, even one that carries words, to compare with MediaWiki without templates"
     )
+    sentences: bool = option(False, help="add the sentences, and why they are dropped")
+    parser: str = option(PARSERS[0], choices=PARSERS, help="reader of wikitext")
 
+    def completed(self) -> ExtractOptions:
+        """Check that the wiki is known, and a title has a dump.
 
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the flags.
-
-    Raises:
-        UsageError: no wiki or several, one that does not exist, or a title without a dump.
-    """
-    if arguments.dumps is None and arguments.wikis is None and arguments.siteinfo is None:
-        raise UsageError("say which wiki the pages are from, with --wikis=uk, --siteinfo=FILE or --dumps=FILES")
-    if arguments.title is not None and arguments.dumps is None:
-        raise UsageError(f"--title={arguments.title} needs the dump that it is in: --dumps=FILES")
-    dumps = () if arguments.dumps is None else tuple(expand(arguments.dumps, "dumps"))
-    if arguments.dumps is not None and not dumps:
-        raise UsageError("--dumps= names no file")
-    return Config(
-        wiki=only_wiki(arguments.wikis),
-        siteinfo=arguments.siteinfo,
-        dumps=dumps,
-        title=arguments.title,
-        blank_templates=arguments.blank_templates,
-        sentences=arguments.sentences,
-        parser=arguments.parser,
-    )
+        Raises:
+            UsageError: it is not, or has not.
+        """
+        if not self.dumps and self.wiki is None and self.siteinfo is None:
+            raise UsageError("say which wiki the pages are from, with --wikis=uk, --siteinfo=FILE or --dumps=FILES")
+        if self.dumps and self.siteinfo is not None:
+            raise UsageError("--dumps and --siteinfo both say which wiki the pages are from: give one")
+        if self.title is not None and not self.dumps:
+            raise UsageError(f"--title={self.title} needs the dump that it is in: --dumps=FILES")
+        return self

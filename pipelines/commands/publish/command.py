@@ -14,7 +14,7 @@ from contextlib import closing
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.storage import checksum
 from wikianchor.io.units import size
-from wikianchor.pipelines.commands.publish.options import Config
+from wikianchor.pipelines.commands.publish.options import PublishOptions
 from wikianchor.pipelines.commands.publish.store import Local, Store, differing, open_store
 from wikianchor.pipelines.dataset.integrity import file_problems
 from wikianchor.pipelines.dataset.manifest import CARD, CROISSANT, MANIFEST, manifest_problems, read_manifest
@@ -24,7 +24,7 @@ from wikianchor.pipelines.dataset.summary import spent
 from wikianchor.pipelines.engine.progress import Progress
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: PublishOptions, beam_args: Sequence[str]) -> None:
     """Publish a dataset.
 
     Raises:

@@ -1,9 +1,10 @@
-"""The command line of `wikianchor publish`."""
+"""The options of `wikianchor publish`."""
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from wikianchor.io.options import option, without_slash
 
 DESCRIPTION = """\
 Publishes one dataset: its shards, a card that datasets.load_dataset and the Hub understand, a description in
@@ -12,50 +13,30 @@ gets a config for each. What is published lies ready in a release directory, to 
 """
 
 
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for."""
+@dataclass(frozen=True, kw_only=True)
+class PublishOptions:
+    """Options of the command `publish`."""
 
-    directory: str
-    target: str
-    release: str
-    by_language: bool
-    private: bool
-    dry_run: bool
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of this command."""
-    parser.description = DESCRIPTION
-    parser.add_argument("directory", help="a dataset")
-    parser.add_argument(
-        "--to", required=True, metavar="PLACE", help="hf://user/name, gs://bucket/name, s3://bucket/name or a directory"
+    directory: str = option(positional=True, help="a dataset", parse=without_slash)
+    target: str = option(
+        flag="to",
+        metavar="PLACE",
+        help="hf://user/name, gs://bucket/name, s3://bucket/name or a directory",
+        parse=without_slash,
     )
-    parser.add_argument(
-        "--release",
+    release: str = option(
+        "",
         metavar="DIR",
-        help="directory in which the release is made (default: that of the dataset, -release)",
+        help="directory in which the release is made",
+        unset="that of the dataset, -release",
+        parse=without_slash,
     )
-    parser.add_argument(
-        "--by_language",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="add a config for each language; rows of a shuffled dataset are written once more for that (default)",
+    by_language: bool = option(
+        True, help="add a config for each language; rows of a shuffled dataset are written once more for that"
     )
-    parser.add_argument("--private", action="store_true", help="make a new repository of the Hub private")
-    parser.add_argument(
-        "--dry_run", action="store_true", help="make the release, show what would be sent, send nothing"
-    )
+    private: bool = option(False, help="make a new repository of the Hub private")
+    dry_run: bool = option(False, help="make the release, show what would be sent, send nothing")
 
-
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the arguments."""
-    directory = arguments.directory.rstrip("/")
-    return Config(
-        directory=directory,
-        target=arguments.to.rstrip("/"),
-        release=(arguments.release or f"{directory}-release").rstrip("/"),
-        by_language=arguments.by_language,
-        private=arguments.private,
-        dry_run=arguments.dry_run,
-    )
+    def completed(self) -> PublishOptions:
+        """Return the options with the directory of the release."""
+        return replace(self, release=self.release or f"{self.directory}-release")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from wikianchor.io.storage import writing
 from wikianchor.io.units import size
-from wikianchor.pipelines.commands.report.options import Config
+from wikianchor.pipelines.commands.report.options import ReportOptions
 from wikianchor.pipelines.dataset.reader import finished_datasets
 from wikianchor.pipelines.dataset.summary import spent
 from wikianchor.pipelines.dataset.text_report import print_report
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: ReportOptions, beam_args: Sequence[str]) -> None:
     """Print the report of a directory, or write its page.
 
     Raises:

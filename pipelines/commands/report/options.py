@@ -1,35 +1,30 @@
-"""The command line of `wikianchor report`."""
+"""The options of `wikianchor report`."""
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.options import option, without_slash
 
 
-@dataclass(frozen=True)
-class Config:
-    """What the user asked for."""
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    """Options of the command `report`."""
 
-    directory: str
-    html: str | None
-    dumps: str | None
-    seed: int
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of this command."""
-    parser.add_argument("directory", help="a dataset, or the output of build")
-    parser.add_argument("--html", metavar="FILE", help="write the report as one page that needs no network")
-    parser.add_argument(
-        "--dumps", metavar="PLACES", help="for the page: show sentences of these dumps that were dropped"
+    directory: str = option(positional=True, help="a dataset, or the output of build", parse=without_slash)
+    html: str | None = option(None, metavar="FILE", help="write the report as one page that needs no network")
+    dumps: str | None = option(
+        None, metavar="PATHS", help="for the page: show sentences of these dumps that were dropped"
     )
-    parser.add_argument("--seed", type=int, default=42, help="decides which examples the page shows (default: 42)")
+    seed: int = option(42, help="seed of the examples on the page")
 
+    def completed(self) -> ReportOptions:
+        """Check that the options go together.
 
-def config_from(arguments: argparse.Namespace) -> Config:
-    """Read the arguments."""
-    if arguments.dumps is not None and arguments.html is None:
-        raise UsageError(f"--dumps={arguments.dumps} is for the page: name it with --html=FILE")
-    return Config(arguments.directory.rstrip("/"), arguments.html, arguments.dumps, arguments.seed)
+        Raises:
+            UsageError: they do not.
+        """
+        if self.dumps is not None and self.html is None:
+            raise UsageError(f"--dumps={self.dumps} is for the page: name it with --html=FILE")
+        return self

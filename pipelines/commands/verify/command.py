@@ -11,7 +11,7 @@ from itertools import islice
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import sha1
 from wikianchor.pipelines.commands.verify.ledger import check_ledger
-from wikianchor.pipelines.commands.verify.options import Config
+from wikianchor.pipelines.commands.verify.options import VerifyOptions
 from wikianchor.pipelines.commands.verify.rows import Tally, check_rows, check_schema, schema_of
 from wikianchor.pipelines.dataset.integrity import file_problems
 from wikianchor.pipelines.dataset.manifest import manifest_problems
@@ -21,7 +21,7 @@ from wikianchor.pipelines.dataset.reader import Dataset, finished_datasets
 SHOWN = 20
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: VerifyOptions, beam_args: Sequence[str]) -> None:
     """Check the datasets in a directory.
 
     Raises:
@@ -106,7 +106,9 @@ def _derivable(datasets: Iterable[Dataset]) -> bool:
     return any(one.manifest["dataset"] in DERIVED for one in datasets)
 
 
-def _against(one: Dataset, config: Config, paths: Sequence[str], all_of_them: Sequence[Dataset]) -> tuple[bool, int]:
+def _against(
+    one: Dataset, config: VerifyOptions, paths: Sequence[str], all_of_them: Sequence[Dataset]
+) -> tuple[bool, int]:
     """Derive rows of a dataset again; return whether that failed, and how many rows were."""
     from wikianchor.pipelines.commands.verify.derive_again import DERIVED, Sources, derive_again
     from wikianchor.pipelines.mewsc16.graph import table_of

@@ -13,13 +13,14 @@ from functools import partial
 from typing import Any
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.options import recorded
 from wikianchor.io.storage import file_size, sha1
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, shards_of
 from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import WORKER_BYTES, Load
 from wikianchor.pipelines.engine.stage import finish, run_stage
-from wikianchor.pipelines.japanese.corpus.options import Config
+from wikianchor.pipelines.japanese.corpus.options import CorpusOptions
 from wikianchor.pipelines.japanese.corpus.records import kind_of, split_records
 from wikianchor.schemas import corpus as schema
 from wikianchor.schemas import sentences
@@ -34,26 +35,22 @@ MEMORY = {"ginza": 1.6e9, "sudachi": WORKER_BYTES}
 SMALLEST_RANGE, LARGEST_RANGE, RANGES = 64 * KILOBYTE, 4096 * KILOBYTE, 64
 
 
-def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+def run(config: CorpusOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     from wikianchor.pipelines.japanese.parsing import make_parser
 
-    for path in config.files:
+    for path in config.input.files:
         kind_of(path)
-    datasets = open_datasets(",".join(config.datasets), "sentences", sentences.VERSION, "input")
+    datasets = open_datasets(",".join(config.input.datasets), "sentences", sentences.VERSION, "input")
     check_files(config)
     # A missing package is found now, not on a worker.
     make_parser(config.parser)
     inputs = [
-        {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.files
+        {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.input.files
     ] + [_input(one) for one in datasets]
     options = {
-        "column": config.column,
-        "parser": config.parser,
+        **recorded(config),
         "parser_versions": parser_versions(config.parser),
-        "min_tokens": config.min_tokens,
-        "near": config.near,
-        "sample": config.sample,
         "seed": config.seed if config.sample else None,
     }
     return run_stage(
@@ -68,16 +65,16 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
     )
 
 
-def load_of(config: Config, datasets: Sequence[Dataset]) -> Load:
+def load_of(config: CorpusOptions, datasets: Sequence[Dataset]) -> Load:
     """Return what parsing asks of a machine."""
     shards = [shard for one in datasets for shard in one.manifest["configs"]["sentences"]["shards"]]
     rows = sum(shard["rows"] for shard in shards)
     share = min(1.0, SAMPLED_FROM * config.sample / rows) if config.sample and rows else 1.0
-    text = sum(file_size(path) for path in config.files) + share * sum(shard["bytes"] for shard in shards)
+    text = sum(file_size(path) for path in config.input.files) + share * sum(shard["bytes"] for shard in shards)
     return Load(text / RATE[config.parser], MEMORY[config.parser])
 
 
-def sample_key_limit(config: Config, datasets: Sequence[Dataset]) -> int:
+def sample_key_limit(config: CorpusOptions, datasets: Sequence[Dataset]) -> int:
     """Return the sample key below which rows of datasets are parsed: all, or twice as many as the sample asks for.
 
     A sentence has the same key here and in the sample, so the smallest are among them.
@@ -110,14 +107,14 @@ def _input(one: Dataset) -> dict[str, Any]:
     }
 
 
-def check_files(config: Config) -> None:
+def check_files(config: CorpusOptions) -> None:
     """Check that the files can be read, before workers start.
 
     Raises:
         InputError: a file cannot be read, is a CSV without the column, or there is nothing in any.
     """
-    if not config.datasets and not list_ranges(config.files, config.column, ()):
-        raise InputError(f"--input: {', '.join(config.files)}: nothing in it")
+    if not config.input.datasets and not list_ranges(config.input.files, config.column, ()):
+        raise InputError(f"--input: {', '.join(config.input.files)}: nothing in it")
 
 
 def list_ranges(files: Sequence[str], column: str, datasets: Sequence[tuple[str, str]]) -> list[Any]:
@@ -136,7 +133,12 @@ def list_ranges(files: Sequence[str], column: str, datasets: Sequence[tuple[str,
 
 
 def build(
-    pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Config, datasets: Sequence[Dataset], key_limit: int
+    pipeline: Any,
+    head: Mapping[str, Any],
+    work: Workspace,
+    config: CorpusOptions,
+    datasets: Sequence[Dataset],
+    key_limit: int,
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
@@ -144,7 +146,7 @@ def build(
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.japanese.corpus import steps
 
-    options = steps.CorpusOptions(
+    options = steps.CorpusSettings(
         work=work,
         column=config.column,
         parser=config.parser,
@@ -157,7 +159,7 @@ def build(
     sources = [(str(one.manifest["options"]["wiki"]), one.directory) for one in datasets]
     parsed = (
         pipeline
-        | "List ranges" >> ListElements(list_ranges, config.files, config.column, sources)  # InputRange
+        | "List ranges" >> ListElements(list_ranges, config.input.files, config.column, sources)  # InputRange
         | "Parse" >> RunStep(steps.ParseRange(options), work, "parse")  # ParsedRange
     )
     find_repeats = CallOnce(steps.find_repeats, parsed, options, work=work, name="repeats")

@@ -60,7 +60,7 @@ class InputRange(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CorpusOptions:
+class CorpusSettings:
     """What decides over the rows.
 
     Attributes:
@@ -117,7 +117,7 @@ class CorpusWritten(NamedTuple):
 class ParseRange:
     """The step that reads a range; the parser is loaded once a worker."""
 
-    def __init__(self, options: CorpusOptions) -> None:
+    def __init__(self, options: CorpusSettings) -> None:
         self._options = options
 
     @cached_property
@@ -128,7 +128,7 @@ class ParseRange:
         return parse_range(task, self._options, self._parse)
 
 
-def parse_range(task: InputRange, options: CorpusOptions, parse: Parse) -> ParsedRange:
+def parse_range(task: InputRange, options: CorpusSettings, parse: Parse) -> ParsedRange:
     """Read, parse and write a range."""
     counts: Counter[str] = Counter()
     problems: list[str] = []
@@ -152,7 +152,7 @@ RECORDS = 256
 
 
 def _batches(
-    part: RecordRange | ShardRows, options: CorpusOptions, problems: list[str], counts: Counter[str]
+    part: RecordRange | ShardRows, options: CorpusSettings, problems: list[str], counts: Counter[str]
 ) -> Iterator[tuple[str, list[tuple[int, int, str]]]]:
     """Yield a source with some of its records: number, number of the first sentence, text."""
     if isinstance(part, ShardRows):
@@ -261,7 +261,7 @@ def _struct(token: Token) -> dict[str, Any]:
     }
 
 
-def find_repeats(parsed: Iterable[ParsedRange], options: CorpusOptions) -> str:
+def find_repeats(parsed: Iterable[ParsedRange], options: CorpusSettings) -> str:
     """Find the rows that repeat earlier ones, and those that the sample leaves out; return the file that says so."""
     parsed_ranges = sorted((one for one in parsed if one.path), key=lambda one: one.order)
     starts = np.concatenate(([0], np.cumsum([one.rows for one in parsed_ranges], dtype=np.int64)))
@@ -307,7 +307,7 @@ def _texts(parsed_ranges: Sequence[ParsedRange], starts: NDArray[np.int64], rows
     return found
 
 
-def write_shard(parsed: ParsedRange, options: CorpusOptions, verdict_path: str) -> CorpusWritten:
+def write_shard(parsed: ParsedRange, options: CorpusSettings, verdict_path: str) -> CorpusWritten:
     """Write the rows of a parsed range that stay, and count their words."""
     if not parsed.path:
         return CorpusWritten((), {}, 0, {})

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.options import recorded
 from wikianchor.io.storage import sha1
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.pipelines.dataset.reasons import listed
@@ -24,13 +24,13 @@ from wikianchor.pipelines.engine.runner import runner_of
 from wikianchor.pipelines.engine.stage import finish, run_stage
 from wikianchor.pipelines.japanese.negatives.filler import Search, load_filler
 from wikianchor.pipelines.japanese.negatives.fills import FillLimits
-from wikianchor.pipelines.japanese.negatives.options import Config
+from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
 from wikianchor.pipelines.japanese.noun_phrases import make_reader
 from wikianchor.schemas import corpus, sentinels
 from wikianchor.schemas import negatives as schema
 
 
-def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
+def run(config: NegativesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     datasets = open_datasets(config.corpus, "corpus", corpus.VERSION, "corpus")
     for one in datasets:
@@ -45,14 +45,12 @@ def run(config: Config, beam_args: Sequence[str]) -> dict[str, Any]:
         {"dataset": "corpus", "sha256": [shard["sha256"] for shard in one.manifest["configs"]["corpus"]["shards"]]}
         for one in datasets
     ] + [{"model": os.path.basename(config.model.rstrip("/")), "sha1": model_digests(config.model)}]
-    ours = ("spans", "share", "fill", "negatives", "beams", "first_rank", "near", "longest", "hole_tokens", "seed")
-    options = {name: value for name, value in asdict(config).items() if name in ours}
     return run_stage(
         "negatives",
         schema.VERSION,
         config.output,
         inputs,
-        options,
+        recorded(config),
         partial(build, config=config, datasets=datasets, search=search, most_holes=most_holes),
         beam_args,
     )
@@ -83,7 +81,7 @@ def build(
     pipeline: Any,
     head: Mapping[str, Any],
     work: Workspace,
-    config: Config,
+    config: NegativesOptions,
     datasets: Sequence[Dataset],
     search: Search,
     most_holes: int,

@@ -12,7 +12,7 @@ from wikianchor.io.units import size
 from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
 from wikianchor.pipelines.dataset.summary import spent
 from wikianchor.pipelines.japanese.words.cloud import svg
-from wikianchor.pipelines.japanese.words.options import Config
+from wikianchor.pipelines.japanese.words.options import WordsOptions
 from wikianchor.schemas import corpus
 
 # Nouns that stand for anything: they say nothing of a domain. Those of one character are parts of words mostly.
@@ -20,7 +20,7 @@ EMPTY = frozenset(["こと", "もの", "ため", "よう", "場合", "とき", "
 SHORTEST = 2
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: WordsOptions, beam_args: Sequence[str]) -> None:
     """Write the picture.
 
     Raises:

@@ -13,7 +13,7 @@ from wikianchor.io.storage import writing
 from wikianchor.pipelines.dataset.summary import next_lines, spent
 from wikianchor.pipelines.mewsc16.topic_map import TopicMap, load_topics
 from wikianchor.pipelines.mewsc16.topics.derive import ENGLISH, Found, by_items, by_links, english_pages, topic_items
-from wikianchor.pipelines.mewsc16.topics.options import Config
+from wikianchor.pipelines.mewsc16.topics.options import TopicsOptions
 from wikianchor.schemas.mewsc16 import LANGUAGES, TOPICS
 
 _NAME = re.compile(r"(?:.*/)?([a-z_]+)wikinews-(\w+)-(\w+)\.sql(?:\.gz)?")
@@ -26,7 +26,7 @@ EVIDENCE = {
 }
 
 
-def run(config: Config, beam_args: Sequence[str]) -> None:
+def run(config: TopicsOptions, beam_args: Sequence[str]) -> None:
     """Derive the map, write it, and print where it differs from the one in use."""
     start = time.monotonic()
     tables = tables_of(config.sql)

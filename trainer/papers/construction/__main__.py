@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -14,23 +13,14 @@ if __name__ == "__main__":
     check_flags("construction", lambda: parse(sys.argv[1:]))
     need(EVAL)
 
-from wikianchor.io.errors import UsageError
 from wikianchor.io.storage import writing
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.papers.construction import filtering
-from wikianchor.trainer.papers.construction.options import parse
+from wikianchor.trainer.papers.construction.options import CompareOptions, FilterOptions, parse
 
 
-def filter_pairs(flags: argparse.Namespace) -> str:
-    """Write the versions; return a table of their sizes.
-
-    Raises:
-        UsageError: translations are given twice or not at all, or a threshold makes no sense.
-    """
-    thresholds = _thresholds(flags.thresholds)
-    given = bool(flags.translations), bool(flags.back)
-    if any(given) == bool(flags.translator) or given[0] != given[1]:
-        raise UsageError("give --translator, or both --translations and --back")
+def filter_pairs(flags: FilterOptions) -> str:
+    """Write the versions; return a table of their sizes."""
     pairs = filtering.read_source(flags.source)
     if flags.translator:
         source = list(zip(pairs.first, pairs.second, strict=True))
@@ -41,7 +31,7 @@ def filter_pairs(flags: argparse.Namespace) -> str:
         back = filtering.read_translations(flags.back, len(pairs))
     found = filtering.judge(pairs, translations, back)
     versions = {"all": filtering.version(found, None)}
-    versions |= {f"bleu-{threshold:g}": filtering.version(found, threshold) for threshold in thresholds}
+    versions |= {f"bleu-{threshold:g}": filtering.version(found, threshold) for threshold in flags.thresholds}
     files = {f"{name}.csv": filtering.to_lines(some) for name, some in versions.items()}
     for name, some in (("translations", translations), ("back", back)):
         files[f"{name}.tsv"] = "".join("\t".join(" ".join(text.split()) for text in two) + "\n" for two in some)
@@ -57,16 +47,6 @@ def filter_pairs(flags: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
-def _thresholds(text: str) -> list[float]:
-    try:
-        found = [float(part) for part in text.split(",")]
-    except ValueError as error:
-        raise UsageError(f"--thresholds={text}: must be numbers with commas between") from error
-    if not all(0 <= one < 1 for one in found):
-        raise UsageError(f"--thresholds={text}: must be 0 or more, and below 1")
-    return found
-
-
 def _write(directory: str, files: dict[str, str]) -> None:
     with writing(directory):
         os.makedirs(directory, exist_ok=True)
@@ -75,14 +55,11 @@ def _write(directory: str, files: dict[str, str]) -> None:
                 stream.write(text)
 
 
-def compare(flags: argparse.Namespace) -> str:
+def compare(flags: CompareOptions) -> str:
     """Return the table of the versions."""
     from wikianchor.trainer.distributed import choose_device
     from wikianchor.trainer.papers.construction.regression import Settings, errors, learn, predict
 
-    for name in ("epochs", "batch_size", "max_length"):
-        if getattr(flags, name) < 1:
-            raise UsageError(f"--{name}={getattr(flags, name)}: must be 1 or more")
     settings = Settings(flags.epochs, flags.learning_rate, flags.batch_size, flags.max_length, flags.seed)
     device = choose_device(flags.device)
     test = filtering.read_source(flags.test)
@@ -101,9 +78,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_command("construction", lambda: table(parse(argv)))
 
 
-def table(flags: argparse.Namespace) -> str:
+def table(flags: FilterOptions | CompareOptions) -> str:
     """Do what the flags ask for and return its table."""
-    return filter_pairs(flags) if flags.command == "filter" else compare(flags)
+    return filter_pairs(flags) if isinstance(flags, FilterOptions) else compare(flags)
 
 
 if __name__ == "__main__":

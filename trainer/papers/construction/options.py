@@ -13,38 +13,68 @@ may be given: --translations and --back, two sentences a line with a tab between
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from wikianchor.io.flags import FlagParser
-
-# Those of the paper.
-THRESHOLDS = "0,0.05,0.1,0.15,0.2,0.25,0.3"
+from wikianchor.io.errors import UsageError
+from wikianchor.io.options import above, add_options, at_least, option, program, read_options
 
 
-def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the flags."""
-    found = FlagParser(
-        prog="python -m wikianchor.trainer.papers.construction",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+def _thresholds(values: tuple[float, ...]) -> str:
+    return "" if all(0 <= value < 1 for value in values) else "must be 0 or more, and below 1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterOptions:
+    """Options of the command `filter`."""
+
+    source: str = option(metavar="FILE", help="scored pairs, in any layout of STS")
+    output: str = option(metavar="DIR", help="directory of the versions")
+    translator: str = option("", metavar="COMMAND", help="with {source} and {target} for en and ja")
+    translations: str = option("", metavar="FILE", help="in Japanese, two sentences a line")
+    back: str = option("", metavar="FILE", help="these in English again, two sentences a line")
+    thresholds: tuple[float, ...] = option(
+        (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3),
+        help="thresholds of BLEU-1, with commas; by default those of the paper",
+        check=_thresholds,
     )
-    commands = found.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("filter", help="pairs and their translations -> versions of a set")
-    one.add_argument("--source", required=True, metavar="FILE", help="scored pairs, in any layout of STS")
-    one.add_argument("--output", required=True, metavar="DIR", help="where the versions go")
-    one.add_argument("--translator", default="", metavar="COMMAND", help="with {source} and {target} for en and ja")
-    one.add_argument("--translations", default="", metavar="FILE", help="in Japanese, two sentences a line")
-    one.add_argument("--back", default="", metavar="FILE", help="these in English again, two sentences a line")
-    one.add_argument("--thresholds", default=THRESHOLDS, help=f"of BLEU-1, with commas ({THRESHOLDS})")
-    other = commands.add_parser("compare", help="versions of a set -> which teaches a regression most")
-    other.add_argument("--data", action="append", required=True, metavar="FILE", help="a version; repeatable")
-    other.add_argument("--test", required=True, metavar="FILE", help="scored pairs that people wrote: JSTS")
-    other.add_argument("--model", required=True, help="a BERT: a directory or a name on the Hub")
-    other.add_argument("--epochs", type=int, default=3, help="times through the pairs (3, as in the paper)")
-    other.add_argument("--learning_rate", type=float, default=5e-5, help="at its highest (5e-5, as in the paper)")
-    other.add_argument("--batch_size", type=int, default=32, help="pairs of a step (32)")
-    other.add_argument("--max_length", type=int, default=128, help="tokens kept of a pair (128)")
-    other.add_argument("--seed", type=int, default=42, help="of the order and of what begins at random (42)")
-    other.add_argument("--device", default="", help="cuda where there is one, else cpu")
-    return found.parse_args(argv)
+
+    def completed(self) -> FilterOptions:
+        """Check that the translations are given once.
+
+        Raises:
+            UsageError: they are given twice or not at all.
+        """
+        given = bool(self.translations), bool(self.back)
+        if any(given) == bool(self.translator) or given[0] != given[1]:
+            raise UsageError("give --translator, or both --translations and --back")
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """Options of the command `compare`; the defaults of epochs and learning rate are those of the paper."""
+
+    data: tuple[str, ...] = option(repeat=True, metavar="FILE", help="a version; repeatable")
+    test: str = option(metavar="FILE", help="scored pairs that people wrote: JSTS")
+    model: str = option(help="a BERT: a directory or a name on the Hub")
+    epochs: int = option(3, help="times through the pairs", check=at_least(1))
+    learning_rate: float = option(5e-5, help="highest learning rate", check=above(0))
+    batch_size: int = option(32, help="pairs of a step", check=at_least(1))
+    max_length: int = option(128, help="tokens kept of a pair", check=at_least(1))
+    seed: int = option(42, help="seed of the order and of all initial values")
+    device: str = option("", help="device of the training", unset="cuda where there is one, else cpu")
+
+
+def parse(argv: Sequence[str] | None) -> FilterOptions | CompareOptions:
+    """Return the options of a command line."""
+    parser = program("python -m wikianchor.trainer.papers.construction", __doc__ or "")
+    commands = parser.add_subparsers(dest="command", required=True)
+    add_options(commands.add_parser("filter", help="pairs and their translations -> versions of a set"), FilterOptions)
+    add_options(
+        commands.add_parser("compare", help="versions of a set -> which teaches a regression most"), CompareOptions
+    )
+    given = parser.parse_args(argv)
+    if given.command == "filter":
+        return read_options(FilterOptions, given)
+    return read_options(CompareOptions, given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,10 +24,10 @@ from wikianchor.trainer.evaluate.task import Options, Vectors
 from wikianchor.trainer.evaluate.tasks import retrieval
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.papers.figures import polar, relevant
-from wikianchor.trainer.papers.figures.options import parse
+from wikianchor.trainer.papers.figures.options import FigureOptions, PolarFigureOptions, WordsFigureOptions, parse
 
 
-def encoders(flags: argparse.Namespace) -> dict[str, Vectors]:
+def encoders(flags: FigureOptions) -> dict[str, Vectors]:
     """Return the vectors of each model by its name in the figure."""
     names = short_names(path.rstrip("/") for path in flags.model)
     device = choose_device(flags.device)
@@ -38,7 +37,7 @@ def encoders(flags: argparse.Namespace) -> dict[str, Vectors]:
     }
 
 
-def words(flags: argparse.Namespace) -> str:
+def words(flags: WordsFigureOptions) -> str:
     """Draw figure 6 and return its numbers."""
     sets = {name: relevant.similar_pairs(path, flags.least) for name, path in map(_named, flags.pairs)}
     parse = relevant.ginza()
@@ -88,17 +87,12 @@ def heat_map(
     save(figure, path)
 
 
-def polar_figure(flags: argparse.Namespace) -> str:
+def polar_figure(flags: PolarFigureOptions) -> str:
     """Draw figure 7 and return its numbers.
 
     Raises:
-        UsageError: neither pairs nor a set for retrieval are given, or both.
         InputError: there is no such set.
     """
-    if bool(flags.pairs) == bool(flags.retrieval):
-        raise UsageError("--pairs or --retrieval: give one of them")
-    if flags.most < 1:
-        raise UsageError(f"--most={flags.most}: must be 1 or more")
     if flags.pairs:
         scene = polar.pair_scene(relevant.similar_pairs(flags.pairs, flags.least), flags.most, flags.seed)
     else:
@@ -148,9 +142,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_command("figures", lambda: drawn(parse(argv)))
 
 
-def drawn(flags: argparse.Namespace) -> str:
+def drawn(flags: WordsFigureOptions | PolarFigureOptions) -> str:
     """Draw the figure that the flags ask for and return its numbers."""
-    return words(flags) if flags.command == "words" else polar_figure(flags)
+    return words(flags) if isinstance(flags, WordsFigureOptions) else polar_figure(flags)
 
 
 if __name__ == "__main__":

@@ -11,37 +11,68 @@ A file of pairs has two columns of similar sentences, or is any scored set that 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from wikianchor.io.flags import FlagParser
+from wikianchor.io.errors import UsageError
+from wikianchor.io.options import add_options, at_least, option, program, read_options
 from wikianchor.trainer.choices import POOLERS
 
 
-def parse(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the flags."""
-    found = FlagParser(
-        prog="python -m wikianchor.trainer.papers.figures",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+@dataclass(frozen=True, kw_only=True)
+class FigureOptions:
+    """Options of both figures."""
+
+    model: tuple[str, ...] = option(repeat=True, help="a directory or a name on the Hub; repeatable")
+    output: str = option(metavar="FILE", help="file of the figure: .png, .svg, .pdf")
+    least: float = option(4.0, help="gold score from which a pair is similar")
+    pooler: str | None = option(
+        None,
+        choices=POOLERS,
+        help="how token vectors become the vector of a text",
+        unset="as the model says, else avg",
     )
-    commands = found.add_subparsers(dest="command", required=True)
+    max_length: int | None = option(None, help="tokens kept of a text", unset="as many as the model takes")
+    batch_size: int = option(128, help="texts encoded at once")
+    device: str = option("", help="device of the models", unset="cuda where there is one, else cpu")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordsFigureOptions(FigureOptions):
+    """Options of the command `words`."""
+
+    pairs: tuple[str, ...] = option(repeat=True, metavar="[NAME=]FILE", help="similar pairs; repeatable")
+    json: bool = option(False, help="print the shares as JSON, not as a table")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolarFigureOptions(FigureOptions):
+    """Options of the command `polar`."""
+
+    pairs: str = option("", metavar="FILE", help="similar pairs")
+    retrieval: str = option("", metavar="DIR", help="instead: a set in BEIR's layout")
+    most: int = option(100, help="largest number of pairs, or of texts that answer no query", check=at_least(1))
+    seed: int = option(42, help="seed of that choice, and of UMAP")
+
+    def completed(self) -> PolarFigureOptions:
+        """Check that there is something to draw.
+
+        Raises:
+            UsageError: neither pairs nor a set for retrieval are given, or both.
+        """
+        if bool(self.pairs) == bool(self.retrieval):
+            raise UsageError("--pairs or --retrieval: give one of them")
+        return self
+
+
+def parse(argv: Sequence[str] | None) -> WordsFigureOptions | PolarFigureOptions:
+    """Return the options of a command line."""
+    parser = program("python -m wikianchor.trainer.papers.figures", __doc__ or "")
+    commands = parser.add_subparsers(dest="command", required=True)
     words = commands.add_parser("words", help="parts of speech of the words that make pairs similar, as a heat map")
-    polar_form = commands.add_parser("polar", help="where pairs lie, before and after")
-    for one in (words, polar_form):
-        one.add_argument("--model", action="append", required=True, help="a directory or a name on the Hub; repeatable")
-        one.add_argument("--output", required=True, help="file of the figure: .png, .svg, .pdf")
-        one.add_argument("--least", type=float, default=4.0, help="gold score from which a pair is similar (4)")
-        one.add_argument("--pooler", choices=POOLERS, help="as the model says, else avg")
-        one.add_argument("--max_length", type=int, help="tokens kept of a text (as many as the model takes)")
-        one.add_argument("--batch_size", type=int, default=128, help="texts encoded at once (128)")
-        one.add_argument("--device", default="", help="cuda where there is one, else cpu")
-    words.add_argument(
-        "--pairs", action="append", required=True, metavar="[NAME=]FILE", help="similar pairs; repeatable"
-    )
-    words.add_argument("--json", action="store_true", help="print the shares as JSON, not as a table")
-    polar_form.add_argument("--pairs", default="", metavar="FILE", help="similar pairs")
-    polar_form.add_argument("--retrieval", default="", metavar="DIR", help="instead: a set in BEIR's layout")
-    polar_form.add_argument("--most", type=int, default=100, help="pairs, or texts that answer no query (100)")
-    polar_form.add_argument("--seed", type=int, default=42, help="of that choice, and of UMAP (42)")
-    return found.parse_args(argv)
+    add_options(words, WordsFigureOptions)
+    add_options(commands.add_parser("polar", help="where pairs lie, before and after"), PolarFigureOptions)
+    given = parser.parse_args(argv)
+    if given.command == "words":
+        return read_options(WordsFigureOptions, given)
+    return read_options(PolarFigureOptions, given)

@@ -1,0 +1,261 @@
+"""Options are declared once: command line, config file, manifest, reference and help agree with the declaration."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools import reference, templates
+from wikianchor.io.errors import UsageError
+from wikianchor.io.flags import FlagParser
+from wikianchor.io.options import (
+    Option,
+    add_options,
+    at_least,
+    between,
+    declared,
+    fraction,
+    option,
+    option_group,
+    options_for,
+    read_options,
+    recorded,
+    shown,
+)
+from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
+from wikianchor.pipelines.cli.config_file import with_settings
+from wikianchor.trainer.config import DEFAULTS, OBJECTIVES, Config, add_flags, make, presets_of
+from wikianchor.trainer.evaluate.options import EvaluateOptions
+from wikianchor.trainer.evaluate.options import parser as evaluate_parser
+from wikianchor.trainer.mboe.config import MboeConfig, mboe_parser
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {"ours": {}, "theirs": {"size": 7, "fast": True, "outer": "b"}}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Inner:
+    preset: str = option("ours", presets=PRESETS, help="where defaults come from", recorded=False)
+    size: int = option(3, help="size in 100 %", check=at_least(0))
+    fast: bool = option(False, help="be fast")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outer:
+    path: str = option(positional=True, help="a path", recorded=False)
+    target: str = option(flag="for", choices=("x", "y"), help="a target")
+    outer: str = option("a", help="a letter")
+    names: tuple[str, ...] = option((), help="names", unset="all")
+    rates: tuple[float, ...] = option((0.5, 1.0), help="rates")
+    files: tuple[str, ...] = option((), repeat=True, help="files")
+    limit: int | None = option(None, help="a limit", check=at_least(1), unset="none")
+    share: float = option(0.25, help="a share", check=between(0, 1))
+    word: str = option("", help="a word", parse=lambda value, flag: f"{flag}:{value}")
+    inner: Inner = option_group(Inner, "the group")
+    rows: int = 5
+
+    def completed(self) -> Outer:
+        if self.target == "y" and not self.names:
+            raise UsageError("--for=y needs --names")
+        return dataclasses.replace(self, word=self.word.upper())
+
+
+def read(*arguments: str) -> Outer:
+    parser = FlagParser()
+    add_options(parser, Outer)
+    return read_options(Outer, parser.parse_args(arguments))
+
+
+def test_values_are_read_by_their_types() -> None:
+    given = read("p", "--for=x", "--names=b, a,b", "--rates=0,2", "--files=1,2", "--files=3", "--limit=4", "--word=w")
+    assert given == Outer(
+        path="p", target="x", names=("b", "a"), rates=(0.0, 2.0), files=("1,2", "3"), limit=4, word="WORD:W"
+    )
+    assert read("p", "--for=x") == Outer(path="p", target="x")
+
+
+def test_a_preset_stands_for_defaults() -> None:
+    assert read("p", "--for=x", "--preset=theirs").inner == Inner(preset="theirs", size=7, fast=True)
+    given = read("p", "--for=x", "--no-fast", "--preset=theirs", "--size=1")
+    assert (given.inner.size, given.inner.fast, given.outer) == (1, False, "b")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--size=-1"], "--size=-1: must not be negative"),
+        (["--limit=0"], "--limit=0: must be 1 or more"),
+        (["--share=2"], "--share=2.0: must be between 0 and 1"),
+        (["--rates=x"], "--rates=x: must be numbers with commas between"),
+        (["--size=x"], "argument --size: invalid int value: 'x': see --help"),
+        (["--for=y"], "--for=y needs --names"),
+        (["--preset=thiers"], "argument --preset: invalid choice: 'thiers' .*did you mean theirs"),
+    ],
+)
+def test_a_wrong_value_is_one_line(arguments: list[str], problem: str) -> None:
+    with pytest.raises(UsageError, match=f"^{problem}"):
+        read("p", "--for=x", *arguments)
+
+
+def test_checks() -> None:
+    assert [fraction(value) for value in (1, 0.5)] == ["", ""]
+    assert fraction(0)
+    assert between(0, 1)(0) == between(0, 1)(1) == at_least(2)(2) == ""
+
+
+def test_the_manifest_has_what_decides_the_output() -> None:
+    record = recorded(Outer(path="p", target="x"))
+    assert record == {
+        **{"target": "x", "outer": "a", "names": [], "rates": [0.5, 1.0], "files": [], "limit": None, "share": 0.25},
+        **{"word": "", "size": 3, "fast": False, "rows": 5},
+    }
+
+
+def test_help_shows_the_defaults() -> None:
+    parser = FlagParser()
+    add_options(parser, Outer, {"outer": "z"})
+    text = " ".join(parser.format_help().split())
+    for line in (
+        "size in 100 % (default: 3)",
+        "be fast (default: off)",
+        "a letter (default: z)",
+        "names (default: all)",
+        "rates (default: 0.5,1)",
+    ):
+        assert line in text
+    assert "files (default" not in text
+    with pytest.raises(SystemExit):
+        parser.parse_args(["p", "--preset=theirs", "--help"])
+    text = " ".join(parser.format_help().split())
+    for line in ("size in 100 % (default: 7)", "be fast (default: on)", "a letter (default: b)"):
+        assert line in text
+
+
+def flags_in(parser: argparse.ArgumentParser) -> set[str]:
+    return {flag for action in parser._actions for flag in action.option_strings or [action.dest]}
+
+
+def flags_of(options: Iterable[Option]) -> set[str]:
+    flags = set()
+    for one in options:
+        flags |= {one.name} if one.positional else {f"--{one.flag}"}
+        flags |= {f"--no-{one.flag}"} if one.kind is bool else set()
+    return flags
+
+
+def trainer_parser(objective: str) -> argparse.ArgumentParser:
+    parser = FlagParser()
+    add_flags(parser, objective)
+    return parser
+
+
+TRAINER = {
+    **{name: (list(options_for(Config, name, presets_of(name))), trainer_parser(name)) for name in OBJECTIVES},
+    "mboe": (list(declared(MboeConfig)), mboe_parser()),
+    "Evaluation": (list(declared(EvaluateOptions)), evaluate_parser()),
+}
+PROGRAMS = {
+    **{name: (list(declared(command.options)), command_parser(name)) for name, command in COMMANDS.items()},
+    **{f"trainer {name}": both for name, both in TRAINER.items()},
+}
+
+
+@pytest.fixture(scope="module")
+def sections() -> dict[str, str]:
+    """The sections of the reference by the names of `PROGRAMS`."""
+    found = {}
+    for before, page in (("", reference.commands()), ("trainer ", reference.trainer())):
+        for section in re.split(r"^##? ", page, flags=re.MULTILINE):
+            name, _, text = section.partition("\n")
+            found[f"{before}{name}"] = text
+    return found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_option_is_everywhere(name: str, sections: dict[str, str]) -> None:
+    options, parser = PROGRAMS[name]
+    assert flags_in(parser) - {"-h", "--help", "--config"} == flags_of(options)
+    text = " ".join(parser.format_help().split())
+    for one in options:
+        assert f" {one.value} " in text if one.positional else f"--{one.flag}" in text
+        row = rf"`{re.escape(one.value)}`" if one.positional else rf"`--{one.flag}[=`]"
+        assert re.search(rf"^\| {row}", sections[name], re.MULTILINE), one.name
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_help_has_a_default_typed_by_hand(name: str) -> None:
+    for one in PROGRAMS[name][0]:
+        assert "default:" not in one.help, one.name
+        assert not re.search(rf"\({re.escape(shown(one.default))}\)", one.help or "()") or not shown(one.default)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_config_file_may_have_every_option(name: str, tmp_path: Path) -> None:
+    options = [one for one in PROGRAMS[name][0] if not one.positional]
+    values = {bool: "true", int: "3", float: "0.5", tuple: '["a", "b"]'}
+    lines = [
+        f"{one.flag} = " + (f'"{one.choices[0]}"' if one.choices else values.get(one.kind, '"x"')) for one in options
+    ]
+    path = tmp_path / "config.toml"
+    path.write_text("\n".join([f"[{name}]", *lines]))
+    flags = with_settings(name, [f"--config={path}"], command_parser(name))
+    assert {flag.partition("=")[0] for flag in flags} == {f"--{one.flag}" for one in options}
+
+
+@pytest.mark.parametrize("stage", templates.STAGES)
+def test_a_template_has_every_option(stage: str) -> None:
+    names = re.findall(r'"name": "(\w+)",\n +"label"', templates.metadata(stage))
+    assert names == ["stage", *(one.flag for one in PROGRAMS[stage][0])]
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_trainer_uses_the_defaults_that_help_shows(objective: str) -> None:
+    own = {"data": "d", "model": "m", "output": "o"}
+    for preset, values in {"": {}, **presets_of(objective)}.items():
+        flags = {"preset": preset} if preset else {}
+        config = make(objective, {**flags, **own}, {})
+        for one in options_for(Config, objective, presets_of(objective)):
+            if one.name in own or one.name == "preset":
+                continue
+            expected = shown({**DEFAULTS.get(objective, {}), **values}.get(one.name, one.default))
+            # 0 and "" stand for what follows from other options.
+            if expected not in ("0", ""):
+                assert f"(default: {expected})" in one.text({**DEFAULTS.get(objective, {}), **values})
+                assert shown(getattr(config, one.name)) == expected, one.name
+
+
+def test_the_t5_shows_its_own_defaults() -> None:
+    text = " ".join(trainer_parser("t5").format_help().split())
+    for default in ("adafactor", "0.001", "8"):
+        assert f"(default: {default})" in text
+    assert "(default: adamw)" not in text
+
+
+def test_help_is_the_same_on_every_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before Python 3.13, argparse itself adds defaults to the help of a switch."""
+
+    class Verbose(argparse.BooleanOptionalAction):
+        def __init__(self, *arguments: Any, **settings: Any) -> None:
+            super().__init__(*arguments, **settings)
+            self.help = f"{self.help or ''} (default: %(default)s)"
+
+    before = [command_parser(name).format_help() for name in COMMANDS]
+    monkeypatch.setattr(argparse, "BooleanOptionalAction", Verbose)
+    assert [command_parser(name).format_help() for name in COMMANDS] == before
+
+
+def test_options_need_nothing_but_the_standard_library() -> None:
+    source = Path(importlib.import_module("wikianchor.io.options").__file__ or "").read_text("utf-8")
+    modules = set(re.findall(r"^(?:from|import) ([\w.]+)", source, re.MULTILINE))
+    assert {name for name in modules if not name.startswith("wikianchor.io.")} <= {
+        "__future__",
+        *sys.stdlib_module_names,
+        "collections.abc",
+    }

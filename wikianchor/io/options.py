@@ -1,0 +1,363 @@
+"""Options, each declared once: a field of a dataclass states name, type, default, help, choices and check of an option.
+
+Command line, `--config` file, manifest, reference documentation and Flex Templates are derived from the declaration:
+
+    @dataclass(frozen=True)
+    class WordsOptions:
+        corpus: str = option(metavar="DIRS", help="one or more `corpus` datasets", recorded=False)
+        most: int = option(150, help="largest number of words", check=at_least(1))
+
+    add_options(parser, WordsOptions)                      # --corpus=DIRS, --most=N
+    options = read_options(WordsOptions, parser.parse_args())
+
+The annotation decides how a value is read: `str`, `int` and `float` (also with `| None`) are single values; `bool` is
+the two flags --name and --no-name; `tuple[str, ...]`, `tuple[int, ...]` and `tuple[float, ...]` are lists with commas;
+a nested dataclass (`option_group`) is a titled group of flags. A field without `option` has no flag. Help shows each
+default as it is declared. The namespace of `parse_args` holds only the options that the user gave.
+
+A dataclass may have a method `completed`, which checks what no single option can, and returns the options to use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from wikianchor.io.errors import UsageError
+from wikianchor.io.flags import FlagParser
+
+T = TypeVar("T")
+Check = Callable[[Any], str]
+Parse = Callable[[str, str], Any]
+_KEY = "wikianchor.option"
+
+
+@dataclass(frozen=True)
+class Option:
+    """The declaration of an option.
+
+    Attributes:
+        help: what the option is, without its default.
+        metavar: how help names the value; "" for N (int), X (float), or the name in capitals.
+        choices: the accepted values; empty for any.
+        check: returns what is wrong with a value, "" if nothing is.
+        parse: returns the value of a text; called with the text and the name of the flag.
+        flag: the name on the command line, where it is not that of the field.
+        unset: what an empty default means, shown in its place.
+        positional: whether it is an argument without a flag.
+        repeat: of a tuple: whether the flag is given once for each item, instead of items with commas between.
+        recorded: whether it decides what comes out, and so goes into the manifest.
+        only: the commands that have it, where several share the dataclass; empty for all.
+        presets: names that stand for defaults of the other options.
+        name: of the field. This and the following are filled in from the dataclass.
+        kind: str, int, float, bool or tuple.
+        item: the type of the items of a tuple.
+        required: whether it has to be given.
+        default: its value where it is not given.
+        group: the title of its group, "" for none.
+    """
+
+    help: str
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    check: Check | None = None
+    parse: Parse | None = None
+    flag: str = ""
+    unset: str = ""
+    positional: bool = False
+    repeat: bool = False
+    recorded: bool = True
+    only: tuple[str, ...] = ()
+    presets: Mapping[str, Mapping[str, Any]] | None = None
+    name: str = ""
+    kind: type = str
+    item: type = str
+    required: bool = False
+    default: Any = None
+    group: str = ""
+
+    @property
+    def value(self) -> str:
+        """How help names the value, "" for a switch."""
+        if self.kind is bool:
+            return ""
+        return self.metavar or "|".join(self.choices) or {int: "N", float: "X"}.get(self.kind, self.name.upper())
+
+    def written(self, value: Any) -> str:
+        """Return the option as it is written on a command line.
+
+        >>> Option("", flag="back_off", kind=bool).written(False)
+        '--no-back_off'
+        """
+        if self.kind is bool:
+            return f"--{self.flag}" if value else f"--no-{self.flag}"
+        return f"--{self.flag}={shown(value)}"
+
+    def text(self, defaults: Mapping[str, Any]) -> str:
+        """Return the help with the default, which `defaults` may replace."""
+        default = shown(defaults.get(self.name, self.default)) or self.unset
+        return f"{self.help} (default: {default})" if default else self.help
+
+    def read(self, value: Any) -> Any:
+        """Return the value of what the user gave.
+
+        Raises:
+            UsageError: it is not a value of the option, or out of range.
+        """
+        read = self._parsed(value) if isinstance(value, str) else value
+        if self.kind is tuple:
+            read = tuple(read)
+        if self.check and read is not None and (problem := self.check(read)):
+            raise UsageError(f"--{self.flag}={value}: {problem}")
+        return read
+
+    def _parsed(self, text: str) -> Any:
+        if self.parse:
+            return self.parse(text, self.flag)
+        if self.kind is not tuple:
+            return text
+        try:
+            return [self.item(part) for part in split_list(text)]
+        except ValueError as error:
+            raise UsageError(f"--{self.flag}={text}: must be numbers with commas between") from error
+
+
+def option(default: Any = MISSING, *, help: str, choices: Any = (), presets: Any = None, **settings: Any) -> Any:
+    """Return the field of a dataclass that declares an option.
+
+    Args:
+        default: what holds where the user gives nothing; without one the option is required.
+        help: what the option is, without its default.
+        choices: the accepted values; by default the names of the presets, if there are any.
+        presets: names that stand for defaults of the other options.
+        settings: other attributes of `Option`.
+    """
+    declaration = Option(help, choices=tuple(choices or presets or ()), presets=presets, **settings)
+    return field(default=default, metadata={_KEY: declaration})
+
+
+def option_group(group: type, title: str) -> Any:
+    """Return the field of a dataclass that holds a group of options, itself a dataclass."""
+    return field(default_factory=group, metadata={_KEY: title})
+
+
+def declared(cls: type, group: str = "") -> Iterator[Option]:
+    """Yield the options of a dataclass, those of its groups included."""
+    hints = get_type_hints(cls)
+    for one in dataclasses.fields(cls):
+        declaration = one.metadata.get(_KEY)
+        if isinstance(declaration, str):
+            yield from declared(hints[one.name], declaration)
+        elif declaration:
+            kind, item = _kind(hints[one.name])
+            flag = declaration.flag or one.name
+            required = one.default is MISSING
+            default = None if required else one.default
+            yield dataclasses.replace(
+                declaration,
+                **{"name": one.name, "flag": flag, "kind": kind, "item": item},
+                **{"required": required, "default": default, "group": group},
+            )
+
+
+def _kind(hint: Any) -> tuple[type, type]:
+    """Return the type of an annotation without `| None`, and that of its items."""
+    if get_origin(hint) in (Union, types.UnionType):
+        hint = next(part for part in get_args(hint) if part is not type(None))
+    return (tuple, get_args(hint)[0]) if get_origin(hint) is tuple else (hint, hint)
+
+
+def shown(value: Any) -> str:
+    """Return a default as help shows it, "" for an empty one.
+
+    >>> shown(True), shown(("en", "mul")), shown(10.0), shown(None)
+    ('on', 'en,mul', '10', '')
+    """
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, tuple):
+        return ",".join(map(shown, value))
+    return "" if value is None else str(value)
+
+
+def add_options(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup,
+    cls: type,
+    defaults: Mapping[str, Any] | None = None,
+    command: str = "",
+    presets: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Add the options of a dataclass to a parser.
+
+    Args:
+        parser: the parser, or a group of it.
+        cls: the dataclass.
+        defaults: defaults that replace those of the declarations.
+        command: which of the commands that share the dataclass the parser is for.
+        presets: the presets of that command, where not all are.
+    """
+    base = defaults or {}
+    groups: dict[str, Any] = {"": parser}
+    actions: list[tuple[Option, argparse.Action]] = []
+
+    def show(more: Mapping[str, Any]) -> None:
+        for declaration, action in actions:
+            action.help = declaration.text({**base, **more}).replace("%", "%%")
+
+    for declaration in options_for(cls, command, presets):
+        if declaration.group not in groups:
+            groups[declaration.group] = parser.add_argument_group(declaration.group)
+        actions.append((declaration, _add_option(groups[declaration.group], declaration, show)))
+    show({})
+
+
+def program(prog: str, description: str, cls: type | None = None) -> FlagParser:
+    """Return the parser of a program, with the options of a dataclass if one is given.
+
+    Args:
+        prog: how the program is called.
+        description: what --help says above the options, line breaks included.
+        cls: the dataclass.
+    """
+    parser = FlagParser(prog=prog, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if cls:
+        add_options(parser, cls)
+    return parser
+
+
+def options_for(
+    cls: type, command: str = "", presets: Mapping[str, Mapping[str, Any]] | None = None
+) -> Iterator[Option]:
+    """Yield the options that a command has of a dataclass, of which several commands may have different ones.
+
+    Args:
+        cls: the dataclass.
+        command: the command.
+        presets: its presets, where not all are.
+    """
+    for declaration in declared(cls):
+        if declaration.presets is not None and presets is not None:
+            declaration = dataclasses.replace(declaration, presets=presets, choices=tuple(presets))
+        # A command may have no preset.
+        if declaration.presets != {} and (not declaration.only or command in declaration.only):
+            yield declaration
+
+
+def _add_option(group: Any, declaration: Option, show: Callable[[Mapping[str, Any]], None]) -> argparse.Action:
+    settings: dict[str, Any] = {"default": argparse.SUPPRESS}
+    name = declaration.name
+    if not declaration.positional:
+        name = f"--{declaration.flag}"
+        settings |= {"dest": declaration.name, "required": declaration.required}
+    if declaration.kind is bool:
+        return group.add_argument(name, action=argparse.BooleanOptionalAction, **settings)
+    if declaration.choices:
+        settings["choices"] = declaration.choices
+    else:
+        settings["metavar"] = declaration.value
+    if declaration.kind in (int, float):
+        settings["type"] = declaration.kind
+    if declaration.presets is not None:
+        settings |= {"action": _PresetAction, "show": lambda preset: show((declaration.presets or {})[preset])}
+    elif declaration.repeat:
+        settings["action"] = "append"
+    return group.add_argument(name, **settings)
+
+
+class _PresetAction(argparse.Action):
+    """Store the name of a preset; a --help that follows shows the defaults of that preset."""
+
+    def __init__(self, *arguments: Any, show: Callable[[str], None], **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._show = show
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
+        setattr(namespace, self.dest, values)
+        self._show(values)
+
+
+def read_options(cls: type[T], given: argparse.Namespace, defaults: Mapping[str, Any] | None = None) -> T:
+    """Return the options that the user gave, with the defaults of the others.
+
+    Args:
+        cls: the dataclass.
+        given: the options that the user gave; names that the dataclass does not declare are not looked at.
+        defaults: defaults that replace those of the declarations; those of a preset come before them.
+
+    Raises:
+        UsageError: a value is wrong.
+    """
+    values, known = vars(given), dict(defaults or {})
+    options = {declaration.name: declaration for declaration in declared(cls)}
+    for declaration in options.values():
+        if declaration.presets is not None:
+            known |= declaration.presets.get(values.get(declaration.name, ""), {})
+    return _read(cls, options, values, known)
+
+
+def _read(cls: type[T], options: Mapping[str, Option], given: Mapping[str, Any], defaults: Mapping[str, Any]) -> T:
+    hints = get_type_hints(cls)
+    values = {}
+    for one in dataclasses.fields(cls):  # type: ignore[arg-type]
+        if isinstance(one.metadata.get(_KEY), str):
+            values[one.name] = _read(hints[one.name], options, given, defaults)
+        elif one.name in given and one.name in options:
+            values[one.name] = options[one.name].read(given[one.name])
+        elif one.name in defaults:
+            values[one.name] = defaults[one.name]
+    made = cls(**values)
+    completed = getattr(made, "completed", None)
+    return completed() if completed else made
+
+
+def recorded(options: Any) -> dict[str, Any]:
+    """Return the options that decide what comes out, as the manifest holds them: names to JSON values."""
+    record: dict[str, Any] = {}
+    for one in dataclasses.fields(options):
+        declaration, value = one.metadata.get(_KEY), getattr(options, one.name)
+        if isinstance(declaration, str):
+            record |= recorded(value)
+        elif declaration is None or declaration.recorded:
+            record[one.name] = list(value) if isinstance(value, tuple) else value
+    return record
+
+
+def split_list(value: str) -> tuple[str, ...]:
+    """Return the parts of a comma-separated list, each once, in order.
+
+    >>> split_list("en, ja,en,")
+    ('en', 'ja')
+    """
+    return tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
+
+
+def without_slash(value: str, flag: str) -> str:
+    """Return the path of a directory without a slash at its end."""
+    return value.rstrip("/")
+
+
+def at_least(least: int) -> Check:
+    """Return the check that a number is not below another."""
+    problem = f"must be {least} or more" if least else "must not be negative"
+    return lambda value: problem if value < least else ""
+
+
+def above(limit: float) -> Check:
+    """Return the check that a number is above another."""
+    return lambda value: "" if value > limit else f"must be above {limit:g}"
+
+
+def between(low: float, high: float) -> Check:
+    """Return the check that a number is not below the one and not above the other."""
+    return lambda value: "" if low <= value <= high else f"must be between {low:g} and {high:g}"
+
+
+def fraction(value: float) -> str:
+    """Check that a number is above 0 and at most 1."""
+    return "" if 0 < value <= 1 else "must lie above 0 and be 1 at most"
