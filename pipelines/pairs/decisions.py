@@ -1,10 +1,13 @@
-"""What becomes of each link: batches of sentences in, rows of pairs and a ledger out. Every link ends in exactly one
-bucket."""
+"""Decide for every link whether it becomes a row of `pairs`, and with which hard negatives.
+
+Each link ends in exactly one of `BUCKETS`, which the ledger counts. The rules follow EASE (Nishikawa et al., NAACL
+2022, section 3); docs/explanation/differences.md lists where the default options differ from the paper.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,14 +69,15 @@ _OF_CODE = {
     LOOP: "redirect_loop",
 }
 _BUCKET_OF_CODE = np.array([BUCKET[_OF_CODE[code]] for code in range(len(_OF_CODE))])
-_BUCKET_OF_LEFT_OUT = np.array([BUCKET[{META: "meta_item", ABSENT: "not_in_required_wiki"}[why]] for why in range(2)])
+_BUCKET_OF_LEFT_OUT = np.zeros(2, np.int64)
+_BUCKET_OF_LEFT_OUT[[META, ABSENT]] = BUCKET["meta_item"], BUCKET["not_in_required_wiki"]
 _POWERS_OF_TEN = 10 ** np.arange(1, 19)
-# Sets the hash that rows are put in order by apart from the one that they are sampled and capped by.
+# Makes the shuffle key independent of the sample key: else the first output shards would hold all rows of a sample.
 _SHUFFLE = 1
-# Rows carry this besides what is published.
+# Column of the shuffle: output shards are ranges of this key. It is not published.
 SHUFFLE_KEY = "shuffle_key"
 ROW_SCHEMA = pa.schema([*schema.SCHEMA, pa.field(SHUFFLE_KEY, pa.uint64(), False)])
-# The highest sample key there is.
+# The greatest sample key: as a limit it excludes no row.
 ANY_KEY = (1 << 63) - 1
 
 
@@ -83,10 +87,11 @@ class DecisionOptions:
 
     Attributes:
         seed: key of every choice.
-        negatives: hard negatives for each row; 0 for none, and then no type is needed.
-        candidates: hard negatives come from so many entities fixed for each positive; 0 for the whole pool.
-        sections: whether links to a section count as links to its page.
-        duplicates: whether rows are kept that say the same as another of the wiki.
+        negatives: hard negatives of each row. With 0, an entity needs no type.
+        candidates: draw the hard negatives of an entity from this many members of its pool, chosen once for each
+            entity, as the released EASE data were made; 0: from the whole pool.
+        sections: count a link to a section as a link to its page.
+        duplicates: keep rows whose content equals that of another row of the wiki.
     """
 
     seed: int
@@ -98,41 +103,35 @@ class DecisionOptions:
 
 @dataclass(frozen=True)
 class KeyLimits:
-    """Which rows of those that are fit are taken, by their sample key.
+    """The greatest sample keys that are kept; the default keeps all rows.
 
     Attributes:
-        sample: the highest sample key taken.
-        capped: dense ids with more rows than the cap, ascending.
-        caps: the highest sample key taken for each of them.
+        sample: of the sample.
+        capped: dense ids of the entities that have more rows than the cap, ascending.
+        caps: of each of these entities.
     """
 
-    sample: int
-    capped: Ints
-    caps: Hashes
-
-    @staticmethod
-    def none() -> KeyLimits:
-        """Take all."""
-        return KeyLimits(ANY_KEY, np.zeros(0, np.int64), np.zeros(0, np.uint64))
+    sample: int = ANY_KEY
+    capped: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    caps: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64))
 
 
-@dataclass(frozen=True)
-class Fit:
-    """Links that nothing speaks against so far, as columns.
+class Eligible(NamedTuple):
+    """The links of a batch that no rule has excluded yet, one array element for each link.
 
     Attributes:
-        places: among the links of the batch.
-        rows: sentence of each in the batch.
+        links: index among the links of the batch.
+        rows: index of the sentence in the batch.
         entities: dense ids.
         pages: page ids.
         sentences: sentence ids.
-        starts: offset of each in its sentence.
+        starts: offset in the sentence, code points.
         sample_keys: a hash of the row's content, 63 bits. The rows with the smallest keys make the sample, and
             those kept under a cap. Duplicates have equal keys: the same sentence, digits aside, with a link at the same
             offset to the same entity.
     """
 
-    places: Ints
+    links: Ints
     rows: Ints
     entities: Ints
     pages: Ints
@@ -140,26 +139,18 @@ class Fit:
     starts: Ints
     sample_keys: Hashes
 
-    def where(self, chosen: npt.NDArray[np.bool_]) -> Fit:
-        """Return some of them."""
-        return Fit(
-            self.places[chosen],
-            self.rows[chosen],
-            self.entities[chosen],
-            self.pages[chosen],
-            self.sentences[chosen],
-            self.starts[chosen],
-            self.sample_keys[chosen],
-        )
+    def where(self, mask: npt.NDArray[np.bool_]) -> Eligible:
+        """Return the links of a mask."""
+        return Eligible._make(column[mask] for column in self)
 
 
 class Linked(NamedTuple):
-    """What links lead to, by link.
+    """The targets of links, one array element for each link.
 
     Attributes:
-        codes: of the target in the title index.
-        items: 0 for links that do not count.
-        entities: dense ids, -1 for none.
+        codes: of the title index (`titles.title_index`).
+        items: Wikidata items; 0 for links that do not count.
+        entities: dense ids of the entity table; -1 for none.
     """
 
     codes: Codes
@@ -167,19 +158,25 @@ class Linked(NamedTuple):
     entities: Ints
 
     def slice(self, first: int, last: int) -> Linked:
-        """Return a stretch of them."""
-        return Linked(self.codes[first:last], self.items[first:last], self.entities[first:last])
+        """Return the links [first, last)."""
+        return Linked._make(column[first:last] for column in self)
 
 
-def linked_of(found: ShardLinks, ids: EntityIds) -> Linked:
-    """Return what the links of a shard lead to."""
-    # Which is -1 where a link does not count: the last.
-    items, entities = np.append(found.items, 0), np.append(ids.of(found.items), -1)
-    return Linked(found.codes, items[found.which], entities[found.which].astype(np.int64))
+def linked_of(links: ShardLinks, ids: EntityIds) -> Linked:
+    """Return the targets of the links of a shard."""
+    # `which` is -1 for a link that does not count, which is the appended element.
+    items, entities = np.append(links.items, 0), np.append(ids.of(links.items), -1)
+    return Linked(links.codes, items[links.which], entities[links.which].astype(np.int64))
 
 
-class Drawn(NamedTuple):
-    """Hard negatives of links, -1 where there is none, with the pool they come from and how it was found."""
+class DrawnNegatives(NamedTuple):
+    """The hard negatives of links.
+
+    Attributes:
+        negatives: (links, negatives) dense ids; -1 where the pool has no more.
+        pools: number of the pool that they are drawn from; -1 for none.
+        routes: index into `ROUTES`: how the type of the pool was found.
+    """
 
     negatives: Ints
     pools: Ints
@@ -187,25 +184,26 @@ class Drawn(NamedTuple):
 
 
 class Decider:
-    """Decides on the links of one wiki.
+    """Decide on the links of one wiki.
 
     Args:
         wiki: database name.
-        own: pages, ascending, and what each is about, 0 for nothing.
-        table: the entity table; where the floor is per wiki, `frequent-<wiki>` tells which entities are above it here.
-        page_links: what its pages link to.
+        page_items: page ids, ascending, and the item of each page; 0 for none.
+        table: the entity table. With --floor=wiki, the array `frequent-<wiki>` says which entities are above the
+            floor in the wiki.
+        page_links: the entities that its pages link to.
         options: how links become rows.
     """
 
     def __init__(
         self,
         wiki: str,
-        own: tuple[Ints, Ints],
+        page_items: tuple[Ints, Ints],
         table: Mapping[str, npt.NDArray[Any]],
         page_links: PageLinks,
         options: DecisionOptions,
     ) -> None:
-        self._wiki, self._own = wiki, own
+        self._wiki, self._page_items = wiki, page_items
         self._table, self._page_links, self._options = table, page_links, options
         self._wiki_hash = hash_string(wiki)
 
@@ -214,138 +212,149 @@ class Decider:
 
         Args:
             batch: rows of `sentences`.
-            linked: what their links lead to.
-            limits: which fit links are taken.
+            linked: the targets of their links.
+            limits: the sample keys that are kept.
 
         Returns:
-            How many links fell into each of `BUCKETS`, and the rows kept, in ROW_SCHEMA.
+            The number of links in each of `BUCKETS`, and the rows kept, in ROW_SCHEMA.
         """
-        verdict, fit = self._fit(batch, linked)
-        found = self._limited(fit, limits)
-        verdict[fit.places] = found
-        fit = fit.where(found == KEPT)
-        found, drawn = self._draw(fit)
-        verdict[fit.places] = found
-        kept = found == KEPT
-        drawn = Drawn(*(column[kept] for column in drawn))
-        return np.bincount(verdict, minlength=len(BUCKETS)), self._rows(batch, fit.where(kept), drawn)
+        buckets, links = self._eligible(batch, linked)
+        limited = self._limited(links, limits)
+        buckets[links.links] = limited
+        links = links.where(limited == KEPT)
+        drawn_buckets, drawn = self._draw(links)
+        buckets[links.links] = drawn_buckets
+        kept = drawn_buckets == KEPT
+        drawn = DrawnNegatives(*(column[kept] for column in drawn))
+        return np.bincount(buckets, minlength=len(BUCKETS)), self._rows(batch, links.where(kept), drawn)
 
     def sample_keys(
         self, batch: pa.RecordBatch, linked: Linked, limits: KeyLimits, only: npt.NDArray[np.bool_] | None = None
     ) -> tuple[Ints, Hashes]:
-        """Return entity and sample key of each row that `decide` would keep, of the entities of a mask only."""
-        _, fit = self._fit(batch, linked)
-        wanted = self._limited(fit, limits) == KEPT
-        if only is not None:
-            wanted &= only[fit.entities]
-        fit = fit.where(wanted)
-        fit = fit.where(self._draw(fit)[0] == KEPT)
-        return fit.entities, fit.sample_keys
+        """Return the entity and the sample key of each row that `decide` would keep.
 
-    def _fit(self, batch: pa.RecordBatch, linked: Linked) -> tuple[Ints, Fit]:
-        """Return a verdict on each link from what it links to, and the links that are fit so far."""
+        Args:
+            batch: rows of `sentences`.
+            linked: the targets of their links.
+            limits: the sample keys that are kept.
+            only: mask of dense ids: rows of other entities are left out.
+        """
+        _, links = self._eligible(batch, linked)
+        wanted = self._limited(links, limits) == KEPT
+        if only is not None:
+            wanted &= only[links.entities]
+        links = links.where(wanted)
+        links = links.where(self._draw(links)[0] == KEPT)
+        return links.entities, links.sample_keys
+
+    def _eligible(self, batch: pa.RecordBatch, linked: Linked) -> tuple[Ints, Eligible]:
+        """Return the bucket of each link by its target alone, and the links that are still in `kept`."""
         links = batch.column("links")
         rows, flat = pc.list_parent_indices(links).to_numpy(), links.flatten()
         items, entities = linked.items, linked.entities
-        verdict = _BUCKET_OF_CODE[linked.codes]
+        buckets = _BUCKET_OF_CODE[linked.codes]
         if not self._options.sections:
             to_section = pc.not_equal(flat.field("fragment"), "").to_numpy(zero_copy_only=False)
-            verdict[to_section] = BUCKET["section_link"]
+            buckets[to_section] = BUCKET["section_link"]
         pages, numbers = batch.column("page_id").to_numpy(), batch.column("sentence_index").to_numpy()
-        own_pages, own_items = self._own
-        own = own_items[np.searchsorted(own_pages, pages)]
-        verdict[(verdict == KEPT) & (items == own[rows])] = BUCKET["own_page"]
-        self._judge_entities(verdict, items, entities)
+        known_pages, page_items = self._page_items
+        items_of_pages = page_items[np.searchsorted(known_pages, pages)]
+        buckets[(buckets == KEPT) & (items == items_of_pages[rows])] = BUCKET["own_page"]
+        self._check_entities(buckets, items, entities)
 
-        fit = np.flatnonzero(verdict == KEPT)
-        rows, entities = rows[fit], entities[fit]
+        eligible = np.flatnonzero(buckets == KEPT)
+        rows, entities = rows[eligible], entities[eligible]
         sentences = mix(self._wiki_hash, pages, numbers) >> np.uint64(1)
-        starts = flat.field("start").to_numpy()[fit].astype(np.int64)
-        says = sentences if self._options.duplicates else _hash_texts(batch.column("text"), rows)
-        keys = mix(self._options.seed, self._wiki_hash, says[rows], self._table["qids"][entities], starts)
+        starts = flat.field("start").to_numpy()[eligible].astype(np.int64)
+        contents = sentences if self._options.duplicates else _hash_texts(batch.column("text"), rows)
+        keys = mix(self._options.seed, self._wiki_hash, contents[rows], self._table["qids"][entities], starts)
         sentences = sentences.astype(np.int64)
-        return verdict, Fit(fit, rows, entities, pages[rows], sentences[rows], starts, keys >> np.uint64(1))
+        return buckets, Eligible(eligible, rows, entities, pages[rows], sentences[rows], starts, keys >> np.uint64(1))
 
-    def _judge_entities(self, verdict: Ints, items: Ints, entities: Ints) -> None:
-        """Give a verdict on links to items that are not in the table, not for this wiki, or without a pool to draw
-        from."""
-        out = np.flatnonzero((verdict == KEPT) & (entities < 0))
-        known = find(self._table["left_out"], items[out])
-        why = self._table["left_out_why"][known[known >= 0]]
-        verdict[out] = BUCKET["below_floor"]
-        verdict[out[known >= 0]] = _BUCKET_OF_LEFT_OUT[why]
+    def _check_entities(self, buckets: Ints, items: Ints, entities: Ints) -> None:
+        """Set the bucket of links to entities that are not in the table, below the floor of this wiki, or without a
+        pool to draw from."""
+        missing = np.flatnonzero((buckets == KEPT) & (entities < 0))
+        left_out = find(self._table["left_out"], items[missing])
+        buckets[missing] = BUCKET["below_floor"]
+        reasons = self._table["left_out_why"][left_out[left_out >= 0]]
+        buckets[missing[left_out >= 0]] = _BUCKET_OF_LEFT_OUT[reasons]
         if (frequent := self._table.get(f"frequent-{self._wiki}")) is not None:
-            fit = np.flatnonzero(verdict == KEPT)
-            verdict[fit[~frequent[entities[fit]]]] = BUCKET["below_floor"]
+            kept = np.flatnonzero(buckets == KEPT)
+            buckets[kept[~frequent[entities[kept]]]] = BUCKET["below_floor"]
         if self._options.negatives:
-            fit = np.flatnonzero(verdict == KEPT)
+            kept = np.flatnonzero(buckets == KEPT)
             starts = self._table["choice_starts"]
-            fit = fit[starts[entities[fit]] == starts[entities[fit] + 1]]
-            typed = self._table["typed"][entities[fit]]
-            verdict[fit] = np.where(typed, BUCKET["small_pool"], BUCKET["no_type"])
+            no_pool = kept[starts[entities[kept]] == starts[entities[kept] + 1]]
+            typed = self._table["typed"][entities[no_pool]]
+            buckets[no_pool] = np.where(typed, BUCKET["small_pool"], BUCKET["no_type"])
 
-    def _limited(self, fit: Fit, limits: KeyLimits) -> Ints:
-        """Return a verdict on each link from what is taken; keys are cheap, so before negatives are drawn."""
-        verdict = np.full(len(fit.places), KEPT)
-        verdict[fit.sample_keys > np.uint64(limits.sample)] = BUCKET["not_sampled"]
-        place = find(limits.capped, fit.entities)
-        capped = np.flatnonzero(place >= 0)
-        verdict[capped[fit.sample_keys[capped] > limits.caps[place[capped]]]] = BUCKET["over_cap"]
-        return verdict
+    def _limited(self, links: Eligible, limits: KeyLimits) -> Ints:
+        """Return the bucket of each link by its sample key: `kept`, `not_sampled` or `over_cap`.
 
-    def _draw(self, fit: Fit) -> tuple[Ints, Drawn]:
-        """Draw negatives, and give a verdict on the links that have not enough of them."""
-        options, table, count = self._options, self._table, len(fit.places)
+        Comparing keys is cheap, so it is done before negatives are drawn.
+        """
+        buckets = np.full(len(links.links), KEPT)
+        buckets[links.sample_keys > np.uint64(limits.sample)] = BUCKET["not_sampled"]
+        entity = find(limits.capped, links.entities)
+        capped = np.flatnonzero(entity >= 0)
+        buckets[capped[links.sample_keys[capped] > limits.caps[entity[capped]]]] = BUCKET["over_cap"]
+        return buckets
+
+    def _draw(self, links: Eligible) -> tuple[Ints, DrawnNegatives]:
+        """Draw the negatives of links; return the bucket of each link, `kept` or `no_negative`, and the negatives."""
+        options, table, count = self._options, self._table, len(links.links)
         if not options.negatives or not count:
             nothing = np.full((count, options.negatives), -1)
-            return np.full(count, KEPT), Drawn(nothing, np.full(count, -1), np.full(count, NONE))
-        keys = mix(options.seed, fit.sentences, fit.starts)
-        entity_keys = mix(options.seed, table["qids"][fit.entities])
-        first, last = table["choice_starts"][fit.entities], table["choice_starts"][fit.entities + 1]
+            return np.full(count, KEPT), DrawnNegatives(nothing, np.full(count, -1), np.full(count, NONE))
+        keys = mix(options.seed, links.sentences, links.starts)
+        entity_keys = mix(options.seed, table["qids"][links.entities])
+        first, last = table["choice_starts"][links.entities], table["choice_starts"][links.entities + 1]
         choice = first + below(entity_keys if options.candidates else keys, last - first)
         pools = table["choice_pools"][choice]
         starts, ends = table["pool_starts"][pools], table["pool_starts"][pools + 1]
-        draws = Draws(fit.entities, fit.pages, starts, ends - starts, keys)
-        members, excluded = table["pool_members"], self._page_links.of_pages(fit.pages)
+        draws = Draws(links.entities, links.pages, starts, ends - starts, keys)
+        members, excluded = table["pool_members"], self._page_links.of_pages(links.pages)
         if options.candidates:
-            found = draw_from_fixed(draws, members, excluded, options.negatives, options.candidates, entity_keys)
+            negatives = draw_from_fixed(draws, members, excluded, options.negatives, options.candidates, entity_keys)
         else:
-            found = draw_negatives(draws, members, excluded, options.negatives)
-        verdict = np.where((found < 0).any(axis=1), BUCKET["no_negative"], KEPT)
-        return verdict, Drawn(found, pools.astype(np.int64), table["choice_routes"][choice])
+            negatives = draw_negatives(draws, members, excluded, options.negatives)
+        buckets = np.where((negatives < 0).any(axis=1), BUCKET["no_negative"], KEPT)
+        return buckets, DrawnNegatives(negatives, pools.astype(np.int64), table["choice_routes"][choice])
 
-    def _rows(self, batch: pa.RecordBatch, fit: Fit, drawn: Drawn) -> pa.Table:
-        table, count = self._table, len(fit.places)
+    def _rows(self, batch: pa.RecordBatch, links: Eligible, drawn: DrawnNegatives) -> pa.Table:
+        """Return the rows of links, in ROW_SCHEMA."""
+        table, count = self._table, len(links.links)
         qids = table["qids"]
-        flat, places = batch.column("links").flatten(), pa.array(fit.places)
+        flat, indices = batch.column("links").flatten(), pa.array(links.links)
         types = np.full(count, -1)
         with_type = drawn.pools >= 0
         types[with_type] = table["pool_types"][drawn.pools[with_type]]
-        copied = batch.select(["text", "page_id", "rev_id", "title"]).take(pa.array(fit.rows))
+        copied = batch.select(["text", "page_id", "rev_id", "title"]).take(pa.array(links.rows))
         columns: dict[str, pa.Array] = dict(zip(copied.schema.names, copied.columns, strict=True))
         columns |= {
-            "mention_start": flat.field("start").take(places),
-            "mention_end": flat.field("end").take(places),
-            "entity_id": pa.array(fit.entities.astype(np.int32)),
-            "entity_qid": pa.array(qids[fit.entities]),
+            "mention_start": flat.field("start").take(indices),
+            "mention_end": flat.field("end").take(indices),
+            "entity_id": pa.array(links.entities.astype(np.int32)),
+            "entity_qid": pa.array(qids[links.entities]),
             "hard_negative_ids": _lists(drawn.negatives.astype(np.int32), "hard_negative_ids"),
             "hard_negative_qids": _lists(qids[drawn.negatives], "hard_negative_qids"),
             "type_qid": pa.array(types, mask=~with_type),
             "type_route": pa.DictionaryArray.from_arrays(pa.array(drawn.routes.astype(np.int8)), ROUTES).cast(
                 pa.string()
             ),
-            "sentence_id": pa.array(fit.sentences),
+            "sentence_id": pa.array(links.sentences),
             "wiki": pa.repeat(pa.scalar(self._wiki), count),
             "frequency_bin": pa.array(
-                np.searchsorted(_POWERS_OF_TEN, table["counts"][fit.entities], side="right").astype(np.int8)
+                np.searchsorted(_POWERS_OF_TEN, table["counts"][links.entities], side="right").astype(np.int8)
             ),
-            SHUFFLE_KEY: pa.array(mix_hashes(fit.sample_keys, _SHUFFLE)),
+            SHUFFLE_KEY: pa.array(mix_hashes(links.sample_keys, _SHUFFLE)),
         }
         return pa.Table.from_arrays([columns[name] for name in ROW_SCHEMA.names], schema=ROW_SCHEMA)
 
 
 def _hash_texts(texts: pa.Array, rows: Ints) -> Hashes:
-    """Return the hash of each text that stands in one of the rows, made the same for texts that differ in numbers."""
+    """Return the hash of each text whose index is in `rows`, else 0. Texts that differ only in digits are equal."""
     hashes = np.zeros(len(texts), np.uint64)
     used = np.zeros(len(texts), np.bool_)
     used[rows] = True

@@ -1,16 +1,15 @@
-"""The entities that can be a pair's entity or its hard negative: dense ids by frequency, and one CSR table of pools by
-type.
+"""The entity table: the entities of pairs, with dense ids by frequency, and the pools that negatives are drawn from.
 
-A pool is all entities of a type, a slice of one array, so a draw is an index and costs the same for a type of
-millions. What is an instance of a type and what is a subclass of it are two pools: Jupiter is no hard negative of
-"moon" because both are about astronomy.
+A pool is the set of entities of one type. All pools are slices of one array (CSR), so that a draw is an index, whatever
+the size of the pool. The instances of a type and its subclasses are two pools: they are different kinds of things, as
+Jupiter and "gas giant" are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,19 +24,19 @@ from wikianchor.pipelines.wikimedia.wikidata import META_CLASSES
 HUMAN = 5
 INSTANCE_OF, SUBCLASS_OF, OCCUPATION, PARENT, NONE = range(5)
 ROUTES = ("instance_of", "subclass_of", "occupation", "parent", "none")
-# Why an item that is linked to often enough is not in the table.
+# Reasons why an item above the floor is not in the table: a meta class, or no page in the required wiki.
 META, ABSENT = 0, 1
 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How entities are typed.
+    """How entities get their types.
 
     Attributes:
-        negatives: hard negatives for each pair; a pool with fewer others than that is no use.
-        types: "best_rank" (P31, else P279), "instance_of" (P31 alone) or "any_rank" (P31 of every rank).
-        refine_humans: where more humans than this are in the table, they are typed by occupation; 0 for never.
-        back_off: whether a pool that is too small is replaced by that of the type's own superclass.
+        negatives: hard negatives of each pair. A pool needs as many members besides the positive.
+        types: "best_rank" (P31, else P279), "instance_of" (only P31) or "any_rank" (P31 of every rank).
+        refine_humans: with more humans in the table than this, type them by occupation (P106); 0 for never.
+        back_off: replace a pool that is too small by the pool of the superclass (P279) of its type.
     """
 
     negatives: int
@@ -49,27 +48,26 @@ class TableOptions:
 def build_entity_table(
     frequent: tuple[Ints, Ints], shards: Sequence[str], present: Ints | None, options: TableOptions
 ) -> dict[str, npt.NDArray[Any]]:
-    """Build the table.
+    """Build the entity table in memory.
 
     Args:
-        frequent: items that are linked to often enough, ascending, and how often each is.
+        frequent: the items above the floor, ascending, and the number of links to each.
         shards: of `entities`.
-        present: items that have a page in the wiki that one must be in, ascending; None where none is asked for.
-        options: how entities are typed.
+        present: the items that have a page in the required wiki, ascending; None where no wiki is required.
+        options: how entities get their types.
 
     Returns:
-        Arrays for `save_tables`: `qids` and `counts` by dense id; `sorted_qids` and `sorted_ids` to find a dense id;
-        `pool_types`, `pool_starts`, `pool_members` (the CSR table); `choice_starts`, `choice_pools`, `choice_routes`:
-        the pools from which an entity's negatives may come; `typed`: whether an entity has a type at all; `left_out`
-        and `left_out_why`.
+        Arrays for `save_tables`. By dense id: `qids`, `counts`, `typed` (whether the entity has a type). To find a
+        dense id: `sorted_qids`, `sorted_ids`. Pools as CSR: `pool_types`, `pool_starts`, `pool_members`. The pools of
+        an entity as CSR: `choice_starts`, `choice_pools`, `choice_routes`. Items that are not in the table:
+        `left_out` and the reason, `left_out_why`.
     """
     qids, counts = frequent
     typed = _read_types(shards, qids, options.types)
-    meta = np.zeros(len(qids), np.bool_)
-    meta[typed.rows[np.isin(typed.types, np.fromiter(META_CLASSES, np.int64))]] = True
+    meta = _mask(typed.rows[np.isin(typed.types, np.fromiter(META_CLASSES, np.int64))], len(qids))
     absent = np.zeros(len(qids), np.bool_) if present is None else find(present, qids) < 0
     keep = ~meta & ~absent
-    # Most frequent first; ties by item number.
+    # Most frequent first; equal counts by item number.
     order = np.lexsort((qids, -counts))
     order = order[keep[order]]
     dense = np.full(len(qids), -1, np.int64)
@@ -86,23 +84,28 @@ def build_entity_table(
 
 
 class EntityIds:
-    """Dense ids of items.
+    """The dense ids of items, read from disk.
 
     Args:
-        path: of the table.
+        path: of the entity table.
     """
 
     def __init__(self, path: str) -> None:
         self._qids, self._ids = Column(path, "sorted_qids"), Column(path, "sorted_ids")
 
     def of(self, items: Ints) -> npt.NDArray[np.int32]:
-        """Return the dense id of each item, -1 for what is not in the table."""
+        """Return the dense id of each item; -1 for items that are not in the table."""
         return look_up(self._qids, (self._ids,), items, (-1,))[0]
 
 
-@dataclass(frozen=True)
-class Typed:
-    """Types of entities as columns: entity, type and the route that led there."""
+class Typed(NamedTuple):
+    """(entity, type) pairs, one array element for each.
+
+    Attributes:
+        rows: index of the entity in the items above the floor, or its dense id after `renumbered`.
+        types: item of the type, or the key of its pool after `keyed`.
+        routes: index into `ROUTES`: how the type was found.
+    """
 
     rows: Ints
     types: Ints
@@ -110,86 +113,85 @@ class Typed:
 
     @staticmethod
     def joined(parts: Sequence[Typed]) -> Typed:
-        """Return the rows of all parts."""
-        empty = np.zeros(0, np.int64)
-        return Typed(
-            np.concatenate([empty, *(part.rows for part in parts)]),
-            np.concatenate([empty, *(part.types for part in parts)]),
-            np.concatenate([empty, *(part.routes for part in parts)]),
-        )
+        """Concatenate pairs."""
+        return Typed(*map(np.concatenate, zip([np.zeros(0, np.int64)] * 3, *parts, strict=True)))
 
-    def where(self, chosen: npt.NDArray[np.bool_] | Ints) -> Typed:
-        """Return the rows of a mask, or those at places."""
-        return Typed(self.rows[chosen], self.types[chosen], self.routes[chosen])
+    def where(self, selection: npt.NDArray[np.bool_] | Ints) -> Typed:
+        """Return the pairs of a mask or at indices."""
+        return Typed(*(column[selection] for column in self))
 
-    def once(self) -> Typed:
-        """Return the same sorted by entity and type, each of these pairs once, by its best route."""
+    def distinct(self) -> Typed:
+        """Return each (entity, type) once, by its best route, sorted by entity and type."""
         ordered = self.where(np.lexsort((self.routes, self.types, self.rows)))
         first = np.ones(len(ordered.rows), np.bool_)
         first[1:] = (np.diff(ordered.rows) != 0) | (np.diff(ordered.types) != 0)
         return ordered.where(first)
 
     def renumbered(self, dense: Ints) -> Typed:
-        """Return the same for dense ids, without the entities that have none."""
+        """Replace indices by dense ids; leave out entities that have none (-1)."""
         rows = dense[self.rows]
-        return Typed(rows, self.types, self.routes).where(rows >= 0)
+        return self._replace(rows=rows).where(rows >= 0)
 
     def keyed(self) -> Typed:
-        """Return the same with the key of a pool for each type: twice the type, and one for its subclasses."""
-        return Typed(self.rows, self.types << 1 | (self.routes == SUBCLASS_OF), self.routes)
+        """Replace types by keys of pools: 2 * type for its instances, 2 * type + 1 for its subclasses."""
+        return self._replace(types=self.types << 1 | (self.routes == SUBCLASS_OF))
 
 
 def _rows_of(shards: Sequence[str], columns: Sequence[str], qids: Ints) -> Iterator[tuple[pa.RecordBatch, Ints]]:
-    """Yield batches of the entities asked for, and the place of each in the ascending `qids`."""
+    """Yield the rows of `entities` whose item is in the ascending `qids`, and the index of each there."""
     for shard in shards:
         for batch in read_batches(shard, ["qid", *columns]):
-            places = find(qids, batch.column("qid").to_numpy())
-            yield batch.filter(pa.array(places >= 0)), places[places >= 0]
+            indices = find(qids, batch.column("qid").to_numpy())
+            yield batch.filter(pa.array(indices >= 0)), indices[indices >= 0]
 
 
-def _flat(batch: pa.RecordBatch, name: str, places: Ints) -> tuple[Ints, Ints]:
-    """Return the values of a list column, and for each the place of its entity."""
+def _flat(batch: pa.RecordBatch, name: str, indices: Ints) -> tuple[Ints, Ints]:
+    """Return the values of a list column, and the index of the entity of each value first."""
     column = batch.column(name)
-    return places[pc.list_parent_indices(column).to_numpy()], column.flatten().to_numpy()
+    return indices[pc.list_parent_indices(column).to_numpy()], column.flatten().to_numpy()
 
 
 def _read_types(shards: Sequence[str], qids: Ints, types: str) -> Typed:
-    """Return the types of the entities, and occupations of humans, each (entity, type) once."""
-    found: list[Typed] = []
+    """Return the types and the occupations of entities, each (entity, type) once."""
+    parts: list[Typed] = []
     column = "any_rank_types" if types == "any_rank" else "types"
-    for batch, places in _rows_of(shards, [column, "type_route", "occupations"], qids):
-        rows, values = _flat(batch, column, places)
+    for batch, indices in _rows_of(shards, [column, "type_route", "occupations"], qids):
+        rows, values = _flat(batch, column, indices)
         routes = np.full(len(rows), INSTANCE_OF)
         if types != "any_rank":
             subclass = pc.equal(batch.column("type_route"), "subclass_of").to_numpy(zero_copy_only=False)
             routes[subclass[pc.list_parent_indices(batch.column(column)).to_numpy()]] = SUBCLASS_OF
-        wanted = routes == INSTANCE_OF if types == "instance_of" else np.ones(len(rows), np.bool_)
-        found.append(Typed(rows, values, routes).where(wanted))
-        people, occupations = _flat(batch, "occupations", places)
-        found.append(Typed(people, occupations, np.full(len(people), OCCUPATION)))
-    return Typed.joined(found).once()
+        typed = Typed(rows, values, routes)
+        parts.append(typed.where(routes == INSTANCE_OF) if types == "instance_of" else typed)
+        people, occupations = _flat(batch, "occupations", indices)
+        parts.append(Typed(people, occupations, np.full(len(people), OCCUPATION)))
+    return Typed.joined(parts).distinct()
 
 
 def _pools(typed: Typed, entities: int, shards: Sequence[str], options: TableOptions) -> dict[str, npt.NDArray[Any]]:
-    """Lay the pools out and choose for each entity the pools that its negatives may come from."""
+    """Return the pools, and for each entity the pools that its negatives may come from, as `build_entity_table` does.
+
+    Args:
+        typed: types and occupations of the entities, by dense id.
+        entities: number of entities in the table.
+        shards: of `entities`.
+        options: how entities get their types.
+    """
     keyed = typed.keyed()
     base = keyed.where(keyed.routes <= SUBCLASS_OF)
-    humans = np.zeros(entities, np.bool_)
-    humans[base.rows[base.types == HUMAN << 1]] = True
+    humans = _mask(base.rows[base.types == HUMAN << 1], entities)
     refine = 0 < options.refine_humans < int(humans.sum())
-    jobs = keyed.where((keyed.routes == OCCUPATION) & humans[keyed.rows] & refine)
-    members = Typed.joined([base, jobs])
-    # A pool serves an entity when it holds enough others.
-    enough = max(options.negatives, 1) + 1
+    occupations = keyed.where((keyed.routes == OCCUPATION) & humans[keyed.rows] & refine)
+    members = Typed.joined([base, occupations])
+    # The entity itself and its negatives.
+    min_size = max(options.negatives, 1) + 1
     if options.back_off:
-        small = ~_usable(members, enough)[: len(base.rows)]
-        members = Typed.joined([members, _parents(base.where(small), shards)]).once()
-    choices = members.where(_choices(members, _usable(members, enough), humans, refine, entities))
+        small = ~_usable(members, min_size)[: len(base.rows)]
+        members = Typed.joined([members, _parents(base.where(small), shards)]).distinct()
+    choices = members.where(_choices(members, _usable(members, min_size), humans, refine, entities))
 
     pools, pool_of = np.unique(members.types, return_inverse=True)
     order = np.lexsort((members.rows, pool_of))
-    typed_at_all = np.zeros(entities, np.bool_)
-    typed_at_all[base.rows] = True
     return {
         "pool_types": pools >> 1,
         "pool_starts": _starts(pool_of, len(pools)),
@@ -197,58 +199,69 @@ def _pools(typed: Typed, entities: int, shards: Sequence[str], options: TableOpt
         "choice_starts": _starts(choices.rows, entities),
         "choice_pools": np.searchsorted(pools, choices.types).astype(np.int32),
         "choice_routes": choices.routes.astype(np.int8),
-        "typed": typed_at_all,
+        "typed": _mask(base.rows, entities),
     }
 
 
+def _mask(rows: Ints, length: int) -> npt.NDArray[np.bool_]:
+    """Return a mask that is true at `rows`."""
+    mask = np.zeros(length, np.bool_)
+    mask[rows] = True
+    return mask
+
+
 def _starts(groups: Ints, count: int) -> Ints:
-    """Return where each group starts, and where the last ends, once its rows stand together."""
-    starts = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(groups, minlength=count), out=starts[1:])
-    return starts
+    """Return the offsets of a CSR array, (count + 1,): where each group starts, and the end of the last."""
+    return np.append(0, np.cumsum(np.bincount(groups, minlength=count)))
 
 
-def _usable(members: Typed, enough: int) -> npt.NDArray[np.bool_]:
-    """Return for each row whether the pool of its type is large enough. No (entity, type) may occur twice."""
+def _usable(members: Typed, min_size: int) -> npt.NDArray[np.bool_]:
+    """Return for each pair whether the pool of its type is large enough. No (entity, type) may occur twice."""
     _, pool_of, sizes = np.unique(members.types, return_inverse=True, return_counts=True)
-    return sizes[pool_of] >= enough
+    return sizes[pool_of] >= min_size
 
 
 def _parents(small: Typed, shards: Sequence[str]) -> Typed:
-    """Return the superclasses of the types, as types of the same entities."""
+    """Return the superclasses of the types of pairs, as types of the same entities; types are keys of pools."""
     types = distinct(small.types >> 1)
-    found = [Typed.joined([])]
-    for batch, places in _rows_of(shards, ["superclasses"], types):
-        rows, values = _flat(batch, "superclasses", places)
-        found.append(Typed(rows, values, rows))
-    parents = Typed.joined(found)
-    parents = parents.where(np.argsort(parents.rows, kind="stable"))
-    place = np.searchsorted(types, small.types >> 1)
-    first, last = np.searchsorted(parents.rows, place, "left"), np.searchsorted(parents.rows, place, "right")
+    parts = [_flat(batch, "superclasses", indices) for batch, indices in _rows_of(shards, ["superclasses"], types)]
+    # `rows` is the index of a type in `types`.
+    rows, superclasses = map(np.concatenate, zip([np.zeros(0, np.int64)] * 2, *parts, strict=True))
+    order = np.argsort(rows, kind="stable")
+    rows, superclasses = rows[order], superclasses[order]
+    type_of = np.searchsorted(types, small.types >> 1)
+    first, last = np.searchsorted(rows, type_of, "left"), np.searchsorted(rows, type_of, "right")
     counts = last - first
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    rows = np.repeat(small.rows, counts)
     # Instances of a type are instances of its superclass; subclasses stay subclasses.
     kinds = np.repeat(small.types & 1, counts)
-    return Typed(rows, parents.types[np.repeat(first, counts) + within] << 1 | kinds, np.full(len(rows), PARENT))
+    parents = superclasses[np.repeat(first, counts) + within] << 1 | kinds
+    return Typed(np.repeat(small.rows, counts), parents, np.full(len(parents), PARENT))
 
 
 def _choices(
     members: Typed, usable: npt.NDArray[np.bool_], humans: npt.NDArray[np.bool_], refine: bool, entities: int
 ) -> Ints:
-    """Return the rows of `members` that are an entity's choices: those of the best kind that it has, and no other.
+    """Return the indices of the pairs in `members` whose pools an entity draws from: those of its best rank.
 
-    The kinds, best first: occupation of a human; own type; superclass of the type. Where occupations count, "human"
-    itself gives way to them, and a human's other types stand beside them.
+    Ranks, best first: occupation of a human, and its types other than "human", where humans are refined; type of the
+    entity; superclass of the type.
+
+    Args:
+        members: all pairs of entity and pool.
+        usable: which of these pools are large enough.
+        humans: which entities are humans.
+        refine: whether humans are typed by occupation.
+        entities: number of entities in the table.
     """
     none = 9
     rank = np.full(len(members.rows), none)
-    own = members.routes <= SUBCLASS_OF
+    is_type = members.routes <= SUBCLASS_OF
     rank[(members.routes == PARENT) & usable] = 2
-    rank[own & usable] = 1
+    rank[is_type & usable] = 1
     if refine:
         rank[(members.routes == OCCUPATION) & usable] = 0
-        rank[own & usable & (members.types != HUMAN << 1) & humans[members.rows]] = 0
+        rank[is_type & usable & (members.types != HUMAN << 1) & humans[members.rows]] = 0
     best = np.full(entities, none)
     np.minimum.at(best, members.rows, rank)
     chosen = np.flatnonzero((rank < none) & (rank == best[members.rows]))

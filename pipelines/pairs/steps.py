@@ -1,7 +1,7 @@
-"""The rows of `wikianchor pairs` as Beam sees them: caps and samples, decisions, shuffled shards.
+"""The steps of `wikianchor pairs` that make rows: sample keys for caps and samples, decisions, output shards.
 
-`decide_shard` and `write_shard` are the two sides of a shuffle (`engine/shuffle.py`): rows are put in order by
-their place, a keyed hash of what they say.
+`decide_shard` is the map side and `write_shard` the reduce side of a shuffle (`engine/shuffle.py`). Rows are sorted by
+their shuffle key, a keyed hash of their content.
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ from wikianchor.pipelines.titles.title_index import TitleIndex
 from wikianchor.schemas import pairs
 
 BY_SHUFFLE_KEY = Sorting(ROW_SCHEMA, SHUFFLE_KEY)
-# A row repeats its sentence, and an Arrow array of strings ends at 2 GB: batches are decided on in portions of this
-# size.
+BUCKET_COUNTERS = tuple(f"links:{name}" for name in (*BUCKETS, "seen"))
+# Each row repeats its sentence, and an Arrow array of strings holds at most 2 GB: so batches are cut into portions
+# whose rows have this many bytes of text, about.
 PORTION_BYTES = 1 << 27
-# What a decision needs: what links lead to has been looked up when they were counted.
+# The columns that a decision needs. The targets of links are not among them: `count_shard` has looked them up.
 SENTENCE_COLUMNS = (
     *("page_id", "rev_id", "title", "sentence_index", "text"),
     *(f"links.list.element.{name}" for name in ("start", "end", "fragment")),
@@ -61,13 +62,13 @@ class DecideTask:
     """How links become rows.
 
     Attributes:
-        work: of the run.
-        options: of the decision.
-        own_page: whether the page's own entity is barred from being a negative.
-        rows_per_shard: rows of an output shard, about.
-        sample: rows to take; 0 for all.
-        cap: rows of one entity at most; 0 for any number.
-        per_wiki: whether sample and cap are counted in each wiki, and not in all together.
+        work: the directories of the run.
+        options: the rules of a decision.
+        own_page: never draw the entity that a page is about as a negative on that page.
+        rows_per_shard: approximate number of rows in an output shard.
+        sample: number of rows to sample; 0 keeps all.
+        cap: maximum number of rows of one entity; 0 for no maximum.
+        per_wiki: apply sample and cap to each wiki, instead of to all wikis together.
     """
 
     work: Workspace
@@ -79,12 +80,12 @@ class DecideTask:
     per_wiki: bool
 
     def scope(self, wiki: str) -> str:
-        """Return what rows of a wiki are sampled and capped together with: the wiki itself, or "" for all."""
+        """Return the group in which rows of a wiki are sampled and capped: the wiki itself, or "" for all wikis."""
         return wiki if self.per_wiki else ""
 
 
 class Decided(NamedTuple):
-    """What became of the links of a shard: how many ended in each bucket."""
+    """The number of links of a shard in each of `BUCKETS`."""
 
     order: int
     wiki: str
@@ -93,12 +94,11 @@ class Decided(NamedTuple):
     @property
     def metrics(self) -> dict[str, int]:
         """For Beam's counters."""
-        found = {f"links:{name}": number for name, number in zip(BUCKETS, self.buckets, strict=True)}
-        return {**found, "links:seen": sum(self.buckets)}
+        return dict(zip(BUCKET_COUNTERS, (*self.buckets, sum(self.buckets)), strict=True))
 
 
 class ShardWritten(NamedTuple):
-    """An output shard, with rows kept and duplicates dropped by wiki."""
+    """An output shard, and by wiki the number of rows written and of duplicates dropped."""
 
     parts: tuple[Part, ...]
     kept: dict[str, int]
@@ -121,12 +121,15 @@ def cap_keys(
     links: Mapping[int, str],
     table: TableBuilt,
 ) -> list[tuple[tuple[str, int], bytes]]:
-    """Return, for each entity linked to more often than the cap, the smallest keys of its rows in a shard."""
-    decider, batches = _opened(shard, task, indexes, links, table)
-    often = open_tables(table.path)["counts"] > task.cap
-    found = [decider.sample_keys(batch, linked, KeyLimits.none(), often) for batch, linked in batches]
-    entities = np.concatenate([np.zeros(0, np.int64), *(some for some, _ in found)])
-    keys = np.concatenate([np.zeros(0, np.uint64), *(some for _, some in found)])
+    """Return the `cap` smallest sample keys of each entity in a shard, as ((scope, dense id), uint64 bytes).
+
+    Entities that are linked to no more often than the cap are left out.
+    """
+    decider, batches = _open_shard(shard, task, indexes, links, table)
+    frequent = open_tables(table.path)["counts"] > task.cap
+    empty = np.zeros(0, np.int64), np.zeros(0, np.uint64)
+    found = [decider.sample_keys(batch, linked, KeyLimits(), frequent) for batch, linked in batches]
+    entities, keys = (np.concatenate(columns) for columns in zip(empty, *found, strict=True))
     order = np.argsort(entities, kind="stable")
     unique, first = np.unique(entities[order], return_index=True)
     scope = task.scope(shard.wiki)
@@ -137,7 +140,15 @@ def cap_keys(
 
 
 def save_caps(task: DecideTask, limits: Iterable[tuple[tuple[str, int], int]]) -> str:
-    """Write the highest sample key taken of each entity that has as many rows as the cap or more."""
+    """Write the greatest sample key kept of each entity that has as many rows as the cap or more.
+
+    Args:
+        task: how links become rows.
+        limits: ((scope, dense id), greatest key), as `SmallestKeys` returns them.
+
+    Returns:
+        The path of the tables.
+    """
     by_scope: dict[str, list[tuple[int, int]]] = {}
     for (scope, entity), limit in limits:
         if limit < ANY_KEY:
@@ -157,26 +168,26 @@ def sample_keys(
     table: TableBuilt,
     caps: str | None,
 ) -> tuple[str, bytes]:
-    """Return the scope of a shard, and the smallest keys of the rows in a shard, as many as the sample is to have."""
-    decider, batches = _opened(shard, task, indexes, links, table)
+    """Return the scope of a shard and the `sample` smallest sample keys of its rows, as uint64 bytes."""
+    decider, batches = _open_shard(shard, task, indexes, links, table)
     limits = _limits(shard, task, caps, {})
-    found, waiting = np.zeros(0, np.uint64), [np.zeros(0, np.uint64)]
+    keys = [np.zeros(0, np.uint64)]
     for batch, linked in batches:
-        waiting.append(decider.sample_keys(batch, linked, limits)[1])
-        if sum(map(len, waiting)) >= task.sample:
-            found, waiting = smallest(np.concatenate([found, *waiting]), task.sample), []
-            # What is higher than the last of enough is in no sample.
-            limits = replace(limits, sample=greatest_taken(found, task.sample))
-    return task.scope(shard.wiki), smallest(np.concatenate([found, *waiting]), task.sample).tobytes()
+        keys.append(decider.sample_keys(batch, linked, limits)[1])
+        if sum(map(len, keys[1:])) >= task.sample:
+            keys = [smallest(np.concatenate(keys), task.sample)]
+            # Rows with greater keys cannot be in the sample: no negatives are drawn for them in later batches.
+            limits = replace(limits, sample=greatest_kept(keys[0], task.sample))
+    return task.scope(shard.wiki), smallest(np.concatenate(keys), task.sample).tobytes()
 
 
 def smallest(keys: Hashes, count: int) -> Hashes:
-    """Return the `count` smallest different keys, ascending. Rows of one sample key are duplicates of each other."""
+    """Return the `count` smallest distinct keys, ascending. Rows with equal keys are duplicates of each other."""
     return distinct(keys)[:count]
 
 
-def greatest_taken(keys: Hashes, count: int) -> int:
-    """Return the highest of these keys where there are as many as wanted; else all there are may come."""
+def greatest_kept(keys: Hashes, count: int) -> int:
+    """Return the greatest of `count` ascending keys, or ANY_KEY where there are fewer: then all rows are kept."""
     return int(keys[-1]) if len(keys) == count else ANY_KEY
 
 
@@ -197,7 +208,7 @@ class SmallestKeys(beam.CombineFn):
         return smallest(np.concatenate(list(accumulators)), self._count)
 
     def extract_output(self, accumulator: Hashes, *args: Any) -> int:
-        return greatest_taken(accumulator, self._count)
+        return greatest_kept(accumulator, self._count)
 
 
 def decide_shard(
@@ -209,53 +220,52 @@ def decide_shard(
     caps: str | None,
     samples: Mapping[str, int],
 ) -> Generator[pa.Table, None, Decided]:
-    """Decide on the links of a shard, and yield the rows of pairs that come of it.
+    """Decide on the links of a shard and yield the rows that are kept, in ROW_SCHEMA.
 
     Args:
         shard: of sentences.
         task: how links become rows.
-        indexes: by wiki.
-        links: where `count_shard` wrote what the links of a shard lead to, by the place of the shard.
-        table: of entities.
-        caps: where `save_caps` wrote them; None for no cap.
-        samples: the highest sample key taken, by scope; empty for no sample.
+        indexes: the title index of each wiki.
+        links: by shard number, the path where `count_shard` saved the targets of its links.
+        table: the entity table.
+        caps: the path that `save_caps` returned; None for no cap.
+        samples: the greatest sample key kept, by scope; empty for no sample.
     """
-    decider, batches = _opened(shard, task, indexes, links, table)
+    decider, batches = _open_shard(shard, task, indexes, links, table)
     limits = _limits(shard, task, caps, samples)
     buckets = np.zeros(len(BUCKETS), np.int64)
     for batch, linked in batches:
-        counts, rows = decider.decide(batch, linked, limits)
-        buckets += counts
+        batch_buckets, rows = decider.decide(batch, linked, limits)
+        buckets += batch_buckets
         yield rows
-    told = {"links": int(buckets.sum()), "kept": int(buckets[BUCKETS.index("kept")])}
-    Pulse(task.work.scratch, f"decide-{shard.order}").beat(file_size(shard.path), told)
+    counts = {"links": int(buckets.sum()), "kept": int(buckets[BUCKETS.index("kept")])}
+    Pulse(task.work.scratch, f"decide-{shard.order}").beat(file_size(shard.path), counts)
     return Decided(shard.order, shard.wiki, tuple(buckets.tolist()))
 
 
-def _opened(
+def _open_shard(
     shard: SentenceShard,
     task: DecideTask,
     indexes: Mapping[str, IndexBuilt],
     links: Mapping[int, str],
     table: TableBuilt,
 ) -> tuple[Decider, Iterator[tuple[pa.RecordBatch, Linked]]]:
-    """Return what decides on the links of a shard, and its sentences with what their links lead to."""
-    found = ShardLinks(*(read_table(links[shard.order], name) for name in ShardLinks._fields))
+    """Return the decider for a shard, and its sentences in batches with the targets of their links."""
+    shard_links = ShardLinks(*(read_table(links[shard.order], name) for name in ShardLinks._fields))
     ids = EntityIds(table.path)
     index = indexes[shard.wiki]
-    # Read, not mapped: a mapped array holds a file open, and there are some for each wiki.
-    titles, groups = (
-        shards_of(shard.dataset, "titles"),
-        {name: read_table(index.groups, name) for name in GROUP_COLUMNS},
-    )
+    # Read instead of memory-mapped: each mapped array keeps a file open, and there are several for each wiki.
+    groups = {name: read_table(index.groups, name) for name in GROUP_COLUMNS}
+    titles = shards_of(shard.dataset, "titles")
     page_links = PageLinks(titles, groups, TitleIndex(index.path), ids, task.own_page)
-    decider = Decider(shard.wiki, (found.pages, found.own), open_tables(table.path), page_links, task.options)
-    return decider, _batches(shard, linked_of(found, ids))
+    page_items = shard_links.pages, shard_links.own
+    decider = Decider(shard.wiki, page_items, open_tables(table.path), page_links, task.options)
+    return decider, _batches(shard, linked_of(shard_links, ids))
 
 
 def _batches(shard: SentenceShard, linked: Linked) -> Iterator[tuple[pa.RecordBatch, Linked]]:
-    """Yield the sentences of a shard in portions whose rows fit in Arrow's arrays, and what their links lead to."""
-    done = 0
+    """Yield the sentences of a shard in portions of about PORTION_BYTES, each with the targets of its links."""
+    done = 0  # links yielded
     for batch in read_batches(shard.path, SENTENCE_COLUMNS):
         links = pc.list_value_length(batch.column("links")).to_numpy()
         sizes = pc.binary_length(batch.column("text")).to_numpy() * links.astype(np.int64)
@@ -267,16 +277,22 @@ def _batches(shard: SentenceShard, linked: Linked) -> Iterator[tuple[pa.RecordBa
 
 
 def _limits(shard: SentenceShard, task: DecideTask, caps: str | None, samples: Mapping[str, int]) -> KeyLimits:
+    """Return the greatest sample keys that are kept in a shard."""
     scope = task.scope(shard.wiki)
-    none = KeyLimits.none()
+    limits = KeyLimits(samples.get(scope, ANY_KEY))
     tables = open_tables(caps) if caps is not None else {}
-    return KeyLimits(
-        samples.get(scope, ANY_KEY), tables.get(f"capped-{scope}", none.capped), tables.get(f"caps-{scope}", none.caps)
-    )
+    if f"capped-{scope}" not in tables:
+        return limits
+    return replace(limits, capped=tables[f"capped-{scope}"], caps=tables[f"caps-{scope}"])
 
 
 def shard_bounds(rows: Mapping[str, int], task: DecideTask) -> Hashes:
-    """Return the smallest place of each output shard after the first: even parts of all places."""
+    """Return the smallest shuffle key of each output shard but the first. The shards cut the range of keys evenly.
+
+    Args:
+        rows: upper bound of the number of rows, by wiki.
+        task: how links become rows.
+    """
     most = {wiki: min(count, task.sample or count) for wiki, count in rows.items()} if task.per_wiki else rows
     expected = sum(most.values())
     if task.sample and not task.per_wiki:
@@ -286,29 +302,28 @@ def shard_bounds(rows: Mapping[str, int], task: DecideTask) -> Hashes:
 
 
 def write_shard(wanted: KeyRange, shard: Shard, work: Workspace) -> ShardWritten:
-    """Write an output shard by place, less duplicates of the first row in the dump.
+    """Write the rows of an output shard, sorted by shuffle key; of duplicates only the first in the order of the dump.
 
-    A row group is a range of places, so that one row group at a time is in memory.
+    A row group is a range of shuffle keys, so only one row group at a time is in memory.
     """
-    kept, repeated = Counter[str](), Counter[str]()
+    kept, duplicates = Counter[str](), Counter[str]()
     with PartWriter(work.parts, "pairs", wanted.number, pairs.SCHEMA, pairs.REPEATING) as writer:
         for rows in shard.cut_at(_row_groups(shard)):
-            places = rows[SHUFFLE_KEY].to_numpy()
-            first = np.append(True, places[1:] != places[:-1])
+            keys = rows[SHUFFLE_KEY].to_numpy()
+            first = np.append(True, keys[1:] != keys[:-1])
             if not first.all():
-                repeated.update(_counts(rows["wiki"].filter(pa.array(~first))))
+                duplicates.update(_counts(rows["wiki"].filter(pa.array(~first))))
                 rows = rows.filter(pa.array(first))
             kept.update(_counts(rows["wiki"]))
             writer.write(rows.select(pairs.SCHEMA.names).cast(pairs.SCHEMA))
-    return ShardWritten((writer.part,) if writer.part else (), dict(kept), dict(repeated))
+    return ShardWritten((writer.part,) if writer.part else (), dict(kept), dict(duplicates))
 
 
 def _row_groups(shard: Shard) -> list[int]:
-    """Return the smallest place of each row group but the first: even parts of the places that rows have."""
-    lowest_place, highest = shard.ends()
+    """Return the smallest shuffle key of each row group but the first. They cut the keys of the shard evenly."""
+    first, last = shard.ends()
     groups = -(-shard.rows // ROW_GROUP)
-    span = highest - lowest_place + 1
-    return [lowest_place + span * number // groups for number in range(1, groups)]
+    return [first + (last - first + 1) * number // groups for number in range(1, groups)]
 
 
 def _counts(values: pa.ChunkedArray) -> dict[str, int]:

@@ -1,4 +1,7 @@
-"""Rows of `sentences` and `titles` gathered as columns: Python values in, Arrow batches out, no object per row."""
+"""Column buffers: rows of `sentences`, `titles` and `ledger` collected as Python lists and turned into Arrow batches.
+
+No object is created for a row: a page appends its values to one list for each column.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from wikianchor.pipelines.dataset.part_writer import PartWriter
+from wikianchor.pipelines.sentences.previous import RowRange
 from wikianchor.pipelines.text.prose import Sentence
 from wikianchor.pipelines.wikimedia.pages import Page
 from wikianchor.pipelines.wikimedia.wikitext import Links
@@ -17,8 +22,17 @@ from wikianchor.schemas import sentences, titles
 
 
 class SentenceColumns:
-    """Sentences of one wiki, waiting to be written. What is the same for a page is held once a page, and its links are
-    held as they come: which of them are in sentences, and where there, is told for all at once in the end."""
+    """Sentences of one wiki.
+
+    Values that all sentences of a page share are stored once for the page, and its links as they come. `take` selects
+    the links that are in sentences and makes their offsets relative, for all sentences at once.
+
+    Args:
+        wiki: database name.
+    """
+
+    # Row groups of sentences are cut by rows alone.
+    list_values = 0
 
     def __init__(self, wiki: str) -> None:
         self._wiki = wiki
@@ -27,11 +41,11 @@ class SentenceColumns:
     def _clear(self) -> None:
         self._ids: dict[str, list[int]] = {"page_id": [], "rev_id": []}
         self._titles: list[str] = []
-        # Of each page: how many sentences it has, and how many links are held of the pages before.
+        # For each page: its number of sentences, and the number of links of the pages before it.
         self._sentences: list[int] = []
         self._links_before: list[int] = []
         self._rows: dict[str, list[Any]] = {name: [] for name in ("sentence_index", "region", "text")}
-        # Of each sentence: where it begins on its page, and where its links begin and end among those of the page.
+        # For each sentence: its offset on the page, and the range of its links among those of the page.
         self._starts: list[int] = []
         self._first: list[int] = []
         self._last: list[int] = []
@@ -40,16 +54,22 @@ class SentenceColumns:
     def __len__(self) -> int:
         return len(self._starts)
 
-    def add(self, page: Page, found: Sequence[Sentence], links: Links) -> None:
-        """Add the sentences of a page; link offsets become relative to their sentence."""
-        if not found:
+    def add(self, page: Page, page_sentences: Sequence[Sentence], links: Links) -> None:
+        """Add the sentences of a page.
+
+        Args:
+            page: the page.
+            page_sentences: offsets and link ranges are those of the page.
+            links: all links of the page, with offsets in its text, code points.
+        """
+        if not page_sentences:
             return
         self._ids["page_id"].append(page.page_id)
         self._ids["rev_id"].append(page.rev_id)
         self._titles.append(page.title)
-        self._sentences.append(len(found))
+        self._sentences.append(len(page_sentences))
         self._links_before.append(len(self._links.starts))
-        numbers, regions, texts, starts, first, last = zip(*found, strict=True)
+        numbers, regions, texts, starts, first, last = zip(*page_sentences, strict=True)
         for name, values in (("sentence_index", numbers), ("region", regions), ("text", texts)):
             self._rows[name] += values
         self._starts += starts
@@ -61,39 +81,39 @@ class SentenceColumns:
         self._links.fragments.extend(links.fragments)
 
     def take(self) -> pa.RecordBatch:
-        """Return what was gathered as one batch, and begin anew."""
+        """Return the rows as one batch, and empty the buffer."""
         schema = sentences.SCHEMA
-        columns: dict[str, pa.Array] = {
-            name: pa.array(values, schema.field(name).type) for name, values in self._rows.items()
+        columns = {
+            **self._rows,
+            # NumPy and itertools: importing Arrow's compute kernels takes longer than reading a short dump.
+            **{name: np.repeat(np.array(ids, np.int64), self._sentences) for name, ids in self._ids.items()},
+            "title": pa.array(
+                chain.from_iterable(map(repeat, self._titles, self._sentences)), pa.string(), size=len(self)
+            ),
+            "wiki": pa.repeat(pa.scalar(self._wiki), len(self)),
+            "links": self._links_of_rows(schema.field("links").type),
         }
-        # The kernels of Arrow that would repeat and choose cost more to import than a short dump to read.
-        for name, ids in self._ids.items():
-            columns[name] = pa.array(np.repeat(np.array(ids, np.int64), self._sentences))
-        columns["title"] = pa.array(
-            chain.from_iterable(map(repeat, self._titles, self._sentences)), pa.string(), size=len(self)
-        )
-        columns["wiki"] = pa.repeat(pa.scalar(self._wiki), len(self))
-        columns["links"] = self._links_of_rows(schema.field("links").type)
-        batch = pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+        batch = pa.RecordBatch.from_pydict(columns, schema)
         self._clear()
         return batch
 
     def _links_of_rows(self, kind: pa.ListType) -> pa.Array:
+        """Return the column `links`, with offsets relative to the sentence."""
         first = np.array(self._first, np.int64)
         counts = np.array(self._last, np.int64) - first
         offsets = np.concatenate(([0], np.cumsum(counts)))
         first += np.repeat(np.array(self._links_before, np.int64), self._sentences)
-        places = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], counts)
-        begin = np.repeat(np.array(self._starts, np.int64), counts)
-        # Places ascend, as sentences do.
-        taken = np.zeros(len(self._links.starts), np.uint8)
-        taken[places] = 1
-        chosen = taken.tobytes()
+        # Ascending, as sentences are.
+        indices = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], counts)
+        starts = np.repeat(np.array(self._starts, np.int64), counts)
+        selected = np.zeros(len(self._links.starts), np.uint8)
+        selected[indices] = 1
+        selectors = selected.tobytes()
         values = {
-            "start": (np.asarray(self._links.starts, np.int64)[places] - begin).astype(np.int32),
-            "end": (np.asarray(self._links.ends, np.int64)[places] - begin).astype(np.int32),
-            "target": list(compress(self._links.targets, chosen)),
-            "fragment": list(compress(self._links.fragments, chosen)),
+            "start": (np.asarray(self._links.starts, np.int64)[indices] - starts).astype(np.int32),
+            "end": (np.asarray(self._links.ends, np.int64)[indices] - starts).astype(np.int32),
+            "target": list(compress(self._links.targets, selectors)),
+            "fragment": list(compress(self._links.fragments, selectors)),
         }
         members = list(kind.value_type)
         struct = pa.StructArray.from_arrays(
@@ -103,7 +123,14 @@ class SentenceColumns:
 
 
 class TitleColumns:
-    """Articles and redirects of one wiki, waiting to be written."""
+    """Articles and redirects of one wiki.
+
+    Args:
+        wiki: database name.
+
+    Attributes:
+        list_values: number of links in all rows.
+    """
 
     def __init__(self, wiki: str) -> None:
         self._wiki = wiki
@@ -111,37 +138,39 @@ class TitleColumns:
 
     def _clear(self) -> None:
         self._rows: dict[str, list[Any]] = {name: [] for name in titles.SCHEMA.names if name != "wiki"}
-        self.links = 0
+        self.list_values = 0
 
     def __len__(self) -> int:
         return len(self._rows["title"])
 
     def add_article(self, page: Page, flags: list[str], links: list[str]) -> None:
-        """Add an article with the articles that it links to."""
+        """Add an article with the titles of the articles that it links to."""
         self._add(page, None, None, flags, links)
 
     def add_redirect(self, page: Page, target: str, fragment: str) -> None:
-        """Add a redirect with what it leads to."""
+        """Add a redirect with the title and the section of its target."""
         self._add(page, target, fragment, [], [])
 
     def _add(self, page: Page, target: str | None, fragment: str | None, flags: list[str], links: list[str]) -> None:
         values = (page.title, page.page_id, page.rev_id, target, fragment, flags, links)
         for name, value in zip(self._rows, values, strict=True):
             self._rows[name].append(value)
-        self.links += len(links)
+        self.list_values += len(links)
 
     def take(self) -> pa.RecordBatch:
-        """Return what was gathered as one batch, and begin anew."""
-        schema = titles.SCHEMA
-        columns = {name: pa.array(values, schema.field(name).type) for name, values in self._rows.items()}
-        columns["wiki"] = pa.repeat(pa.scalar(self._wiki), len(self))
-        batch = pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+        """Return the rows as one batch, and empty the buffer."""
+        wiki = pa.repeat(pa.scalar(self._wiki), len(self))
+        batch = pa.RecordBatch.from_pydict({"wiki": wiki, **self._rows}, titles.SCHEMA)
         self._clear()
         return batch
 
 
 class LedgerColumns:
-    """What became of each article's links and sentences, waiting to be written."""
+    """The ledger of each article: how many of its links and sentences ended with each reason.
+
+    Args:
+        wiki: database name.
+    """
 
     def __init__(self, wiki: str) -> None:
         self._wiki = wiki
@@ -157,71 +186,93 @@ class LedgerColumns:
     def __len__(self) -> int:
         return len(self._page_ids)
 
+    @property
+    def list_values(self) -> int:
+        """The number of counts in all rows."""
+        return len(self._names)
+
     def add(self, page: Page, counts: Mapping[str, int]) -> None:
-        """Add an article."""
+        """Add the counts of an article, sorted by name, so that equal pages give equal rows."""
         self._page_ids.append(page.page_id)
         self._rev_ids.append(page.rev_id)
-        # Reasons are met in no order that means anything. Every article has names of its own for the same few.
+        # Interned: the same few names come with every article, each time as new strings.
         names = sorted(map(intern, counts))
         self._names += names
         self._numbers += [counts[name] for name in names]
         self._ends.append(len(self._names))
 
     def take(self) -> pa.RecordBatch:
-        """Return what was gathered as one batch, and begin anew."""
-        schema = sentences.LEDGER
-        kind = schema.field("counts").type
+        """Return the rows as one batch, and empty the buffer."""
+        kind = sentences.LEDGER.field("counts").type
         names, numbers = pa.array(self._names, pa.string()), pa.array(self._numbers, pa.int32())
         struct = pa.StructArray.from_arrays([names, numbers], fields=list(kind.value_type))
         columns = {
             "wiki": pa.repeat(pa.scalar(self._wiki), len(self)),
-            "page_id": pa.array(self._page_ids, pa.int64()),
-            "rev_id": pa.array(self._rev_ids, pa.int64()),
+            "page_id": self._page_ids,
+            "rev_id": self._rev_ids,
             "counts": pa.ListArray.from_arrays(pa.array(self._ends, pa.int32()), struct, type=kind),
         }
-        batch = pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+        batch = pa.RecordBatch.from_pydict(columns, sentences.LEDGER)
         self._clear()
         return batch
 
 
-class Mixed:
-    """New rows and rows of an earlier dataset, in the order in which they come.
+class TableBuffer:
+    """The rows of one table of a range, new ones and rows copied from a previous dataset, in the order of the dump.
+
+    Row groups end at the same page whether pages were read or copied, so that the files are the same to the byte.
 
     Args:
-        columns: where new rows are gathered.
+        columns: the new rows.
+        file: gets a row group whenever the buffer is full.
+        max_rows: rows of a row group.
+        max_list_values: values of its list column; 0 for any number. A row group of long lists ends earlier.
     """
 
-    def __init__(self, columns: SentenceColumns | TitleColumns | LedgerColumns) -> None:
-        self._columns = columns
-        # A batch and the rows of it that are wanted; those of pages that follow each other are one entry.
-        self._held: list[tuple[pa.RecordBatch, int, int]] = []
-        self._rows = 0
+    def __init__(
+        self,
+        columns: SentenceColumns | TitleColumns | LedgerColumns,
+        file: PartWriter,
+        max_rows: int,
+        max_list_values: int = 0,
+    ) -> None:
+        self._columns, self._file = columns, file
+        self._max_rows, self._max_list_values = max_rows, max_list_values or float("inf")
+        # Rows before those in `columns`.
+        self._ranges: list[RowRange] = []
+        self._rows = self._list_values = 0
 
-    def __len__(self) -> int:
-        return self._rows + len(self._columns)
+    def copy(self, rows: RowRange, list_values: int = 0) -> None:
+        """Add rows of a previous dataset, whose lists have this many values."""
+        self._move_new_rows()
+        last = self._ranges[-1] if self._ranges else None
+        if last is not None and last.batch is rows.batch and last.end == rows.begin:
+            self._ranges[-1] = last._replace(end=rows.end)
+        else:
+            self._ranges.append(rows)
+        self._rows += rows.end - rows.begin
+        self._list_values += list_values
 
-    def add_earlier(self, batch: pa.RecordBatch, begin: int, end: int) -> None:
-        """Add rows [begin, end) of an earlier dataset's batch."""
-        if len(self._columns):
-            self._hold(self._columns.take())
-        elif self._held and self._held[-1][0] is batch and self._held[-1][2] == begin:
-            self._held[-1] = (batch, self._held[-1][1], end)
-            self._rows += end - begin
+    def _move_new_rows(self) -> None:
+        if count := len(self._columns):
+            self._list_values += self._columns.list_values
+            self._ranges.append(RowRange(self._columns.take(), 0, count))
+            self._rows += count
+
+    def write_if_full(self) -> None:
+        """Write a row group if the buffer has enough rows or list values."""
+        if (
+            self._rows + len(self._columns) >= self._max_rows
+            or self._list_values + self._columns.list_values >= self._max_list_values
+        ):
+            self.write()
+
+    def write(self) -> None:
+        """Write all rows as one row group, and empty the buffer."""
+        if not self._ranges:
+            self._file.write(self._columns.take())
             return
-        self._held.append((batch, begin, end))
-        self._rows += end - begin
-
-    def _hold(self, batch: pa.RecordBatch) -> None:
-        self._held.append((batch, 0, batch.num_rows))
-        self._rows += batch.num_rows
-
-    def take(self) -> pa.RecordBatch:
-        """Return what was gathered as one batch, and begin anew."""
-        if not self._held:
-            return self._columns.take()
-        if len(self._columns):
-            self._hold(self._columns.take())
-        batches = [batch.slice(begin, end - begin) for batch, begin, end in self._held]
-        table = pa.Table.from_batches(batches).combine_chunks()
-        self._held, self._rows = [], 0
-        return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], table.schema)
+        self._move_new_rows()
+        batches = [batch.slice(begin, end - begin) for batch, begin, end in self._ranges]
+        self._file.write(pa.Table.from_batches(batches).combine_chunks())
+        self._ranges, self._rows, self._list_values = [], 0, 0

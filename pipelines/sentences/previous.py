@@ -1,7 +1,7 @@
-"""Rows of an earlier dataset of sentences, page by page: what a page said that has not changed since.
+"""Read the rows of unchanged pages from a previous dataset of sentences (`--previous`).
 
-A dump lists its pages by id, and so does its dataset: both are read side by side, and of the earlier one no more than a
-row group of each table is held. A page that stands elsewhere in it is not found, which costs time and nothing else.
+Dumps list their pages by id, and so do their datasets: the two are read side by side, with one row group of each table
+of the previous dataset in memory. A page that is out of order in the previous dataset is not found and is read again.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ import pyarrow.parquet as pq
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import filesystem, reading
 from wikianchor.pipelines.dataset.reader import Dataset
-from wikianchor.schemas import sentences, titles
+from wikianchor.schemas import sentences
+from wikianchor.schemas import titles as titles_schema
 
-TABLES = {"sentences": sentences.SCHEMA, "titles": titles.SCHEMA, "ledger": sentences.LEDGER}
+TABLES = {"sentences": sentences.SCHEMA, "titles": titles_schema.SCHEMA, "ledger": sentences.LEDGER}
 
 
 class Group(NamedTuple):
-    """A row group, and the lowest and highest page in it."""
+    """A row group, and the smallest and greatest page id in it."""
 
     path: str
     number: int
@@ -32,35 +33,42 @@ class Group(NamedTuple):
     last: int
 
 
-class Rows(NamedTuple):
-    """Rows [begin, end) of a batch."""
+class RowRange(NamedTuple):
+    """The rows [begin, end) of a batch."""
 
     batch: pa.RecordBatch
     begin: int
     end: int
 
 
-class EarlierPage(NamedTuple):
-    """A page as the earlier dataset has it, with the links that its row of `titles` lists; `counts` is empty for a
-    redirect."""
+class PreviousPage(NamedTuple):
+    """The rows of a page in the previous dataset.
 
-    title: Rows
+    Attributes:
+        title: its row of `titles`.
+        links: number of links in that row.
+        sentences: None for a page without sentences.
+        ledger: None for a redirect.
+        counts: the counts of its ledger; empty for a redirect.
+    """
+
+    title: RowRange
     links: int
-    sentences: Rows | None
-    ledger: Rows | None
+    sentences: RowRange | None
+    ledger: RowRange | None
     counts: dict[str, int]
 
 
-def groups_of(one: Dataset) -> dict[str, list[Group]]:
-    """Return the row groups of each table, in order, as far as pages go up in them.
+def row_groups_by_table(dataset: Dataset) -> dict[str, list[Group]]:
+    """Return the row groups of each table in order; row groups whose page ids do not ascend are left out.
 
     Raises:
         InputError: a shard is missing or damaged.
     """
-    found: dict[str, list[Group]] = {}
+    tables: dict[str, list[Group]] = {}
     for config, schema in TABLES.items():
         groups: list[Group] = []
-        for path in one.shards(config):
+        for path in dataset.shards(config):
             files, inner = filesystem(path)
             try:
                 with reading(path), pq.ParquetFile(files.open_input_file(inner)) as file:
@@ -73,52 +81,53 @@ def groups_of(one: Dataset) -> dict[str, list[Group]]:
                             groups.append(Group(path, number, pages.min, pages.max))
             except pa.ArrowInvalid as error:
                 raise InputError(f"{path}: cannot be read: build its dataset again") from error
-        found[config] = groups
-    return found
+        tables[config] = groups
+    return tables
 
 
 def _column(group: Any, name: str, guess: int) -> Any:
-    columns = (group.column(place) for place in (guess, *range(group.num_columns)))
+    """Return the metadata of a column of a row group; `guess` is the index to try first."""
+    columns = (group.column(index) for index in (guess, *range(group.num_columns)))
     return next(column for column in columns if column.path_in_schema == name)
 
 
-class _Table:
-    """One table, read forward."""
+class _TableReader:
+    """A table of the previous dataset, one row group in memory."""
 
     def __init__(self, groups: Sequence[Group]) -> None:
         self._groups = groups
         self._lasts = [group.last for group in groups]
-        self._place = -1
+        self._current = -1
         self._pages: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.batch: pa.RecordBatch | None = None
 
-    def rows(self, page_id: int) -> Rows | None:
-        """Return the rows of a page, or None; asked for page after page."""
-        place = bisect_left(self._lasts, page_id)
-        if place == len(self._groups) or page_id < self._groups[place].first:
+    def rows(self, page_id: int) -> RowRange | None:
+        """Return the rows of a page, or None. Pages should be asked for in ascending order."""
+        index = bisect_left(self._lasts, page_id)
+        if index == len(self._groups) or page_id < self._groups[index].first:
             return None
-        if place != self._place:
-            self._read(place)
+        if index != self._current:
+            self._read(index)
         begin, end = self._pages.searchsorted((page_id, page_id + 1)).tolist()
-        return None if begin == end or self.batch is None else Rows(self.batch, begin, end)
+        return None if begin == end or self.batch is None else RowRange(self.batch, begin, end)
 
-    def _read(self, place: int) -> None:
-        group = self._groups[place]
+    def _read(self, index: int) -> None:
+        group = self._groups[index]
         files, inner = filesystem(group.path)
         with reading(group.path), pq.ParquetFile(files.open_input_file(inner), page_checksum_verification=True) as file:
             table = file.read_row_group(group.number, use_threads=False).combine_chunks()
-        self._place, self.batch = place, table.to_batches()[0]
+        self._current, self.batch = index, table.to_batches()[0]
         self._pages = self.batch["page_id"].to_numpy()
         if (np.diff(self._pages) < 0).any():
-            # Not in order: nothing is found by halving.
+            # Binary search needs ascending page ids: no page of this row group is found.
             self._pages = np.zeros(0, np.int64)
         self.unpack(self.batch)
 
     def unpack(self, batch: pa.RecordBatch) -> None:
-        """Take out of a row group what is asked page by page: one value at a time Arrow is slow."""
+        """Convert the columns that are read a page at a time to lists: reading single values from Arrow is slow."""
 
 
-class _Titles(_Table):
+class _TitlesReader(_TableReader):
     def unpack(self, batch: pa.RecordBatch) -> None:
         self.rev_ids = batch["rev_id"].to_numpy().tolist()
         self.titles = batch["title"].to_pylist()
@@ -126,44 +135,44 @@ class _Titles(_Table):
         self.links = np.diff(batch["links"].offsets.to_numpy()).tolist()
 
 
-class _Ledgers(_Table):
+class _LedgerReader(_TableReader):
     def unpack(self, batch: pa.RecordBatch) -> None:
         counts = batch["counts"]
         self.rev_ids = batch["rev_id"].to_numpy().tolist()
         self._ends = counts.offsets.to_numpy().tolist()
         names = counts.values.field("name").dictionary_encode()
         self._numbers = counts.values.field("number").to_numpy().tolist()
-        self._words = names.dictionary.to_pylist()
+        self._names = names.dictionary.to_pylist()
         self._codes = names.indices.to_numpy().tolist()
 
     def counts(self, row: int) -> dict[str, int]:
-        """Return what became of a page."""
+        """Return the counts of a row."""
         begin, end = self._ends[row], self._ends[row + 1]
-        return {self._words[self._codes[place]]: self._numbers[place] for place in range(begin, end)}
+        return {self._names[self._codes[index]]: self._numbers[index] for index in range(begin, end)}
 
 
-class Earlier:
-    """An earlier dataset, to be asked for pages in the order of the dump.
+class PreviousPages:
+    """The pages of a previous dataset.
 
     Args:
-        groups: as `groups_of` returns them.
+        groups: as `row_groups_by_table` returns them.
     """
 
     def __init__(self, groups: Mapping[str, Sequence[Group]]) -> None:
-        self._titles, self._ledgers = _Titles(groups["titles"]), _Ledgers(groups["ledger"])
-        self._sentences = _Table(groups["sentences"])
+        self._titles, self._ledgers = _TitlesReader(groups["titles"]), _LedgerReader(groups["ledger"])
+        self._sentences = _TableReader(groups["sentences"])
 
-    def page(self, page_id: int, rev_id: int, title: str) -> EarlierPage | None:
-        """Return a page that was read at the same revision under the same title, or None."""
-        names, ledgers = self._titles, self._ledgers
-        found = names.rows(page_id)
-        if found is None or found.end != found.begin + 1:
+    def find(self, page_id: int, rev_id: int, title: str) -> PreviousPage | None:
+        """Return the rows of a page of the same revision and title, or None. Ask for pages in the order of the dump."""
+        titles, ledgers = self._titles, self._ledgers
+        title_rows = titles.rows(page_id)
+        if title_rows is None or title_rows.end != title_rows.begin + 1:
             return None
-        row = found.begin
-        if names.rev_ids[row] != rev_id or names.titles[row] != title:
+        row = title_rows.begin
+        if titles.rev_ids[row] != rev_id or titles.titles[row] != title:
             return None
-        if names.redirects[row]:
-            return EarlierPage(found, names.links[row], None, None, {})
+        if titles.redirects[row]:
+            return PreviousPage(title_rows, titles.links[row], None, None, {})
         ledger = ledgers.rows(page_id)
         if ledger is None or ledger.end != ledger.begin + 1 or ledgers.rev_ids[ledger.begin] != rev_id:
             return None
@@ -171,4 +180,4 @@ class Earlier:
         kept = self._sentences.rows(page_id)
         if (0 if kept is None else kept.end - kept.begin) != counts.get("sentences:kept", 0):
             return None
-        return EarlierPage(found, names.links[row], kept, ledger, counts)
+        return PreviousPage(title_rows, titles.links[row], kept, ledger, counts)

@@ -1,7 +1,7 @@
-"""Reading a range of a dump: `Range` in, one `Reading` out, which names the parts that were written on the way.
+"""The step of `wikianchor sentences`: read a range of a dump and write its sentences and titles.
 
-Nothing but that small record flows through Beam: the rows go straight from the parser into Parquet, a row group at a
-time.
+Rows do not pass through Beam. The step writes them to Parquet a row group at a time, and returns a `Reading`: the paths
+of the files, and the counts of the ledger.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import Pulse
-from wikianchor.pipelines.sentences.columns import LedgerColumns, Mixed, SentenceColumns, TitleColumns
-from wikianchor.pipelines.sentences.previous import Earlier, EarlierPage, Group, groups_of
+from wikianchor.pipelines.sentences.columns import LedgerColumns, SentenceColumns, TableBuffer, TitleColumns
+from wikianchor.pipelines.sentences.previous import Group, PreviousPage, PreviousPages, row_groups_by_table
 from wikianchor.pipelines.text.prose import page_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.text.template_losses import IN_RANGE, TEMPLATE, WHILE_READING, forget_rare
@@ -32,38 +32,40 @@ from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page, unescape
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import parse_target
-from wikianchor.schemas import sentences, titles
+from wikianchor.schemas import sentences
+from wikianchor.schemas import titles as titles_schema
 
 ROW_GROUP = 10_000
-# Titles carry a list of links each, and articles a list of counts: a row group of them is bounded by those as well, so
-# that the smallest range fills one and a larger one takes no more memory.
+# Rows of `titles` and of the ledger hold lists: their row groups are limited by the values in these lists too, so that
+# memory stays the same for pages with many links.
 TITLE_LINKS = 50_000
 LEDGER_COUNTS = 20_000
-# A range with more broken pages than this is broken itself: nobody reads more lines about it.
-PROBLEMS = 100
-# What follows the last page, </mediawiki> and white space, is shorter.
-TAIL = 64
+# Reading a range stops after this many broken pages.
+MAX_PROBLEMS = 100
+# Bytes kept of the end of a range: longer than </mediawiki> and the white space around it.
+TAIL_BYTES = 64
 
 
 class DumpRange(NamedTuple):
-    """A range of a dump and its place among all ranges, which is the place of its rows in the dataset."""
+    """A range of a dump, and its number among all ranges, which is the number of its shard."""
 
     order: int
     part: Range
 
 
 class Reading(NamedTuple):
-    """What became of a range.
+    """The result of reading a range.
 
     Attributes:
-        order: as in the task.
+        order: number of the range.
         parts: the files written.
-        counts: how many pages, sentences and links met which fate, as "pages:articles", "links:table".
-        problems: what was wrong with the input, one line each.
-        first_page, last_page: lowest and highest page id met, 0 for none.
-        repeated: id of a page met twice, 0 for none.
+        counts: numbers of pages, sentences and links by kind and reason, such as "pages:articles" or "links:table".
+        problems: errors in the input, one line each.
+        first_page: smallest page id, 0 for none.
+        last_page: greatest page id, 0 for none.
+        repeated: id of a page that occurs twice, 0 for none.
         path: of the dump.
-        tail: the last bytes that the range owns, for the commit to see whether the file has its end.
+        tail: the last bytes of the range. The commit checks that the last range of a file ends with </mediawiki>.
     """
 
     order: int
@@ -78,23 +80,23 @@ class Reading(NamedTuple):
 
     @property
     def metrics(self) -> dict[str, int]:
-        """For Beam's counters: those of the ledger, less single templates."""
+        """For Beam's counters: the counts of the ledger, without those of single templates."""
         counts = {name: number for name, number in self.counts.items() if not name.startswith(TEMPLATE)}
         return {**counts, "bytes:written": sum(part.size for part in self.parts)}
 
 
 @dataclass(frozen=True)
 class DumpReader:
-    """How the pages of one wiki's dump become sentences and titles.
+    """The options of reading a dump.
 
     Attributes:
         site: the wiki.
-        work: of the run.
+        work: the directories of the run.
         splitter: name of the sentence splitter.
-        parser: name of what reads wikitext.
-        allow_truncated: take a cut-off file for what is in it.
-        previous: directory of a dataset of an earlier dump, made in the same way: pages that are the same in both are
-            taken from there.
+        parser: name of the wikitext parser.
+        allow_truncated: accept a truncated dump and process its complete pages.
+        previous: directory of a dataset of an earlier dump, made with the same options: the rows of unchanged pages are
+            copied from it.
     """
 
     site: Site
@@ -106,12 +108,12 @@ class DumpReader:
 
 
 def list_ranges(dumps: Sequence[str]) -> list[DumpRange]:
-    """Cut dumps into ranges; the cut depends on the files alone."""
+    """Cut dumps into ranges. The cut depends only on the files, so that shards do not depend on the workers."""
     return [DumpRange(order, part) for order, part in enumerate(split_dumps(dumps))]
 
 
 class ReadDump:
-    """The step that reads a range; what is costly to set up is set up once a worker."""
+    """The step that reads a range. Rules and the previous dataset are loaded once for each worker."""
 
     def __init__(self, reader: DumpReader) -> None:
         self._reader = reader
@@ -121,121 +123,122 @@ class ReadDump:
         return PageReader(self._reader)
 
     @cached_property
-    def _earlier(self) -> Mapping[str, Sequence[Group]] | None:
+    def _previous(self) -> Mapping[str, Sequence[Group]] | None:
         previous = self._reader.previous
         if previous is None:
             return None
-        return groups_of(open_datasets(previous, "sentences", sentences.VERSION, "previous")[0])
+        return row_groups_by_table(open_datasets(previous, "sentences", sentences.VERSION, "previous")[0])
 
     def __call__(self, task: DumpRange) -> Reading:
-        return read_dump(task, self._reader, self._pages, self._earlier)
+        return read_dump(task, self._reader, self._pages, self._previous)
 
 
 def read_dump(
-    task: DumpRange, reader: DumpReader, pages: PageReader, earlier: Mapping[str, Sequence[Group]] | None = None
+    task: DumpRange, reader: DumpReader, pages: PageReader, previous: Mapping[str, Sequence[Group]] | None = None
 ) -> Reading:
-    """Read a range of a dump and write its sentences and titles.
+    """Read a range of a dump and write its sentences, titles and ledger.
 
-    A damaged or truncated file is read as far as it goes, and what is wrong is returned as a problem.
+    A damaged or truncated file is read up to the damage, which is returned as a problem.
+
+    Args:
+        task: the range.
+        reader: the options.
+        pages: the reader of pages.
+        previous: row groups of the previous dataset; None for none.
 
     Raises:
         InputError: the output cannot be written.
     """
     counts: Counter[str] = Counter()
     problems: list[str] = []
-    ids = array("q")
+    page_ids = array("q")
     wiki, tail = reader.site.wiki, bytearray()
-    rows, names, ledger = SentenceColumns(wiki), TitleColumns(wiki), LedgerColumns(wiki)
-    all_rows, all_names, all_ledgers = Mixed(rows), Mixed(names), Mixed(ledger)
-    unchanged = _Unchanged(pages, earlier) if earlier is not None else None
-    # What waits with the titles and in the ledger, the rows of an earlier dataset among it: row groups end at the same
-    # page whether a page was read or taken from there.
-    links = reasons = 0
+    rows, titles, ledger = SentenceColumns(wiki), TitleColumns(wiki), LedgerColumns(wiki)
+    source = _UnchangedPages(pages, previous) if previous is not None else pages
     with (
         PartWriter(reader.work.parts, "sentences", task.order, sentences.SCHEMA) as sentence_file,
-        PartWriter(reader.work.parts, "titles", task.order, titles.SCHEMA) as title_file,
+        PartWriter(reader.work.parts, "titles", task.order, titles_schema.SCHEMA) as title_file,
         PartWriter(reader.work.parts, "ledger", task.order, sentences.LEDGER) as ledger_file,
     ):
+        sentence_buffer = TableBuffer(rows, sentence_file, ROW_GROUP)
+        title_buffer = TableBuffer(titles, title_file, ROW_GROUP, TITLE_LINKS)
+        ledger_buffer = TableBuffer(ledger, ledger_file, ROW_GROUP, LEDGER_COUNTS)
+        buffers = (sentence_buffer, title_buffer, ledger_buffer)
         pulse = Pulse(reader.work.scratch, f"{task.order}")
-        parse = pages.parse if unchanged is None else unchanged.parse
-        for page in sound_pages(task.part, reader.allow_truncated, parse, counts, problems, tail, pulse):
-            ids.append(page.page_id)
-            if unchanged is not None and (found := unchanged.found) is not None:
-                all_names.add_earlier(*found.title)
-                links += found.links
-                if found.sentences is not None:
-                    all_rows.add_earlier(*found.sentences)
-                if found.ledger is not None:
-                    all_ledgers.add_earlier(*found.ledger)
-                own = found.counts or {"pages:redirects": 1}
-                reasons += len(found.counts)
+        for page in sound_pages(task.part, reader.allow_truncated, source.parse, counts, problems, tail, pulse):
+            page_ids.append(page.page_id)
+            if (unchanged := source.unchanged) is not None:
+                page_counts = _copy_page(unchanged, *buffers)
             else:
-                before = names.links
-                own = pages.read_page(page, rows, names)
-                links += names.links - before
+                page_counts = pages.read_page(page, rows, titles)
                 if page.redirect is None:
-                    ledger.add(page, own)
-                    reasons += len(own)
-            add_counts(counts, own)
-            if len(all_rows) >= ROW_GROUP:
-                sentence_file.write(all_rows.take())
-            if len(all_names) >= ROW_GROUP or links >= TITLE_LINKS:
-                title_file.write(all_names.take())
-                links = 0
-            if len(all_ledgers) >= ROW_GROUP or reasons >= LEDGER_COUNTS:
-                ledger_file.write(all_ledgers.take())
-                reasons = 0
-        sentence_file.write(all_rows.take())
-        title_file.write(all_names.take())
-        ledger_file.write(all_ledgers.take())
+                    ledger.add(page, page_counts)
+            add_counts(counts, page_counts)
+            for buffer in buffers:
+                buffer.write_if_full()
+        for buffer in buffers:
+            buffer.write()
     forget_rare(counts, IN_RANGE)
-    parts = [writer.part for writer in (sentence_file, title_file, ledger_file) if writer.part is not None]
-    return Reading(task.order, parts, dict(counts), problems, *_bounds(ids), task.part.path, bytes(tail))
+    parts = [file.part for file in (sentence_file, title_file, ledger_file) if file.part is not None]
+    return Reading(task.order, parts, dict(counts), problems, *_bounds(page_ids), task.part.path, bytes(tail))
+
+
+def _copy_page(
+    page: PreviousPage, sentence_buffer: TableBuffer, title_buffer: TableBuffer, ledger_buffer: TableBuffer
+) -> Mapping[str, int]:
+    """Copy the rows of an unchanged page, and return its counts."""
+    title_buffer.copy(page.title, page.links)
+    if page.sentences is not None:
+        sentence_buffer.copy(page.sentences)
+    if page.ledger is not None:
+        ledger_buffer.copy(page.ledger, len(page.counts))
+    return page.counts or {"pages:redirects": 1}
 
 
 def _bounds(page_ids: array[int]) -> tuple[int, int, int]:
-    """Return lowest and highest of some page ids, and one that is there twice; 0 for none."""
+    """Return the smallest and the greatest page id, and one that occurs twice; 0 for none."""
     if not page_ids:
         return 0, 0, 0
     ordered = np.sort(np.frombuffer(page_ids, np.int64))
-    again = ordered[1:][ordered[1:] == ordered[:-1]]
-    return int(ordered[0]), int(ordered[-1]), int(again[0]) if len(again) else 0
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    return int(ordered[0]), int(ordered[-1]), int(repeated[0]) if len(repeated) else 0
 
 
-# A page's own title and id, its first revision, and the tag of that one's text.
+# Title and id of a page; id and attributes of <text> of its first revision.
 _HEAD = re.compile(rb"<title>([^<]*)</title>.*?<id>(\d+)</id>", re.DOTALL)
 _REVISION = re.compile(rb"<revision>\s*<id>(\d+)</id>.*?<text([^>]*)>", re.DOTALL)
 HEAD_BYTES = 8192
 
 
-class _Unchanged:
-    """Finds the pages of a range that an earlier dataset has already, before their text is looked at.
+class _UnchangedPages:
+    """Parse pages, and look up unchanged ones in the previous dataset before their text is read.
 
-    `found` is what is known of the page that was parsed last, None for one that has to be read.
+    Attributes:
+        unchanged: the rows of the page that was parsed last; None for a page that has to be read.
     """
 
     def __init__(self, pages: PageReader, groups: Mapping[str, Sequence[Group]]) -> None:
-        self._pages, self._earlier = pages, Earlier(groups)
-        self.found: EarlierPage | None = None
+        self._pages, self._previous = pages, PreviousPages(groups)
+        self.unchanged: PreviousPage | None = None
 
     def parse(self, raw: bytes, where: str, counts: Counter[str], problems: list[str]) -> Page | None:
-        """Return a page as `PageReader.parse` does; one that has not changed without its text."""
-        self.found = None
+        """Return a page as `PageReader.parse` does, but an unchanged one without its text."""
+        self.unchanged = None
         head, revision = _HEAD.search(raw, 0, HEAD_BYTES), _REVISION.search(raw, 0, HEAD_BYTES)
         if head is not None and revision is not None and page_namespace(raw, where) == 0:
             title = unescape(head[1].decode("utf-8", "replace"))
-            # Text has no < of its own. The text of a revision that was read before may be hidden now.
+            # Text contains no "<". The text of a revision may have been hidden since it was read.
             end_of_text = raw.find(b"<", revision.end())
             if raw.find(b"<revision>", end_of_text) < 0 and b"deleted" not in revision[2]:
-                self.found = self._earlier.page(int(head[2]), int(revision[1]), title)
-            if self.found is not None:
+                self.unchanged = self._previous.find(int(head[2]), int(revision[1]), title)
+            if self.unchanged is not None:
                 return Page(title, 0, int(head[2]), int(revision[1]), "", None, "wikitext", "")
         return self._pages.parse(raw, where, counts, problems)
 
 
-def add_counts(counts: Counter[str], own: Mapping[str, int]) -> None:
-    """Add what became of a page to what became of all."""
-    counts.update(own)
+def add_counts(counts: Counter[str], page_counts: Mapping[str, int]) -> None:
+    """Add the counts of a page; drop the rarest templates when there are too many."""
+    counts.update(page_counts)
     if len(counts) > WHILE_READING:
         forget_rare(counts, IN_RANGE)
 
@@ -249,12 +252,22 @@ def sound_pages(
     tail: bytearray,
     pulse: Pulse,
 ) -> Iterator[Page]:
-    """Yield the pages of a range that `parse` returns; stop at what cannot be read and say so."""
+    """Yield the pages of a range for which `parse` returns one; stop at damage.
+
+    Args:
+        part: the range.
+        allow_truncated: accept a truncated file.
+        parse: returns a page, or None after counting it in `counts` or `problems`.
+        counts: of the range, added to.
+        problems: errors in the input, added to.
+        tail: set to the last TAIL_BYTES of the range.
+        pulse: gets the progress.
+    """
     read = 0
     try:
-        for raw, offset in cut_pages(_watched(read_range(part), tail), part.path):
+        for raw, offset in cut_pages(_keep_tail(read_range(part), tail), part.path):
             read += 1
-            if len(problems) >= PROBLEMS:
+            if len(problems) >= MAX_PROBLEMS:
                 return
             where = f"{part.path} near byte {offset}"
             if (page := parse(raw, where, counts, problems)) is not None:
@@ -271,7 +284,7 @@ def sound_pages(
 
 
 def so_far(counts: Mapping[str, int], read: int) -> dict[str, int]:
-    """Return what is told of a range while it is read."""
+    """Return the counts that the progress shows while a range is read."""
     kept = ("links:kept", "links:prose")
     return {
         "pages": read,
@@ -281,17 +294,24 @@ def so_far(counts: Mapping[str, int], read: int) -> dict[str, int]:
     }
 
 
-def _watched(chunks: Iterator[Chunk], tail: bytearray) -> Iterator[Chunk]:
-    """Keep the last owned bytes that went by."""
+def _keep_tail(chunks: Iterator[Chunk], tail: bytearray) -> Iterator[Chunk]:
+    """Yield chunks; keep the last bytes of the range in `tail`."""
     for chunk in chunks:
         if chunk.owned:
-            tail += chunk.data[-TAIL:]
-            del tail[:-TAIL]
+            tail += chunk.data[-TAIL_BYTES:]
+            del tail[:-TAIL_BYTES]
         yield chunk
 
 
 class PageReader:
-    """Reads the pages of one wiki; holds what is costly to make."""
+    """Read the pages of one wiki. Loading its rules takes seconds, so make one for each worker.
+
+    Args:
+        reader: the options.
+    """
+
+    #: A page that was read has no rows in a previous dataset, see `_UnchangedPages`.
+    unchanged: PreviousPage | None = None
 
     def __init__(self, reader: DumpReader) -> None:
         site = reader.site
@@ -304,7 +324,14 @@ class PageReader:
         self._redirect_target = re.compile(r"\[\[([^\]|\n]*)")
 
     def parse(self, raw: bytes, where: str, counts: Counter[str], problems: list[str]) -> Page | None:
-        """Return an article or redirect of the main namespace, or None, counted, for any other page."""
+        """Return an article or redirect of the main namespace; count any other page and return None.
+
+        Args:
+            raw: the <page> element.
+            where: file and offset, for messages.
+            counts: of the range, added to.
+            problems: errors in the input, added to.
+        """
         try:
             namespace = page_namespace(raw, where)
             if namespace:
@@ -315,7 +342,7 @@ class PageReader:
             problems.append(str(error))
             return None
         if namespace is None:
-            # Exports before 0.5 tell the namespace by the title alone, and redirects by the text.
+            # Export formats before 0.5 have neither <ns> nor <redirect>: the title and the text tell.
             target = parse_target(page.title, self._site)
             if target is None or target.namespace or target.interwiki:
                 counts["pages:other_namespace"] += 1
@@ -327,30 +354,30 @@ class PageReader:
             return None
         return page
 
-    def read(self, page: Page, rows: SentenceColumns, names: TitleColumns, counts: Counter[str]) -> None:
-        """Add a page's title and sentences to the columns, and count every link in it."""
-        add_counts(counts, self.read_page(page, rows, names))
+    def read_page(self, page: Page, rows: SentenceColumns, titles: TitleColumns) -> Counter[str]:
+        """Add the title and the sentences of a page to the columns.
 
-    def read_page(self, page: Page, rows: SentenceColumns, names: TitleColumns) -> Counter[str]:
-        """Add a page's title and sentences to the columns, and return what became of it and of every link in it."""
+        Returns:
+            The ledger of the page: its kind, and how many of its links and sentences are kept, or dropped by reason.
+        """
         counts: Counter[str] = Counter()
         if page.redirect is not None:
             counts["pages:redirects"] += 1
-            names.add_redirect(page, *self._redirected(page))
+            titles.add_redirect(page, *self._redirect_of(page))
             return counts
         counts["pages:articles"] += 1
         flags = self._kinds.flags(page.title, page.text)
-        names.add_article(page, flags, self._extractor.linked_titles(page.text, page.title))
+        titles.add_article(page, flags, self._extractor.linked_titles(page.text, page.title))
         extract = self._extractor.extract(page.text, page.title)
         dropped: Counter[str] = Counter()
         if "disambiguation" in flags:
             counts["pages:disambiguation"] += 1
             dropped["disambiguation_page"] = len(extract.links.starts)
         else:
-            found = page_sentences(extract, self._split, self._site.language, dropped)
-            rows.add(page, found, extract.links)
-            counts["links:kept"] += sum(sentence.last - sentence.first for sentence in found)
-            counts["sentences:kept"] += len(found)
+            kept = page_sentences(extract, self._split, self._site.language, dropped)
+            rows.add(page, kept, extract.links)
+            counts["links:kept"] += sum(sentence.last - sentence.first for sentence in kept)
+            counts["sentences:kept"] += len(kept)
         for reason, number in extract.counts.items():
             if reason != "link":
                 counts[f"links:{reason}"] += number
@@ -359,14 +386,17 @@ class PageReader:
         counts["links:prose"] += len(extract.links.starts)
         return counts
 
-    def _redirected(self, page: Page) -> tuple[str, str]:
-        """Return title and fragment of a redirect's target: the title as the export gives it, the fragment from the
-        text."""
-        named = (page.redirect or "").partition("#")
+    def _redirect_of(self, page: Page) -> tuple[str, str]:
+        """Return the title and the fragment of the target of a redirect.
+
+        The title is that of the export's <redirect>, which has no fragment: that comes from the link in the text.
+        """
+        title, _, fragment = (page.redirect or "").partition("#")
         match = self._redirect_target.search(page.text)
-        written = parse_target(match[1], self._site) if match else None
-        title = parse_target(named[0], self._site) if named[0] else written
-        if title is None or not title.title:
-            return named[0], named[2]
-        same = written is not None and written.title == title.title
-        return title.title, named[2] or (written.fragment if same and written is not None else "")
+        link = parse_target(match[1], self._site) if match else None
+        target = parse_target(title, self._site) if title else link
+        if target is None or not target.title:
+            return title, fragment
+        if not fragment and link is not None and link.title == target.title:
+            fragment = link.fragment
+        return target.title, fragment

@@ -73,12 +73,12 @@ class Case:
         self.decider = Decider(WIKI, (links.pages, links.own), self.table, page_links, options)
 
     def buckets(self, limits: KeyLimits | None = None) -> dict[str, int]:
-        counts = self.decider.decide(self.batch, self.linked, limits or KeyLimits.none())[0]
+        counts = self.decider.decide(self.batch, self.linked, limits or KeyLimits())[0]
         assert counts.sum() == len(self.linked.codes)
         return {name: number for name, number in zip(BUCKETS, counts.tolist(), strict=True) if number}
 
     def rows(self, limits: KeyLimits | None = None) -> list[dict[str, Any]]:
-        table = self.decider.decide(self.batch, self.linked, limits or KeyLimits.none())[1]
+        table = self.decider.decide(self.batch, self.linked, limits or KeyLimits())[1]
         assert table.schema.equals(ROW_SCHEMA)
         return table.to_pylist()
 
@@ -144,7 +144,7 @@ def test_the_other_buckets_come_from_limits(tmp_path: Path) -> None:
     case = Case(tmp_path, [Page("P", ["In [[A]]."]), Page("A"), *OTHERS], [city(1, "A"), *CITIES])
     assert case.buckets() == {"kept": 4}
     dense = case.qids.index(1)
-    none = KeyLimits.none()
+    none = KeyLimits()
     assert case.buckets(KeyLimits(0, none.capped, none.caps)) == {"not_sampled": 4}
     assert case.buckets(KeyLimits(ANY_KEY, np.array([dense]), np.zeros(1, np.uint64))) == {"kept": 3, "over_cap": 1}
     # "duplicate" alone is found when rows of all shards meet.
@@ -252,8 +252,8 @@ def test_rows_that_say_the_same_draw_the_same_lot(tmp_path: Path) -> None:
 def test_lots_are_those_of_the_rows_kept(tmp_path: Path, limited: bool) -> None:
     pages, items = small_wiki()
     case = Case(tmp_path, pages, items)
-    entities, keys = case.decider.sample_keys(case.batch, case.linked, KeyLimits.none())
-    limits = KeyLimits.none()
+    entities, keys = case.decider.sample_keys(case.batch, case.linked, KeyLimits())
+    limits = KeyLimits()
     if limited:
         limits = KeyLimits(int(np.sort(keys)[len(keys) // 2]), np.array([0, 3]), np.array([0, 1 << 61], np.uint64))
         entities, keys = case.decider.sample_keys(case.batch, case.linked, limits)
@@ -269,14 +269,14 @@ def test_lots_are_those_of_the_rows_kept(tmp_path: Path, limited: bool) -> None:
 def test_a_batch_may_be_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, sizes: list[int]) -> None:
     pages, items = small_wiki()
     case = Case(tmp_path_factory.mktemp("c"), pages, items)
-    counts, rows = case.decider.decide(case.batch, case.linked, KeyLimits.none())
+    counts, rows = case.decider.decide(case.batch, case.linked, KeyLimits())
     total, parts, first, done = np.zeros(len(BUCKETS), np.int64), [], 0, 0
     for size in [*sizes, case.batch.num_rows]:
         part = case.batch.slice(first, size)
         first += size
         if part.num_rows:
             links = len(part.column("links").flatten())
-            some, table = case.decider.decide(part, case.linked.slice(done, done + links), KeyLimits.none())
+            some, table = case.decider.decide(part, case.linked.slice(done, done + links), KeyLimits())
             done += links
             total += some
             parts.append(table)
@@ -287,7 +287,7 @@ def test_a_batch_may_be_cut_anywhere(tmp_path_factory: pytest.TempPathFactory, s
 def test_a_batch_without_links_and_a_table_without_entities(tmp_path: Path) -> None:
     case = Case(tmp_path, [Page("P", ["In [[A]].", "No link."])], [])
     assert case.buckets() == {"red_link": 1}
-    counts, rows = case.decider.decide(case.batch.slice(1), case.linked.slice(0, 0), KeyLimits.none())
+    counts, rows = case.decider.decide(case.batch.slice(1), case.linked.slice(0, 0), KeyLimits())
     assert (counts.sum(), rows.num_rows) == (0, 0)
-    counts, rows = case.decider.decide(case.batch.slice(2), case.linked.slice(0, 0), KeyLimits.none())
+    counts, rows = case.decider.decide(case.batch.slice(2), case.linked.slice(0, 0), KeyLimits())
     assert (counts.sum(), rows.num_rows) == (0, 0)

@@ -167,8 +167,8 @@ def test_the_highest_ids_there_can_be_stay_apart() -> None:
     pages, entities = np.array([2**32 - 1, 2**32 - 2, 0]), np.array([2**31 - 1, 0, 2**31 - 1])
     excluded = Excluded(np.sort(Excluded.keys_of(pages, entities)))
     assert (excluded.keys >= 0).all()
-    assert excluded.holds(pages, entities).all()
-    assert not excluded.holds(pages, entities[[1, 0, 1]]).any()
+    assert excluded.contains(pages, entities).all()
+    assert not excluded.contains(pages, entities[[1, 0, 1]]).any()
 
 
 def test_no_row_and_a_pool_of_the_positive_alone() -> None:

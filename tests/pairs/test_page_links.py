@@ -54,16 +54,16 @@ def ids(tmp_path: Path) -> EntityIds:
     return EntityIds(save_tables(str(tmp_path), "entities", TABLE))
 
 
-def opened(tmp_path: Path, titles: list[str], own: bool) -> PageLinks:
+def opened(tmp_path: Path, titles: list[str], own_page: bool) -> PageLinks:
     index = index_of(tmp_path, titles)
-    return PageLinks(titles, row_groups(titles), index, ids(tmp_path), own)
+    return PageLinks(titles, row_groups(titles), index, ids(tmp_path), own_page)
 
 
 def held(links: PageLinks, pages: list[int]) -> dict[int, set[str]]:
     """Return the names of the entities that each page holds."""
     excluded = links.of_pages(np.array(pages, np.int64))
     return {
-        page: {name for name, number in IDS.items() if excluded.holds(np.array([page]), np.array([number]))[0]}
+        page: {name for name, number in IDS.items() if excluded.contains(np.array([page]), np.array([number]))[0]}
         for page in pages
     }
 
@@ -74,21 +74,24 @@ def test_links_are_followed_wherever_they_stand_on_the_page(tmp_path: Path, grou
     shards = [write(tmp_path / "t/0", PAGES, group, statistics)]
     index = index_of(tmp_path, shards)
     expected = {1: {"B", "C"}, 2: {"B", "D"}, 3: {"D", "C"}, 4: set(), 5: {"D"}, 9: set()}
-    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own=False), [1, 2, 3, 4, 5, 9]) == expected
+    assert (
+        held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own_page=False), [1, 2, 3, 4, 5, 9])
+        == expected
+    )
     own = {
         page: found | ({name} & set(IDS)) for (page, found), name in zip(expected.items(), [*"ABCDE", ""], strict=True)
     }
-    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own=True), [1, 2, 3, 4, 5, 9]) == own
+    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own_page=True), [1, 2, 3, 4, 5, 9]) == own
 
 
 def test_a_page_that_is_not_there_links_to_nothing(tmp_path: Path) -> None:
     shards = [write(tmp_path / "t/0", PAGES, 2)]
-    links = opened(tmp_path, shards, own=True)
+    links = opened(tmp_path, shards, own_page=True)
     assert held(links, [77]) == {77: set()}
     assert held(links, []) == {}
     assert (
         len(
-            PageLinks([], row_groups([]), index_of(tmp_path, shards), np.zeros(0, np.int32), own=True)
+            PageLinks([], row_groups([]), index_of(tmp_path, shards), np.zeros(0, np.int32), own_page=True)
             .of_pages(np.array([1]))
             .keys
         )
@@ -110,7 +113,7 @@ def test_any_order_of_pages_and_any_cut_give_the_same(
         for number, part in enumerate((order[:cut], order[cut:]))
         if part
     ]
-    links = opened(tmp_path, shards, own=False)
+    links = opened(tmp_path, shards, own_page=False)
     wanted = random.sample(range(1, len(pages) + 1), random.randint(1, len(pages)))
     expected = {page: {name for name in linked[page - 1] if name in IDS} for page in wanted}
     assert held(links, wanted) == expected
@@ -121,7 +124,7 @@ def test_any_order_of_pages_and_any_cut_give_the_same(
 def test_each_row_group_is_read_once_when_pages_come_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = [Page(f"P{number}", links=["A"], page_id=1 + number) for number in range(60)]
     shards = [write(tmp_path / "t/0", pages[:30], 5), write(tmp_path / "t/1", pages[30:], 5)]
-    links = opened(tmp_path, shards, own=False)
+    links = opened(tmp_path, shards, own_page=False)
     read = []
     monkeypatch.setattr(page_links.pq.ParquetFile, "read_row_group", _counting(read))
     for first in range(1, 61, 3):
@@ -144,7 +147,7 @@ def test_a_file_written_anew_in_its_place_is_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "t/0"
     shards = [write(path, [Page("P", links=["A"], page_id=1)], 5)]
     index = index_of(tmp_path, shards)
-    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own=False), [1]) == {1: {"A"}}
+    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own_page=False), [1]) == {1: {"A"}}
     path.unlink()
     write(path, [Page("P", page_id=500), Page("Q", links=["B", "C"], page_id=501)], 1)
-    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own=False), [501]) == {501: {"B", "C"}}
+    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own_page=False), [501]) == {501: {"B", "C"}}

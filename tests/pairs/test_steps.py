@@ -20,7 +20,7 @@ from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs import steps as rows
 from wikianchor.pipelines.pairs.decisions import ANY_KEY, BUCKETS
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
-from wikianchor.pipelines.pairs.steps import DecideTask, SmallestKeys, greatest_taken, shard_bounds, smallest
+from wikianchor.pipelines.pairs.steps import DecideTask, SmallestKeys, greatest_kept, shard_bounds, smallest
 from wikianchor.pipelines.pairs.table_steps import TableBuilt, build_table, count_shard, list_sentence_shards
 from wikianchor.pipelines.titles.steps import IndexBuilt, WikiTitles, build_index
 from wikianchor.schemas import pairs as schema
@@ -124,8 +124,8 @@ def test_the_limit_is_the_last_of_the_lowest_under_any_bundling(parts: list[list
 
 
 def test_too_few_lots_limit_nothing() -> None:
-    assert greatest_taken(smallest(np.array([3, 1, 3], np.uint64), 3), 3) == ANY_KEY
-    assert greatest_taken(smallest(np.array([3, 1, 3, 2], np.uint64), 3), 3) == 3
+    assert greatest_kept(smallest(np.array([3, 1, 3], np.uint64), 3), 3) == ANY_KEY
+    assert greatest_kept(smallest(np.array([3, 1, 3, 2], np.uint64), 3), 3) == 3
 
 
 @pytest.mark.parametrize(

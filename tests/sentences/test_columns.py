@@ -45,7 +45,7 @@ def test_a_title_is_an_article_with_links_or_a_redirect_with_a_target() -> None:
     columns = TitleColumns("enwiki")
     columns.add_article(PAGE, ["list"], ["Car", "Road"])
     columns.add_redirect(OTHER, "Bus", "History")
-    assert (len(columns), columns.links) == (2, 2)
+    assert (len(columns), columns.list_values) == (2, 2)
     batch = columns.take()
     assert batch.schema.equals(titles.SCHEMA)
     article, redirect = batch.to_pylist()

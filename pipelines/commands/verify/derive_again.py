@@ -115,7 +115,7 @@ class _Wiki:
                 if problems:
                     raise InputError(problems[0])
                 if page is not None:
-                    self._pages.read(page, rows, names, Counter())
+                    self._pages.read_page(page, rows, names)
                     yield names.take().to_pylist()[0], rows.take().to_pylist()
 
 
