@@ -249,8 +249,8 @@ def test_the_record_is_written_now_and_then(
     bucket._files = Watched()
     shard = demo / "pairs" / "data" / "pairs" / SHARD
     digest = hashlib.sha256(shard.read_bytes()).hexdigest()
-    locals_ = [store.Local(f"{number}", str(shard), shard.stat().st_size, digest) for number in range(6)]
-    bucket.put(locals_, lambda file, amount: None)
+    locals_ = [store.ReleaseFile(f"{number}", str(shard), shard.stat().st_size, digest) for number in range(6)]
+    bucket.upload(locals_, lambda file, amount: None)
     bucket.close()
     records = [path for path in written if path.endswith("_published.json")]
     assert len(records) == times

@@ -1,4 +1,4 @@
-"""Where a release goes: a repository of the Hub, a bucket, a directory. Each tells what it has, takes and removes."""
+"""The places that a release is published to: a repository of the Hugging Face Hub, a bucket, or a directory."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.storage import READ_BYTES, filesystem, make_parent, reading, writing
+from wikianchor.io.storage import READ_BYTES, filesystem, is_local, make_parent, reading, writing
 
-# Which sha256 belongs to the checksum that an object store has of an object, which is of another kind in each store.
+# The sha256 of each object, by the checksum that its store has, which is of another kind in each store.
 RECORD = "_published.json"
-# The record is written no more often than this.
+# Seconds between two writes of the record.
 RECORD_SECONDS = 1.0
-# Files whose checksums are asked for at a time.
+# Checksums that are requested at the same time.
 REQUESTS = 8
-# Metadata by which a store tells that an object is still the same: of GCS, of S3.
+# Metadata with the checksum of an object: of GCS, of S3.
 _CHECKSUMS = ("md5Hash", "etag", "ETag")
-# Files of a commit to the Hub: what is committed is not sent again after an interruption.
+# Files of one commit to the Hub. After an interruption the files that are committed are not sent again.
 COMMIT_FILES = 16
 # Characters of an error of the Hub that are shown.
 LONGEST_REASON = 100
 
 
 @dataclass(frozen=True)
-class Local:
-    """A file of a release: its name there, its path here, size and sha256."""
+class ReleaseFile:
+    """A file of a release: its name in the store, its local path, size in bytes and sha256."""
 
     name: str
     path: str
@@ -43,65 +44,71 @@ class Local:
 
 
 class Store(Protocol):
-    """A place that takes releases."""
+    """A place that releases are published to."""
 
-    def there(self, files: Sequence[Local]) -> dict[str, tuple[int, str]]:
-        """Return size and checksum of each file there: a sha256, "git:" with the id of a blob, or "" where it is
-        unknown. Only files with the name and the size of one of `files` need a checksum."""
+    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, tuple[int, str]]:
+        """Return the size and the checksum of each file of the store, by name.
 
-    def put(self, files: Sequence[Local], sent: Callable[[Local, int], None]) -> None:
-        """Bring files there."""
+        The checksum is a sha256, "git:" and the id of a blob, or "" where it is unknown. It is needed only for files
+        with the name and the size of one of `files`.
+        """
+
+    def upload(self, files: Sequence[ReleaseFile], sent: Callable[[ReleaseFile, int], None]) -> None:
+        """Upload files; `sent` is called with the number of bytes that were sent."""
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove files."""
 
     def close(self) -> None:
-        """Write down what there still is to write."""
+        """Write what is not written yet."""
 
 
 def open_store(target: str, private: bool) -> Store:
     """Return the store of an address.
 
+    Args:
+        target: the option --to.
+        private: whether a new repository of the Hub is private.
+
     Raises:
-        UsageError: it is none.
+        UsageError: the address is of no known kind.
     """
     if target.startswith("hf://"):
         return Hub(target, private)
-    if "://" in target and not re.match(r"(gs|s3|hdfs|file)://.", target):
+    if not is_local(target) and not re.match(r"(gs|s3|hdfs|file)://.", target):
         raise UsageError(f"--to={target}: write it like hf://user/name, gs://bucket/name, s3://bucket/name or a path")
     return Bucket(target)
 
 
 class Bucket:
-    """A directory of a filesystem of pyarrow's.
+    """A directory of a filesystem of pyarrow.
 
-    Where the store has a checksum of each object, an object counts as sent when that checksum is still the one in the
-    record; any other file is read and hashed. The record alone proves nothing.
+    Where the store has a checksum of each object, an object counts as sent if its checksum is the one in the record;
+    any other file is read and hashed. The record alone proves nothing.
     """
 
     def __init__(self, target: str) -> None:
         self._target = target.rstrip("/")
         self._files, self._inner = filesystem(self._target)
-        self._record: dict[str, Any] | None = None
-        self._unwritten, self._written = False, -math.inf
+        self._is_unwritten, self._written = False, -math.inf
 
-    def there(self, files: Sequence[Local]) -> dict[str, tuple[int, str]]:
+    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, tuple[int, str]]:
         with reading(self._target):
             infos = self._files.get_file_info(fs.FileSelector(self._inner, allow_not_found=True, recursive=True))
         sizes = {info.path[len(self._inner) + 1 :]: info.size for info in infos if info.type == fs.FileType.File}
         sizes.pop(RECORD, None)
-        self._known()
-        alike = [file.name for file in files if sizes.get(file.name) == file.size]
+        known = self._record
+        same_size = [file.name for file in files if sizes.get(file.name) == file.size]
         with ThreadPoolExecutor(REQUESTS) as pool:
-            digests = dict(zip(alike, pool.map(self._sha256, alike), strict=True))
+            digests = dict(zip(same_size, pool.map(lambda name: self._sha256(name, known), same_size), strict=True))
         return {name: (size, digests.get(name, "")) for name, size in sizes.items()}
 
-    def _sha256(self, name: str) -> str:
-        """Return the sha256 of a file there, or "" where the record does not tell it."""
-        if not (stored := self._checksum(name)):
+    def _sha256(self, name: str, known: Mapping[str, Any]) -> str:
+        """Return the sha256 of a file of the store, or "" where the record does not have it."""
+        if not (checksum := self._checksum(name)):
             return self._hash(name)
-        known = self._known().get(name)
-        return str(known.get("sha256")) if isinstance(known, dict) and known.get("checksum") == stored else ""
+        entry = known.get(name)
+        return str(entry.get("sha256")) if isinstance(entry, dict) and entry.get("checksum") == checksum else ""
 
     def _checksum(self, name: str) -> str:
         """Return the checksum that the store has of an object, or "" where it has none."""
@@ -113,20 +120,15 @@ class Bucket:
         return ""
 
     def _hash(self, name: str) -> str:
-        """Return the sha256 of a file, read from where it is."""
+        """Return the sha256 of a file of the store, by reading it."""
         digest = hashlib.sha256()
         with reading(f"{self._target}/{name}"), self._files.open_input_file(f"{self._inner}/{name}") as stream:
             while data := stream.read(READ_BYTES):
                 digest.update(data)
         return digest.hexdigest()
 
-    def _known(self) -> dict[str, Any]:
-        """Return the record."""
-        if self._record is None:
-            self._record = self._read_record()
-        return self._record
-
-    def _read_record(self) -> dict[str, Any]:
+    @cached_property
+    def _record(self) -> dict[str, Any]:
         path = f"{self._inner}/{RECORD}"
         with reading(self._target):
             if self._files.get_file_info(path).type != fs.FileType.File:
@@ -136,26 +138,25 @@ class Bucket:
         try:
             record = json.loads(text)
         except ValueError:
-            # It saves time only: without it every file is sent again.
+            # The record only saves time: without it every file is sent again.
             return {}
         return record if isinstance(record, dict) else {}
 
     def _note(self, name: str, sha256: str | None) -> None:
-        """Record what is stored under a name, or that nothing is."""
+        """Record the sha256 of a file of the store, or None where it is removed."""
         checksum = self._checksum(name) if sha256 is not None else ""
         entry = {"sha256": sha256, "checksum": checksum} if checksum else None
-        record = self._known()
-        if record.get(name) == entry:
+        if self._record.get(name) == entry:
             return
         if entry is None:
-            del record[name]
+            del self._record[name]
         else:
-            record[name] = entry
-        self._unwritten = True
+            self._record[name] = entry
+        self._is_unwritten = True
         if time.monotonic() - self._written >= RECORD_SECONDS:
             self.close()
 
-    def put(self, files: Sequence[Local], sent: Callable[[Local, int], None]) -> None:
+    def upload(self, files: Sequence[ReleaseFile], sent: Callable[[ReleaseFile, int], None]) -> None:
         for file in files:
             path, digest = f"{self._inner}/{file.name}", hashlib.sha256()
             with writing(f"{self._target}/{file.name}", "--to"):
@@ -175,14 +176,14 @@ class Bucket:
             self._note(name, None)
 
     def close(self) -> None:
-        if self._unwritten:
-            text = json.dumps(self._known(), sort_keys=True)
+        if self._is_unwritten:
+            text = json.dumps(self._record, sort_keys=True)
             with writing(self._target, "--to"), self._files.open_output_stream(f"{self._inner}/{RECORD}") as stream:
                 stream.write(text.encode())
-            self._unwritten, self._written = False, time.monotonic()
+            self._is_unwritten, self._written = False, time.monotonic()
 
 
-def check_sent(file: Local, sha256: str) -> None:
+def check_sent(file: ReleaseFile, sha256: str) -> None:
     """Check the sha256 of the bytes that were read from a file to be sent.
 
     Raises:
@@ -199,8 +200,8 @@ class Hub:
     """A dataset repository of the Hugging Face Hub. The token is the one that `hf auth login` keeps, or $HF_TOKEN."""
 
     def __init__(self, target: str, private: bool) -> None:
-        found = re.fullmatch(r"hf://(?:datasets/)?([\w.-]+/[\w.-]+)/?", target)
-        if found is None:
+        match = re.fullmatch(r"hf://(?:datasets/)?([\w.-]+/[\w.-]+)/?", target)
+        if match is None:
             raise UsageError(f"--to={target}: write it like hf://user/name")
         try:
             import huggingface_hub
@@ -210,57 +211,56 @@ class Hub:
         # It logs each of its attempts, and draws bars besides ours.
         logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
         disable_progress_bars()
-        self._repo, self._private, self._hub = found[1], private, huggingface_hub
+        self._repo, self._private, self._hub = match[1], private, huggingface_hub
         self._api: Any = huggingface_hub.HfApi(library_name="wikianchor")
 
     def _call(self, action: Callable[[], Any]) -> Any:
-        """Turn an error of the Hub or of the line into one line."""
+        """Turn an error of the Hub or of the network into one line."""
         from huggingface_hub.errors import HfHubHTTPError
 
-        # Of the HTTP library below it, which has changed more than once.
-        line = tuple(kind for kind in HfHubHTTPError.__mro__[1:] if kind not in Exception.__mro__)
+        # The errors of the HTTP library below it, which has changed more than once.
+        http_errors = tuple(kind for kind in HfHubHTTPError.__mro__[1:] if kind not in Exception.__mro__)
 
         try:
             return action()
         except HfHubHTTPError as error:
             status = error.response.status_code if error.response is not None else 0
-            mend = (
-                "log in with `hf auth login`, or set HF_TOKEN" if status in (401, 403) else "run the same command again"
-            )
-            raise InputError(f"hf://{self._repo}: the Hub answers {status}: {mend}") from error
-        except (*line, OSError) as error:
+            advice = "run the same command again"
+            if status in (401, 403):
+                advice = "log in with `hf auth login`, or set HF_TOKEN"
+            raise InputError(f"hf://{self._repo}: the Hub answers {status}: {advice}") from error
+        except (*http_errors, OSError) as error:
             # Its own advice for offline mode is three sentences long.
             reason = str(error) if 0 < len(str(error)) <= LONGEST_REASON else type(error).__name__
             raise InputError(
                 f"hf://{self._repo}: the Hub cannot be reached ({reason}): run the same command again to go on"
             ) from error
 
-    def there(self, files: Sequence[Local]) -> dict[str, tuple[int, str]]:
+    def list_files(self, files: Sequence[ReleaseFile]) -> dict[str, tuple[int, str]]:
         from huggingface_hub.errors import RepositoryNotFoundError
 
-        def listed() -> dict[str, tuple[int, str]]:
+        def entries() -> list[Any]:
             try:
-                found = list(self._api.list_repo_tree(self._repo, repo_type="dataset", recursive=True))
+                return list(self._api.list_repo_tree(self._repo, repo_type="dataset", recursive=True))
             except RepositoryNotFoundError:
-                return {}
-            return {
-                one.path: (one.size, one.lfs.sha256 if one.lfs else f"git:{one.blob_id}")
-                for one in found
-                if isinstance(one, self._hub.RepoFile)
-            }
+                return []
 
-        return dict(self._call(listed))
+        return {
+            entry.path: (entry.size, entry.lfs.sha256 if entry.lfs else f"git:{entry.blob_id}")
+            for entry in self._call(entries)
+            if isinstance(entry, self._hub.RepoFile)
+        }
 
-    def put(self, files: Sequence[Local], sent: Callable[[Local, int], None]) -> None:
+    def upload(self, files: Sequence[ReleaseFile], sent: Callable[[ReleaseFile, int], None]) -> None:
         self._call(lambda: self._api.create_repo(self._repo, repo_type="dataset", private=self._private, exist_ok=True))
         for begin in range(0, len(files), COMMIT_FILES):
-            some = files[begin : begin + COMMIT_FILES]
-            operations = [self._hub.CommitOperationAdd(one.name, one.path) for one in some]
-            for one, operation in zip(some, operations, strict=True):
-                check_sent(one, operation.upload_info.sha256.hex())
-            self._commit(operations, f"{some[0].name} to {some[-1].name}" if len(some) > 1 else some[0].name)
-            for one in some:
-                sent(one, one.size)
+            batch = files[begin : begin + COMMIT_FILES]
+            operations = [self._hub.CommitOperationAdd(file.name, file.path) for file in batch]
+            for file, operation in zip(batch, operations, strict=True):
+                check_sent(file, operation.upload_info.sha256.hex())
+            self._commit(operations, f"{batch[0].name} to {batch[-1].name}" if len(batch) > 1 else batch[0].name)
+            for file in batch:
+                sent(file, file.size)
 
     def remove(self, names: Sequence[str]) -> None:
         if names:
@@ -274,16 +274,19 @@ class Hub:
         self._call(lambda: self._api.create_commit(self._repo, operations, commit_message=message, repo_type="dataset"))
 
 
-def differing(files: Sequence[Local], there: Mapping[str, tuple[int, str]]) -> list[Local]:
-    """Return the files that are not there as they are here."""
-    return [one for one in files if not _is_there(one, there.get(one.name))]
+def differing(files: Sequence[ReleaseFile], stored: Mapping[str, tuple[int, str]]) -> list[ReleaseFile]:
+    """Return the files that a store does not have with the same content.
+
+    Args:
+        files: of the release.
+        stored: what `Store.list_files` returns.
+    """
+    return [file for file in files if not _is_stored(file, *stored.get(file.name, (-1, "")))]
 
 
-def _is_there(one: Local, found: tuple[int, str] | None) -> bool:
-    if found is None or found[0] != one.size:
-        return False
-    if not found[1].startswith("git:"):
-        return found[1] == one.sha256
-    with reading(one.path), open(one.path, "rb") as file:
-        blob = hashlib.sha1(b"blob %d\0" % one.size + file.read(), usedforsecurity=False).hexdigest()
-    return found[1] == f"git:{blob}"
+def _is_stored(file: ReleaseFile, size: int, checksum: str) -> bool:
+    if size != file.size or not checksum.startswith("git:"):
+        return (size, checksum) == (file.size, file.sha256)
+    with reading(file.path), open(file.path, "rb") as stream:
+        blob = hashlib.sha1(b"blob %d\0" % file.size + stream.read(), usedforsecurity=False).hexdigest()
+    return checksum == f"git:{blob}"

@@ -1,5 +1,4 @@
-"""`wikianchor verify DIR`: is a dataset what its manifest says, do its rows hold together, and do they come from the
-dumps?"""
+"""`wikianchor verify DIR`: check a dataset against its manifest, schema and ledger, and the dumps it was made from."""
 
 from __future__ import annotations
 
@@ -7,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import sha1
@@ -17,7 +17,10 @@ from wikianchor.pipelines.dataset.integrity import file_problems
 from wikianchor.pipelines.dataset.manifest import manifest_problems
 from wikianchor.pipelines.dataset.reader import Dataset, finished_datasets
 
-# Of one check: nobody reads more.
+if TYPE_CHECKING:
+    from wikianchor.pipelines.commands.verify.derive_again import Sources
+
+# Problems of one check that are printed.
 SHOWN = 20
 
 
@@ -25,135 +28,143 @@ def run(config: VerifyOptions, beam_args: Sequence[str]) -> None:
     """Check the datasets in a directory.
 
     Raises:
-        InputError: something is wrong, or there is no dataset.
+        InputError: a check fails, or there is no dataset.
     """
     datasets = finished_datasets(config.directory)
     dumps: list[str] = []
     if config.against is not None:
         from wikianchor.pipelines.wikimedia.inventory import list_files
 
-        # A wrong place is told before the checks, which may take an hour.
+        # Before the checks, which may take an hour.
         dumps = list_files(config.against, "against")
-    wrong = derived = 0
-    for one in datasets:
-        print(f"\n{one.manifest['dataset']}  {one.directory}")
-        wrong += sum(_told(what, problems) for what, problems in _checks(one, datasets))
-        if config.against is not None and not wrong:
-            failed, rows = _against(one, config, dumps, datasets)
-            wrong += failed
+    failed = derived = 0
+    for dataset in datasets:
+        print(f"\n{dataset.manifest['dataset']}  {dataset.directory}")
+        failed += sum(_print_check(name, problems) for name, problems in _checks(dataset, datasets))
+        if config.against is not None and not failed:
+            has_failed, rows = _derive_again(dataset, config, dumps, datasets)
+            failed += has_failed
             derived += rows
-    if config.against is not None and not wrong and not derived and _derivable(datasets):
-        wrong += _told("rows derived again", ["none could be: are these the dumps it was made from?"])
+    if config.against is not None and not failed and not derived and any(map(_is_derivable, datasets)):
+        problem = "none could be: are these the dumps it was made from?"
+        failed += _print_check("rows derived again", [problem])
     print()
-    if wrong:
-        raise InputError(f"{config.directory}: {wrong} checks failed: see above, and build what failed again")
+    if failed:
+        raise InputError(f"{config.directory}: {failed} checks failed: see above, and build what failed again")
     print(f"{config.directory}: all is right")
 
 
-def _told(what: str, problems: Iterable[str]) -> bool:
+def _print_check(name: str, problems: Iterable[str]) -> bool:
     """Print the outcome of a check, and return whether it failed."""
-    found = list(islice(problems, SHOWN))
-    print(f"  {'FAIL' if found else 'ok'}  {what}")
-    print("".join(f"        {problem}\n" for problem in found), end="")
-    return bool(found)
+    shown = list(islice(problems, SHOWN))
+    print(f"  {'FAIL' if shown else 'ok'}  {name}")
+    print("".join(f"        {problem}\n" for problem in shown), end="")
+    return bool(shown)
 
 
-def _checks(one: Dataset, all_of_them: Sequence[Dataset]) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield the checks of a dataset by name, each once those before it have been made; what builds upon a check that
-    failed is not made."""
-    configs = [config for config in one.manifest["configs"].values() if isinstance(config, dict)]
-    shards = sum(len(config.get("shards") or ()) for config in configs)
-    problems = list(manifest_problems(one.manifest))
-    yield "manifest", problems
+def _checks(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield the name and the problems of each check of a dataset. Each of the first three checks must pass for those
+    after it to be possible."""
+    manifest = dataset.manifest
+    name = str(manifest["dataset"])
+    yield "manifest", (problems := list(manifest_problems(manifest)))
     if problems:
         return
-    problems = list(file_problems(one))
-    yield f"files: {shards} shards, sha256 of every byte", problems
+    configs = manifest["configs"].values()
+    shards = sum(len(config["shards"]) for config in configs)
+    yield f"files: {shards} shards, sha256 of every byte", (problems := list(file_problems(dataset)))
     if problems:
         return
-    problems = list(check_schema(one))
-    known = schema_of(one.manifest["dataset"], one.manifest["dataset"]) is not None
-    yield f"schema {one.manifest['schema_version']}" if known else "rows; the schema is not known here", problems
+    is_known = schema_of(name, name) is not None
+    check = f"schema {manifest['schema_version']}" if is_known else "rows; the schema is not known here"
+    yield check, (problems := list(check_schema(dataset)))
     if problems:
         return
-    if known:
+    if is_known:
         tally: Tally = Counter()
-        yield f"rows: {sum(config['rows'] for config in configs):,}, each by itself", list(check_rows(one, tally))
-        yield "ledger", check_ledger(one, tally)
-    if any(isinstance(source.get("sha256"), str) for source in one.manifest["inputs"]):
-        yield "made from the datasets beside it", _lineage(one, all_of_them)
+        rows = sum(config["rows"] for config in configs)
+        yield f"rows: {rows:,}, each by itself", list(check_rows(dataset, tally))
+        yield "ledger", check_ledger(dataset, tally)
+    if any(isinstance(source.get("sha256"), str) for source in manifest["inputs"]):
+        yield "made from the datasets beside it", _changed_inputs(dataset, datasets)
 
 
-def _lineage(one: Dataset, all_of_them: Sequence[Dataset]) -> Iterator[str]:
-    """Yield the datasets that one was made from, stand in the same directory and are others now: of several builds one
-    is enough."""
+def _changed_inputs(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[str]:
+    """Yield the inputs of a dataset that have been built again since. Where the directory has several builds of an
+    input, one of them must be the one that was read."""
     from wikianchor.pipelines.dataset.inputs import fingerprint
 
-    for source in one.manifest["inputs"]:
-        beside = [
+    for source in dataset.manifest["inputs"]:
+        candidates = [
             other
-            for other in all_of_them
+            for other in datasets
             if other.manifest["dataset"] == source.get("dataset")
             and other.manifest["options"].get("wiki") == source.get("wiki")
         ]
-        if beside and all(fingerprint(other) != source.get("sha256") for other in beside):
-            yield f"{beside[0].directory} has changed since: run the same build again"
+        if candidates and all(fingerprint(other) != source.get("sha256") for other in candidates):
+            yield f"{candidates[0].directory} has changed since: run the same build again"
 
 
-def _derivable(datasets: Iterable[Dataset]) -> bool:
+def _is_derivable(dataset: Dataset) -> bool:
     from wikianchor.pipelines.commands.verify.derive_again import DERIVED
 
-    return any(one.manifest["dataset"] in DERIVED for one in datasets)
+    return dataset.manifest["dataset"] in DERIVED
 
 
-def _against(
-    one: Dataset, config: VerifyOptions, paths: Sequence[str], all_of_them: Sequence[Dataset]
+def _derive_again(
+    dataset: Dataset, config: VerifyOptions, dumps: Sequence[str], datasets: Sequence[Dataset]
 ) -> tuple[bool, int]:
-    """Derive rows of a dataset again; return whether that failed, and how many rows were."""
-    from wikianchor.pipelines.commands.verify.derive_again import DERIVED, Sources, derive_again
-    from wikianchor.pipelines.mewsc16.graph import table_of
-    from wikianchor.pipelines.wikimedia.inventory import classify_files, newest_dump, newest_wikidata, page_props_wiki
+    """Derive rows of a dataset again; return whether that failed, and the number of rows."""
+    from wikianchor.pipelines.commands.verify.derive_again import DERIVED, derive_again
 
-    if not _derivable([one]):
+    if not _is_derivable(dataset):
         print(f"  --  rows not derived again: this is done for {', '.join(DERIVED)}")
         return False, 0
-    by_name = {os.path.basename(path): path for path in paths}
-    named = {source["path"]: source["sha1"] for source in one.manifest["inputs"] if "path" in source}
-    if _told(
-        f"made from these dumps: {', '.join(sorted(named)) or 'datasets'}",
-        [
-            f"{by_name[name]}: has other bytes than the dump of that name had"
-            for name, digest in named.items()
-            if name in by_name and sha1(by_name[name]) != digest
-        ],
-    ):
+    by_name = {os.path.basename(path): path for path in dumps}
+    digests = {source["path"]: source["sha1"] for source in dataset.manifest["inputs"] if "path" in source}
+    given = [name for name in digests if name in by_name]
+    changed = [name for name in given if sha1(by_name[name]) != digests[name]]
+    problems = [f"{by_name[name]}: has other bytes than the dump of that name had" for name in changed]
+    if _print_check(f"made from these dumps: {', '.join(sorted(digests)) or 'datasets'}", problems):
         return True, 0
-    given = [by_name[name] for name in named if name in by_name] if named else paths
-    pages, wikidata, unread = classify_files(given)
-    if unread:
-        raise unread[0]
-    tables: dict[str, dict[str, str]] = {}
-    for path in given:
-        if path.endswith((".sql", ".sql.gz")):
-            of_wiki, table = table_of(path)
-            tables.setdefault(of_wiki, {})[table] = path
-    # How the sentences of pairs were read stands in the manifest of those sentences.
-    read = {
-        other.manifest["options"].get("wiki"): other.manifest["options"]
-        for other in all_of_them
-        if other.manifest["dataset"] == "sentences"
-    }
-    sources = Sources(
-        pages={wiki: newest_dump(found) for wiki, found in pages.items()},
-        wikidata=newest_wikidata(wikidata),
-        page_props={wiki: path for path in paths if (wiki := page_props_wiki(path)) is not None},
-        options=read,
-        tables=tables,
-    )
-    outcome = derive_again(one, sources, config.rows, config.seed)
-    for reason in outcome.passed_over:
+    sources = _sources([by_name[name] for name in given] if digests else dumps, dumps, datasets)
+    outcome = derive_again(dataset, sources, config.rows, config.seed)
+    for reason in outcome.skipped:
         print(f"  --  not looked at: {reason}")
     if not outcome.checked and not outcome.problems:
         print("  --  no row derived again: none of its dumps is there")
         return False, 0
-    return _told(f"rows derived again: {outcome.checked:,}", outcome.problems), outcome.checked
+    return _print_check(f"rows derived again: {outcome.checked:,}", outcome.problems), outcome.checked
+
+
+def _sources(paths: Sequence[str], dumps: Sequence[str], datasets: Sequence[Dataset]) -> Sources:
+    """Return the dumps of a dataset by what they are.
+
+    Args:
+        paths: the dumps that the dataset was made from.
+        dumps: all dumps, of which page_props tables are used for redirects.
+        datasets: those beside it, whose options say how sentences were read.
+
+    Raises:
+        InputError: a dump cannot be read.
+    """
+    from wikianchor.pipelines.commands.verify.derive_again import Sources
+    from wikianchor.pipelines.mewsc16.graph import table_of
+    from wikianchor.pipelines.wikimedia.inventory import classify_files, newest_dump, newest_wikidata, page_props_wiki
+
+    pages, wikidata, unread = classify_files(paths)
+    if unread:
+        raise unread[0]
+    tables: dict[str, dict[str, str]] = {}
+    for path in paths:
+        if path.endswith((".sql", ".sql.gz")):
+            wiki, table = table_of(path)
+            tables.setdefault(wiki, {})[table] = path
+    options = [other.manifest["options"] for other in datasets if other.manifest["dataset"] == "sentences"]
+    return Sources(
+        pages={wiki: newest_dump(files) for wiki, files in pages.items()},
+        wikidata=newest_wikidata(wikidata),
+        page_props={name: path for path in dumps if (name := page_props_wiki(path)) is not None},
+        options={of_wiki.get("wiki"): of_wiki for of_wiki in options},
+        tables=tables,
+    )

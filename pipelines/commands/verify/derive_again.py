@@ -1,7 +1,7 @@
-"""Random rows of a dataset derived again from the dumps, as the pipeline derives them, and compared.
+"""Derive sampled rows of a dataset again from the dumps, as the pipeline does, and compare them.
 
-Which rows is decided by a key, so the same command looks at the same rows. A dump is read once from end to end, and
-only the pages and items that the rows are of are parsed.
+Rows are sampled by a keyed hash, so the same command checks the same rows. A dump is read once, and only the pages and
+items of these rows are parsed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size, filesystem
 from wikianchor.pipelines.arrays.hashing import below, mix
-from wikianchor.pipelines.commands.verify.news import read_articles
+from wikianchor.pipelines.commands.verify.articles import read_articles
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.entities.steps import entity_batch, item_lines, page_props_of
@@ -28,21 +28,22 @@ from wikianchor.pipelines.wikimedia.inventory import read_site
 from wikianchor.pipelines.wikimedia.pages import cut_pages, page_id, unescape
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, Skip, parse_item, wanted_filter
 
-# A redirect to a redirect to a redirect: MediaWiki's bots mend longer chains.
+# Redirects in a row that are followed; the bots of wikis remove longer chains.
 HOPS = 3
+# Rows of a table that is sampled exactly.
 SMALL = 1_000_000
 
 
 @dataclass
 class Sources:
-    """The dumps at hand.
+    """Dumps by what they are.
 
     Attributes:
-        pages: dumps of pages by wiki.
+        pages: dumps of pages, by wiki.
         wikidata: dumps of Wikidata.
-        page_props: page_props tables by wiki.
-        options: by wiki, how its sentences were read.
-        tables: of categories, by wiki and name.
+        page_props: page_props tables, by wiki.
+        options: options of the dataset of sentences, by wiki.
+        tables: SQL tables of categories, by wiki and name.
     """
 
     pages: Mapping[str, Sequence[str]]
@@ -54,51 +55,49 @@ class Sources:
 
 @dataclass
 class Outcome:
-    """How many rows were derived again, what differs, and what could not be looked at and why."""
+    """Number of rows that were derived again, their differences, and what was skipped for which reason."""
 
     checked: int = 0
     problems: list[str] = field(default_factory=list)
-    passed_over: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
 
 
-def _chosen(total: int, rows: int, seed: int) -> Any:
-    """Return numbers of rows: exactly as many as asked for where the table is small; where it is large, a few less, as
-    some are drawn twice."""
+def _sampled(total: int, rows: int, seed: int) -> Any:
+    """Return row numbers: of a small table exactly `rows`; of a large one a few fewer, as some are drawn twice."""
     if total <= SMALL:
         return np.argsort(mix(seed, np.arange(total)))[:rows]
     return np.unique(below(mix(seed, np.arange(rows)), np.full(rows, total, np.int64)))
 
 
-def sample(one: Dataset, config: str, rows: int, seed: int) -> list[dict[str, Any]]:
-    """Return rows of a config chosen by a key, at most `rows`, each once."""
-    total = one.rows(config)
+def sample(dataset: Dataset, config: str, rows: int, seed: int) -> list[dict[str, Any]]:
+    """Return sampled rows of a config, at most `rows`, each once and in the order of the dataset."""
+    total = dataset.rows(config)
     if not total:
         return []
-    wanted = np.sort(_chosen(total, rows, seed))
-    found: list[dict[str, Any]] = []
+    wanted = np.sort(_sampled(total, rows, seed))
+    sampled: list[dict[str, Any]] = []
     begin = 0
-    for path in one.shards(config):
+    for path in dataset.shards(config):
         files, inner = filesystem(path)
         with pq.ParquetFile(files.open_input_file(inner)) as file:
             for group in range(file.num_row_groups):
                 size = file.metadata.row_group(group).num_rows
                 low, high = np.searchsorted(wanted, (begin, begin + size))
                 if low < high:
-                    found += file.read_row_group(group).take(wanted[low:high] - begin).to_pylist()
+                    sampled += file.read_row_group(group).take(wanted[low:high] - begin).to_pylist()
                 begin += size
-    return found
+    return sampled
 
 
-class _Wiki:
-    """The pages of a wiki, read as a dataset's options say."""
+class _WikiPages:
+    """The pages of a wiki, read with the options of its dataset of sentences."""
 
     def __init__(self, paths: Sequence[str], options: Mapping[str, Any]) -> None:
         site, _ = read_site(paths, options.get("wiki"))
         self._paths, self._wiki = paths, site.wiki
-        # Nothing is written.
-        nowhere = Workspace("", "", "")
         splitter, parser = options.get("splitter", "rules"), options.get("parser", "wikianchor")
-        reader = DumpReader(site, nowhere, splitter, parser, allow_truncated=True)
+        # Nothing is written, so the workspace is not used.
+        reader = DumpReader(site, Workspace("", "", ""), splitter, parser, allow_truncated=True)
         self._pages = PageReader(reader)
 
     def read(
@@ -127,39 +126,39 @@ def _title(raw: bytes) -> str:
 def _dump_of(wiki: str, sources: Sources, outcome: Outcome) -> Sequence[str]:
     paths = sources.pages.get(wiki, ())
     if not paths:
-        outcome.passed_over.append(f"{wiki} has no dump there")
+        outcome.skipped.append(f"{wiki} has no dump there")
     return paths
 
 
-def _sentences(one: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
-    options = one.manifest["options"]
+def _sentences(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
+    options = dataset.manifest["options"]
     paths = _dump_of(options["wiki"], sources, outcome)
     if not paths:
         return
     wanted = {
-        **{(row["page_id"], row["sentence_index"]): row for row in sample(one, "sentences", rows, seed)},
-        **{(row["page_id"], None): row for row in sample(one, "titles", rows, seed)},
+        **{(row["page_id"], row["sentence_index"]): row for row in sample(dataset, "sentences", rows, seed)},
+        **{(row["page_id"], None): row for row in sample(dataset, "titles", rows, seed)},
     }
-    for title, found in _Wiki(paths, options).read({page for page, _ in wanted}):
+    for title, sentences in _WikiPages(paths, options).read({page for page, _ in wanted}):
         page = title["page_id"]
-        for key, again in (
-            *(((page, row["sentence_index"]), row) for row in found),
-            ((page, None), title),
-        ):
-            if (row := wanted.pop(key, None)) is not None:
-                outcome.checked += 1
-                outcome.problems += _differences(f"{options['wiki']} page {page} ({row['title']})", row, again)
+        derived = {(page, sentence["sentence_index"]): sentence for sentence in sentences} | {(page, None): title}
         for key in [key for key in wanted if key[0] == page]:
-            gone = wanted.pop(key)
-            outcome.problems.append(f"{options['wiki']} page {page}: has no sentence {key[1]}: {gone['text']!r:.300}")
+            row = wanted.pop(key)
+            if key in derived:
+                outcome.checked += 1
+                where = f"{options['wiki']} page {page} ({row['title']})"
+                outcome.problems += _differences(where, row, derived[key])
+            else:
+                problem = f"{options['wiki']} page {page}: has no sentence {key[1]}: {row['text']!r:.300}"
+                outcome.problems.append(problem)
     outcome.problems += [f"{options['wiki']} page {page}: is not in the dump" for page, _ in wanted]
 
 
-def _differences(where: str, row: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
+def _differences(where: str, row: Mapping[str, Any], derived: Mapping[str, Any]) -> list[str]:
     return [
-        f"{where}: {name} is {row[name]!r:.300}, derived again it is {again[name]!r:.300}"
+        f"{where}: {name} is {row[name]!r:.300}, derived again it is {derived[name]!r:.300}"
         for name in row
-        if row[name] != again[name]
+        if row[name] != derived[name]
     ]
 
 
@@ -177,13 +176,13 @@ def _items(sources: Sources, wikis: Sequence[str], labels: Sequence[str], qids: 
                     yield item
 
 
-def _entities(one: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
-    options = one.manifest["options"]
-    if not sources.wikidata and one.rows("entities"):
-        outcome.passed_over.append("Wikidata has no dump there")
+def _entities(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
+    options = dataset.manifest["options"]
+    if not sources.wikidata and dataset.rows("entities"):
+        outcome.skipped.append("Wikidata has no dump there")
         return
-    items = {row["qid"]: row for row in sample(one, "entities", rows, seed)}
-    links = sample(one, "sitelinks", rows, seed)
+    items = {row["qid"]: row for row in sample(dataset, "entities", rows, seed)}
+    links = sample(dataset, "sitelinks", rows, seed)
     titles = {(row["qid"], row["wiki"]): row["title"] for row in links if row["source"] == "wikidata"}
     for item in _items(
         sources, tuple(options["wikis"]), tuple(options["labels"]), items.keys() | {qid for qid, _ in titles}
@@ -192,10 +191,10 @@ def _entities(one: Dataset, sources: Sources, rows: int, seed: int, outcome: Out
             outcome.checked += 1
             outcome.problems += _differences(f"Q{item.qid}", row, entity_batch([item]).to_pylist()[0])
         for wiki, title in item.sitelinks:
-            if (said := titles.pop((item.qid, wiki), None)) is not None:
+            if (recorded := titles.pop((item.qid, wiki), None)) is not None:
                 outcome.checked += 1
-                if said != title:
-                    outcome.problems.append(f"Q{item.qid}: its page in {wiki} is {title!r}, not {said!r}")
+                if recorded != title:
+                    outcome.problems.append(f"Q{item.qid}: its page in {wiki} is {title!r}, not {recorded!r}")
     outcome.problems += [f"Q{qid}: is not in the dump" for qid in items]
     outcome.problems += [f"Q{qid}: has no page in {wiki}" for qid, wiki in titles]
     _page_props(links, sources, outcome)
@@ -208,19 +207,19 @@ def _page_props(links: Sequence[Mapping[str, Any]], sources: Sources, outcome: O
             pages.setdefault(row["wiki"], {})[row["page_id"]] = row["qid"]
     for wiki, wanted in pages.items():
         if wiki not in sources.page_props:
-            outcome.passed_over.append(f"{wiki} has no page_props there")
+            outcome.skipped.append(f"{wiki} has no page_props there")
             continue
         for page, qid in page_props_of(sources.page_props[wiki]):
-            if (said := wanted.pop(page, None)) is not None:
+            if (recorded := wanted.pop(page, None)) is not None:
                 outcome.checked += 1
-                if said != qid:
-                    outcome.problems.append(f"{wiki} page {page}: its item is Q{qid}, not Q{said}")
+                if recorded != qid:
+                    outcome.problems.append(f"{wiki} page {page}: its item is Q{qid}, not Q{recorded}")
         outcome.problems += [f"{wiki} page {page}: has no item" for page in wanted]
 
 
-def _pairs(one: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
+def _pairs(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
     by_wiki: dict[str, list[dict[str, Any]]] = {}
-    for row in sample(one, "pairs", rows, seed):
+    for row in sample(dataset, "pairs", rows, seed):
         by_wiki.setdefault(row["wiki"], []).append(row)
     wikis = tuple(wiki for wiki in by_wiki if _dump_of(wiki, sources, outcome))
     qids = {qid for wiki in wikis for row in by_wiki[wiki] for qid in (row["entity_qid"], *row["hard_negative_qids"])}
@@ -229,7 +228,7 @@ def _pairs(one: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcom
         for item in _items(sources, wikis, (), qids):
             pages_of |= {(wiki, item.qid): title for wiki, title in item.sitelinks}
     else:
-        outcome.passed_over.append("entities: Wikidata has no dump there")
+        outcome.skipped.append("entities: Wikidata has no dump there")
     for wiki in wikis:
         _pairs_of_wiki(wiki, by_wiki[wiki], sources, pages_of, outcome)
 
@@ -241,12 +240,12 @@ def _pairs_of_wiki(
     pages_of: Mapping[tuple[str, int], str],
     outcome: Outcome,
 ) -> None:
-    pages = _Wiki(sources.pages[wiki], sources.options.get(wiki, {"wiki": wiki}))
+    pages = _WikiPages(sources.pages[wiki], sources.options.get(wiki, {"wiki": wiki}))
     wanted: dict[int, list[dict[str, Any]]] = {}
     for row in rows:
         wanted.setdefault(row["page_id"], []).append(row)
-    # Rows whose link leads to another title than their entity's: is it a redirect?
-    open_: list[tuple[dict[str, Any], str]] = []
+    # Rows whose link leads to another title than their entity's, perhaps a redirect.
+    redirected: list[tuple[dict[str, Any], str]] = []
     for title, sentences in pages.read(wanted.keys()):
         for row in wanted.pop(title["page_id"], ()):
             outcome.checked += 1
@@ -261,27 +260,27 @@ def _pairs_of_wiki(
                 if pages_of.get((wiki, qid)) in title["links"]:
                     outcome.problems.append(f"{where}: links to its hard negative Q{qid}")
             if pages_of and pages_of.get((wiki, row["entity_qid"])) not in targets:
-                open_.append((row, targets[0]))
+                redirected.append((row, targets[0]))
     outcome.problems += [f"{wiki} page {page}: is not in the dump" for page in wanted]
-    _follow(wiki, pages, open_, sources, pages_of, outcome)
+    _follow(wiki, pages, redirected, sources, pages_of, outcome)
 
 
 def _targets(row: Mapping[str, Any], sentences: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return where the link of a row leads, by the sentences of its page that say the same."""
-    place = (row["mention_start"], row["mention_end"])
+    """Return the targets of the link of a row, in the sentences of its page that have the same text."""
+    span = (row["mention_start"], row["mention_end"])
     return [
         link["target"]
         for sentence in sentences
         if sentence["text"] == row["text"]
         for link in sentence["links"]
-        if (link["start"], link["end"]) == place
+        if (link["start"], link["end"]) == span
     ]
 
 
 def _follow(
     wiki: str,
-    pages: _Wiki,
-    open_: list[tuple[dict[str, Any], str]],
+    pages: _WikiPages,
+    redirected: list[tuple[dict[str, Any], str]],
     sources: Sources,
     pages_of: Mapping[tuple[str, int], str],
     outcome: Outcome,
@@ -289,15 +288,15 @@ def _follow(
     """Follow redirects from the links of rows to the pages of their entities."""
     known: dict[str, dict[str, Any]] = {}
     for _ in range(HOPS):
-        ends = {_end(target, known) for _, target in open_}
+        ends = {_end(target, known) for _, target in redirected}
         if not (missing := ends - known.keys()):
             break
         known |= {title["title"]: title for title, _ in pages.read((), missing)}
     page_items: dict[int, int] = {}
-    if open_ and wiki in sources.page_props:
-        ids = {known[end]["page_id"] for _, target in open_ if (end := _end(target, known)) in known}
+    if redirected and wiki in sources.page_props:
+        ids = {known[end]["page_id"] for _, target in redirected if (end := _end(target, known)) in known}
         page_items = {page: qid for page, qid in page_props_of(sources.page_props[wiki]) if page in ids}
-    for row, target in open_:
+    for row, target in redirected:
         end = _end(target, known)
         page = known.get(end, {}).get("page_id")
         if pages_of.get((wiki, row["entity_qid"])) != end and page_items.get(page or 0) != row["entity_qid"]:
@@ -307,15 +306,17 @@ def _follow(
 
 
 def _end(title: str, known: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return where redirects lead, as far as they are known."""
+    """Follow redirects from a title, as far as they are known."""
     for _ in range(HOPS):
         title = (known.get(title) or {}).get("redirect") or title
     return title
 
 
-def _mewsc16(one: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
-    options = one.manifest["options"]
-    with_tables = {source["path"].partition("-")[0] for source in one.manifest["inputs"] if ".sql" in source["path"]}
+def _mewsc16(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
+    options = dataset.manifest["options"]
+    with_tables = {
+        source["path"].partition("-")[0] for source in dataset.manifest["inputs"] if ".sql" in source["path"]
+    }
     for language in options["languages"]:
         wiki = f"{language.replace('-', '_')}wikinews"
         paths = _dump_of(wiki, sources, outcome)
@@ -323,37 +324,37 @@ def _mewsc16(one: Dataset, sources: Sources, rows: int, seed: int, outcome: Outc
         if not paths:
             continue
         if wiki in with_tables and "categorylinks" not in tables:
-            outcome.passed_over.append(f"{wiki} has no categorylinks there")
+            outcome.skipped.append(f"{wiki} has no categorylinks there")
             continue
-        wanted = {row["page_id"]: row for row in sample(one, language, rows, seed)}
-        for page, again in read_articles(paths, tables, options, frozenset(wanted)):
+        wanted = {row["page_id"]: row for row in sample(dataset, language, rows, seed)}
+        for page, derived in read_articles(paths, tables, options, frozenset(wanted)):
             row = wanted.pop(page)
             where = f"{wiki} page {page} ({row['title']})"
             outcome.checked += 1
-            if again is None:
+            if derived is None:
                 outcome.problems.append(f"{where}: is no candidate, derived again")
             else:
-                outcome.problems += _differences(where, row, again)
+                outcome.problems += _differences(where, row, derived)
         outcome.problems += [f"{wiki} page {page}: is not in the dump" for page in wanted]
 
 
 _DERIVE = {"sentences": _sentences, "entities": _entities, "pairs": _pairs, "mewsc16": _mewsc16}
-# The datasets whose rows are derived again. Each row of the others is a sum over all pages, or comes of a model.
+# The datasets whose rows can be derived again. A row of the others is a sum over all pages, or the output of a model.
 DERIVED = tuple(_DERIVE)
 
 
-def derive_again(one: Dataset, sources: Sources, rows: int, seed: int) -> Outcome:
-    """Derive random rows of a dataset again.
+def derive_again(dataset: Dataset, sources: Sources, rows: int, seed: int) -> Outcome:
+    """Derive sampled rows of a dataset again.
 
     Args:
-        one: a dataset of `DERIVED`.
+        dataset: one of `DERIVED`.
         sources: the dumps.
-        rows: how many of each kind, at most.
-        seed: decides which.
+        rows: of each config, at most.
+        seed: of the sample.
 
     Raises:
         InputError: a dump cannot be read.
     """
     outcome = Outcome()
-    _DERIVE[one.manifest["dataset"]](one, sources, rows, seed, outcome)
+    _DERIVE[dataset.manifest["dataset"]](dataset, sources, rows, seed, outcome)
     return outcome

@@ -1,55 +1,70 @@
-"""The ledger of a dataset against its rows: every link is in one bucket, and what was kept is there."""
+"""Check the ledger of a dataset: its buckets add up, and the rows that it counts as kept are there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from wikianchor.pipelines.commands.verify.rows import Tally
 from wikianchor.pipelines.dataset.reader import Dataset
 
 
-def check_ledger(one: Dataset, tally: Tally) -> Iterator[str]:
-    """Yield the sums of a ledger that are wrong.
+def check_ledger(dataset: Dataset, tally: Tally) -> Iterator[str]:
+    """Yield the counts of a ledger that are wrong.
 
     Args:
-        one: the dataset.
-        tally: the rows and links that were counted in it.
+        dataset: any dataset; the ledgers of `_CHECKS` are checked.
+        tally: the rows and links that `check_rows` counted.
     """
-    ledger = one.manifest["ledger"]
-    if one.manifest["dataset"] == "sentences":
-        for wiki, kinds in ledger.items():
-            yield from _adds_up(wiki, kinds.get("links", {}))
-            for kind, name, counted in (
-                ("links", "kept", "links"),
-                ("sentences", "kept", "sentences"),
-                ("pages", "articles", "articles"),
-                ("pages", "redirects", "redirects"),
-            ):
-                yield from _agrees(f"{wiki}: {kind}", kinds.get(kind, {}).get(name, 0), tally[counted,])
-    elif one.manifest["dataset"] == "pairs":
-        for wiki, buckets in ledger.get("links", {}).items():
-            yield from _adds_up(wiki, buckets)
-            yield from _agrees(f"{wiki}: links kept", buckets.get("kept", 0), tally["pairs", wiki])
-        for wiki in sorted({key[1] for key in tally if key[0] == "pairs"} - ledger.get("links", {}).keys()):
-            yield f"{wiki} has rows and no ledger"
-    elif one.manifest["dataset"] == "entities":
-        yield from _agrees("items", ledger.get("lines", {}).get("kept", 0), tally["items",])
-        for wiki, number in ledger.get("sitelinks", {}).items():
-            yield from _agrees(f"{wiki}: sitelinks", number, tally["sitelinks", wiki])
-    elif one.manifest["dataset"] == "mewsc16":
-        for language, kinds in ledger.items():
-            yield from _adds_up(language, kinds["pages"], "pages")
-            yield from _agrees(f"{language}: pages kept", kinds["pages"].get("kept", 0), one.rows(language))
-            yield from _agrees(f"{language}: labels", sum(kinds["labels"].values()), one.rows(language))
+    check = _CHECKS.get(dataset.manifest["dataset"])
+    if check is not None:
+        yield from check(dataset, tally)
 
 
-def _adds_up(wiki: str, buckets: dict[str, int], what: str = "links") -> Iterator[str]:
+def _sentences(dataset: Dataset, tally: Tally) -> Iterator[str]:
+    for wiki, counts in dataset.manifest["ledger"].items():
+        yield from _adds_up(wiki, counts.get("links", {}))
+        for kind, bucket, counted in (
+            ("links", "kept", "links"),
+            ("sentences", "kept", "sentences"),
+            ("pages", "articles", "articles"),
+            ("pages", "redirects", "redirects"),
+        ):
+            yield from _agrees(f"{wiki}: {kind}", counts.get(kind, {}).get(bucket, 0), tally[counted,])
+
+
+def _pairs(dataset: Dataset, tally: Tally) -> Iterator[str]:
+    links = dataset.manifest["ledger"].get("links", {})
+    for wiki, buckets in links.items():
+        yield from _adds_up(wiki, buckets)
+        yield from _agrees(f"{wiki}: links kept", buckets.get("kept", 0), tally["pairs", wiki])
+    for wiki in sorted({key[1] for key in tally if key[0] == "pairs"} - links.keys()):
+        yield f"{wiki} has rows and no ledger"
+
+
+def _entities(dataset: Dataset, tally: Tally) -> Iterator[str]:
+    ledger = dataset.manifest["ledger"]
+    yield from _agrees("items", ledger.get("lines", {}).get("kept", 0), tally["items",])
+    for wiki, number in ledger.get("sitelinks", {}).items():
+        yield from _agrees(f"{wiki}: sitelinks", number, tally["sitelinks", wiki])
+
+
+def _mewsc16(dataset: Dataset, tally: Tally) -> Iterator[str]:
+    for language, counts in dataset.manifest["ledger"].items():
+        yield from _adds_up(language, counts["pages"], "pages")
+        yield from _agrees(f"{language}: pages kept", counts["pages"].get("kept", 0), dataset.rows(language))
+        yield from _agrees(f"{language}: labels", sum(counts["labels"].values()), dataset.rows(language))
+
+
+_CHECKS = {"sentences": _sentences, "pairs": _pairs, "entities": _entities, "mewsc16": _mewsc16}
+
+
+def _adds_up(wiki: str, buckets: Mapping[str, int], unit: str = "links") -> Iterator[str]:
     total = sum(number for name, number in buckets.items() if name != "seen")
     if total != buckets.get("seen", 0):
-        yield f"{wiki}: the buckets hold {total} {what}, {buckets.get('seen', 0)} were seen"
+        yield f"{wiki}: the buckets hold {total} {unit}, {buckets.get('seen', 0)} were seen"
     yield from (f"{wiki}: {name} holds {number}" for name, number in buckets.items() if number < 0)
 
 
-def _agrees(what: str, said: int, counted: int) -> Iterator[str]:
-    if said != counted:
-        yield f"{what}: the ledger says {said}, there are {counted}"
+def _agrees(name: str, recorded: int, counted: int) -> Iterator[str]:
+    if recorded != counted:
+        yield f"{name}: the ledger says {recorded}, there are {counted}"

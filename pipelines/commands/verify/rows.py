@@ -1,7 +1,7 @@
-"""The rows of a dataset against its schema: every column of every row, a row group at a time.
+"""Check the rows of a dataset against its schema, one row group at a time, and against each other.
 
-What rows say of each other is checked here too: links lie in their sentence in order, a link is no white space, ids are
-those of the entity table, a hard negative is neither the entity nor another negative.
+Links lie within their sentence, in order and without white space at their edges; ids are those of the entity table; a
+hard negative is neither the entity nor another negative.
 """
 
 from __future__ import annotations
@@ -29,74 +29,84 @@ Tally = Counter[tuple[str, ...]]
 
 @cache
 def _schemas() -> dict[str, pa.Schema]:
-    """Every schema of the package `schemas`, by the name that it carries."""
-    modules = [import_module(f"wikianchor.schemas.{one.name}") for one in pkgutil.iter_modules(schemas.__path__)]
-    found = [value for module in modules for value in vars(module).values() if isinstance(value, pa.Schema)]
-    return {one.metadata[b"wikianchor.dataset"].decode(): one for one in found}
+    """Return the schemas of the package `schemas`, by the name in their metadata."""
+    modules = [import_module(f"wikianchor.schemas.{module.name}") for module in pkgutil.iter_modules(schemas.__path__)]
+    values = [value for module in modules for value in vars(module).values()]
+    return {value.metadata[b"wikianchor.dataset"].decode(): value for value in values if isinstance(value, pa.Schema)}
 
 
 def schema_of(dataset: str, config: str) -> pa.Schema | None:
-    """Return what the rows of a config are, or None where that is not known here."""
+    """Return the schema of a config, or None where this version does not know it."""
     return _schemas().get(f"{dataset}.{config}") or _schemas().get(config) or _schemas().get(dataset)
 
 
-def check_schema(one: Dataset) -> Iterator[str]:
-    """Yield the shards whose columns are not those of the schema, or which have other rows than the manifest says."""
-    for name, config in one.manifest["configs"].items():
-        schema = schema_of(one.manifest["dataset"], name)
+def check_schema(dataset: Dataset) -> Iterator[str]:
+    """Yield the shards with other columns than the schema, or with another number of rows than the manifest."""
+    for name, config in dataset.manifest["configs"].items():
+        schema = schema_of(dataset.manifest["dataset"], name)
         for shard in config["shards"]:
-            path = f"{one.directory}/{shard['path']}"
+            path = f"{dataset.directory}/{shard['path']}"
             files, inner = filesystem(path)
             try:
                 with reading(path), pq.ParquetFile(files.open_input_file(inner)) as file:
-                    found, rows = file.schema_arrow, file.metadata.num_rows
+                    columns, rows = file.schema_arrow, file.metadata.num_rows
             except (InputError, pa.ArrowInvalid) as error:
                 yield f"{path}: no Parquet file ({str(error).splitlines()[0]})"
                 continue
             if rows != shard["rows"] or rows == 0:
                 yield f"{path}: has {rows} rows, the manifest says {shard['rows']}"
-            if schema is not None and not found.equals(schema):
-                yield f"{path}: {_difference(found, schema)}"
+            if schema is not None and not columns.equals(schema):
+                yield f"{path}: {_difference(columns, schema)}"
 
 
-def _difference(found: pa.Schema, schema: pa.Schema) -> str:
-    if found.names != schema.names:
-        return f"has the columns {', '.join(found.names)}, the schema says {', '.join(schema.names)}"
-    for mine, theirs in zip(found, schema, strict=True):
-        if not mine.equals(theirs):
-            return f"the column {mine}, the schema says {theirs}"
-    return "is not of this schema"
+def _difference(columns: pa.Schema, schema: pa.Schema) -> str:
+    if columns.names != schema.names:
+        return f"has the columns {', '.join(columns.names)}, the schema says {', '.join(schema.names)}"
+    for column, expected in zip(columns, schema, strict=True):
+        if not column.equals(expected):
+            return f"the column {column}, the schema says {expected}"
+    return "has other metadata than the schema"
 
 
-def check_rows(one: Dataset, tally: Tally) -> Iterator[str]:
-    """Yield the rows that cannot be, each shard's first of a kind, and count rows and links into the tally."""
-    checks = _CHECKS.get(one.manifest["dataset"], {})
-    state: dict[str, Any] = {"options": one.manifest["options"]}
-    # The tables that other rows point into come first.
+def check_rows(dataset: Dataset, tally: Tally) -> Iterator[str]:
+    """Yield the wrong rows, of each shard the first for each problem, and count rows and links.
+
+    Args:
+        dataset: the dataset.
+        tally: to which the counts are added, for `check_ledger`.
+    """
+    checks = _CHECKS.get(dataset.manifest["dataset"], {})
+    state: dict[str, Any] = {"options": dataset.manifest["options"]}
+    # The entity table comes first: other rows are checked against it.
     for name in sorted(checks, key=lambda name: (name != "entities", name)):
-        schema = schema_of(one.manifest["dataset"], name)
+        schema = schema_of(dataset.manifest["dataset"], name)
         assert schema is not None
-        for path in one.shards(name):
-            said: set[str] = set()
-            row = 0
+        for path in dataset.shards(name):
+            reported: set[str] = set()
+            begin = 0
             for batch in read_batches(path, schema.names):
-                for problem, wrong in checks[name](batch, state, tally):
-                    places = np.flatnonzero(wrong)
-                    if len(places) and problem not in said:
-                        said.add(problem)
-                        yield f"{path} row {row + int(places[0])}: {problem}"
-                row += batch.num_rows
+                for problem, is_wrong in checks[name](batch, state, tally):
+                    rows = np.flatnonzero(is_wrong)
+                    if len(rows) and problem not in reported:
+                        reported.add(problem)
+                        yield f"{path} row {begin + int(rows[0])}: {problem}"
+                begin += batch.num_rows
 
 
+# Yields each problem that a row may have, and for each row of a batch whether it has it.
 Check = Callable[[pa.RecordBatch, dict[str, Any], Tally], Iterator[tuple[str, Any]]]
 
 
+def _numpy(values: Any) -> Any:
+    return values.to_numpy(zero_copy_only=False)
+
+
 def _lengths(values: Any) -> Any:
-    return pc.list_value_length(values).to_numpy(zero_copy_only=False)
+    return _numpy(pc.list_value_length(values))
 
 
 def _per_row(values: Any, rows: Any, length: int) -> Any:
-    """Whether any element of a row is true."""
+    """Return for each row whether any of its values is true; `rows` has the row of each value."""
     return np.bincount(rows[np.asarray(values, bool)], minlength=length) > 0
 
 
@@ -105,14 +115,14 @@ def _rows_of(lists: Any) -> Any:
 
 
 def _spans(texts: Any, rows: Any, starts: Any, ends: Any) -> tuple[Any, Any]:
-    """Return for each span whether it lies in its text, and whether it shows white space at an edge."""
-    sizes = pc.utf8_length(texts).to_numpy(zero_copy_only=False)[rows]
+    """Return for each span whether it lies outside its text, and whether it has white space at an edge."""
+    sizes = _numpy(pc.utf8_length(texts))[rows]
     outside = (starts < 0) | (starts >= ends) | (ends > sizes)
     blank = np.zeros(len(rows), bool)
     strings = texts.to_pylist()
-    for place in np.flatnonzero(~outside):
-        shown = strings[rows[place]][starts[place] : ends[place]]
-        blank[place] = shown != shown.strip()
+    for index in np.flatnonzero(~outside):
+        anchor = strings[rows[index]][starts[index] : ends[index]]
+        blank[index] = anchor != anchor.strip()
     return outside, blank
 
 
@@ -120,9 +130,9 @@ def _sentences(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> It
     count = batch.num_rows
     tally["sentences",] += count
     texts, links = batch["text"], batch["links"]
-    yield "the text is empty", pc.equal(pc.utf8_length(texts), 0).to_numpy(zero_copy_only=False)
-    yield "the region is unknown", ~np.isin(batch["region"].to_numpy(zero_copy_only=False), sentences.REGIONS)
-    yield "it is of another wiki", batch["wiki"].to_numpy(zero_copy_only=False) != state["options"].get("wiki")
+    yield "the text is empty", _numpy(pc.equal(pc.utf8_length(texts), 0))
+    yield "the region is unknown", ~np.isin(_numpy(batch["region"]), sentences.REGIONS)
+    yield "it is of another wiki", _numpy(batch["wiki"]) != state["options"].get("wiki")
     flat, rows = links.flatten(), _rows_of(links)
     tally["links",] += len(flat)
     starts, ends = (flat.field(name).to_numpy() for name in ("start", "end"))
@@ -132,45 +142,45 @@ def _sentences(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> It
     overlap = np.zeros(len(rows), bool)
     overlap[1:] = (rows[1:] == rows[:-1]) & (starts[1:] < ends[:-1])
     yield "links overlap", _per_row(overlap, rows, count)
-    untold = pc.equal(flat.field("target"), "").to_numpy(zero_copy_only=False)
-    yield "a link leads nowhere", _per_row(untold, rows, count)
+    no_target = _numpy(pc.equal(flat.field("target"), ""))
+    yield "a link leads nowhere", _per_row(no_target, rows, count)
     pages, numbers = batch["page_id"].to_numpy(), batch["sentence_index"].to_numpy()
-    again = np.zeros(count, bool)
-    again[1:] = (pages[1:] == pages[:-1]) & (numbers[1:] <= numbers[:-1])
-    yield "it does not come after the sentence before it", again
+    unordered = np.zeros(count, bool)
+    unordered[1:] = (pages[1:] == pages[:-1]) & (numbers[1:] <= numbers[:-1])
+    yield "it does not come after the sentence before it", unordered
     yield "it has no page or revision", (pages <= 0) | (batch["rev_id"].to_numpy() < 0) | (numbers < 0)
 
 
 def _titles(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
-    redirect = batch["redirect"].is_valid().to_numpy(zero_copy_only=False)
+    redirect = _numpy(batch["redirect"].is_valid())
     tally["redirects",] += int(redirect.sum())
     tally["articles",] += batch.num_rows - int(redirect.sum())
     yield "it has no page", batch["page_id"].to_numpy() <= 0
-    yield "the title is empty", pc.equal(batch["title"], "").to_numpy(zero_copy_only=False)
+    yield "the title is empty", _numpy(pc.equal(batch["title"], ""))
     yield "a redirect has links", redirect & (_lengths(batch["links"]) > 0)
-    fragment = batch["redirect_fragment"].is_valid().to_numpy(zero_copy_only=False)
-    yield "a section of a redirect is told without the redirect", redirect != fragment
+    fragment = _numpy(batch["redirect_fragment"].is_valid())
+    yield "it has a section of a redirect and no redirect", redirect != fragment
     flags = batch["flags"]
-    known = np.isin(flags.flatten().to_numpy(zero_copy_only=False), titles.FLAGS)
+    known = np.isin(_numpy(flags.flatten()), titles.FLAGS)
     yield "a flag is unknown", _per_row(~known, _rows_of(flags), batch.num_rows)
 
 
 def _items(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
     tally["items",] += batch.num_rows
     yield "the item has no number", batch["qid"].to_numpy() <= 0
-    routes = batch["type_route"].to_numpy(zero_copy_only=False)
+    routes = _numpy(batch["type_route"])
     yield "the route is unknown", ~np.isin(routes, entities.TYPE_ROUTES)
     yield "types and their route disagree", (routes == "none") != (_lengths(batch["types"]) == 0)
 
 
 def _sitelinks(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
-    wikis = batch["wiki"].to_numpy(zero_copy_only=False)
+    wikis = _numpy(batch["wiki"])
     for wiki, number in Counter(wikis.tolist()).items():
         tally["sitelinks", wiki] += number
     yield "it is of a wiki that was not asked for", ~np.isin(wikis, state["options"].get("wikis", []))
     yield "the item has no number", batch["qid"].to_numpy() <= 0
-    known = batch["title"].is_valid().to_numpy(zero_copy_only=False)
-    known = known | batch["page_id"].is_valid().to_numpy(zero_copy_only=False)
+    known = _numpy(batch["title"].is_valid())
+    known = known | _numpy(batch["page_id"].is_valid())
     yield "neither title nor page is known", ~known
 
 
@@ -187,7 +197,7 @@ def _table(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterat
 
 def _pairs(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
     count = batch.num_rows
-    wikis = batch["wiki"].to_numpy(zero_copy_only=False)
+    wikis = _numpy(batch["wiki"])
     for wiki, number in Counter(wikis.tolist()).items():
         tally["pairs", wiki] += number
     qids = np.concatenate(state.get("qids", [np.zeros(0, np.int64)]))
@@ -212,17 +222,17 @@ def _pairs(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterat
     twice = np.zeros(len(flat), bool)
     twice[1:] = (rows[order][1:] == rows[order][:-1]) & (flat[order][1:] == flat[order][:-1])
     yield "a hard negative comes twice", _per_row(twice, rows[order], count)
-    routes = batch["type_route"].to_numpy(zero_copy_only=False)
+    routes = _numpy(batch["type_route"])
     yield "the route is unknown", ~np.isin(routes, pairs.TYPE_ROUTES)
-    yield "hard negatives without a type", (lengths > 0) & batch["type_qid"].is_null().to_numpy(zero_copy_only=False)
+    yield "hard negatives without a type", (lengths > 0) & _numpy(batch["type_qid"].is_null())
 
 
 def _named(qids: Any, ids: Any) -> Any:
-    """Return the items of dense ids, 0 for an id that is none."""
+    """Return the items of entity ids, 0 for an id that is not in the table."""
     known = (ids >= 0) & (ids < len(qids))
-    found = np.zeros(len(ids), np.int64)
-    found[known] = qids[ids[known]]
-    return found
+    items = np.zeros(len(ids), np.int64)
+    items[known] = qids[ids[known]]
+    return items
 
 
 _CHECKS: Mapping[str, Mapping[str, Check]] = {

@@ -1,4 +1,4 @@
-"""Articles of Wikinews read again, as `wikianchor mewsc16` reads them."""
+"""Read articles of Wikinews again, as `wikianchor mewsc16` reads them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from wikianchor.schemas.mewsc16 import SCHEMA
 def read_articles(
     dumps: Sequence[str], tables: Mapping[str, str], options: Mapping[str, Any], page_ids: Collection[int]
 ) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Yield the id and the row of each page asked for; None where it is no candidate.
+    """Yield the id of each page asked for, and its row or None where the page is no candidate.
 
     Args:
         dumps: of one Wikinews.
-        tables: its SQL tables by name.
+        tables: paths of its SQL tables, by name.
         options: of the dataset.
-        page_ids: the pages.
+        page_ids: the pages asked for.
 
     Raises:
         InputError: a dump or a table cannot be read.
