@@ -1,9 +1,8 @@
-"""Running one stage: a pipeline, its inputs and options in; a finished dataset with its manifest out, or one clear
-line.
+"""Run one stage: a pipeline that makes a dataset with its manifest, or ends with an error of one line.
 
-A stage is skipped when the manifest in its output says that it was made by this program from the same inputs with the
-same options. A stage that was interrupted goes on with the steps that it had not finished. An older dataset in the
-output stays valid until the new one is complete.
+A stage is skipped if the manifest in its output names this version of the program, the same inputs and the same
+options. A stage that was interrupted goes on with the steps that it had not finished. An older dataset in the output
+stays valid until the new one is complete.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ def program_version() -> str:
 
 
 def made_with() -> dict[str, str]:
-    """Return the versions that decide what a dataset's bytes are: of this program, of the writer of Parquet, and of
-    Python's Unicode tables, by which sentences are split and names compared."""
+    """Return the versions that decide the bytes of a dataset: of this program, of the writer of Parquet, and of
+    Python's Unicode tables, which split sentences and compare names."""
     return {
         "wikianchor": program_version(),
         "pyarrow": version("pyarrow"),
@@ -74,13 +73,13 @@ def run_stage(
         dataset: name of the dataset.
         schema_version: of its rows.
         output: directory.
-        inputs: what it reads, each with a sha1; they decide with `options` whether an earlier result still counts.
-        options: every option that changes the output; none that does not.
+        inputs: what the stage reads, each with a checksum.
+        options: every option that changes the output, and no other: with `inputs` they identify the dataset.
         build: adds the graph to a pipeline, given the head of the manifest and the workspace of the run; its last step
             commits the dataset.
         beam_args: flags for Beam.
-        bytes_read: bytes that the workers' progress files add up to in the end; 0 where they report none.
-        load: what the stage asks of a machine; decides how many workers it gets there, unless the flags do.
+        bytes_read: bytes that the progress files of the workers add up to in the end; 0 for a stage without them.
+        load: the work and memory of the stage; decides the number of workers, unless the flags do.
 
     Raises:
         InputError: an input is broken or the output cannot be written.
@@ -94,10 +93,7 @@ def run_stage(
         "made_with": made_with(),
     }
     if (done := _done(output, head)) is not None:
-        if has_leftovers(output):
-            # A run that is just ending removes them itself; where they cannot be removed they do no harm.
-            with suppress(UsageError, InputError), claim(output, dataset):
-                pass
+        _remove_leftovers(output, dataset)
         return done
     from wikianchor.pipelines.engine.options import shuffle_of
 
@@ -112,16 +108,10 @@ def run_stage(
     if (old := read_manifest(output)) is not None and (change := difference(old, head)):
         log.info("%s: rebuild, %s; the dataset there stays until the new one is complete", output, change)
     with claim(output, dataset, fingerprint):
-        # Another run may have made it while this one waited to begin, or this one completed its commit.
+        # Another run may have made it while this one waited for the claim, or the claim completed its commit.
         if (done := _done(output, head)) is not None:
             return done
-        if os.path.isdir(f"{work.scratch}/{RECORDS}"):
-            log.info("%s: going on where an earlier run stopped", output)
-        try:
-            with Watch(dataset, options.get("wiki"), work.scratch, bytes_read) as watch:
-                run_apart(pipeline, watch.look)
-        except Exception as error:
-            raise _clear(error, output) from error
+        _run_watched(pipeline, head, work, output, bytes_read)
     manifest = read_manifest(output)
     if manifest is None and (template := pipeline.options.get_all_options().get("template_location")):
         log.info("%s: the graph of a job that is yet to run", template)
@@ -131,8 +121,33 @@ def run_stage(
     return manifest
 
 
+def _remove_leftovers(output: str, dataset: str) -> None:
+    """Remove what a killed run has left beside a finished dataset."""
+    if has_leftovers(output):
+        # A run that is just ending removes them itself; if they cannot be removed they do no harm.
+        with suppress(UsageError, InputError), claim(output, dataset):
+            pass
+
+
+def _run_watched(
+    pipeline: beam.Pipeline, head: Mapping[str, Any], work: Workspace, output: str, bytes_read: int
+) -> None:
+    """Run a pipeline and show its progress.
+
+    Raises:
+        InputError, UsageError: a step raised it, or the runner failed in a way that the user can mend.
+    """
+    if os.path.isdir(f"{work.scratch}/{RECORDS}"):
+        log.info("%s: going on where an earlier run stopped", output)
+    try:
+        with Watch(head["dataset"], head["options"].get("wiki"), work.scratch, bytes_read) as watch:
+            run_apart(pipeline, watch.look)
+    except Exception as error:
+        raise _clear(error, output) from error
+
+
 def _done(output: str, head: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the manifest of a finished dataset that is what a stage would make, or None."""
+    """Return the manifest of a finished dataset with this head of the manifest, or None."""
     manifest = read_manifest(output, is_output=True)
     if manifest is None or any(manifest.get(key) != value for key, value in head.items()):
         return None
@@ -144,12 +159,12 @@ def _done(output: str, head: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 class Watch:
-    """Shows how far a stage has come."""
+    """Show the progress of a stage, as its workers report it; use as a context manager."""
 
     def __init__(self, dataset: str, wiki: object, scratch: str, total: int) -> None:
         self._name = f"{dataset} {wiki}" if wiki else dataset
         self._scratch, self._total = scratch, total
-        # What an interrupted run had read already.
+        # Bytes that an interrupted run had read already.
         self._done = pulses(scratch)[0] if total else 0
         self._progress = Progress()
 
@@ -160,7 +175,7 @@ class Watch:
         return self
 
     def look(self) -> None:
-        """Look at what the workers tell, and show it."""
+        """Read the progress files of the workers and show their sum."""
         if self._total:
             done, counts = pulses(self._scratch)
             note = ", ".join(f"{number:,} {name}" for name, number in counts.items())
@@ -194,7 +209,7 @@ def _clear(error: Exception, output: str) -> Exception:
     return error
 
 
-def finish(
+def commit_dataset(
     output: str,
     work: Workspace,
     head: Mapping[str, Any],
@@ -204,16 +219,24 @@ def finish(
 ) -> None:
     """Commit a dataset, or fail with the problems that steps found: the last step of every graph.
 
+    Args:
+        output: directory of the dataset.
+        work: of the run.
+        head: of the manifest.
+        parts: the files of the dataset.
+        ledger: of the manifest.
+        problems: that steps found in the inputs, one line each; repeated ones count once.
+
     Raises:
-        InputError: there were problems; or there is nothing to write.
+        InputError: there are problems, or there are no rows.
     """
-    found = list(dict.fromkeys(problems))
+    lines = list(dict.fromkeys(problems))
     members = list(parts)
-    if not found and not any(part.rows for part in members):
-        found = [f"{output}: nothing to write: the inputs hold no row for it"]
-    if found:
-        # The same inputs give the same problems: nothing of this run is of use to the next.
+    if not lines and not any(part.rows for part in members):
+        lines = [f"{output}: nothing to write: the inputs hold no row for it"]
+    if lines:
+        # The same inputs give the same problems, so the next run cannot use the work of this one.
         discard(work)
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise InputError(found[0] + more)
+        more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+        raise InputError(lines[0] + more)
     commit(output, work.parts, members, {**head, "ledger": ledger})

@@ -20,7 +20,7 @@ from wikianchor.io.storage import file_size, sha1
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import item_seconds
-from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.schemas import entities as schema
 
@@ -101,4 +101,4 @@ def commit_readings(config: EntitiesOptions, work: Workspace, head: Mapping[str,
             if not sitelinks[wiki]
         ]
     ledger = {"lines": dict(sorted(counts.items())), "sitelinks": dict(sorted(sitelinks.items()))}
-    finish(config.output, work, head, [part for reading in ordered for part in reading.parts], ledger, problems)
+    commit_dataset(config.output, work, head, [part for reading in ordered for part in reading.parts], ledger, problems)

@@ -15,7 +15,7 @@ from wikianchor.io.errors import UsageError
 from wikianchor.pipelines.dataset.inputs import check_wikis, fingerprint, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.interlanguage.options import InterlanguageOptions
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import mentions as schema
@@ -71,4 +71,4 @@ def commit_joined(output: str, work: Workspace, head: Mapping[str, Any], joined:
     """Commit the dataset; the ledger has the rows of each wiki by kind: of pages, of redirects, of pages not seen."""
     wikis = sorted(joined, key=lambda result: result.wiki)
     ledger = {"rows": {result.wiki: result.counts for result in wikis}}
-    finish(output, work, head, [part for result in wikis for part in result.parts], ledger, [])
+    commit_dataset(output, work, head, [part for result in wikis for part in result.parts], ledger, [])

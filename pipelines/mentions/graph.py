@@ -26,7 +26,7 @@ from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import MENTIONS
-from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import mentions as schema
@@ -142,4 +142,4 @@ def commit_mentions(
         wiki: {name: number for name, number in reasons.items() if number} | {"seen": reasons.total()}
         for wiki, reasons in sorted(ledger.items())
     }
-    finish(output, work, head, parts, {"links": report}, problems)
+    commit_dataset(output, work, head, parts, {"links": report}, problems)

@@ -25,7 +25,7 @@ from wikianchor.io.storage import file_size, sha1
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds
-from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.mewsc16.compare import compare
 from wikianchor.pipelines.mewsc16.editions import CLOSED, with_aliases
 from wikianchor.pipelines.mewsc16.options import MIN_PAGES, Mewsc16Options
@@ -246,7 +246,9 @@ def commit_decisions(
             mine = [reading for reading in ordered if reading.language == decision.language]
             ledger[decision.language] = ledger_of(decision, mine)
         problems = [nothing_of(language, found) for language, found in ledger.items() if not found["pages"].get(KEPT)]
-    finish(config.output, work, head, [part for decision in decided for part in decision.parts], ledger, problems)
+    commit_dataset(
+        config.output, work, head, [part for decision in decided for part in decision.parts], ledger, problems
+    )
 
 
 def ledger_of(decision: Any, readings: Sequence[Any]) -> dict[str, Any]:

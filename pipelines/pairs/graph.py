@@ -24,7 +24,7 @@ from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import pair_seconds
-from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import pairs as schema
@@ -191,37 +191,41 @@ def commit_pairs(
     """
     from wikianchor.pipelines.pairs.decisions import BUCKETS
 
-    shards, titles = list(written), {one.wiki: one for one in indexes}
+    shards, titles = list(written), {index.wiki: index for index in indexes}
     seen = Counter[str]()
-    for one in counted:
-        seen[one.wiki] += one.seen
+    for shard in counted:
+        seen[shard.wiki] += shard.seen
     ledger: dict[str, Counter[str]] = {wiki: Counter() for wiki in sorted(titles)}
-    for one in decided:
-        ledger[one.wiki].update(dict(zip(BUCKETS, one.buckets, strict=True)))
+    for shard in decided:
+        ledger[shard.wiki].update(dict(zip(BUCKETS, shard.buckets, strict=True)))
     kept: Counter[str] = Counter()
     for shard in shards:
         kept.update(shard.kept)
         for wiki, number in shard.duplicates.items():
             ledger[wiki].update(duplicate=number, kept=-number)
-    for wiki, found in ledger.items():
-        if found.total() != seen[wiki] or found["kept"] != kept[wiki]:
+    for wiki, links in ledger.items():
+        if links.total() != seen[wiki] or links["kept"] != kept[wiki]:
             raise InputError(
-                f"{wiki}: the ledger does not balance: {seen[wiki]} links seen, {found.total()} decided, "
-                f"{found['kept']} kept, {kept[wiki]} written"
+                f"{wiki}: the ledger does not balance: {seen[wiki]} links seen, {links.total()} decided, "
+                f"{links['kept']} kept, {kept[wiki]} written"
             )
-    # A wiki may have no pair left after the cap or the sample, but not before.
-    problems = []
-    if lost := [wiki for wiki, found in ledger.items() if not any(found[name] for name in LEFT)]:
-        reasons = sum((ledger[wiki] for wiki in lost), Counter[str]())
-        ended = f"most links ended as {most('pairs', reasons)}" if reasons.total() else "its sentences hold no link"
-        advice = "" if len(lost) == len(ledger) else f"; leave out {', '.join(lost)} to go on with the others"
-        problems = [f"{output}: no pair of {', '.join(lost)} came out: {ended}{advice}"]
     report = {
         "links": {
-            wiki: {name: number for name, number in found.items() if number} | {"seen": seen[wiki]}
-            for wiki, found in ledger.items()
+            wiki: {name: number for name, number in links.items() if number} | {"seen": seen[wiki]}
+            for wiki, links in ledger.items()
         },
         "titles": {wiki: built.counts for wiki, built in sorted(titles.items())},
     }
     parts = [part for shard in shards for part in shard.parts] + list(table.parts)
-    finish(output, work, head, parts, report, problems)
+    commit_dataset(output, work, head, parts, report, _wikis_without_pairs(output, ledger))
+
+
+def _wikis_without_pairs(output: str, ledger: Mapping[str, Counter[str]]) -> list[str]:
+    """Return a problem if a wiki has no pair. It may have none left after the cap or the sample, but not before."""
+    problems = []
+    if lost := [wiki for wiki, links in ledger.items() if not any(links[name] for name in LEFT)]:
+        reasons = sum((ledger[wiki] for wiki in lost), Counter[str]())
+        ended = f"most links ended as {most('pairs', reasons)}" if reasons.total() else "its sentences hold no link"
+        advice = "" if len(lost) == len(ledger) else f"; leave out {', '.join(lost)} to go on with the others"
+        problems = [f"{output}: no pair of {', '.join(lost)} came out: {ended}{advice}"]
+    return problems

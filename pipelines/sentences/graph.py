@@ -23,7 +23,7 @@ from wikianchor.pipelines.dataset.reasons import listed, most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds
-from wikianchor.pipelines.engine.stage import finish, made_with, run_stage
+from wikianchor.pipelines.engine.stage import commit_dataset, made_with, run_stage
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.text.template_losses import most_costly
 from wikianchor.pipelines.wikimedia.inventory import read_site, wiki_of_header
@@ -154,7 +154,9 @@ def commit_readings(
         problems = repeated_pages(ordered)
     if not problems and not counts["sentences:kept"]:
         problems = [f"{output}: {why_empty(ledger, wiki, header_wiki)}"]
-    finish(output, work, head, [part for reading in ordered for part in reading.parts], {wiki: ledger}, problems)
+    commit_dataset(
+        output, work, head, [part for reading in ordered for part in reading.parts], {wiki: ledger}, problems
+    )
 
 
 def why_empty(ledger: Mapping[str, Mapping[str, int]], wiki: str, header_wiki: str) -> str:

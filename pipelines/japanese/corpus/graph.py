@@ -19,7 +19,7 @@ from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, shards_o
 from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import WORKER_BYTES, Load
-from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.japanese.corpus.options import CorpusOptions
 from wikianchor.pipelines.japanese.corpus.records import kind_of, split_records
 from wikianchor.schemas import corpus as schema
@@ -205,4 +205,4 @@ def commit_corpus(
     parts = [part for shard in shards for part in shard.parts]
     if not problems and (part := write_words(work, words)) is not None:
         parts.append(part)
-    finish(output, work, head, parts, {**ledger, "statistics": statistics}, problems)
+    commit_dataset(output, work, head, parts, {**ledger, "statistics": statistics}, problems)

@@ -21,7 +21,7 @@ from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine import dataflow
 from wikianchor.pipelines.engine.runner import runner_of
-from wikianchor.pipelines.engine.stage import finish, run_stage
+from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.japanese.negatives.filler import Search, load_filler
 from wikianchor.pipelines.japanese.negatives.fills import FillLimits
 from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
@@ -136,4 +136,4 @@ def commit_negatives(output: str, work: Workspace, head: Mapping[str, Any], made
         dropped = f"sentences: {listed('negatives', ledger['sentences'])}"
         dropped += f"; candidates: {listed('candidates', ledger['candidates'])}"
         problems = [f"{output}: no sentence has a negative: {dropped}"]
-    finish(output, work, head, parts, ledger, problems)
+    commit_dataset(output, work, head, parts, ledger, problems)
