@@ -1,4 +1,4 @@
-"""The speed of reading dumps: `sentences`, `entities` and `mewsc16` against other extractors and bare decompression.
+"""The speed of reading dumps: `sentences` and `entities` against other extractors and bare decompression.
 
     WIKIANCHOR_DATA=data python benchmarks/extraction.py [PART ...]
 
@@ -13,7 +13,6 @@
   ends in "]"; "other": the rest. Needs the extra `mwparserfromhell`.
 - `previous`: `sentences --previous` against a full build of a dump of which every twentieth page has changed.
 - `entities`: `wikianchor entities` against decompression of a stand-in for Wikidata's dump with lines of 10 KB.
-- `news`: `wikianchor mewsc16` against `sentences` on the same generated Wikinews.
 
 Starting Python and Beam takes over a second, half of the time of a slice and nothing of a dump. So each round also
 measures a dump of one short article, and the speeds are without that time.
@@ -41,7 +40,6 @@ from typing import Any, NamedTuple
 
 from lib import generate, slices
 from lib.measure import (
-    ROOT,
     digest,
     fresh,
     job,
@@ -58,6 +56,7 @@ from lib.measure import (
 
 from wikianchor.pipelines.wikimedia.choices import PARSERS
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
+from wikianchor.pipelines.wikimedia.pages import Page
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import LINE_MARKS
 
@@ -72,11 +71,10 @@ def main() -> None:
     flags.add_argument("--megabytes", type=float, default=8, help="smallest XML of each language, `bz2` (8)")
     flags.add_argument("--pages", type=int, default=150, help="random articles of each language in memory (150)")
     flags.add_argument("--lines", type=int, default=20_000, help="lines of Wikidata (20000)")
-    flags.add_argument("--articles", type=int, default=3000, help="of each Wikinews (3000)")
     run_parts(PARTS, flags)
 
 
-# ------------------------------------------------------------------------------------------- whole jobs of other tools
+# -------------------------------------------------------------------------------------------- whole jobs of other tools
 
 PLAIN = """
 import bz2, html, re, sys
@@ -151,12 +149,12 @@ def other_tool(name: str, python: Path, work: Path, dump: Path) -> float:
     return run(commands[name]).user
 
 
-def is_article(page: generate.Page) -> bool:
+def is_article(page: Page) -> bool:
     """Return whether a page is an article and no redirect."""
     return not page.namespace and page.redirect is None and bool(page.text)
 
 
-# ------------------------------------------------------------------------------------------------------- decompression
+# -------------------------------------------------------------------------------------------------------- decompression
 
 
 def compare_bz2(arguments: Namespace) -> None:
@@ -198,7 +196,7 @@ def engine(source: generate.Source) -> float:
     return seconds(lambda: [extractor.extract(*page) for page in pages])
 
 
-# -------------------------------------------------------------------------------------------------- wikitext in memory
+# --------------------------------------------------------------------------------------------------- wikitext in memory
 
 # Reads {"title", "text"} a line, calls `read` on each, and prints the seconds of that.
 _TIMED = """
@@ -401,7 +399,7 @@ def changed(page: bytes) -> bytes:
     return page.replace(b"</text>", b"\n\nOne more sentence about the [[Moon]] was added here.\n</text>", 1)
 
 
-# --------------------------------------------------------------------------------------------------- Wikidata, Wikinews
+# ------------------------------------------------------------------------------------------------------------- Wikidata
 
 
 def compare_entities(arguments: Namespace) -> None:
@@ -441,37 +439,6 @@ def wikidata(work: Path, language: str, ending: str, lines: int) -> Path:
     return path
 
 
-def compare_news(arguments: Namespace) -> None:
-    """Print the CPU of `mewsc16` against that of `sentences` on the same dumps."""
-    work, articles = arguments.work, arguments.articles
-    dumps = {name: news_dump(work, name, articles) for name in ("de", "en", "fr", "ja")}
-    paths = {**dumps, "start": news_dump(work, "en", 20)}
-    stages = ("mewsc16", "sentences")
-    cases = {
-        f"{stage}: {name}": partial(job, stage, work / "news-out", f"--dumps={path}")
-        for stage in stages
-        for name, path in paths.items()
-    }
-    times = rounds_of(arguments.rounds, cases)
-    rows: list[Row] = []
-    for name in dumps:
-        whole = [times[f"{stage}: {name}"] for stage in stages]
-        net = [less(times[f"{stage}: {name}"], times[f"{stage}: start"]) for stage in stages]
-        rows.append([name, articles, *(articles / median(of) for of in net), ratio(*net), ratio(*whole)])
-    head = ["language", "articles", *(f"{stage}, pages / CPU s" for stage in stages)]
-    text = table([*head, "CPU, mewsc16 / sentences", "with the start"], rows)
-    report("MewsC-16: mewsc16 against sentences", f"{text}\n\nTarget: at most 1.5.")
-
-
-def news_dump(work: Path, language: str, articles: int) -> Path:
-    """Return the dump of a generated Wikinews; write it unless it exists."""
-    directory = work / f"news-{language}-{articles}"
-    if not directory.exists():
-        script: list[str | Path] = [sys.executable, ROOT / "tests/wikinews.py", f"--languages={language}"]
-        run([*script, f"--pages={articles}", f"--output={directory}"])
-    return next(directory.glob("*.xml.bz2"))
-
-
 PARTS: dict[str, Callable[[Namespace], None]] = {
     "tools": compare_tools,
     "bz2": compare_bz2,
@@ -479,7 +446,6 @@ PARTS: dict[str, Callable[[Namespace], None]] = {
     "agreement": compare_agreement,
     "previous": compare_previous,
     "entities": compare_entities,
-    "news": compare_news,
 }
 
 if __name__ == "__main__":

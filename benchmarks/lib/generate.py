@@ -14,14 +14,11 @@ import itertools
 import json
 import re
 import shutil
-import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
 from wikianchor.io.errors import Truncated
@@ -43,6 +40,9 @@ FIRST_ITEM, FIRST_TYPE = 1_000_000, 900_000
 HUMAN, OCCUPATIONS, TYPES = 5, 40, 400
 # Letters of the languages that a well-known item has labels in.
 LABELS = ("en", "de", "fr", "es", "ru", "ja", "zh", "ar", "uk", "el", "bn", "hi", "ko", "pl", "pt", "tr", "vi", "fa")
+
+# Number of an item, and (wiki, title, page id) of its pages.
+Item = tuple[int, list[tuple[str, str, int]]]
 
 
 def parts_of(output: Path) -> str:
@@ -100,34 +100,32 @@ def read_source(paths: Sequence[str], wiki: str | None = None) -> Source:
 
 
 class Copier:
-    """Makes pages under new titles and ids out of real ones. A link is cut out of its page once, not for each copy.
+    """Makes pages under new titles and ids out of real ones. A page is cut at its links once, not for each copy.
 
     Args:
         source: the real pages.
-        stubs: a page for every link target that has none.
-        seed: of what links lead to.
-        closed: every link leads to one of the pages instead, those with one target to the same, so that no link is red
-            and some pages have many, as in a whole wiki.
+        stubs: make a page for every link target that has none.
+        closed: lead every link to one of the pages instead, those with one target to the same page, so that no link is
+            red and some pages have many, as in a whole wiki.
     """
 
-    def __init__(self, source: Source, stubs: bool = False, seed: str = "", closed: bool = False) -> None:
-        self._source, self._stubs = source, stubs
-        self._ends = [page.title for page in source.pages if not page.namespace and page.redirect is None]
-        self._closed = closed
+    def __init__(self, source: Source, stubs: bool = False, closed: bool = False) -> None:
+        self._source, self._stubs, self._closed = source, stubs, closed
+        self._articles = [page.title for page in source.pages if not page.namespace and page.redirect is None]
+        self._titles = {page.title for page in source.pages}
         last = max(page.page_id for page in source.pages)
         self._span = 10 ** len(str(2 * last + len(source.pages) * 1000))
         self._article = lru_cache(maxsize=None)(self._article_of)
-        self._seed = seed
         self._cut = [self._pieces(page) for page in source.pages]
 
     def _article_of(self, target: str) -> str | None:
-        """Return the title of the article that a link leads to, None where it leads to none."""
-        found = parse_target(target, self._source.site)
-        return found.title if found and found.title and not found.namespace and not found.interwiki else None
+        """Return the title of the article that a link leads to, or None."""
+        title = parse_target(target, self._source.site)
+        return title.title if title and title.title and not title.namespace and not title.interwiki else None
 
     def _pieces(self, page: Page) -> tuple[list[str], list[tuple[str, int, str]]]:
-        """Return the text between link targets, and for each the target, a hash, and what the link has to show where it
-        has no label, else ""."""
+        """Return the text between link targets, and of each link its target, a hash, and its label where that is the
+        target, else ""."""
         pieces, links, position = [], [], 0
         for match in _TARGET.finditer(page.text):
             title = self._article(match[1])
@@ -135,143 +133,91 @@ class Copier:
                 continue
             pieces.append(escape(page.text[position : match.start()]))
             target = match[1].strip()
-            shown = target if match[2] == "]]" else ""
+            label = target if match[2] == "]]" else ""
             if self._closed:
-                target = self._ends[key_of(self._seed, title) % len(self._ends)]
-            links.append((target, key_of(self._seed, page.page_id, title), shown))
+                target = self._articles[key_of("", title) % len(self._articles)]
+            links.append((target, key_of("", page.page_id, title), label))
             position = match.end()
         pieces.append(escape(page.text[position:]))
         return pieces, links
 
-    def copy(self, number: int) -> Iterator[tuple[int, str, str]]:
-        """Yield (page id, title, XML) of each page of a copy; 0 are the pages as they are."""
+    def copy(self, number: int) -> Iterator[bytes]:
+        """Yield the XML of each page of a copy; 0 are the pages as they are."""
         suffix = f" ({number})" if number else ""
         linked: dict[str, None] = {}
         for page, (pieces, links) in zip(self._source.pages, self._cut, strict=True):
             parts = [pieces[0]]
-            for (target, key, shown), piece in zip(links, pieces[1:], strict=True):
-                own = number and ((key ^ number) * _MIX & 0xFFFFFFFFFFFFFFFF) < _QUARTER
-                end = target + suffix if own else target
-                parts.append(escape(f"{end}|{shown}" if shown not in ("", end) else end))
-                if self._stubs and (own or not number):
+            for (target, key, label), piece in zip(links, pieces[1:], strict=True):
+                # A quarter of the links of a copy lead to the copy of their target.
+                within = number and ((key ^ number) * _MIX & 0xFFFFFFFFFFFFFFFF) < _QUARTER
+                end = target + suffix if within else target
+                parts += [escape(f"{end}|{label}" if label not in ("", end) else end), piece]
+                if self._stubs and (within or not number):
                     linked[self._article(target) or ""] = None
-                parts.append(piece)
             yield self._page(page, number, suffix, "".join(parts))
-        if self._stubs:
-            for place, title in enumerate(title for title in linked if title not in self._titles()):
-                name = title + suffix
-                stub = Page(name, 0, self._span // 2 + place, self._span // 2 + place, "", None, "wikitext", "")
-                yield self._page(stub, number, "", escape(f"'''{name}''' is an article that others link to."))
+        for order, title in enumerate(title for title in linked if title not in self._titles):
+            page_id = self._span // 2 + order
+            stub = Page(title + suffix, 0, page_id, page_id, "", None, "wikitext", "")
+            yield self._page(stub, number, "", escape(f"'''{stub.title}''' is an article that others link to."))
 
-    @lru_cache(maxsize=1)  # noqa: B019 one Copier a process
-    def _titles(self) -> frozenset[str]:
-        return frozenset(page.title for page in self._source.pages)
-
-    def _page(self, page: Page, number: int, suffix: str, text: str) -> tuple[int, str, str]:
-        page_id, title = page.page_id + number * self._span, page.title + suffix
+    def _page(self, page: Page, number: int, suffix: str, text: str) -> bytes:
         redirect = ""
         if page.redirect is not None:
             name, hash_sign, fragment = page.redirect.partition("#")
             redirect = f"    <redirect title={quoteattr(name + suffix + hash_sign + fragment)} />\n"
         return (
-            page_id,
-            title,
-            f"  <page>\n    <title>{escape(title)}</title>\n    <ns>{page.namespace}</ns>\n    <id>{page_id}</id>\n"
+            f"  <page>\n    <title>{escape(page.title + suffix)}</title>\n    <ns>{page.namespace}</ns>\n"
+            f"    <id>{page.page_id + number * self._span}</id>\n"
             f"{redirect}    <revision>\n      <id>{page.rev_id + number * self._span}</id>\n"
             f"      <timestamp>{page.timestamp or '2025-01-01T00:00:00Z'}</timestamp>\n"
             f"      <contributor>\n        <username>Someone</username>\n        <id>1</id>\n      </contributor>\n"
             f"      <model>{page.model or 'wikitext'}</model>\n      <format>text/x-wiki</format>\n"
-            f'      <text bytes="{len(text)}" xml:space="preserve">{text}</text>\n    </revision>\n  </page>\n',
-        )
+            f'      <text bytes="{len(text)}" xml:space="preserve">{text}</text>\n    </revision>\n  </page>\n'
+        ).encode()
 
 
 def write_dump(
-    source: Source,
-    output: Path,
-    times: int = 1,
-    pages: int = 0,
-    megabytes: float = 0,
-    stubs: bool = False,
-    closed: bool = False,
-) -> int:
+    source: Source, output: Path, pages: int = 0, megabytes: float = 0, stubs: bool = False, closed: bool = False
+) -> None:
     """Write pages and copies of them as a dump.
 
     Args:
         source: real pages.
-        output: .xml.bz2 (multistream, with an index beside it), .xml.gz or .xml.
-        times: copies, the originals among them.
-        pages, megabytes: where given, as many copies as it takes for so many pages or MB of XML.
+        output: .xml.bz2 (multistream) or .xml.
+        pages, megabytes: so many pages, or whole copies up to so many MB of XML; without either the pages alone.
         stubs: add a page of a sentence for every link target that has none, so that no link is red.
         closed: lead every link to one of the pages.
-
-    Returns:
-        The number of pages.
     """
-    copier = Copier(source, stubs, closed=closed)
-    written, size = 0, 0
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with closing(_Pages(output)) as file:
-        file.add(source.head.encode(), None)
+    copier = Copier(source, stubs, closed)
+
+    def copies() -> Iterator[bytes]:
+        size = 0
         for number in itertools.count():
-            if not (pages or megabytes) and number == times:
+            for page in copier.copy(number):
+                size += len(page)
+                yield page
+            if not pages and size >= megabytes * 1e6:
                 break
-            if (pages and written >= pages) or (megabytes and size >= megabytes * 1e6):
-                break
-            for page_id, title, text in copier.copy(number):
-                if pages and written == pages:
-                    break
-                data = text.encode()
-                file.add(data, f"{page_id}:{title}")
-                written, size = written + 1, size + len(data)
-        file.finish()
-    return written
+
+    def chunks() -> Iterator[bytes]:
+        yield source.head.encode()
+        written = itertools.islice(copies(), pages or None)
+        while chunk := b"".join(itertools.islice(written, PAGES_PER_STREAM)):
+            yield chunk
+        yield b"</mediawiki>\n"
+
+    write_packed(output, chunks())
 
 
-class _Pages:
-    """A dump that is being written: in a .bz2, the head, every hundred pages and the foot are streams of their own."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: BinaryIO = _open(path) if path.suffix != ".bz2" else path.open("wb")
-        self._waiting: list[bytes] = []
-        self._names: list[str] = []
-        self._index: list[str] = []
-
-    def add(self, data: bytes, name: str | None) -> None:
-        """Add a page under its name in the index, or the head without one."""
-        self._waiting.append(data)
-        if name is not None:
-            self._names.append(name)
-        if name is None or len(self._names) == PAGES_PER_STREAM:
-            self._flush()
-
-    def _flush(self) -> None:
-        data = b"".join(self._waiting)
-        if data and self._path.suffix == ".bz2":
-            self._index += [f"{self._file.tell()}:{name}\n" for name in self._names]
-            data = bz2.compress(data)
-        self._file.write(data)
-        self._waiting, self._names = [], []
-
-    def finish(self) -> None:
-        """Write what waits, the foot and the index."""
-        self._flush()
-        self.add(b"</mediawiki>\n", None)
-        if self._path.suffix == ".bz2":
-            name = self._path.name.removesuffix(".bz2").removesuffix(".xml")
-            self._path.with_name(f"{name}-index.txt.bz2").write_bytes(bz2.compress("".join(self._index).encode()))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-def _open(path: Path) -> BinaryIO:
-    if path.suffix == ".gz":
-        return gzip.GzipFile(path, "wb", compresslevel=6, mtime=0)  # type: ignore[return-value]
-    if path.suffix == ".bz2":
-        return bz2.BZ2File(path, "wb")  # type: ignore[return-value]
-    return path.open("wb")
+def write_packed(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write chunks of bytes; in a .bz2 each is a stream, in a .gz a member of its own, as in Wikimedia's files."""
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        ".bz2": bz2.compress,
+        ".gz": lambda data: gzip.compress(data, 6, mtime=0),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.writelines(map(packers.get(path.suffix, bytes), chunks))
 
 
 class Types:
@@ -311,12 +257,12 @@ def articles(paths: Sequence[str], wiki: str | None = None) -> Iterator[tuple[st
                 yield site.wiki, page.title, page.page_id
 
 
-def items_of(found: Iterable[tuple[str, str, int]]) -> Iterator[tuple[int, list[tuple[str, str, int]]]]:
+def items_of(articles: Iterable[tuple[str, str, int]]) -> Iterator[Item]:
     """Yield (number of an item, its pages): articles of one title in several wikis are one item."""
     by_title: dict[str, list[tuple[str, str, int]]] = {}
-    for one in found:
-        by_title.setdefault(one[1], []).append(one)
-    return ((FIRST_ITEM + place, pages) for place, pages in enumerate(by_title.values()))
+    for article in articles:
+        by_title.setdefault(article[1], []).append(article)
+    return ((FIRST_ITEM + order, pages) for order, pages in enumerate(by_title.values()))
 
 
 def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], types: Types, line_bytes: int = 0) -> bytes:
@@ -393,75 +339,35 @@ def type_lines() -> Iterator[bytes]:
         yield json.dumps(entity, separators=(",", ":")).encode()
 
 
-def write_items(
-    items: Iterable[tuple[int, list[tuple[str, str, int]]]],
-    output: Path,
-    dominant: float = 0,
-    line_bytes: int = 0,
-    others: float = 0,
-) -> int:
-    """Write a stand-in of Wikidata's JSON dump.
+def write_items(items: Iterable[Item], output: Path, dominant: float = 0, line_bytes: int = 0, others: int = 0) -> None:
+    """Write a stand-in for Wikidata's JSON dump.
 
     Args:
-        items: what `items_of` gives.
-        output: .json.gz (members of 8 MB, as the real file), .json.bz2 or .json.
-        dominant: share of the items that one type holds.
+        items: of `items_of`.
+        output: .json.gz or .json.bz2, in members of 8 MB, or .json.
+        dominant: share of the items that one type has.
         line_bytes: size of a line, about; 0 for the shortest.
         others: items without a page in these wikis for each with one; most of Wikidata is such.
-
-    Returns:
-        The number of lines.
     """
     types = Types(dominant)
 
     def lines() -> Iterator[bytes]:
         yield from type_lines()
-        owed = 0.0
         for qid, pages in items:
             title = pages[0][1]
             yield item_line(qid, title, [(wiki, name) for wiki, name, _ in pages], types, line_bytes)
-            owed += others
-            while owed >= 1:
-                owed -= 1
-                number = qid * 10 + int(owed) + 50_000_000
+            for other in range(others):
+                number = qid * 10 + other + 50_000_000
                 yield item_line(number, f"{title} {number}", [], types, line_bytes)
 
-    output.parent.mkdir(parents=True, exist_ok=True)
-    written = 0
-    with closing(_Members(output)) as file:
-        file.write(b"[\n")
+    def chunks() -> Iterator[bytes]:
+        held, size, separator = [b"[\n"], 0, b""
         for line in lines():
-            file.write(b",\n" + line if written else line)
-            written += 1
-        file.write(b"\n]\n")
-    return written
+            held += [separator, line]
+            separator, size = b",\n", size + len(line)
+            if size >= MEMBER_BYTES:
+                yield b"".join(held)
+                held, size = [], 0
+        yield b"".join([*held, b"\n]\n"])
 
-
-class _Members:
-    """A file that is being written; a .gz in members, each of which is a gzip file of its own."""
-
-    def __init__(self, path: Path) -> None:
-        self._members = path.suffix == ".gz"
-        self._file: BinaryIO = path.open("wb") if self._members else _open(path)
-        self._waiting: list[bytes] = []
-        self._size = 0
-
-    def write(self, data: bytes) -> None:
-        """Add bytes."""
-        self._waiting.append(data)
-        self._size += len(data)
-        if self._size >= MEMBER_BYTES:
-            self._flush()
-
-    def _flush(self) -> None:
-        data = b"".join(self._waiting)
-        if self._members:
-            packer = zlib.compressobj(6, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
-            data = packer.compress(data) + packer.flush()
-        self._file.write(data)
-        self._waiting, self._size = [], 0
-
-    def close(self) -> None:
-        """Write what waits and close the file."""
-        self._flush()
-        self._file.close()
+    write_packed(output, chunks())

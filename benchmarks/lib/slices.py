@@ -54,18 +54,15 @@ def dump(work: Path, language: str, megabytes: float = 0, stubs: bool = False, e
         language: key of `SLICES`.
         megabytes: smallest size of the XML; the slices are copied until it is reached. 0 for the slices alone.
         stubs: add a short page for each link target that has none.
-        ending: .xml, .xml.gz, or .xml.bz2 for a multistream dump.
+        ending: xml, or xml.bz2 for a multistream dump.
     """
     extent = f"{megabytes:g}mb" if megabytes else "slices"
     path = work / f"{language}wiki-{extent}{'-stubs' if stubs else ''}-pages-articles.{ending}"
     if not path.exists():
         unfinished = path.with_name(f"unfinished-{path.name}")
         source = generate.read_source(paths(language))
-        generate.write_dump(source, unfinished, 1, megabytes=megabytes, stubs=stubs)
+        generate.write_dump(source, unfinished, megabytes=megabytes, stubs=stubs)
         unfinished.rename(path)
-        index = unfinished.with_name(unfinished.name.replace(".xml.bz2", "-index.txt.bz2"))
-        if ending == "xml.bz2":
-            index.rename(path.with_name(index.name.removeprefix("unfinished-")))
     return path
 
 
