@@ -147,7 +147,7 @@ def step(arguments: Any) -> None:
 
     from wikianchor.trainer.mboe.config import make
     from wikianchor.trainer.mboe.model import DocumentBatch, Mboe
-    from wikianchor.trainer.mboe.train import Optimizer, train_step
+    from wikianchor.trainer.mboe.train import make_optimizers, train_step
     from wikianchor.trainer.models.encoder import Encoder
 
     # What several threads do while they wait for each other counts as CPU time too.
@@ -175,10 +175,10 @@ def step(arguments: Any) -> None:
         vectors = torch.randn(ITEMS, encoder.dim) if entities == "detected" else None
         model = Mboe(encoder, config, 4, vectors)
         model.train()
-        optimizer = Optimizer(model, config)
-        train_step(model, optimizer, prepared[0])
-        cases[name] = lambda model=model, optimizer=optimizer: seconds(
-            lambda: [train_step(model, optimizer, one) for one in prepared]
+        optimizers = make_optimizers(model, config)
+        train_step(model, optimizers, prepared[0], 1)
+        cases[name] = lambda model=model, optimizers=optimizers: seconds(
+            lambda: [train_step(model, optimizers, batch, step) for step, batch in enumerate(prepared, 2)]
         )
     times = rounds_of(arguments.rounds, cases)
     lines = [[name, BATCH * STEPS / float(np.median(found))] for name, found in times.items()]

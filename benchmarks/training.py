@@ -42,7 +42,7 @@ from torch import Tensor, nn
 
 from wikianchor.trainer import task
 from wikianchor.trainer.config import make
-from wikianchor.trainer.data.feed import Feed
+from wikianchor.trainer.data.feed import PairFeed
 from wikianchor.trainer.data.shards import open_pairs
 from wikianchor.trainer.data.tokens import Tokens
 from wikianchor.trainer.evaluate.dev import load_dev
@@ -215,10 +215,10 @@ def loader(rounds: int) -> None:
         lines: list[list[Any]] = []
         for size in (64, 512):
             flags = {"data": "-", "model": "-", "output": "-", "softmax_size": size, "max_length": LENGTH}
-            feed = Feed(tokens, make("ease", flags, {}), torch.device("cpu"))
+            feed = PairFeed(tokens, make("ease", flags, {}), torch.device("cpu"))
             order = feed.order(0)
 
-            def epoch(feed: Feed = feed, order: Any = order, size: int = size) -> None:
+            def epoch(feed: PairFeed = feed, order: Any = order, size: int = size) -> None:
                 for start in range(0, rows - size + 1, size):
                     feed.batch(order[start : start + size], 0)
 

@@ -21,15 +21,15 @@ from wikianchor.io.output import clean_output, printable_json
 from wikianchor.trainer.command import fail
 
 if TYPE_CHECKING:
-    from wikianchor.trainer.mboe.detector import Candidates
+    from wikianchor.trainer.mboe.detector import EntityCandidates
     from wikianchor.trainer.mboe.dictionary import Dictionary
 
 CACHE = "~/.cache/wikianchor"
 
 
-def rows_of(text: str, found: Candidates) -> list[dict[str, Any]]:
-    """Return candidates as they are printed."""
-    columns = (column.tolist() for column in found)
+def candidate_rows(text: str, candidates: EntityCandidates) -> list[dict[str, Any]]:
+    """Return candidates as JSON objects."""
+    columns = (column.tolist() for column in candidates)
     names = ("start", "end", "qid", "link_probability", "commonness", "links", "count")
     return [
         {"surface": text[values[0] : values[1]], **dict(zip(names, values, strict=True))}
@@ -38,17 +38,17 @@ def rows_of(text: str, found: Candidates) -> list[dict[str, Any]]:
 
 
 def run(options: argparse.Namespace, lines: Iterable[bytes]) -> Iterator[str]:
-    """Yield a line for each line.
+    """Yield the line of candidates of each input line.
 
     Raises:
-        InputError: a line is no document, or its language has no dictionary.
+        InputError: a line is malformed, or its language has no dictionary.
     """
-    # Here, so that the help is there at once.
+    # Deferred: NumPy and pyarrow would slow --help down.
     from wikianchor.trainer.mboe.detector import detect
     from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
 
     mentions = open_mentions(options.mentions)
-    held: dict[str, Dictionary] = {}
+    dictionaries: dict[str, Dictionary] = {}
     for number, line in enumerate(lines, 1):
         try:
             document = json.loads(line)
@@ -57,12 +57,12 @@ def run(options: argparse.Namespace, lines: Iterable[bytes]) -> Iterator[str]:
                 raise TypeError("text is no string")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"line {number} of the input: not a JSON object with text ({error})") from error
-        if language not in held:
+        if language not in dictionaries:
             if not language:
                 raise InputError(f"line {number} of the input: has no language: give --language")
             thresholds = options.link_probability, options.commonness
-            held[language] = open_dictionary(mentions, language, options.cache, *thresholds)
-        yield json.dumps({"candidates": rows_of(text, detect(text, held[language], options.all_spans))})
+            dictionaries[language] = open_dictionary(mentions, language, options.cache, *thresholds)
+        yield json.dumps({"candidates": candidate_rows(text, detect(text, dictionaries[language], options.all_spans))})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (UsageError, InputError) as error:
             return fail("trainer", error)
         except BrokenPipeError:
-            # Who read our output has had enough.
+            # The reader of stdout has closed it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
