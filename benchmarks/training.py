@@ -42,16 +42,17 @@ from torch import Tensor, nn
 
 from wikianchor.trainer import task
 from wikianchor.trainer.config import make
-from wikianchor.trainer.data.feed import Feed
+from wikianchor.trainer.data.feed import PairFeed
 from wikianchor.trainer.data.shards import open_pairs
 from wikianchor.trainer.data.tokens import Tokens
 from wikianchor.trainer.evaluate.dev import load_dev
 from wikianchor.trainer.loop.log import Log
+from wikianchor.trainer.loop.optimizers import Optimizers
 from wikianchor.trainer.loop.row_adam import RowAdam
 from wikianchor.trainer.loop.train import train
 from wikianchor.trainer.mboe.config import make as make_mboe
 from wikianchor.trainer.mboe.model import DocumentBatch, Mboe
-from wikianchor.trainer.mboe.train import Optimizer, train_step
+from wikianchor.trainer.mboe.train import make_optimizers, train_step
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.entities import EntityTable
 
@@ -243,14 +244,14 @@ def compare_batches(arguments: Namespace) -> None:
         )
         for size in (64, 512):
             flags = {"data": "-", "model": "-", "output": "-", "softmax_size": size, "max_length": LENGTH}
-            feed = Feed(tokens, make("ease", flags, {}), torch.device(arguments.device))
+            feed = PairFeed(tokens, make("ease", flags, {}), torch.device(arguments.device))
             times = [timed(arguments, partial(read_epoch, feed, size)) for _ in range(arguments.rounds)]
             lines.append([size, round(rows / median(times))])
     title = f"trainer: batches out of tokenised arrays, {rows:,} rows of 8 to {LENGTH} tokens, {arguments.device}"
     report(title, table(["batch", "rows / s"], lines) + "\n\nTarget: 500,000.")
 
 
-def read_epoch(feed: Feed, size: int) -> None:
+def read_epoch(feed: PairFeed, size: int) -> None:
     """Make all batches of an epoch."""
     order = feed.order(0)
     for start in range(0, len(order) - size + 1, size):
@@ -295,9 +296,9 @@ def compare_mboe(arguments: Namespace) -> None:
         vectors = torch.randn(ITEMS, encoder.dim) if entities == "detected" else None
         model = Mboe(encoder, config, 4, vectors).to(arguments.device)
         model.train()
-        optimizer = Optimizer(model, config)
-        train_step(model, optimizer, batches[0])
-        cases[name] = partial(timed, arguments, partial(train_steps, model, optimizer, batches))
+        optimizers = make_optimizers(model, config)
+        train_step(model, optimizers, batches[0], 1)
+        cases[name] = partial(timed, arguments, partial(train_steps, model, optimizers, batches))
     times = rounds_of(arguments.rounds, cases)
     lines = [[name, DOCUMENTS * STEPS / median(column)] for name, column in times.items()]
     share = ratio(times["with entities"], times["plain"])
@@ -318,10 +319,10 @@ def document_batch(draw: torch.Generator) -> DocumentBatch:
     )
 
 
-def train_steps(model: Mboe, optimizer: Optimizer, batches: list[DocumentBatch]) -> None:
+def train_steps(model: Mboe, optimizers: Optimizers, batches: list[DocumentBatch]) -> None:
     """Train on each batch once."""
-    for batch in batches:
-        train_step(model, optimizer, batch)
+    for step, batch in enumerate(batches, 1):
+        train_step(model, optimizers, batch, step)
 
 
 PARTS: dict[str, Callable[[Namespace], None]] = {

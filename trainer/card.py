@@ -1,19 +1,24 @@
-"""The README.md of a trained model: what was learnt from what, with which options and versions, and how good it is."""
+"""The README.md and the run.json of a trained model: objective, data, options, versions and dev score."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import platform
 from collections.abc import Mapping
+from typing import Any
 
 import numpy
 import pyarrow
 import torch
 import transformers
 
+from wikianchor.io.markdown import markdown_table
 from wikianchor.trainer.config import Config
-from wikianchor.trainer.data.shards import Pairs
+from wikianchor.trainer.data.shards import PairDataset
 from wikianchor.trainer.data.texts import Texts
 from wikianchor.trainer.loop.checkpoint import State
+from wikianchor.trainer.loop.train import DevScorer
 from wikianchor.trainer.models.encoder import Encoder
 
 PAPERS = {
@@ -24,39 +29,73 @@ PAPERS = {
 
 
 def versions() -> dict[str, str]:
-    """Return what scores may depend on, for a run's record."""
-    found = {module.__name__: str(module.__version__) for module in (torch, transformers, pyarrow, numpy)}
+    """Return the versions of Python and of the packages that scores may depend on, and the device."""
+    packages = {module.__name__: str(module.__version__) for module in (torch, transformers, pyarrow, numpy)}
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or platform.machine()
-    return {"python": platform.python_version(), **found, "device": device}
+    return {"python": platform.python_version(), **packages, "device": device}
 
 
-def model_card(encoder: Encoder, config: Config, pairs: Pairs | Texts, state: State, dev: str, kept: str) -> str:
-    """Return the card; `dev` is the name of the dev score, `kept` which weights these are."""
+def run_record(config: Config, state: State, dev: DevScorer, weights: str, data: Mapping[str, Any]) -> str:
+    """Return the content of run.json.
+
+    Args:
+        config: options of the run.
+        state: at its end.
+        dev: its dev score.
+        weights: which weights became the model.
+        data: what identifies the dataset.
+    """
+    record = {
+        "config": dataclasses.asdict(config),
+        "state": dataclasses.asdict(state),
+        "dev": dev.name if dev.active else None,
+        "weights": weights,
+        "data": data,
+        "versions": versions(),
+    }
+    return json.dumps(record, indent=2) + "\n"
+
+
+def model_card(
+    encoder: Encoder, config: Config, dataset: PairDataset | Texts, state: State, dev: str, weights: str
+) -> str:
+    """Return the README.md of an encoder.
+
+    Args:
+        encoder: the trained encoder.
+        config: options of the run.
+        dataset: what it was trained on.
+        state: of the run at its end.
+        dev: name of the dev score.
+        weights: which weights became the model.
+    """
     best = "none was asked for" if state.best is None else f"{state.best:.4f} at step {state.best_step} ({dev})"
+    pairs_size = f"{dataset.rows:,} pairs of {dataset.entities:,} entities"
+    size = ", ".join(dataset.paths) if isinstance(dataset, Texts) else pairs_size
     pooler = "cls_before_pooler" if encoder.pooler == "cls" and encoder.head_only_train else encoder.pooler
     facts = {
         "objective": f"{config.objective} ({PAPERS[config.objective]})",
         "backbone": config.model or f"none: begun with random weights, size {config.new}",
         "pooler": pooler + (", scaled to unit length" if encoder.normalize else ""),
-        "weights": kept,
+        "weights": weights,
         "steps": f"{state.step} of {config.step_size} sentences, {config.softmax_size} in a softmax",
         "dev score": best,
         "seed": config.seed,
-        "data": f"{_size(pairs)}, fingerprint {pairs.fingerprint[:16]}",
+        "data": f"{size}, fingerprint {dataset.fingerprint[:16]}",
     }
     return _HEAD + "\n\n".join(
         [
             "# Sentence encoder",
             "Trained with wikianchor. Opens with `transformers.AutoModel`, and with `SentenceTransformer` where there "
             "is a `modules.json`.",
-            table_of(facts),
+            facts_table(facts),
             "## Data",
-            table_of(_data(pairs)),
-            _notice(pairs),
+            facts_table(_texts_facts(dataset) if isinstance(dataset, Texts) else _pairs_facts(dataset)),
+            _TEXTS_LICENCE if isinstance(dataset, Texts) else _PAIRS_LICENCE,
             "## Options",
             f"```json\n{config.to_json()}\n```",
             "## Versions",
-            table_of(versions()),
+            facts_table(versions()),
             "",
         ]
     )
@@ -65,24 +104,20 @@ def model_card(encoder: Encoder, config: Config, pairs: Pairs | Texts, state: St
 _HEAD = "---\nlibrary_name: sentence-transformers\ntags: [sentence-similarity, feature-extraction]\n---\n\n"
 
 
-def _size(data: Pairs | Texts) -> str:
-    if isinstance(data, Texts):
-        return ", ".join(data.paths)
-    return f"{data.rows:,} pairs of {data.entities:,} entities"
+_TEXTS_LICENCE = "The licence is that of these texts. The manifests are in `data_manifest.json`."
+_PAIRS_LICENCE = "Text of Wikipedia is CC BY-SA 4.0; Wikidata is CC0. The whole manifest is in `data_manifest.json`."
 
 
-def _notice(data: Pairs | Texts) -> str:
-    if isinstance(data, Texts):
-        return "The licence is that of these texts. The manifests are in `data_manifest.json`."
-    return "Text of Wikipedia is CC BY-SA 4.0; Wikidata is CC0. The whole manifest is in `data_manifest.json`."
+def _texts_facts(texts: Texts) -> dict[str, str]:
+    facts = {}
+    for source in texts.sources:
+        manifest = source.manifest
+        options = f", {manifest['options']}" if "options" in manifest else ""
+        facts[source.path] = f"{manifest['dataset']} {manifest['schema_version']}{options}"
+    return facts
 
 
-def _data(pairs: Pairs | Texts) -> dict[str, str]:
-    if isinstance(pairs, Texts):
-        return {
-            path: f"{one['dataset']} {one['schema_version']}" + (f", {one['options']}" if "options" in one else "")
-            for path, one in zip(pairs.paths, pairs.manifests, strict=True)
-        }
+def _pairs_facts(pairs: PairDataset) -> dict[str, str]:
     manifest = pairs.manifest
     inputs = [
         f"{item.get('dataset', '')} {item.get('wiki') or ''} {str(item.get('sha256', ''))[:16]}".strip()
@@ -97,7 +132,12 @@ def _data(pairs: Pairs | Texts) -> dict[str, str]:
     }
 
 
-def table_of(facts: Mapping[str, object]) -> str:
-    """Return facts as a Markdown table of two columns."""
-    lines = [f"| {name} | {str(value).replace('|', chr(92) + '|')} |" for name, value in facts.items()]
-    return "\n".join(["| | |", "| --- | --- |", *lines])
+def facts_table(facts: Mapping[str, object]) -> str:
+    """Return names and values as a Markdown table of two columns.
+
+    >>> print(facts_table({"seed": 42}))
+    |  |  |
+    | --- | --- |
+    | seed | 42 |
+    """
+    return markdown_table(["", ""], list(facts.items()), numbers=False)

@@ -1,9 +1,8 @@
-"""The dev score, by which the best weights are chosen: STS where its data is given, else the loss of held-out rows."""
+"""The dev score of encoders: STS on the sets under `--dev`, or the loss of held-out rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,48 +12,53 @@ from wikianchor.io.errors import UsageError
 from wikianchor.trainer.config import Config
 from wikianchor.trainer.data.feed import Feed
 from wikianchor.trainer.distributed import mean_scalar
-from wikianchor.trainer.models.model import Trainable
-from wikianchor.trainer.sdjc.objective import TripletFeed
 
 if TYPE_CHECKING:
-    from wikianchor.trainer.evaluate.dev import Dev
+    from wikianchor.trainer.evaluate.dev import DevSet
 
 
 @dataclass
 class DevScore:
-    """Higher is better, in both. The STS sets are read at once, so that what is wrong with them is known before hours
-    of training."""
+    """A score that chooses the best weights; higher is better.
+
+    The STS sets are read when it is made, so that errors in them are reported before training starts.
+    """
 
     config: Config
-    feed: Feed | TripletFeed
-    sets: Mapping[str, Dev] = field(init=False)
+    feed: Feed[Any]
+    sets: Mapping[str, DevSet] = field(init=False)
 
     def __post_init__(self) -> None:
         self.sets = read_sets(self.config) if self.config.dev else {}
 
     @property
     def active(self) -> bool:
+        """Whether there is a score at all."""
         return bool(self.config.dev or self.config.held_out)
 
     @property
     def name(self) -> str:
+        """What the score is, for records."""
         if self.config.dev:
             return f"mean Spearman of the dev parts of {self.config.dev_tasks}"
         return f"loss of {len(self.feed.excluded)} held-out rows, negative"
 
     def score(self, model: Any) -> tuple[float, Mapping[str, float]]:
-        """Return the score and what it is made of."""
-        if self.config.dev:
-            return sts_score(model, self.sets)
-        return held_out_score(model, self.feed)
+        """Return the score, and the values that it is computed from."""
+        # The compiled graphs are for the lengths and the gradients of training.
+        with torch.compiler.set_stance("force_eager"):
+            if self.config.dev:
+                scores = {task: dev.score(model.encoder) for task, dev in self.sets.items()}
+                return sum(scores.values()) / len(scores), scores
+            return held_out_score(model, self.feed)
 
 
-def read_sets(config: Config) -> dict[str, Dev]:
-    """Return the dev parts by the names of their sets.
+def read_sets(config: Config) -> dict[str, DevSet]:
+    """Return the dev parts of `--dev_tasks` by the names of their sets.
 
     Raises:
         UsageError: a set has no dev part, or the extra `eval` is not installed.
-        InputError: it is not there, or broken.
+        InputError: a set is missing or damaged.
     """
     try:
         from wikianchor.trainer.evaluate.dev import load_dev
@@ -63,25 +67,14 @@ def read_sets(config: Config) -> dict[str, Dev]:
     return {task: load_dev(config.dev, task) for task in config.dev_tasks.split(",")}
 
 
-def not_compiled() -> AbstractContextManager[None]:
-    """Leave the backbone as it is: its graphs are for the lengths and the gradients of training."""
-    return torch.compiler.set_stance("force_eager")
-
-
-def sts_score(model: Trainable, sets: Mapping[str, Dev]) -> tuple[float, Mapping[str, float]]:
-    """Return the mean Spearman of STS sets' dev parts, in per cent, and that of each."""
-    with not_compiled():
-        encoder: Any = model.encoder
-        scores = {task: dev.score(encoder) for task, dev in sets.items()}
-    return sum(scores.values()) / len(scores), scores
-
-
 @torch.no_grad()
-def held_out_score(model: Trainable, feed: Feed | TripletFeed) -> tuple[float, Mapping[str, float]]:
-    """Return the negative mean loss of the held-out rows. SimCSE's loss needs dropout; it draws the same each time."""
+def held_out_score(model: Any, feed: Feed[Any]) -> tuple[float, Mapping[str, float]]:
+    """Return the negative mean loss of the held-out rows, and the mean of each loss.
+
+    The model is in training mode, because SimCSE's loss needs dropout; its random numbers are the same in every call.
+    """
     model.train()
     torch.manual_seed(feed.config.seed)
-    with not_compiled():
-        losses = [model(batch) for batch in feed.held_out()]
+    losses = [model(batch) for batch in feed.held_out()]
     means = {name: float(mean_scalar(sum(loss[name] for loss in losses) / len(losses))) for name in losses[0]}
     return -means["loss"], means

@@ -1,8 +1,8 @@
-"""Several processes as one: what torchrun started, tensors gathered with their gradients, gradients averaged.
+"""Data parallelism under torchrun: tensors gathered with their gradients, and gradients averaged.
 
-A softmax of N sentences is spread over W processes, N / W each. Every process tells its rows from the columns of all,
-so the mean of the processes' losses is the loss of one process on the whole batch, and so are the gradients. Without
-torchrun each function returns what it was given.
+A softmax of N sentences is divided among W processes, N / W each. Each process compares its rows with the columns of
+all processes, so the mean of the processes' losses equals the loss of one process on the whole batch, and so do the
+gradients. Without torchrun every function returns its argument.
 """
 
 from __future__ import annotations
@@ -17,38 +17,46 @@ from torch import Tensor, nn
 
 from wikianchor.io.errors import UsageError
 
-# Processes wait for the first one while it tokenises a dataset or writes a checkpoint; nccl's own limit is ten minutes.
-PATIENCE = timedelta(hours=6)
+# The other processes wait while the first one tokenises a dataset or writes a checkpoint. The default is ten minutes.
+TIMEOUT = timedelta(hours=6)
 
 
 def start(device: torch.device) -> None:
-    """Join the processes that torchrun started, by nccl on GPUs and gloo elsewhere."""
+    """Join the process group of torchrun: nccl on GPUs, gloo elsewhere."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not dist.is_initialized():
         gpu = device if device.type == "cuda" else None
-        # gloo beside nccl is for an entity table that lies in the memory of the CPU.
-        dist.init_process_group("cpu:gloo,cuda:nccl" if gpu else "gloo", timeout=PATIENCE, device_id=gpu)
+        # gloo beside nccl is for an entity table in host memory.
+        dist.init_process_group("cpu:gloo,cuda:nccl" if gpu else "gloo", timeout=TIMEOUT, device_id=gpu)
 
 
 def stop() -> None:
+    """Leave the process group."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
 def rank() -> int:
+    """Return the number of this process, 0 without torchrun."""
     return dist.get_rank() if dist.is_initialized() else 0
 
 
 def world() -> int:
+    """Return the number of processes, 1 without torchrun."""
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
 def barrier() -> None:
+    """Wait until all processes are here."""
     if dist.is_initialized():
         dist.barrier()
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device asked for, or the GPU of this process, or the CPU."""
+    """Return the named device; for "" the GPU of this process, or the CPU where there is no GPU.
+
+    Raises:
+        UsageError: the device cannot be used.
+    """
     try:
         device = torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
         if device.type == "cuda":
@@ -60,7 +68,7 @@ def choose_device(name: str) -> torch.device:
 
 
 class _Gather(torch.autograd.Function):
-    """All processes' rows, in the order of their ranks; the gradient of a row is the sum over the processes."""
+    """All processes' rows in the order of ranks; the gradient of a row is the sum of its gradients in all processes."""
 
     @staticmethod
     def forward(context: object, local: Tensor) -> Tensor:
@@ -77,15 +85,22 @@ class _Gather(torch.autograd.Function):
 
 
 def gather(local: Tensor) -> Tensor:
-    """local: (n, ...), of the same shape in each process; returns (n * processes, ...)."""
+    """Return the rows of all processes; gradients flow back to the process of each row.
+
+    Args:
+        local: (n, ...), of the same shape in each process.
+
+    Returns:
+        (n * processes, ...).
+    """
     if world() == 1:
         return local
-    found: Tensor = _Gather.apply(local)
-    return found
+    gathered: Tensor = _Gather.apply(local)
+    return gathered
 
 
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Replace each gradient by the mean over the processes; sparse ones by their rows from everywhere."""
+    """Replace each gradient by the mean over the processes. Sparse gradients are concatenated, not summed."""
     if world() == 1:
         return
     dense: dict[torch.device, list[Tensor]] = {}
@@ -96,22 +111,22 @@ def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
         elif gradient is not None:
             dense.setdefault(gradient.device, []).append(gradient)
     for gradients in dense.values():
-        # One message: two hundred small ones take longer than what is in them.
-        together = torch.cat([gradient.flatten() for gradient in gradients])
-        dist.all_reduce(together)
-        parts = (together / world()).split([gradient.numel() for gradient in gradients])
+        # One message for all gradients: the latency of two hundred messages is longer than the transfer.
+        message = torch.cat([gradient.flatten() for gradient in gradients])
+        dist.all_reduce(message)
+        parts = (message / world()).split([gradient.numel() for gradient in gradients])
         for gradient, part in zip(gradients, parts, strict=True):
             gradient.copy_(part.view_as(gradient))
 
 
 def _average_sparse(gradient: Tensor) -> Tensor:
-    """Each process has looked up as many rows as any other, some of them several times, and sends them as they are."""
+    """Concatenate the rows of all processes, of which each has the same number; rows may be equal."""
     indices, values = gather(gradient._indices()[0]), gather(gradient._values()) / world()
     return torch.sparse_coo_tensor(indices[None], values, gradient.shape, check_invariants=False)
 
 
 def mean_scalar(value: Tensor) -> Tensor:
-    """Return the mean over the processes of a number."""
+    """Return the mean of a number, (), over the processes."""
     if world() == 1:
         return value
     value = value.clone()
@@ -120,7 +135,7 @@ def mean_scalar(value: Tensor) -> Tensor:
 
 
 def largest(value: Tensor) -> Tensor:
-    """Return the largest over the processes of a number."""
+    """Return the largest of a number, (), over the processes."""
     if world() > 1:
         value = value.clone()
         dist.all_reduce(value, dist.ReduceOp.MAX)

@@ -1,10 +1,8 @@
-"""`wikianchor train ease|simcse|sdjc|t5 --data=... --model=... --output=...`: from a dataset to a trained model.
+"""`wikianchor train ease|simcse|sdjc|t5 --data=... --model=... --output=...`: train a model on a dataset.
 
-`python -m wikianchor.trainer.task` and `torchrun -m wikianchor.trainer.task` are the same command.
-`wikianchor train mboe` is the classifier of documents, which has options of its own.
-
-Works on a CPU, on a GPU, and under torchrun on several of either. Given again after an interruption, the same command
-goes on from the last checkpoint.
+`python -m wikianchor.trainer.task` and `torchrun -m wikianchor.trainer.task` are the same command. It runs on a CPU or
+a GPU, and under torchrun on several of either. The same command, run again after an interruption, resumes from the last
+checkpoint. `wikianchor train mboe` trains a document classifier and has other options.
 """
 
 from __future__ import annotations
@@ -29,27 +27,25 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.storage import filesystem, writing
 from wikianchor.trainer import distributed
-from wikianchor.trainer.card import model_card, versions
+from wikianchor.trainer.card import model_card, run_record, versions
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import Config, add_flags, make
-from wikianchor.trainer.data.feed import Feed
-from wikianchor.trainer.data.shards import Pairs, open_pairs, read_entities
+from wikianchor.trainer.data.feed import PairFeed
+from wikianchor.trainer.data.shards import PairDataset, open_pairs, read_entities
 from wikianchor.trainer.data.texts import Texts, open_texts
 from wikianchor.trainer.data.tokens import open_tokens
 from wikianchor.trainer.dev_score import DevScore
 from wikianchor.trainer.introduction import introduction, names
-from wikianchor.trainer.loop import checkpoint
-from wikianchor.trainer.loop.checkpoint import State
+from wikianchor.trainer.loop.checkpoint import State, load_kept
 from wikianchor.trainer.loop.log import Log
-from wikianchor.trainer.loop.optimizers import Optimizers
-from wikianchor.trainer.loop.train import Run, train
+from wikianchor.trainer.loop.train import TrainingRun, make_run, train
 from wikianchor.trainer.mboe.task import main as mboe
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.entities import EntityTable, random_vectors, read_vectors
 from wikianchor.trainer.models.export import export
 from wikianchor.trainer.models.hub import check_model
 from wikianchor.trainer.models.losses import projection
-from wikianchor.trainer.models.model import Model, check_views
+from wikianchor.trainer.models.model import EaseModel, check_views
 from wikianchor.trainer.models.modules import Head
 from wikianchor.trainer.models.new_encoder import new_encoder
 from wikianchor.trainer.options import parse
@@ -57,60 +53,66 @@ from wikianchor.trainer.sdjc.objective import SdjcModel, TripletFeed, check_drop
 from wikianchor.trainer.t5 import objective as t5
 
 
-def prepare(config: Config, pairs: Pairs, device: torch.device, log: Log) -> Run:
-    """Make all that a run needs; the same seed makes the same weights."""
+def prepare(config: Config, pairs: PairDataset, device: torch.device, log: Log) -> TrainingRun:
+    """Make everything that a run of EASE or SimCSE needs. The same seed gives the same weights."""
     torch.manual_seed(config.seed)
     encoder = make_encoder(config, device, pairs)
-    # The first process tokenises; the others find it done.
+    # The first process tokenises, and the others read what it wrote.
     for turn in (0, 1):
         if (distributed.rank() > 0) == bool(turn):
             tokens = open_tokens(pairs, encoder, config.max_length, config.cache)
         distributed.barrier()
-    feed = Feed(tokens, config, device)
+    feed = PairFeed(tokens, config, device)
     model = make_model(config, encoder, pairs, device, log)
     check_views(model, feed.batch(feed.order(0)[: config.softmax_size], 0).to(device))
-    total = config.epochs * feed.steps
-    total = min(total, config.max_steps) if config.max_steps else total
+    run = make_run(config, model, feed, DevScore(config, feed), log, pairs.fingerprint)
     linked = f" with {pairs.entities:,} entities" if config.objective == "ease" else ""
     data = f"{feed.rows:,} pairs of {names(sorted(tokens.names))}{linked} in {pairs.path}"
-    log.say(introduction(config, encoder, data, total, device))
-    optimizers = Optimizers(model, config, total)
+    log.say(introduction(config, encoder, data, run.total, device))
     if config.compile:
         compile_lengths(encoder.backbone, len(feed.lengths))
-    return Run(config, model, optimizers, feed, DevScore(config, feed), log, pairs.fingerprint, total, device)
+    return run
 
 
 def compile_lengths(backbone: nn.Module, lengths: int) -> None:
-    """Have a graph compiled for each length when it first comes. Beyond a limit of eight torch would leave new lengths
-    uncompiled."""
-    # Here, since it takes a second or two.
+    """Compile the backbone, one graph for each padded length when it first occurs.
+
+    The limit of recompilations, 8 by default, is raised, because torch would run further lengths without a graph.
+    """
+    # Deferred: this import takes a second or two.
     from torch._dynamo import config
 
     config.recompile_limit = max(config.recompile_limit, lengths)
     backbone.compile(dynamic=False)
 
 
-def prepare_sdjc(config: Config, texts: Texts, device: torch.device, log: Log) -> Run:
-    """Make all that a run on sentences and hard negatives needs."""
+def prepare_sdjc(config: Config, texts: Texts, device: torch.device, log: Log) -> TrainingRun:
+    """Make everything that a run of SDJC needs. The same seed gives the same weights."""
     torch.manual_seed(config.seed)
     encoder = make_encoder(config, device)
     triplets = read_triplets(texts, encoder, config.max_length)
     feed = TripletFeed(triplets, config, device)
     model = SdjcModel(encoder, config)
     check_dropout(model, feed.batch(feed.order(0)[: config.softmax_size], 0).to(device))
-    total = config.epochs * feed.steps
-    total = min(total, config.max_steps) if config.max_steps else total
+    run = make_run(config, model, feed, DevScore(config, feed), log, texts.fingerprint)
     data = f"{len(triplets):,} rows of {len(triplets.starts) - 1:,} sentences in {names(texts.paths)}"
-    log.say(introduction(config, encoder, data, total, device))
-    optimizers = Optimizers(model, config, total)
-    return Run(config, model, optimizers, feed, DevScore(config, feed), log, texts.fingerprint, total, device)
+    log.say(introduction(config, encoder, data, run.total, device))
+    return run
 
 
-def make_encoder(config: Config, device: torch.device, pairs: Pairs | None = None) -> Encoder:
-    """Return the encoder to train, with a new MLP where one is asked for; a new one learns its word pieces from the
-    pairs."""
+def make_encoder(config: Config, device: torch.device, pairs: PairDataset | None = None) -> Encoder:
+    """Return the encoder to train, on the device.
+
+    Args:
+        config: `model` or `new`, `pooler`, `mlp`, `dropout` and `max_length` are used.
+        device: of the encoder.
+        pairs: dataset that a new encoder's vocabulary is learnt from.
+
+    Raises:
+        UsageError: the model takes fewer tokens than `--max_length`.
+    """
     dropout = config.dropout if config.dropout >= 0 else None
-    # cls has an MLP of its own here, so the backbone's own pooling layer is not looked for.
+    # The pooler cls has a new MLP here, so the backbone needs no pooling layer.
     pooler = "cls_before_pooler" if config.pooler == "cls" else config.pooler or None
     if config.new and pairs is not None:
         encoder = new_encoder(pairs, config.new, config.vocabulary_size, pooler or "avg", dropout)
@@ -122,7 +124,7 @@ def make_encoder(config: Config, device: torch.device, pairs: Pairs | None = Non
         width = encoder.backbone.config.hidden_size
         encoder.head, encoder.head_only_train = Head(width, width), config.mlp_only_train
     if config.gradient_checkpointing:
-        # The older name goes with version 6 of transformers.
+        # Version 6 of transformers removes the older name.
         backbone = encoder.backbone
         getattr(backbone, "activation_checkpointing_enable", backbone.gradient_checkpointing_enable)()
     if config.max_length > encoder.max_length:
@@ -131,10 +133,15 @@ def make_encoder(config: Config, device: torch.device, pairs: Pairs | None = Non
     return encoder.to(device)
 
 
-def make_model(config: Config, encoder: Encoder, pairs: Pairs, device: torch.device, log: Log) -> Model:
-    """Return encoder, entity table and projection on their devices."""
+def make_model(config: Config, encoder: Encoder, pairs: PairDataset, device: torch.device, log: Log) -> EaseModel:
+    """Return the model with its entity table and projection, on their devices.
+
+    Raises:
+        UsageError: `--projection=none`, and entity vectors are not as wide as sentence vectors.
+    """
     if config.objective == "simcse":
-        return Model(encoder, config)
+        return EaseModel(encoder, config)
+    # The width of the vectors depends on the mode where the head is used in training alone.
     encoder.train()
     dim = encoder.dim
     if config.entity_vectors:
@@ -147,37 +154,26 @@ def make_model(config: Config, encoder: Encoder, pairs: Pairs, device: torch.dev
         raise UsageError(f"--projection=none: entity vectors are {weight.shape[1]} wide, and sentences' {dim}")
     w = projection(config.projection, weight.shape[1], dim).to(device)
     table = EntityTable(weight.to(config.entity_device or device), config.entity_optimizer == "sparse")
-    return Model(encoder, config, table, w)
+    return EaseModel(encoder, config, table, w)
 
 
-def finish(run: Run, pairs: Pairs | Texts, state: State) -> str:
-    """Write the trained model, its card and the run's record; return the model's directory."""
+def finish(run: TrainingRun, dataset: PairDataset | Texts, state: State) -> str:
+    """Write the trained encoder, its card and the run's record; return the model's directory."""
     config, encoder = run.config, run.model.encoder
     assert isinstance(encoder, Encoder)
-    kept = f"the last, of step {state.step}"
-    if config.keep == "best" and state.best is not None:
-        checkpoint.load_best(encoder, config.checkpoints)
-        kept = f"the best by dev score, of step {state.best_step}"
+    weights = load_kept(encoder, config, state)
     if config.export_pooler:
         encoder.pooler, encoder.head = config.export_pooler, None
     target = f"{config.output}/model"
-    record = {
-        "config": dataclasses.asdict(config),
-        "state": dataclasses.asdict(state),
-        "dev": run.dev.name if run.dev.active else None,
-        "weights": kept,
-        "data": {"fingerprint": pairs.fingerprint, "rows": pairs.rows, "entities": pairs.entities},
-        "versions": versions(),
+    data = {"fingerprint": dataset.fingerprint, "rows": dataset.rows, "entities": dataset.entities}
+    files = {
+        "run.json": run_record(config, state, run.dev, weights, data),
+        "data_manifest.json": json.dumps(dataset.manifest, indent=2) + "\n",
     }
-    text = json.dumps(record, indent=2) + "\n"
-    card = model_card(encoder, config, pairs, state, run.dev.name, kept)
-    export(encoder, target, card, {"run.json": text, "data_manifest.json": json.dumps(pairs.manifest, indent=2) + "\n"})
-    run.log.say(f"{target}: {kept}; pooler {encoder.pooler}, seed {config.seed}, " + _short(versions()))
+    export(encoder, target, model_card(encoder, config, dataset, state, run.dev.name, weights), files)
+    packages = ", ".join(f"{name} {version}" for name, version in versions().items())
+    run.log.say(f"{target}: {weights}; pooler {encoder.pooler}, seed {config.seed}, {packages}")
     return target
-
-
-def _short(found: dict[str, str]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in found.items())
 
 
 def _save_config(config: Config) -> None:
@@ -189,7 +185,7 @@ def _save_config(config: Config) -> None:
 
 
 def run(config: Config) -> str:
-    """Train as the config says and return the directory of the model."""
+    """Train one stage and return the directory of the model, in the first process; "" in the others."""
     device = distributed.choose_device(config.device)
     precision = config.precision or ("bf16" if device.type == "cuda" else "fp32")
     config = dataclasses.replace(config, precision=precision)
@@ -201,12 +197,11 @@ def run(config: Config) -> str:
     try:
         if distributed.rank() == 0:
             _save_config(config)
-        make_ready, write = {"t5": (t5.prepare, t5.finish), "sdjc": (prepare_sdjc, finish)}.get(
-            config.objective, (prepare, finish)
-        )
-        ready = make_ready(config, data, device, log)
-        state = train(ready)
-        target = write(ready, data, state) if distributed.rank() == 0 else ""
+        objectives: dict[str, tuple[Any, Any]] = {"t5": (t5.prepare, t5.finish), "sdjc": (prepare_sdjc, finish)}
+        prepare_run, finish_run = objectives.get(config.objective, (prepare, finish))
+        training_run = prepare_run(config, data, device, log)
+        state = train(training_run)
+        target = finish_run(training_run, data, state) if distributed.rank() == 0 else ""
         distributed.barrier()
         return target
     finally:
@@ -215,7 +210,7 @@ def run(config: Config) -> str:
 
 
 def run_stages(config: Config) -> str:
-    """Train, and where `--then` names more rows, train the result on them; return the directory of the last model."""
+    """Train, and if `--then` names further rows, train the model on them; return the directory of the last model."""
     if not config.then:
         return run(config)
     second = second_stage(config)
@@ -224,10 +219,10 @@ def run_stages(config: Config) -> str:
 
 
 def second_stage(config: Config) -> Config:
-    """Return the config of the second stage: the first's, from its model, with the flags of `then_options`.
+    """Return the config of the second stage: that of the first, from its model, with the flags of `--then_options`.
 
     Raises:
-        UsageError: these flags do not go together.
+        UsageError: these flags are invalid.
     """
     parser = FlagParser(prog="--then_options")
     add_flags(parser, config.objective)
@@ -235,14 +230,14 @@ def second_stage(config: Config) -> Config:
         flags = vars(parser.parse_args(config.then_options.split()))
     except UsageError as error:
         raise UsageError(f"--then_options={config.then_options}: {error}") from error
-    places = {
+    paths = {
         "data": config.then,
         "model": f"{config.output}/model",
         "output": f"{config.output}/then",
         "checkpoints": f"{config.checkpoints}/then",
     }
     unset = {"then": "", "then_options": "", "pooler": "", "mlp": False}
-    base = dataclasses.asdict(config) | unset | places
+    base = dataclasses.asdict(config) | unset | paths
     if "softmax_size" in flags and "step_size" not in flags:
         base["step_size"] = 0
     return make(config.objective, {**base, **flags})

@@ -361,7 +361,7 @@ trainer ease --data=out/pairs --model=empty --output=new
 trainer ease --data=out/pairs --model=models/toy/model --output=new --device=cude
   2 --device=cude: cannot be used (Expected one of ...)
 trainer sdjc --data=out/pairs --model=models/toy/model --output=new
-  1 out/pairs: a dataset of pairs: corpus, negatives, sentences are read here
+  1 out/pairs: a dataset of pairs: the trainer reads corpus, negatives, sentences here
 trainer t5 --data=none.txt --new=tiny --output=new
   1 none.txt: no finished dataset, and no .csv, .tsv, .jsonl file: wikianchor corpus makes one
 trainer t5 --data=out/sentences --new=tiny --output=new

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from tests.trainer.loop.test_train import ready
 from wikianchor.trainer import distributed
-from wikianchor.trainer.loop.train import Run, train_step
+from wikianchor.trainer.loop.train import TrainingRun, train_step
 
 
 class Unmoved(nn.Module):
@@ -30,7 +30,7 @@ class Unmoved(nn.Module):
 
 def two_steps(options: dict[str, Any]) -> tuple[list[float], dict[str, Tensor]]:
     """Return the losses of two steps without dropout, and the weights after them."""
-    run: Run = ready(options)
+    run: TrainingRun = ready(options)
     run.model.encoder.eval()
     run.model.encoder = Unmoved(run.model.encoder)  # type: ignore[assignment]
     losses = []

@@ -1,37 +1,50 @@
-"""The sentences of one softmax as tensors."""
+"""Batches as tensors."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
+BatchT = TypeVar("BatchT", bound="TensorBatch")
+
 
 @dataclass(frozen=True)
-class Batch:
-    """The sentences of one softmax, or those of this process.
+class TensorBatch:
+    """Base class of batches: dataclasses of tensors, of sequences of tensors, and of numbers."""
 
-    groups: token ids (n, length) int and mask (n, length) bool of parts of the batch; several are sorted by length.
-    restore: (n,) int64, the place of row i among the groups' rows.
-    entities: (n,) int64; negatives: (n, k) int64, -1 for none; sentences: (n,) int64.
-    tokens: real tokens in `groups`.
+    def to(self: BatchT, device: torch.device) -> BatchT:
+        """Return the batch on a device. Pinned memory is copied asynchronously."""
+        return dataclasses.replace(self, **{name: _move(value, device) for name, value in vars(self).items()})
+
+
+def _move(value: Any, device: torch.device) -> Any:
+    if isinstance(value, Tensor):
+        return value.to(device, non_blocking=True)
+    return [_move(item, device) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+@dataclass(frozen=True)
+class PairBatch(TensorBatch):
+    """The n sentences of one softmax, or this process's share of them, with their entities.
+
+    Attributes:
+        groups: token ids (rows, length) int32 and mask (rows, length) bool, one pair for each group of sentences of
+            similar length.
+        restore: (n,) int64, the position of sentence i in the concatenated groups.
+        entities: (n,) int64, entity ids.
+        negatives: (n, k) int64, entity ids of the hard negatives, -1 where a row has fewer than k.
+        sentences: (n,) int64, sentence ids; equal for rows of the same sentence.
+        tokens: number of tokens without padding.
     """
 
-    groups: Sequence[tuple[Tensor, Tensor]]
+    groups: Sequence[Sequence[Tensor]]
     restore: Tensor
     entities: Tensor
     negatives: Tensor
     sentences: Tensor
     tokens: int
-
-    def to(self, device: torch.device) -> Batch:
-        """Return the batch on a device; pinned memory is copied while the CPU goes on."""
-
-        def moved(tensor: Tensor) -> Tensor:
-            return tensor.to(device, non_blocking=True)
-
-        groups = [(moved(ids), moved(mask)) for ids, mask in self.groups]
-        entities, negatives, sentences = moved(self.entities), moved(self.negatives), moved(self.sentences)
-        return Batch(groups, moved(self.restore), entities, negatives, sentences, self.tokens)

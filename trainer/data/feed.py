@@ -1,12 +1,12 @@
-"""Batches for the loop: rows of the order, gathered, sorted into groups of like length, ahead of need."""
+"""Batches for the training loop: rows in the order of an epoch, cut into softmaxes, prepared ahead of the GPU."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic
 
 import numpy as np
 import torch
@@ -15,136 +15,192 @@ from torch import Tensor
 
 from wikianchor.io.errors import UsageError
 from wikianchor.trainer.config import Config, parse_lengths
-from wikianchor.trainer.data.batch import Batch
+from wikianchor.trainer.data.batch import BatchT, PairBatch
 from wikianchor.trainer.data.order import Mix, Rows, held_out_rows, parse_quota, pick_negatives, select_rows, shuffled
-from wikianchor.trainer.data.tokens import Tokens
+from wikianchor.trainer.data.tokens import PackedTokens, Tokens
 from wikianchor.trainer.distributed import rank, world
 
-# Batches that wait: enough to hide a page fault of the mapped arrays.
+# Batches prepared ahead: enough to hide a page fault of the memory-mapped arrays.
 AHEAD = 4
-MOST_GROUPS = 4
-# Sentences of a group below which a launch costs more than padding: kernels on a GPU, Python on a CPU.
-LEAST_GROUP = {"cuda": 256, "cpu": 64}
+MAX_GROUPS = 4
+# In smaller groups the overhead of one more call costs more than padding: kernel launches on a GPU, Python on a CPU.
+MIN_GROUP_SIZE = {"cuda": 256, "cpu": 64}
 
 
-@dataclass
-class Feed:
-    """The batches of a run; which rows a batch has depends on seed and step alone."""
+class Feed(ABC, Generic[BatchT]):
+    """The batches of a run. Which rows a batch has depends on the seed and the step alone.
 
-    tokens: Tokens
-    config: Config
-    device: torch.device
-    _epoch: int = -1
-    _order: Rows = field(default_factory=lambda: np.empty(0, np.int64))
+    Args:
+        size: rows of the dataset.
+        config: options of the run.
+        device: where the batches go.
 
-    def __post_init__(self) -> None:
-        config = self.config
-        self.mix = Mix(parse_quota(config.quota, self.tokens.names), config.language_temperature)
-        self.excluded = held_out_rows(len(self.tokens), config.held_out, config.seed)
-        self.lengths = parse_lengths(config.lengths, config.max_length) if config.compile else ()
+    Attributes:
+        excluded: the held-out rows, ascending.
+        rows: number of rows in an epoch.
+        steps: steps of the optimiser in an epoch; rows that do not fill the last step are left out.
+
+    Raises:
+        UsageError: the rows are fewer than one step, or a softmax cannot be divided among the processes.
+    """
+
+    def __init__(self, size: int, config: Config, device: torch.device) -> None:
         if config.softmax_size % world():
-            raise UsageError(f"--softmax_size={config.softmax_size}: cannot be spread over {world()} processes evenly")
-        self.rows = len(self._select(0))
+            raise UsageError(
+                f"--softmax_size={config.softmax_size}: must be a multiple of the number of processes, {world()}"
+            )
+        self.size, self.config, self.device = size, config, device
+        self.excluded = held_out_rows(size, config.held_out, config.seed)
+        self._epoch, self._order = -1, self.select(0)
+        self.rows = len(self._order)
         self.steps = self.rows // config.step_size
         if self.steps == 0:
             raise UsageError(f"{self.rows} rows are less than one step: --step_size={config.step_size} or fewer rows")
 
-    def _select(self, epoch: int) -> Rows:
-        tokens = self.tokens
-        return select_rows(tokens.wikis, tokens.names, self.mix, self.excluded, self.config.seed, epoch)
+    def select(self, epoch: int) -> Rows:
+        """Return the rows of an epoch, ascending."""
+        return np.delete(np.arange(self.size), self.excluded)
+
+    @abstractmethod
+    def make_batch(self, rows: Rows, epoch: int) -> BatchT:
+        """Return the batch of these rows, in host memory."""
 
     def order(self, epoch: int) -> Rows:
-        """Return the rows of an epoch in their order; the last one asked for is kept."""
+        """Return the rows of an epoch in their order; the most recent result is cached."""
         if epoch != self._epoch:
-            self._order = shuffled(self._select(epoch), self.config.seed, epoch, self.config.stream_above)
+            self._order = shuffled(self.select(epoch), self.config.seed, epoch, self.config.stream_above)
             self._epoch = epoch
         return self._order
 
-    def batches(self, first: int, last: int) -> Iterator[Batch]:
-        """Yield the batches of steps first to last, one for each softmax, on the device."""
-        yield from ahead(self._make(first, last), self.device)
+    def order_in_step(self, rows: Rows) -> Rows:
+        """Return the rows of one step in the order in which they are cut into softmaxes."""
+        return rows
 
-    def _make(self, first: int, last: int) -> Iterator[Batch]:
-        size = self.config.softmax_size
+    def batch(self, rows: Rows, epoch: int) -> BatchT:
+        """Return this process's share of the batch of these rows."""
+        return self.make_batch(rows[rank() * len(rows) // world() : (rank() + 1) * len(rows) // world()], epoch)
+
+    def batches(self, first: int, last: int) -> Iterator[BatchT]:
+        """Yield the batches of steps `first` to `last` (exclusive), one for each softmax, on the device."""
+        yield from prefetch(self._batches(first, last), self.device)
+
+    def _batches(self, first: int, last: int) -> Iterator[BatchT]:
+        size, step_size = self.config.softmax_size, self.config.step_size
         for step in range(first, last):
-            epoch, within = divmod(step, self.steps)
-            for start in range(within * self.config.step_size, (within + 1) * self.config.step_size, size):
-                yield self.batch(self.order(epoch)[start : start + size], epoch)
+            epoch, step_of_epoch = divmod(step, self.steps)
+            rows = self.order_in_step(self.order(epoch)[step_of_epoch * step_size : (step_of_epoch + 1) * step_size])
+            for start in range(0, step_size, size):
+                yield self.batch(rows[start : start + size], epoch)
 
-    def held_out(self) -> Iterator[Batch]:
-        """Yield the held-out rows, those that fill a softmax, in the order of the dataset."""
+    def held_out(self) -> Iterator[BatchT]:
+        """Yield the held-out rows in the order of the dataset; rows that do not fill the last softmax are left out."""
         size = self.config.softmax_size
         for start in range(0, len(self.excluded) - size + 1, size):
             yield self.batch(self.excluded[start : start + size], 0).to(self.device)
 
-    def batch(self, rows: Rows, epoch: int) -> Batch:
-        """Return the batch of rows, or this process's part of it."""
-        own = rows[rank() * len(rows) // world() : (rank() + 1) * len(rows) // world()]
-        counts = self.tokens.lengths(own)
-        parts = self._groups(len(own))
-        restore = np.arange(len(own))
-        groups = [restore]
-        if parts > 1:
-            by_length = np.argsort(counts, kind="stable")
-            groups = np.array_split(by_length, parts)
-            restore = np.argsort(by_length)
-        padded = [self.tokens.gather(own[group], self._length(int(counts[group].max()))) for group in groups]
-        config = self.config
-        k = config.negatives if config.objective == "ease" else 0
-        negatives = pick_negatives(self.tokens.negatives[own], k, epoch if config.resample_negatives else 0)
-        return Batch(
-            [(self._tensor(ids), self._tensor(mask)) for ids, mask in padded],
-            self._tensor(restore),
-            self._tensor(self.tokens.entities[own].astype(np.int64)),
-            self._tensor(negatives.astype(np.int64)),
-            self._tensor(self.tokens.sentences[own]),
-            int(counts.sum()),
-        )
-
-    def _groups(self, rows: int) -> int:
-        wanted = self.config.length_groups or min(MOST_GROUPS, rows // LEAST_GROUP.get(self.device.type, 64))
-        parts = max(1, min(wanted, rows))
-        # A graph is for one number of rows too, so groups that are compiled are of one size.
-        while self.config.compile and rows % parts:
-            parts -= 1
-        return parts
-
-    def _length(self, longest: int) -> int:
-        return next((length for length in self.lengths if length >= longest), longest)
-
-    def _tensor(self, array: NDArray[np.generic]) -> Tensor:
+    def tensor(self, array: NDArray[np.generic]) -> Tensor:
+        """Return an array as a tensor, in pinned memory where the device is a GPU."""
         tensor = torch.from_numpy(np.ascontiguousarray(array))
         return tensor.pin_memory() if self.device.type == "cuda" else tensor
 
+    def padded_groups(self, packed: PackedTokens, rows: Rows, groups: Sequence[Rows]) -> list[tuple[Tensor, Tensor]]:
+        """Return token ids and mask of each group of `rows`, padded to the longest row of the group."""
+        lengths = packed.lengths(rows)
+        padded = (packed.gather(rows[group], self.padded_length(int(lengths[group].max()))) for group in groups)
+        return [(self.tensor(ids), self.tensor(mask)) for ids, mask in padded]
 
-class Movable(Protocol):
-    """A batch that can go to a device."""
+    def padded_length(self, longest: int) -> int:
+        """Return the length to pad a group to."""
+        return longest
 
-    def to(self, device: torch.device) -> Any: ...
+    def group_count(self, rows: int) -> int:
+        """Return the number of groups by length for a batch."""
+        by_size = min(MAX_GROUPS, rows // MIN_GROUP_SIZE.get(self.device.type, 64))
+        count = max(1, min(self.config.length_groups or by_size, rows))
+        # A compiled graph has a fixed number of rows, so all groups must be of one size.
+        while self.config.compile and rows % count:
+            count -= 1
+        return count
 
 
-def ahead(batches: Iterator[Movable], device: torch.device) -> Iterator[Any]:
-    """Yield what `batches` yields, on a device. For a GPU a thread makes them, a few batches ahead, and its errors are
-    raised here; on a CPU it would only take turns with the step."""
+def group_by_length(lengths: NDArray[np.int64], count: int) -> tuple[list[Rows], Rows]:
+    """Sort rows by length and cut them into groups.
+
+    Args:
+        lengths: (rows,) tokens of each row.
+        count: number of groups.
+
+    Returns:
+        the rows of each group, and (rows,) the position of each row in the concatenated groups.
+
+    >>> groups, restore = group_by_length(np.array([5, 2, 9, 3]), 2)
+    >>> [group.tolist() for group in groups], restore.tolist()
+    ([[1, 3], [0, 2]], [2, 0, 3, 1])
+    """
+    order = np.argsort(lengths, kind="stable")
+    return np.array_split(order, count), np.argsort(order)
+
+
+class PairFeed(Feed[PairBatch]):
+    """Batches of sentences with their entities."""
+
+    def __init__(self, tokens: Tokens, config: Config, device: torch.device) -> None:
+        self.tokens = tokens
+        self.mix = Mix(parse_quota(config.quota, tokens.names), config.language_temperature)
+        self.lengths = parse_lengths(config.lengths, config.max_length) if config.compile else ()
+        super().__init__(len(tokens), config, device)
+
+    def select(self, epoch: int) -> Rows:
+        """Return the rows of an epoch, ascending, by the quota or the temperature of each wiki."""
+        return select_rows(self.tokens.wikis, self.tokens.names, self.mix, self.excluded, self.config.seed, epoch)
+
+    def make_batch(self, rows: Rows, epoch: int) -> PairBatch:
+        """Return the batch of these rows."""
+        lengths, count, config = self.tokens.lengths(rows), self.group_count(len(rows)), self.config
+        groups, restore = [np.arange(len(rows))], np.arange(len(rows))
+        if count > 1:
+            groups, restore = group_by_length(lengths, count)
+        k = config.negatives if config.objective == "ease" else 0
+        negatives = pick_negatives(self.tokens.negatives[rows], k, epoch if config.resample_negatives else 0)
+        return PairBatch(
+            self.padded_groups(self.tokens, rows, groups),
+            self.tensor(restore),
+            self.tensor(self.tokens.entities[rows].astype(np.int64)),
+            self.tensor(negatives.astype(np.int64)),
+            self.tensor(self.tokens.sentences[rows]),
+            int(lengths.sum()),
+        )
+
+    def padded_length(self, longest: int) -> int:
+        """Return the next of `--lengths` where the backbone is compiled, since each length needs a graph."""
+        return next((length for length in self.lengths if length >= longest), longest)
+
+
+def prefetch(batches: Iterator[BatchT], device: torch.device) -> Iterator[BatchT]:
+    """Yield batches on a device.
+
+    For a GPU a thread prepares a few batches ahead, and its exceptions are raised here. On a CPU a thread would only
+    compete with the training step.
+    """
     if device.type == "cpu":
         yield from batches
         return
-    waiting: queue.Queue[Movable | BaseException | None] = queue.Queue(AHEAD)
+    waiting: queue.Queue[Any] = queue.Queue(AHEAD)
     stopped = threading.Event()
 
-    def put(item: Movable | BaseException | None) -> bool:
+    def put(item: BatchT | BaseException | None) -> None:
         while not stopped.is_set():
             try:
                 waiting.put(item, timeout=0.1)
-                return True
+                break
             except queue.Full:
                 continue
-        return False
 
     def work() -> None:
         try:
             for batch in batches:
-                if not put(batch):
+                put(batch)
+                if stopped.is_set():
                     return
             put(None)
         except BaseException as error:

@@ -1,6 +1,7 @@
-"""Which rows come when: a pure function of seed, epoch and number of the batch, so that resuming is a look-up.
+"""The order of rows in training: a pure function of the seed and the epoch.
 
-Nothing here keeps a state. A run that stopped after batch b of epoch e goes on with batch b + 1 of the same order.
+No state is stored. A run that stopped after batch b of epoch e computes the same order again and resumes with batch
+b + 1.
 """
 
 from __future__ import annotations
@@ -13,48 +14,75 @@ from numpy.typing import NDArray
 
 from wikianchor.io.errors import UsageError
 
-# Rows that follow each other in the dataset and are shuffled as one where a window of them is all that is held.
+# Consecutive rows that are moved as one block where only a window of the dataset is shuffled at a time.
 BLOCK = 65_536
 BLOCKS_IN_WINDOW = 64
-HELD_OUT = 1_000_003
+# Distinguishes the random numbers of held-out rows from those of epochs.
+HELD_OUT_STREAM = 1_000_003
 
 Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Mix:
-    """How many rows of each wiki an epoch has: `quota` rows, or in proportion to n to the power `alpha`."""
+    """Rows of each wiki in an epoch: `quota` rows, or in proportion to n ** alpha for a wiki of n rows.
+
+    Exponential smoothing of languages: https://arxiv.org/abs/1901.07291, section 3.1.
+    """
 
     quota: Mapping[str, int] | int | None = None
     alpha: float = 1.0
 
 
 def parse_quota(text: str, names: Sequence[str]) -> Mapping[str, int] | int | None:
-    """Return the quota of `50000`, or of `dewiki=50000,jawiki=20000`, where other wikis are left out."""
+    """Parse `--quota`: a number for every wiki, or WIKI=NUMBER separated by commas, where other wikis are left out.
+
+    Args:
+        text: the value of the flag.
+        names: wikis of the dataset.
+
+    Returns:
+        None for an empty text: all rows.
+
+    Raises:
+        UsageError: the text is neither, or names a wiki that the dataset does not have.
+
+    >>> parse_quota("50000", ["dewiki"]), parse_quota("dewiki=5, jawiki=2", ["dewiki", "enwiki", "jawiki"])
+    (50000, {'dewiki': 5, 'jawiki': 2})
+    """
     if not text:
         return None
     try:
         if "=" not in text:
             return int(text)
-        stated = {name.strip(): int(number) for name, _, number in (part.partition("=") for part in text.split(","))}
+        quota = {name.strip(): int(number) for name, _, number in (part.partition("=") for part in text.split(","))}
     except ValueError as error:
         raise UsageError(f"--quota={text}: must be a number, or wiki=number with commas between") from error
-    unknown = sorted(stated.keys() - set(names))
+    unknown = sorted(quota.keys() - set(names))
     if unknown:
         raise UsageError(f"--quota={text}: no rows of {', '.join(unknown)}: there are {', '.join(sorted(names))}")
-    return stated
+    return quota
 
 
 def held_out_rows(rows: int, held_out: int, seed: int) -> Rows:
-    """Return the rows that no epoch trains on, ascending."""
+    """Return a random choice of `held_out` of `rows` rows, ascending; no epoch trains on them."""
     if held_out >= rows:
         raise UsageError(f"--held_out={held_out}: there are {rows} rows only")
-    picked = np.random.default_rng([seed, HELD_OUT]).choice(rows, held_out, replace=False)
-    return np.sort(picked).astype(np.int64)
+    choice = np.random.default_rng([seed, HELD_OUT_STREAM]).choice(rows, held_out, replace=False)
+    return np.sort(choice).astype(np.int64)
 
 
 def wiki_counts(sizes: Sequence[int], names: Sequence[str], mix: Mix) -> list[int] | None:
-    """Return the rows of each wiki in an epoch, or None where all rows are taken once."""
+    """Return the number of rows of each wiki in an epoch, or None where every row is used once.
+
+    Args:
+        sizes: rows of each wiki.
+        names: the wikis.
+        mix: their proportions.
+
+    >>> wiki_counts([900, 100], ["enwiki", "dewiki"], Mix(alpha=0.5))
+    [750, 250]
+    """
     if mix.quota is not None:
         return [mix.quota.get(name, 0) if isinstance(mix.quota, Mapping) else mix.quota for name in names]
     if mix.alpha == 1:
@@ -62,17 +90,26 @@ def wiki_counts(sizes: Sequence[int], names: Sequence[str], mix: Mix) -> list[in
     shares = np.array([size**mix.alpha if size else 0.0 for size in sizes])
     exact = shares / shares.sum() * sum(sizes)
     counts = np.floor(exact).astype(int)
-    # What rounding left over goes to the largest remainders, the first of equal ones.
-    for row in np.argsort(counts - exact, kind="stable")[: sum(sizes) - int(counts.sum())]:
-        counts[row] += 1
+    # The largest-remainder method: rows left over by rounding go to the wikis with the largest remainders.
+    counts[np.argsort(counts - exact, kind="stable")[: sum(sizes) - int(counts.sum())]] += 1
     return [int(count) for count in counts]
 
 
 def select_rows(
     wikis: NDArray[np.int16], names: Sequence[str], mix: Mix, excluded: Rows, seed: int, epoch: int
 ) -> Rows:
-    """Return the rows of an epoch, ascending. A wiki with too few rows gives each of them several times, as evenly
-    as may be."""
+    """Return the rows of an epoch, ascending.
+
+    Where the mix asks for more rows of a wiki than there are, its rows are repeated, and their numbers of repetitions
+    differ by at most 1.
+
+    Args:
+        wikis: (rows,) index of each row's wiki.
+        names: the wikis.
+        mix: their proportions.
+        excluded: held-out rows.
+        seed, epoch: which random choice is drawn.
+    """
     allowed = np.ones(len(wikis), bool)
     allowed[excluded] = False
     sizes = [int(size) for size in np.bincount(wikis[allowed], minlength=len(names))]
@@ -83,17 +120,18 @@ def select_rows(
     for code, (size, count) in enumerate(zip(sizes, counts, strict=True)):
         if size == 0 or count == 0:
             continue
-        own = np.flatnonzero(allowed & (wikis == code))
-        rest = np.random.default_rng([seed, epoch, code]).permutation(size)[: count % size]
-        parts += [*[own] * (count // size), own[rest]]
+        of_wiki = np.flatnonzero(allowed & (wikis == code))
+        remainder = np.random.default_rng([seed, epoch, code]).permutation(size)[: count % size]
+        parts += [*[of_wiki] * (count // size), of_wiki[remainder]]
     return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
 
 
 def shuffled(rows: Rows, seed: int, epoch: int, stream_above: int) -> Rows:
-    """Return the rows in the order of an epoch.
+    """Return rows in the order of an epoch.
 
-    Up to `stream_above` rows any row may follow any other. Above, blocks of neighbours are shuffled, and rows within
-    windows of a few blocks: then no more than a window of the tokens is in use at a time, and disks read ahead.
+    Up to `stream_above` rows, the order is a random permutation. Above, blocks of consecutive rows are shuffled, and
+    then the rows within windows of a few blocks: only a window of the memory-mapped tokens is in use at a time, and
+    the operating system's read-ahead works.
     """
     random = np.random.default_rng([seed, epoch])
     if len(rows) <= stream_above:
@@ -107,11 +145,20 @@ def shuffled(rows: Rows, seed: int, epoch: int, stream_above: int) -> Rows:
 def pick_negatives(negatives: NDArray[np.int32], k: int, epoch: int) -> NDArray[np.int32]:
     """Return k hard negatives of each row, (rows, k), -1 where a row has fewer.
 
-    The dataset drew them at random, so taking the next k in the next epoch is a new draw until they are used up.
+    The stored negatives are a random sample, so the next k of them in the next epoch are a new sample, until all are
+    used and the first ones follow again.
+
+    Args:
+        negatives: (rows, stored) ids, padded with -1.
+        k: negatives wanted.
+        epoch: number of the epoch, 0 for the first k.
+
+    >>> pick_negatives(np.array([[1, 2, 3], [7, -1, -1]], np.int32), 2, 1).tolist()
+    [[3, 1], [7, -1]]
     """
     count = (negatives >= 0).sum(1, keepdims=True)
-    place = np.arange(k)[None]
+    position = np.arange(k)[None]
     if negatives.shape[1] == 0:
         return np.full((len(negatives), k), -1, np.int32)
-    column = (epoch * k + place) % np.maximum(count, 1)
-    return np.where(place < count, np.take_along_axis(negatives, column, 1), -1).astype(np.int32)
+    column = (epoch * k + position) % np.maximum(count, 1)
+    return np.where(position < count, np.take_along_axis(negatives, column, 1), -1).astype(np.int32)

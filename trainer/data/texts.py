@@ -1,10 +1,10 @@
-"""Texts as the trainer reads them: the finished datasets `corpus`, `negatives` and `sentences`, and files of pairs.
+"""Texts without entities: the datasets `corpus`, `negatives` and `sentences`, and files of sentence pairs.
 
-A row is a sentence, sentences that mean the same, and sentences that do not:
+A row is a sentence, optionally a sentence with the same meaning (a positive), and hard negatives:
 
-    corpus, sentences   a sentence alone: dropout makes its positive
+    corpus, sentences   a sentence; its positive is the same sentence under another dropout mask
     negatives           a sentence and its hard negatives
-    .csv .tsv .jsonl    sent0, sent1, hard_neg, as NLI data for SimCSE comes; the last two may be missing
+    .csv .tsv .jsonl    columns sent0, sent1 (optional) and hard_neg (optional), as SimCSE reads NLI data
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import wikianchor.schemas.corpus
 import wikianchor.schemas.negatives
 import wikianchor.schemas.sentences
 from wikianchor.io.errors import InputError
+from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import exists, read_bytes
-from wikianchor.trainer.data.shards import check_columns, list_shards, read_shard
+from wikianchor.trainer.data.shards import check_columns, list_shards, read_manifest, read_shard
 
 SCHEMAS = {
     "corpus": wikianchor.schemas.corpus,
@@ -31,11 +32,11 @@ SCHEMAS = {
 }
 FILES = (".csv", ".tsv", ".jsonl")
 COLUMNS = {"corpus": ("text",), "negatives": ("text", "negatives"), "sentences": ("text",)}
-_COLUMNS = ("sent0", "sent1", "hard_neg")
+FILE_COLUMNS = ("sent0", "sent1", "hard_neg")
 
 
-class Row(NamedTuple):
-    """A sentence; one that means the same, "" for none; those that do not."""
+class TextRow(NamedTuple):
+    """A sentence, its positive ("" for none), and its hard negatives."""
 
     text: str
     positive: str
@@ -43,141 +44,125 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Texts:
-    """Sources that were found sound. `rows` is 0 until they are read where a source is a file.
+class TextSource:
+    """A dataset or a file that passed the checks of its manifest and columns.
 
     Attributes:
-        paths: what was given.
-        manifests: of the datasets among them.
-        shards: of each path; a file is its own.
-        fingerprint: equal for equal rows.
+        path: as the user gave it.
+        manifest: of the dataset; for a file, its name as `dataset`.
+        shards: paths of the shards; a file is its only shard.
+        rows: number of rows; 0 for a file, whose rows are not counted before it is read.
+        fingerprint: equal for equal content.
     """
 
-    paths: tuple[str, ...]
-    manifests: tuple[dict[str, Any], ...]
-    shards: tuple[tuple[str, ...], ...]
+    path: str
+    manifest: dict[str, Any]
+    shards: tuple[str, ...]
     rows: int
     fingerprint: str
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The sources of a run."""
+
+    sources: tuple[TextSource, ...]
     entities: int = 0
 
     @property
+    def rows(self) -> int:
+        """Number of rows, without those of files."""
+        return sum(source.rows for source in self.sources)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The sources' paths."""
+        return tuple(source.path for source in self.sources)
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the content, equal for equal rows."""
+        return hashlib.sha256("".join(source.fingerprint for source in self.sources).encode()).hexdigest()
+
+    @property
     def manifest(self) -> dict[str, Any]:
-        """What a trained model's record says of its data."""
-        return {"sources": list(self.paths), "manifests": list(self.manifests)}
-
-
-@dataclass
-class _Found:
-    manifests: list[dict[str, Any]] = field(default_factory=list)
-    shards: list[tuple[str, ...]] = field(default_factory=list)
-    rows: int = 0
-    digests: list[str] = field(default_factory=list)
+        """Paths and manifests, for the record of a trained model."""
+        return {"sources": list(self.paths), "manifests": [source.manifest for source in self.sources]}
 
 
 def open_texts(paths: str) -> Texts:
-    """Check the sources that a list with commas names.
+    """Check sources, separated by commas.
 
     Raises:
-        InputError: one is no finished dataset of a kind and version that is read here, no file, or empty.
+        InputError: a source is neither a finished dataset of a supported kind and version nor a file, or is empty.
     """
-    given = tuple(part.strip().rstrip("/") for part in paths.split(",") if part.strip())
-    found = _Found()
-    for path in given:
-        if path.endswith(FILES):
-            _add_file(path, found)
-            continue
-        manifest = _manifest(path)
-        shards, rows, digest = list_shards(path, manifest, str(manifest["dataset"]))
-        if rows == 0:
-            raise InputError(f"{path}: holds no rows")
-        for shard in shards:
-            check_columns(shard, SCHEMAS[manifest["dataset"]].SCHEMA, COLUMNS[manifest["dataset"]])
-        found.manifests.append(manifest)
-        found.shards.append(tuple(shards))
-        found.rows += rows
-        found.digests.append(digest)
-    fingerprint = hashlib.sha256("".join(found.digests).encode()).hexdigest()
-    return Texts(given, tuple(found.manifests), tuple(found.shards), found.rows, fingerprint)
+    listed = (part.strip().rstrip("/") for part in paths.split(",") if part.strip())
+    return Texts(tuple(_open_file(path) if path.endswith(FILES) else _open_dataset(path) for path in listed))
 
 
-def _manifest(path: str) -> dict[str, Any]:
-    place = f"{path}/manifest.json"
-    if not exists(place):
+def _open_dataset(path: str) -> TextSource:
+    if not exists(f"{path}/manifest.json"):
         raise InputError(f"{path}: no finished dataset, and no {', '.join(FILES)} file: wikianchor corpus makes one")
-    try:
-        manifest = json.loads(read_bytes(place))
-        name, version = str(manifest["dataset"]), str(manifest["schema_version"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{place}: not a manifest of wikianchor ({error})") from error
-    if name not in SCHEMAS:
-        raise InputError(f"{path}: a dataset of {name}: {', '.join(SCHEMAS)} are read here")
-    known = SCHEMAS[name].VERSION
-    if version.partition(".")[0] != known.partition(".")[0]:
-        raise InputError(f"{path}: {name} of version {version}, and this trainer reads {known}: build it again")
-    return dict(manifest)
+    manifest = read_manifest(path, {name: schema.VERSION for name, schema in SCHEMAS.items()})
+    dataset = manifest["dataset"]
+    shards, rows, fingerprint = list_shards(path, manifest, dataset)
+    if rows == 0:
+        raise InputError(f"{path}: holds no rows")
+    for shard in shards:
+        check_columns(shard, SCHEMAS[dataset].SCHEMA, COLUMNS[dataset])
+    return TextSource(path, manifest, tuple(shards), rows, fingerprint)
 
 
-def _add_file(path: str, found: _Found) -> None:
+def _open_file(path: str) -> TextSource:
     if not exists(path):
         raise InputError(f"{path}: no such file")
-    content = read_bytes(path)
-    found.manifests.append({"dataset": os.path.basename(path), "schema_version": "file"})
-    found.shards.append((path,))
-    found.digests.append(hashlib.sha256(content).hexdigest())
+    manifest = {"dataset": os.path.basename(path), "schema_version": "file"}
+    return TextSource(path, manifest, (path,), 0, hashlib.sha256(read_bytes(path)).hexdigest())
 
 
-def read_rows(texts: Texts) -> Iterator[Row]:
+def read_rows(texts: Texts) -> Iterator[TextRow]:
     """Yield the rows of all sources in their order.
 
     Raises:
         InputError: a shard or a file is damaged.
     """
-    for manifest, shards in zip(texts.manifests, texts.shards, strict=True):
-        for shard in shards:
-            if shard.endswith(FILES):
-                yield from _file_rows(shard)
-            else:
-                yield from _shard_rows(shard, manifest["dataset"])
+    for source in texts.sources:
+        for shard in source.shards:
+            yield from _file_rows(shard) if shard.endswith(FILES) else _shard_rows(shard, source.manifest["dataset"])
 
 
-def _shard_rows(shard: str, dataset: str) -> Iterator[Row]:
+def _shard_rows(shard: str, dataset: str) -> Iterator[TextRow]:
     for batch in read_shard(shard, SCHEMAS[dataset].SCHEMA, COLUMNS[dataset]):
         texts = batch.column("text").to_pylist()
-        if dataset != "negatives":
-            yield from (Row(text, "", ()) for text in texts)
-            continue
-        for text, others in zip(texts, batch.column("negatives").to_pylist(), strict=True):
-            yield Row(text, "", others)
+        negatives = batch.column("negatives").to_pylist() if dataset == "negatives" else [()] * len(texts)
+        yield from (TextRow(text, "", others) for text, others in zip(texts, negatives, strict=True))
 
 
-def _file_rows(path: str) -> Iterator[Row]:
+def _file_rows(path: str) -> Iterator[TextRow]:
     try:
-        text = read_bytes(path).decode("utf-8-sig")
+        lines = read_bytes(path).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 ({error.reason} at byte {error.start})") from error
-    lines = text.splitlines()
     if not lines:
         raise InputError(f"{path}: holds no rows")
     if path.endswith(".jsonl"):
         for number, line in enumerate(lines, 1):
-            try:
-                value = json.loads(line)
-                yield _row(value, path, number)
-            except (ValueError, TypeError, AttributeError, RecursionError) as error:
-                raise InputError(f"{path}: line {number} is no object of {', '.join(_COLUMNS)} ({error})") from error
+            with malformed(f"{path}: line {number} is no object of {', '.join(FILE_COLUMNS)}"):
+                row = _file_row(json.loads(line), path, number)
+            yield row
         return
     try:
         for number, value in enumerate(csv.DictReader(lines, delimiter="\t" if path.endswith(".tsv") else ","), 2):
-            yield _row(value, path, number)
+            yield _file_row(value, path, number)
     except csv.Error as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
 
 
-def _row(value: dict[str, Any], path: str, number: int) -> Row:
-    texts = [str(value.get(name) or "").strip() for name in _COLUMNS]
-    if not texts[0]:
-        have = ", ".join(str(name) for name in value) or "nothing"
+def _file_row(value: dict[str, Any], path: str, number: int) -> TextRow:
+    text, positive, negative = (str(value.get(name) or "").strip() for name in FILE_COLUMNS)
+    if not text:
+        columns = ", ".join(str(name) for name in value) or "nothing"
         raise InputError(
-            f"{path}: line {number} has no sent0: the columns are {', '.join(_COLUMNS)}, and it has {have}"
+            f"{path}: line {number} has no sent0: the columns are {', '.join(FILE_COLUMNS)}, and it has {columns}"
         )
-    return Row(texts[0], texts[1], [texts[2]] if texts[2] else [])
+    return TextRow(text, positive, [negative] if negative else [])

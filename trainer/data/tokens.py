@@ -1,13 +1,13 @@
-"""Sentences tokenised once, into arrays that are mapped into memory, and batches taken out of them.
+"""Tokenised datasets: token ids in memory-mapped arrays, and padded batches gathered from them.
 
-Tokenising while training would need many cores for one GPU: a core tokenises about ten thousand sentences a second
-and gathers millions. So the first run with a dataset and a tokenizer writes
+A CPU core tokenises about ten thousand sentences a second and gathers millions, so to tokenise during training would
+need many cores for one GPU. The first run with a dataset and a tokenizer writes
 
-    tokens.raw     token ids of all rows end to end       starts.npy    (rows + 1,) where each row's begin
-    entities.npy   (rows,) int32                          negatives.npy (rows, k) int32, -1 where there are fewer
-    sentences.npy  (rows,) int64                          wikis.npy     (rows,) int16 into `wikis` of meta.json
+    tokens.raw     token ids of all rows, concatenated    starts.npy    (rows + 1,) where each row's ids begin
+    entities.npy   (rows,) int32                          negatives.npy (rows, k) int32, padded with -1
+    sentences.npy  (rows,) int64                          wikis.npy     (rows,) int16, indices of `names` in meta.json
 
-under a name that is the hash of both, and later runs map them. Nothing but what is used is read from disk.
+into a directory named by the hash of both, and later runs map these files into memory.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -25,20 +24,70 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from wikianchor.io.errors import InputError
-from wikianchor.io.storage import writing
-from wikianchor.trainer.data.shards import Pairs, read_batches
+from wikianchor.trainer.data.cache import broken_cache, map_arrays, open_cache, save_arrays
+from wikianchor.trainer.data.shards import PairDataset, read_batches
 
 if TYPE_CHECKING:
     from wikianchor.trainer.models.encoder import Encoder
 
 VERSION = 1
-ARRAYS = ("tokens", "starts", "entities", "negatives", "sentences", "wikis")
+ARRAYS = ("starts", "entities", "negatives", "sentences", "wikis")
+
+
+class PackedTokens:
+    """Base class of tokenised datasets: token ids of all rows, concatenated.
+
+    Attributes:
+        tokens: (total,) uint16 or uint32, token ids.
+        starts: (rows + 1,) where each row begins.
+        padding: the token id of padding.
+    """
+
+    tokens: NDArray[Any]
+    starts: NDArray[np.int64]
+    padding: int
+
+    def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of tokens of each row, (rows,)."""
+        lengths: NDArray[np.int64] = self.starts[rows + 1] - self.starts[rows]
+        return lengths
+
+    def gather(self, rows: NDArray[np.int64], length: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Return token ids and mask of rows, (rows, length) each. No row may be longer: rows are padded, never cut."""
+        positions = np.arange(length)
+        mask = positions < self.lengths(rows)[:, None]
+        # The positions after a row's end are those of the next row; the last row has none after it.
+        index = np.minimum(self.starts[rows][:, None] + positions, len(self.tokens) - 1)
+        ids = np.where(mask, self.tokens[index], self.padding).astype(np.int32)
+        return ids, mask
+
+
+def id_type(ids: int) -> type[np.unsignedinteger[Any]]:
+    """Return the smallest integer type that holds this number of token ids.
+
+    >>> id_type(50_000).__name__, id_type(250_002).__name__
+    ('uint16', 'uint32')
+    """
+    return np.uint16 if ids <= 1 << 16 else np.uint32
+
+
+def pack(rows: Sequence[Sequence[int]], ids: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the `tokens` and `starts` of `PackedTokens`.
+
+    Args:
+        rows: token ids of each row.
+        ids: size of the vocabulary.
+
+    >>> [array.tolist() for array in pack([[5, 6], [], [7]], 100)]
+    [[5, 6, 7], [0, 2, 2, 3]]
+    """
+    starts = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
+    return np.fromiter(chain.from_iterable(rows), id_type(ids), int(starts[-1])), starts
 
 
 @dataclass(frozen=True)
-class Tokens:
-    """A tokenised dataset; arrays as in the module's docstring, `names` the wikis."""
+class Tokens(PackedTokens):
+    """A tokenised `pairs` dataset: the arrays of the module's docstring; `names` are the wikis."""
 
     tokens: NDArray[Any]
     starts: NDArray[np.int64]
@@ -52,62 +101,45 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.entities)
 
-    def lengths(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of tokens of each row."""
-        found: NDArray[np.int64] = self.starts[rows + 1] - self.starts[rows]
-        return found
 
-    def gather(self, rows: NDArray[np.int64], length: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Return token ids and mask of the rows, (rows, length) each, padded and never cut: no row may be longer."""
-        first, count = self.starts[rows], self.lengths(rows)
-        places = np.arange(length)
-        mask = places < count[:, None]
-        # Past a row's end stand the next row's tokens; past the last row's, nothing does.
-        index = np.minimum(first[:, None] + places, len(self.tokens) - 1)
-        ids = np.where(mask, self.tokens[index], self.padding).astype(np.int32)
-        return ids, mask
+def open_tokens(pairs: PairDataset, encoder: Encoder, max_length: int, cache: str) -> Tokens:
+    """Return the tokenised dataset; if no earlier run wrote it, tokenise it now.
 
+    Args:
+        pairs: the dataset.
+        encoder: for its tokenizer.
+        max_length: tokens kept of a sentence, special tokens included.
+        cache: directory of tokenised datasets.
 
-def open_tokens(pairs: Pairs, encoder: Encoder, max_length: int, cache: str) -> Tokens:
-    """Return the tokenised dataset, made now if no earlier run has made it."""
-    directory = os.path.join(cache, cache_key(pairs, encoder, max_length))
-    if not os.path.isdir(directory):
-        with writing(cache, "--cache"):
-            os.makedirs(cache, exist_ok=True)
-            unfinished = tempfile.mkdtemp(prefix="unfinished-", dir=cache)
-            try:
-                _write(pairs, encoder, max_length, unfinished)
-                _take_name(unfinished, directory)
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
-    return _map(directory)
+    Raises:
+        InputError: the dataset or the cache is damaged, or the cache cannot be written.
+    """
+    key = cache_key(pairs, encoder, max_length)
+    directory = open_cache(cache, key, lambda unfinished: _write(pairs, encoder, max_length, unfinished))
+    with broken_cache(directory):
+        with open(os.path.join(directory, "meta.json"), encoding="utf-8") as stream:
+            meta = json.load(stream)
+        tokens = np.memmap(os.path.join(directory, "tokens.raw"), meta["width"], mode="r", shape=(meta["tokens"],))
+        names, padding = tuple(meta["names"]), int(meta["padding"])
+    return Tokens(tokens.view(np.ndarray), **map_arrays(directory, ARRAYS), names=names, padding=padding)
 
 
-def cache_key(pairs: Pairs, encoder: Encoder, max_length: int) -> str:
-    """Return a name that is the same for the same rows, tokenizer and length, and for nothing else."""
+def cache_key(pairs: PairDataset, encoder: Encoder, max_length: int) -> str:
+    """Return the hash of everything that the token ids depend on: rows, tokenizer and length."""
     tokenizer = encoder.tokenizer
     backend = getattr(tokenizer, "backend_tokenizer", None)
     stated = json.loads(backend.to_str()) if backend is not None else tokenizer.get_vocab()
-    # These two are not the tokenizer's but its last caller's.
+    # Truncation and padding are settings of the tokenizer's last call.
     rules = json.dumps({name: rule for name, rule in stated.items() if name not in ("truncation", "padding")})
     parts = (str(VERSION), pairs.fingerprint, type(tokenizer).__name__, rules, str(max_length), str(encoder.lower))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
-def _take_name(unfinished: str, directory: str) -> None:
-    try:
-        os.rename(unfinished, directory)
-    except OSError:
-        # Another run was faster; what it wrote is the same.
-        if not os.path.isdir(directory):
-            raise
-
-
-def _write(pairs: Pairs, encoder: Encoder, max_length: int, directory: str) -> None:
-    """Tokenise all rows; the tokens go to disk batch by batch, the rest is small."""
-    width = np.uint16 if len(encoder.tokenizer) <= 1 << 16 else np.uint32
+def _write(pairs: PairDataset, encoder: Encoder, max_length: int, directory: str) -> None:
+    """Tokenise all rows. Token ids are written batch by batch; the other arrays are small and held in memory."""
+    width = id_type(len(encoder.tokenizer))
     names: dict[str, int] = {}
-    columns: dict[str, list[NDArray[Any]]] = {name: [] for name in ("lengths", *ARRAYS[2:])}
+    columns: dict[str, list[NDArray[Any]]] = {name: [] for name in ("lengths", *ARRAYS[1:])}
     with open(os.path.join(directory, "tokens.raw"), "wb") as stream:
         for batch in read_batches(pairs):
             rows = encoder.tokenize(batch.column("text").to_pylist(), max_length)
@@ -118,39 +150,25 @@ def _write(pairs: Pairs, encoder: Encoder, max_length: int, directory: str) -> N
             wikis = batch.column("wiki").to_pylist()
             columns["wikis"].append(np.array([names.setdefault(wiki, len(names)) for wiki in wikis], np.int16))
             columns["negatives"].append(_matrix(batch.column("hard_negative_ids")))
-    lengths = np.concatenate(columns["lengths"])
-    starts = np.concatenate(([0], np.cumsum(lengths)))
-    most = max(part.shape[1] for part in columns["negatives"])
-    wide = [np.pad(part, ((0, 0), (0, most - part.shape[1])), constant_values=-1) for part in columns["negatives"]]
-    arrays = {"starts": starts, "negatives": np.concatenate(wide)}
-    arrays |= {name: np.concatenate(columns[name]) for name in ("entities", "sentences", "wikis")}
-    for name, array in arrays.items():
-        np.save(os.path.join(directory, f"{name}.npy"), array)
-    padding = encoder.tokenizer.pad_token_id or 0
-    meta = {"names": list(names), "padding": padding, "width": np.dtype(width).name, "tokens": int(starts[-1])}
+    widest = max(part.shape[1] for part in columns["negatives"])
+    columns["negatives"] = [
+        np.pad(part, ((0, 0), (0, widest - part.shape[1])), constant_values=-1) for part in columns["negatives"]
+    ]
+    arrays = {name: np.concatenate(parts) for name, parts in columns.items()}
+    arrays["starts"] = np.concatenate(([0], np.cumsum(arrays.pop("lengths"))))
+    save_arrays(directory, arrays)
+    padding, total = encoder.tokenizer.pad_token_id or 0, int(arrays["starts"][-1])
+    meta = {"names": list(names), "padding": padding, "width": np.dtype(width).name, "tokens": total}
     with open(os.path.join(directory, "meta.json"), "w", encoding="utf-8") as out:
         json.dump(meta, out)
 
 
 def _matrix(lists: pa.Array) -> NDArray[np.int32]:
-    """Return a column of lists as (rows, longest) int32, filled up with -1."""
-    flat = lists.flatten().to_numpy(zero_copy_only=False)
+    """Return a column of lists as (rows, longest) int32, padded with -1."""
+    values = lists.flatten().to_numpy(zero_copy_only=False)
     ends = lists.offsets.to_numpy() - lists.offsets[0].as_py()
     counts = np.diff(ends)
-    found = np.full((len(counts), int(counts.max(initial=0))), -1, np.int32)
+    matrix = np.full((len(counts), int(counts.max(initial=0))), -1, np.int32)
     row = np.repeat(np.arange(len(counts)), counts)
-    found[row, np.arange(len(flat)) - ends[:-1][row]] = flat
-    return found
-
-
-def _map(directory: str) -> Tokens:
-    try:
-        with open(os.path.join(directory, "meta.json"), encoding="utf-8") as stream:
-            meta = json.load(stream)
-        tokens = np.memmap(os.path.join(directory, "tokens.raw"), meta["width"], mode="r", shape=(meta["tokens"],))
-        mapped = {name: np.load(os.path.join(directory, f"{name}.npy"), mmap_mode="r") for name in ARRAYS[1:]}
-    except (OSError, EOFError, ValueError, KeyError) as error:
-        raise InputError(f"{directory}: a broken cache ({error}): remove it") from error
-    # As plain arrays they are mapped still, and picking a batch's rows out of them takes a tenth of the time.
-    arrays = {name: array.view(np.ndarray) for name, array in mapped.items()}
-    return Tokens(tokens.view(np.ndarray), **arrays, names=tuple(meta["names"]), padding=int(meta["padding"]))
+    matrix[row, np.arange(len(values)) - ends[:-1][row]] = values
+    return matrix

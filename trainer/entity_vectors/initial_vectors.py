@@ -19,13 +19,13 @@ from wikianchor.trainer.command import run_command
 from wikianchor.trainer.data.shards import open_pairs, read_entities
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions, parse
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.models.vector_files import Broken, Named, read_named_vectors
+from wikianchor.trainer.models.vector_files import BrokenLines, NamedVector, read_named_vectors
 
 Vectors = NDArray[np.floating]
 
 
 def fill(
-    rows: int, named: Iterable[Named], places: Mapping[str | int, Sequence[int]], dtype: str
+    rows: int, named: Iterable[NamedVector], places: Mapping[str | int, Sequence[int]], dtype: str
 ) -> tuple[Vectors, NDArray[np.bool_]]:
     """Return vectors (rows, dim), zero where none is known, and known (rows,); the first of equal names counts.
 
@@ -70,7 +70,7 @@ def read_titles(path: str, wiki: str) -> pa.Table:
     return found
 
 
-def encode_labels(entities: pa.Table, model: str) -> Iterable[Named]:
+def encode_labels(entities: pa.Table, model: str) -> Iterable[NamedVector]:
     """Yield the vector of each entity that has a label, by its number."""
     labelled = entities.filter(pc.is_valid(entities["label"]))
     vectors = Encoder.load(model).encode(labelled["label"].to_pylist())
@@ -95,7 +95,7 @@ def coverage(entities: pa.Table, known: NDArray[np.bool_]) -> str:
 def make(options: EntityVectorsOptions) -> str:
     """Write the file that the options ask for, and return the coverage report."""
     entities = read_entities(open_pairs(options.data))
-    broken = Broken()
+    broken = BrokenLines()
     if options.encode:
         named, titles = encode_labels(entities, options.encode), None
     else:

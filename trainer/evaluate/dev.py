@@ -13,7 +13,7 @@ from wikianchor.trainer.evaluate.tasks import japanese, sts
 from wikianchor.trainer.models.encoder import Encoder
 
 
-class Dev:
+class DevSet:
     """A dev part that is scored again and again while an encoder is trained: its sentences are tokenised once."""
 
     def __init__(self, pairs: Pairs) -> None:
@@ -29,7 +29,7 @@ class Dev:
         return 0.0 if math.isnan(found) else 100 * found
 
 
-def load_dev(directory: str, task: str) -> Dev:
+def load_dev(directory: str, task: str) -> DevSet:
     """Return the dev part of a set, for choosing among checkpoints.
 
     Raises:
@@ -43,4 +43,4 @@ def load_dev(directory: str, task: str) -> Dev:
     if pairs is None:
         layout = {**sts.LAYOUTS, **{one.name: one.layout for one in japanese.TASKS}}[task]
         raise InputError(f"{directory}: no dev part of {task} ({layout}): --dev names where it is")
-    return Dev(pairs)
+    return DevSet(pairs)

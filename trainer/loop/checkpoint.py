@@ -1,13 +1,13 @@
-"""Checkpoints: all that a run needs to go on as if it had never stopped.
+"""Checkpoints: everything that a run needs to continue bit for bit as if it had not stopped.
 
     CHECKPOINTS/step-0000001000/  model.safetensors    encoder, MLP, projection
                                   entities.safetensors the table
-                                  optimizer.pt         moments, read with weights_only
-                                  state.json           step, best dev score, config, data; written last
-    CHECKPOINTS/best/             encoder.safetensors  and state.json with its step and score
+                                  optimizer.pt         moments, loaded with weights_only
+                                  state.json           step, best dev score, config, fingerprint; written last
+    CHECKPOINTS/best/             encoder.safetensors, and state.json with its step and score
 
-Where the data stands and what dropout draws follow from seed and step, so neither is stored. A checkpoint is made
-beside its place and renamed; the one before is removed after that.
+The position in the data and the random numbers of dropout follow from the seed and the step, so neither is stored. A
+checkpoint is written to a temporary directory and renamed; the previous one is removed after that.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from wikianchor.trainer.models.model import Trainable
 
 VERSION = 1
 PREFIX = "step-"
-# Options that may be others when a run goes on: where things lie, what is watched, how fast it goes.
+# Options that may change when a run is resumed: paths, logging and evaluation, and speed.
 FREE = frozenset(
     [
         *["preset", "data", "model", "output", "checkpoints", "tensorboard", "cache", "resume"],
@@ -44,7 +44,7 @@ FREE = frozenset(
 
 @dataclass(frozen=True)
 class State:
-    """Where a run stands: steps done, the best dev score and its step (None and 0 before the first)."""
+    """Progress of a run: steps done, the best dev score and its step (None and 0 before the first score)."""
 
     step: int
     best: float | None = None
@@ -52,70 +52,73 @@ class State:
 
 
 def save(model: Trainable, optimizers: Optimizers, state: State, config: Config, data: str) -> str:
-    """Write a checkpoint, remove those before it, and return its directory. `data` is the dataset's fingerprint."""
+    """Write a checkpoint, remove the previous ones, and return its directory. `data` is the dataset's fingerprint."""
     target = f"{config.checkpoints}/{PREFIX}{state.step:010d}"
-    local = _beside(config.checkpoints)
+    local = _temporary_directory(config.checkpoints)
     save_file(_dense(model), os.path.join(local, "model.safetensors"))
     if model.table is not None:
         weight = model.table.weight.detach().contiguous()
         save_file({"weight": weight}, os.path.join(local, "entities.safetensors"))
     torch.save(optimizers.state_dict(), os.path.join(local, "optimizer.pt"))
     _write_state(local, {**dataclasses.asdict(state), "data": data, "config": dataclasses.asdict(config)})
-    older = _finished(config.checkpoints)
+    previous = _finished(config.checkpoints)
     publish(local, target)
-    for name in older:
+    for name in previous:
         if f"{config.checkpoints}/{name}" != target:
             remove(f"{config.checkpoints}/{name}")
     return target
 
 
 def resume(model: Trainable, optimizers: Optimizers, config: Config, data: str) -> State:
-    """Load the last checkpoint into model and optimisers, and return where it stands; step 0 where there is none.
+    """Load the last checkpoint into model and optimisers; return its state, or step 0 where there is no checkpoint.
 
     Raises:
-        InputError: the checkpoint is broken, or is not one of ours.
+        InputError: the checkpoint is damaged, or was not written by this program.
         UsageError: it belongs to a run with other options or other data.
     """
-    found = _finished(config.checkpoints)
-    if not found:
+    names = _finished(config.checkpoints)
+    if not names:
         return State(0)
-    place = f"{config.checkpoints}/{found[-1]}"
+    directory = f"{config.checkpoints}/{names[-1]}"
     with tempfile.TemporaryDirectory() as scratch:
-        local = fetch(place, os.path.join(scratch, "checkpoint"))
+        local = fetch(directory, os.path.join(scratch, "checkpoint"))
         try:
             stored = json.loads(read_bytes(os.path.join(local, "state.json")))
             state = State(int(stored["step"]), stored["best"], int(stored["best_step"]))
-            _check_same_run(place, stored, config, data)
+            _check_same_run(directory, stored, config, data)
             _load(model, optimizers, local)
         except (UsageError, InputError):
             raise
         except Exception as error:
-            # Torn files make json, safetensors, pickle and zipfile raise errors of their own.
+            # json, safetensors, pickle and zipfile raise exceptions of many types for damaged files.
             line = " ".join(str(error).split())[:300]
-            raise InputError(f"{place}: a broken or foreign checkpoint ({line}): remove it") from error
+            raise InputError(f"{directory}: a broken or foreign checkpoint ({line}): remove it") from error
     return state
 
 
 def clear(config: Config) -> None:
-    """Remove the checkpoints of an earlier run."""
+    """Remove the checkpoints of an earlier run from the directory."""
     for name in list_directories(config.checkpoints):
         if name.startswith(PREFIX) or name == "best":
             remove(f"{config.checkpoints}/{name}")
 
 
 def save_best(encoder: nn.Module, state: State, checkpoints: str) -> None:
-    """Keep the encoder as the best so far."""
-    local = _beside(checkpoints)
+    """Save the encoder as the best so far."""
+    local = _temporary_directory(checkpoints)
     save_file(_tensors(encoder), os.path.join(local, "encoder.safetensors"))
     _write_state(local, dataclasses.asdict(state))
     publish(local, f"{checkpoints}/best")
 
 
-def load_best(encoder: nn.Module, checkpoints: str) -> None:
-    """Put the weights of the best encoder back."""
+def load_kept(encoder: nn.Module, config: Config, state: State) -> str:
+    """Load the weights that `--keep` asks for into the encoder, and return in words which ones they are."""
+    if config.keep != "best" or state.best is None:
+        return f"the last, of step {state.step}"
     with tempfile.TemporaryDirectory() as scratch:
-        local = fetch(f"{checkpoints}/best", os.path.join(scratch, "best"))
+        local = fetch(f"{config.checkpoints}/best", os.path.join(scratch, "best"))
         encoder.load_state_dict(load_file(os.path.join(local, "encoder.safetensors")))
+    return f"the best by dev score, of step {state.best_step}"
 
 
 def _finished(checkpoints: str) -> list[str]:
@@ -123,8 +126,8 @@ def _finished(checkpoints: str) -> list[str]:
     return [name for name in names if exists(f"{checkpoints}/{name}/state.json")]
 
 
-def _beside(checkpoints: str) -> str:
-    """Return a new directory on the disk of the checkpoints, or anywhere where these go to a bucket."""
+def _temporary_directory(checkpoints: str) -> str:
+    """Return a new directory on the file system of the checkpoints, or in /tmp if these go to a bucket."""
     if not is_local(checkpoints):
         return tempfile.mkdtemp()
     os.makedirs(checkpoints, exist_ok=True)
@@ -137,15 +140,13 @@ def _write_state(local: str, state: dict[str, Any]) -> None:
 
 
 def _tensors(module: nn.Module) -> dict[str, Tensor]:
-    # A copy for each name: safetensors refuses two names for one memory, as tied weights have.
+    # safetensors refuses tensors that share memory, as tied weights do, so each is copied.
     return {name: tensor.detach().clone().contiguous() for name, tensor in module.state_dict().items()}
 
 
 def _dense(model: Trainable) -> dict[str, Tensor]:
-    found = {f"encoder.{name}": tensor for name, tensor in _tensors(model.encoder).items()}
-    if model.w is not None:
-        found |= {f"w.{name}": tensor for name, tensor in _tensors(model.w).items()}
-    return found
+    modules = {"encoder": model.encoder} | ({} if model.w is None else {"w": model.w})
+    return {f"{part}.{name}": tensor for part, module in modules.items() for name, tensor in _tensors(module).items()}
 
 
 def _load(model: Trainable, optimizers: Optimizers, local: str) -> None:
@@ -164,13 +165,13 @@ def _load(model: Trainable, optimizers: Optimizers, local: str) -> None:
     optimizers.load_state_dict(states)
 
 
-def _check_same_run(place: str, stored: dict[str, Any], config: Config, data: str) -> None:
+def _check_same_run(directory: str, stored: dict[str, Any], config: Config, data: str) -> None:
     if stored.get("version") != VERSION:
-        raise InputError(f"{place}: a checkpoint of version {stored.get('version')}, not {VERSION}: remove it")
+        raise InputError(f"{directory}: a checkpoint of version {stored.get('version')}, not {VERSION}: remove it")
     if stored["data"] != data:
-        raise UsageError(f"{place}: was trained on other rows than those of {config.data}: give another --output")
-    now = dataclasses.asdict(config)
-    other = sorted(name for name in now.keys() - FREE if stored["config"].get(name, now[name]) != now[name])
-    if other:
-        differences = ", ".join(f"--{name}={stored['config'][name]}" for name in other)
-        raise UsageError(f"{place}: belongs to a run with {differences}: give these, another --output, or --no-resume")
+        raise UsageError(f"{directory}: was trained on other rows than those of {config.data}: give another --output")
+    current, before = dataclasses.asdict(config), stored["config"]
+    changed = sorted(name for name in current.keys() - FREE if before.get(name, current[name]) != current[name])
+    if changed:
+        flags = ", ".join(f"--{name}={before[name]}" for name in changed)
+        raise UsageError(f"{directory}: belongs to a run with {flags}: give these, another --output, or --no-resume")

@@ -1,4 +1,4 @@
-"""What a run says: one line for a person, the same as JSON for a program, and TensorBoard where it is asked for."""
+"""The log of a run: lines on stderr, JSON lines in log.jsonl, and scalars for TensorBoard."""
 
 from __future__ import annotations
 
@@ -16,8 +16,13 @@ Value = float | int
 
 
 class Log:
-    """Lines to stderr, `log.jsonl` in the output directory, scalars to TensorBoard. Silent in all processes but the
-    first."""
+    """Writes lines to stderr, records to OUTPUT/log.jsonl, and scalars to TensorBoard.
+
+    Args:
+        output: directory, local or a URI.
+        tensorboard: directory for TensorBoard, "" for none.
+        active: False in all processes but the first: nothing is written.
+    """
 
     def __init__(self, output: str, tensorboard: str, active: bool) -> None:
         self.active = active
@@ -30,13 +35,17 @@ class Log:
                 os.makedirs(output, exist_ok=True)
                 self.lines = open(os.path.join(output, "log.jsonl"), "a", encoding="utf-8")  # noqa: SIM115
         else:
-            # A bucket has no appending: the log is written when the run ends.
+            # Objects of a bucket cannot be appended to, so the log is written when the run ends.
             self.lines, self.target = io.StringIO(), f"{output}/log.jsonl"
         if tensorboard:
-            self.board = _board(tensorboard)
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError as error:
+                raise UsageError("--tensorboard: needs the package tensorboard: pip install tensorboard") from error
+            self.board = SummaryWriter(tensorboard)
 
     def values(self, kind: str, step: int, values: Mapping[str, Value]) -> None:
-        """Record numbers under a kind of event."""
+        """Write a record: the event, the step, and numbers by name."""
         if not self.active:
             return
         self.lines.write(json.dumps({"event": kind, "step": step, **values}) + "\n")
@@ -46,10 +55,12 @@ class Log:
                 self.board.add_scalar(f"{kind}/{name}", value, step)
 
     def say(self, line: str) -> None:
+        """Print a line to stderr."""
         if self.active:
             print(line, file=sys.stderr, flush=True)
 
     def close(self) -> None:
+        """Close the files; upload the log if the output is a bucket."""
         if self.board is not None:
             self.board.close()
         if isinstance(self.lines, io.StringIO):
@@ -60,16 +71,13 @@ class Log:
             self.lines.close()
 
 
-def _board(directory: str) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as error:
-        raise UsageError("--tensorboard: needs the package tensorboard: pip install tensorboard") from error
-    return SummaryWriter(directory)
-
-
 def training_line(step: int, total: int, values: Mapping[str, Value]) -> str:
-    """Return a line such as `step 50/700 | loss 1.2345 | 12.3 ms | 5,200 sentences/s | mfu 41.2 % | ...`."""
+    """Return the line of a step.
+
+    >>> values = {"loss": 1.23, "ms": 12.3, "sentences_per_second": 5200, "mfu": 0.41, "learning_rate": 3e-5}
+    >>> training_line(50, 700, {**values, "epoch": 0, "row": 3200})
+    'step 50/700 | loss 1.2300 | 12.3 ms | 5,200 sentences/s | mfu 41.0 % | lr 3.00e-05 | epoch 0 row 3,200'
+    """
     terms = [f"{name} {values[name]:.4f}" for name in ("loss", "simcse", "entity") if name in values]
     return " | ".join(
         [

@@ -1,29 +1,42 @@
-"""How weights move: AdamW for the encoder, RowAdam or AdamW for the entity table, one learning rate that falls."""
+"""Optimisers: AdamW or Adafactor for the encoder, RowAdam or AdamW for the entity table, and the learning rate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
 
 from wikianchor.trainer.config import Config
 from wikianchor.trainer.loop.row_adam import RowAdam
-from wikianchor.trainer.models.model import Trainable
+from wikianchor.trainer.models.entities import EntityTable
+
+
+class WithTable(Protocol):
+    """A model with an entity table, or None in its place."""
+
+    table: EntityTable | None
+
+    def parameters(self) -> Any: ...
 
 
 class Optimizers:
-    """The optimisers of a model as one.
+    """The optimisers of a model's trainable parameters.
 
-    The norm of the gradient is cut over encoder, MLP and projection. torch cannot take the norm of a sparse gradient,
-    so the sparse table is left out; a dense table counts, as in the released code.
+    The norm of the gradient is clipped over all dense parameters. torch has no norm of sparse gradients, so a sparse
+    table is left out; a dense table is included, as in EASE's released code.
+
+    Args:
+        model: its parameters with requires_grad are trained.
+        config: learning rates, schedule, weight decay and clipping.
+        total: steps of the run, after which a linear schedule has fallen to zero.
     """
 
-    def __init__(self, model: Trainable, config: Config, total: int) -> None:
+    def __init__(self, model: WithTable, config: Config, total: int) -> None:
         self.config = config
         self.total = total
-        table = [] if model.table is None else [model.table.weight]
+        table = [] if model.table is None or not model.table.weight.requires_grad else [model.table.weight]
         dense = [
             weight for weight in model.parameters() if weight.requires_grad and all(weight is not t for t in table)
         ]
@@ -44,8 +57,7 @@ class Optimizers:
         self.parts["encoder"] = torch.optim.AdamW(groups, lr=config.learning_rate, fused=same_device)
 
     def factor(self, step: int) -> float:
-        """Return what the learning rate is times at a step: up in a line through the warm-up, then down to zero or
-        constant."""
+        """Return the factor of the learning rate at a step: linear warm-up, then linear decay to zero or constant."""
         warmup = self.config.warmup_steps
         if step < warmup:
             return step / warmup
@@ -54,7 +66,7 @@ class Optimizers:
         return max(0.0, (self.total - step) / max(1, self.total - warmup))
 
     def step(self, step: int) -> None:
-        """Move the weights by their gradients and clear these."""
+        """Update the weights by their gradients, and clear the gradients. `step` counts from 0."""
         if self.config.clip_norm:
             clip(self.clipped, self.config.clip_norm)
         factor = self.factor(step)
@@ -67,9 +79,11 @@ class Optimizers:
             weight.grad = None
 
     def state_dict(self) -> dict[str, Any]:
+        """Return the states of all optimisers by name."""
         return {name: part.state_dict() for name, part in self.parts.items()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Load what `state_dict` returned; raises ValueError for the state of other optimisers."""
         if state.keys() != self.parts.keys():
             raise ValueError(f"states of {', '.join(state)}, not of {', '.join(self.parts)}")
         for name, part in self.parts.items():
@@ -77,17 +91,18 @@ class Optimizers:
 
 
 def clip(weights: Sequence[nn.Parameter], most: float) -> None:
-    """Scale the gradients down where their norm, taken over all of them, is above `most`."""
+    """Scale gradients so that their norm, over all of them, is at most `most`."""
     gradients = [weight.grad for weight in weights if weight.grad is not None]
     norm = nn.utils.get_total_norm(gradients)
-    # A CPU can look at once, and leaves most gradients as they are; a GPU would have to be waited for.
+    # On a CPU the norm is known at once, and small gradients need no scaling. On a GPU the test would synchronise.
     if norm.device.type == "cpu" and norm <= most:
         return
     nn.utils.clip_grads_with_norm_(weights, most, norm)
 
 
 def _adafactor(groups: list[dict[str, Any]], rate: float) -> torch.optim.Optimizer:
-    """Adafactor with the settings that SDJC's code trains T5 with: a stated learning rate, no momentum."""
+    """Return Adafactor (https://arxiv.org/abs/1804.04235) with the settings of SDJC's code: a fixed learning rate and
+    no momentum."""
     from transformers import Adafactor
 
     return Adafactor(

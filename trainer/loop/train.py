@@ -1,8 +1,8 @@
-"""The loop. Everything it needs is made by `prepare`; `run` is the loop and what happens between its steps.
+"""The training loop: steps, log lines, dev scores and checkpoints.
 
-No step waits for the GPU: losses are added up on the device and read every `log_steps`. A loss that is not a number is
-noticed on the device too, with its step, and ends the run at the next line of the log or before the next checkpoint is
-written, so the last checkpoint is from before it.
+No step waits for the GPU: losses are summed on the device and read every `log_steps`. A loss that is not finite is
+detected on the device too, and ends the run at the next log line or before the next checkpoint is written, so that the
+last checkpoint is from before that step.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from torch import Tensor
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer import distributed
 from wikianchor.trainer.config import Config
+from wikianchor.trainer.data.feed import Feed
 from wikianchor.trainer.loop import checkpoint
 from wikianchor.trainer.loop.checkpoint import State
 from wikianchor.trainer.loop.log import Log, training_line
@@ -27,17 +28,11 @@ from wikianchor.trainer.loop.throughput import flops_per_token, peak_flops
 from wikianchor.trainer.models.model import Trainable
 
 
-class Batches(Protocol):
-    """The batches of a run: `steps` in an epoch, and those of steps first to last, one for each softmax, on the device.
-    A batch has `tokens`, the number of real ones."""
+class DevScorer(Protocol):
+    """A score that chooses the best weights; higher is better.
 
-    steps: int
-
-    def batches(self, first: int, last: int) -> Iterator[Any]: ...
-
-
-class Dev(Protocol):
-    """A score by which the best weights are chosen, higher is better."""
+    `score` takes the trained model and returns the score, and further values for the log.
+    """
 
     @property
     def active(self) -> bool: ...
@@ -49,35 +44,56 @@ class Dev(Protocol):
 
 
 @dataclass
-class Run:
-    """A training run that is ready to start: `data` is the dataset's fingerprint, `total` the steps of the run."""
+class TrainingRun:
+    """A training run that is ready to start.
+
+    Attributes:
+        config: its options.
+        model: what is trained.
+        optimizers: of the model's parameters.
+        feed: its batches.
+        dev: its dev score.
+        log: where it reports to.
+        data: fingerprint of the dataset.
+        total: steps of the whole run.
+        device: of this process.
+    """
 
     config: Config
     model: Trainable
     optimizers: Optimizers
-    feed: Batches
-    dev: Dev
+    feed: Feed[Any]
+    dev: DevScorer
     log: Log
     data: str
     total: int
     device: torch.device
 
 
-class Meter:
-    """Sums over the steps since the last line of the log; the losses' on the device."""
+def make_run(config: Config, model: Trainable, feed: Feed[Any], dev: DevScorer, log: Log, data: str) -> TrainingRun:
+    """Return a run with optimisers for all its steps; arguments as the attributes of `TrainingRun`."""
+    total = config.epochs * feed.steps
+    total = min(total, config.max_steps) if config.max_steps else total
+    return TrainingRun(config, model, Optimizers(model, config, total), feed, dev, log, data, total, feed.device)
 
-    def __init__(self, run: Run) -> None:
+
+class Meter:
+    """Sums of losses, tokens and sentences since the last line of the log; losses are summed on the device."""
+
+    def __init__(self, run: TrainingRun) -> None:
         self.run = run
         self.peak = peak_flops(run.device, run.config.precision)
         self.first_bad = torch.full((), -1, dtype=torch.int64, device=run.device)
         self.reset()
 
     def reset(self) -> None:
+        """Start new sums."""
         self.sums: dict[str, Tensor] = {}
         self.steps = self.tokens = self.sentences = 0
         self.start = time.perf_counter()
 
     def add(self, step: int, losses: dict[str, Tensor], tokens: int, sentences: int) -> None:
+        """Add a step: its losses, (), its tokens without padding, and its sentences."""
         for name, value in losses.items():
             self.sums[name] = self.sums[name] + value if name in self.sums else value
         bad = ~torch.isfinite(losses["loss"]) & (self.first_bad < 0)
@@ -87,7 +103,7 @@ class Meter:
         self.sentences += sentences
 
     def check(self) -> None:
-        """Raise InputError if a loss was not a number."""
+        """Raise InputError if a loss in any process was not finite."""
         step = int(distributed.largest(self.first_bad))
         if step >= 0:
             raise InputError(
@@ -96,13 +112,13 @@ class Meter:
             )
 
     def values(self, step: int) -> dict[str, float | int]:
-        """Return the means since the last line, and what the machine did."""
+        """Return mean losses, milliseconds per step, throughput, MFU, learning rate, and the position in the data."""
         run, config = self.run, self.run.config
         losses = {name: float(distributed.mean_scalar(value)) / self.steps for name, value in self.sums.items()}
         seconds = time.perf_counter() - self.start
         length = self.tokens / max(1, self.sentences)
         flops = self.tokens * run.model.views * flops_per_token(run.model.encoder, int(length))
-        epoch, within = divmod(step, run.feed.steps)
+        epoch, step_of_epoch = divmod(step, run.feed.steps)
         return {
             **losses,
             "ms": 1000 * seconds / self.steps,
@@ -110,48 +126,49 @@ class Meter:
             "mfu": flops / seconds / self.peak,
             "learning_rate": config.learning_rate * run.optimizers.factor(step - 1),
             "epoch": epoch,
-            "row": within * config.step_size,
+            "row": step_of_epoch * config.step_size,
         }
 
 
-def seed_draws(seed: int, device: torch.device) -> None:
-    """Set what dropout draws from. torch.manual_seed would, where there is no GPU, keep a record of each call for one
-    that may come: that takes time and, over many steps, memory."""
+def seed_dropout(seed: int, device: torch.device) -> None:
+    """Seed the generators that dropout draws from.
+
+    torch.manual_seed is not used, because it also queues a seed for GPUs that may be initialised later: a queue that
+    takes time and, over many steps, memory.
+    """
     torch.default_generator.manual_seed(seed)
     if device.type == "cuda":
         torch.cuda.manual_seed(seed)
 
 
-def train_step(run: Run, batches: Iterator[Any], step: int) -> tuple[dict[str, Tensor], int]:
-    """Do one step of the optimiser over its softmaxes; return the mean losses, detached, and the real tokens."""
-    parts = run.config.micro_batches()
-    # Dropout is a function of seed, step and process, so a run that goes on draws what it would have drawn.
-    seed_draws((run.config.seed * 1_000_003 + step) * 1_009 + distributed.rank(), run.device)
+def train_step(run: TrainingRun, batches: Iterator[Any], step: int) -> tuple[dict[str, Tensor], int]:
+    """Do one step of the optimiser over its softmaxes; return the mean losses, detached, and the number of tokens."""
+    micro_batches = run.config.micro_batches()
+    # Dropout depends on seed, step and process alone, so a resumed run draws the same numbers.
+    seed_dropout((run.config.seed * 1_000_003 + step) * 1_009 + distributed.rank(), run.device)
     means: dict[str, Tensor] = {}
     tokens = 0
-    for batch in islice(batches, parts):
+    for batch in islice(batches, micro_batches):
         losses = run.model(batch)
-        (losses["loss"] / parts).backward()
+        (losses["loss"] / micro_batches).backward()
         for name, value in losses.items():
-            part = value.detach() if parts == 1 else value.detach() / parts
-            means[name] = means[name] + part if name in means else part
+            share = value.detach() if micro_batches == 1 else value.detach() / micro_batches
+            means[name] = means[name] + share if name in means else share
         tokens += batch.tokens
     distributed.average_gradients(run.optimizers.all)
     run.optimizers.step(step)
     return means, tokens
 
 
-def train(run: Run) -> State:
-    """Train from the last checkpoint, or the start, to the end."""
+def train(run: TrainingRun) -> State:
+    """Train from the last checkpoint, or from the start, to the end."""
     config = run.config
-    state = _begin(run)
+    state = _resume(run)
     batches = run.feed.batches(state.step, run.total)
     meter = Meter(run)
     run.model.train()
     for step in range(state.step, run.total):
-        # ------------------------------------------------------------------------------ one step of training
         losses, tokens = train_step(run, batches, step)
-        # ---------------------------------------------------------------------------------------------------
         meter.add(step, losses, tokens, config.step_size // distributed.world())
         state = replace(state, step=step + 1)
         last = state.step == run.total
@@ -164,24 +181,24 @@ def train(run: Run) -> State:
         if (config.eval_steps and state.step % config.eval_steps == 0) or last:
             meter.check()
             state = _evaluate(run, state)
-        stop = _no_better(config, state)
+        stop = _out_of_patience(config, state)
         if state.step % config.checkpoint_steps == 0 or last or stop:
             meter.check()
-            _checkpoint(run, state)
+            _save_checkpoint(run, state)
         if stop:
             run.log.say(f"step {state.step}/{run.total} | no better dev score since step {state.best_step}: stopped")
             break
     return state
 
 
-def _no_better(config: Config, state: State) -> bool:
+def _out_of_patience(config: Config, state: State) -> bool:
     """Whether the last `patience` dev scores were no better than the best."""
     if not config.patience or state.best is None:
         return False
     return state.step - state.best_step >= config.patience * config.eval_steps
 
 
-def _begin(run: Run) -> State:
+def _resume(run: TrainingRun) -> State:
     if not run.config.resume:
         if distributed.rank() == 0:
             checkpoint.clear(run.config)
@@ -198,8 +215,8 @@ def _begin(run: Run) -> State:
     return state
 
 
-def _evaluate(run: Run, state: State) -> State:
-    """Score the encoder, in each process alike, and keep it if it is the best so far."""
+def _evaluate(run: TrainingRun, state: State) -> State:
+    """Compute the dev score in every process, and save the encoder if the score is the best so far."""
     if not run.dev.active:
         return state
     score, values = run.dev.score(run.model)
@@ -215,7 +232,7 @@ def _evaluate(run: Run, state: State) -> State:
     return state
 
 
-def _checkpoint(run: Run, state: State) -> None:
+def _save_checkpoint(run: TrainingRun, state: State) -> None:
     if distributed.rank() == 0:
         checkpoint.save(run.model, run.optimizers, state, run.config, run.data)
     distributed.barrier()

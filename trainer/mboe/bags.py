@@ -1,4 +1,4 @@
-"""The bag of entities of each document: items that it may speak of, with the commonness of their names there."""
+"""The bag of entities of each document: its candidate items, each once, with its commonness."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import reading
+from wikianchor.io.parsing import malformed
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.detector import Bag, bag_of, detect
 from wikianchor.trainer.mboe.dictionary import Dictionary, open_dictionary, open_mentions
-from wikianchor.trainer.mboe.documents import Document
+from wikianchor.trainer.mboe.documents import Document, read_lines
 
-# From a document to its bag.
-Source = Callable[[Document], Bag]
+# Returns the bag of a document.
+BagMaker = Callable[[Document], Bag]
 
 
 @dataclass(frozen=True)
 class Bags:
-    """Bags of documents, end to end.
+    """Bags of documents, concatenated.
 
     Attributes:
-        starts: (documents + 1,) where each begins.
-        qids: the items.
-        commonness: of their likeliest names.
+        starts: (documents + 1,) where each bag begins.
+        qids: (items,) int64, 42 for Q42.
+        commonness: (items,) float32, the highest commonness of the item among its names in the document.
     """
 
     starts: NDArray[np.int64]
@@ -37,47 +37,49 @@ class Bags:
 
     def sizes(self) -> NDArray[np.int64]:
         """Return the number of items of each document."""
-        found: NDArray[np.int64] = np.diff(self.starts)
-        return found
+        sizes: NDArray[np.int64] = np.diff(self.starts)
+        return sizes
 
-    def where(self, keep: NDArray[np.bool_]) -> Bags:
-        """Return the same without some items."""
-        kept = np.append(0, np.cumsum(keep))[self.starts]
-        return Bags(kept, self.qids[keep], self.commonness[keep])
+    def where(self, kept: NDArray[np.bool_]) -> Bags:
+        """Return the bags with some of their items."""
+        return Bags(np.append(0, np.cumsum(kept))[self.starts], self.qids[kept], self.commonness[kept])
 
 
-def make_bags(documents: Sequence[Document], source: Source, most: int) -> Bags:
-    """Return the bags of documents, of each at most so many items: those found most often, then the commonest."""
-    found = [_largest(source(document), most) for document in documents]
-    sizes = [len(bag.qids) for bag in found]
+def make_bags(documents: Sequence[Document], bag_maker: BagMaker, most: int) -> Bags:
+    """Return the bags of documents, with at most `most` items each: the most frequent in the document, and of equally
+    frequent ones those with the highest commonness."""
+    bags = [_truncate(bag_maker(document), most) for document in documents]
+    sizes = [len(bag.qids) for bag in bags]
     return Bags(
         np.append(0, np.cumsum(np.array(sizes, np.int64))),
-        np.concatenate([np.zeros(0, np.int64), *(bag.qids for bag in found)]),
-        np.concatenate([np.zeros(0, np.float32), *(bag.commonness for bag in found)]),
+        np.concatenate([np.zeros(0, np.int64), *(bag.qids for bag in bags)]),
+        np.concatenate([np.zeros(0, np.float32), *(bag.commonness for bag in bags)]),
     )
 
 
-def _largest(bag: Bag, most: int) -> Bag:
+def _truncate(bag: Bag, most: int) -> Bag:
     if len(bag.qids) <= most:
         return bag
     rows = np.sort(np.lexsort((bag.qids, -bag.commonness, -bag.counts))[:most])
     return Bag(bag.qids[rows], bag.commonness[rows], bag.counts[rows])
 
 
-def thinned(bags: Bags, documents: Sequence[Document], rate: float, seed: int) -> Bags:
-    """Return the bags with a share of their items, drawn by lot; the same lots for every rate, so that a higher rate
-    keeps what a lower one does."""
-    lots = np.empty(len(bags.qids))
+def sample_items(bags: Bags, documents: Sequence[Document], rate: float, seed: int) -> Bags:
+    """Return the bags with a random share of their items.
+
+    The random number of an item does not depend on the rate, so a higher rate keeps all items that a lower one keeps.
+    """
+    draws = np.empty(len(bags.qids))
     for row, document in enumerate(documents):
         first, last = bags.starts[row : row + 2].tolist()
         digest = hashlib.sha256(f"{seed} {document.language} {document.split} {document.name}".encode()).digest()
-        draw = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:8], "big")))
-        lots[first:last] = draw.random(last - first)
-    return bags.where(lots < rate)
+        generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:8], "big")))
+        draws[first:last] = generator.random(last - first)
+    return bags.where(draws < rate)
 
 
-def make_source(config: MboeConfig) -> Source:
-    """Return where the entities of documents come from.
+def make_bag_maker(config: MboeConfig) -> BagMaker:
+    """Return the function that finds a document's entities, by `--entities`.
 
     Raises:
         InputError: the dictionary or the linker's file cannot be read.
@@ -86,26 +88,26 @@ def make_source(config: MboeConfig) -> Source:
         return _Detected(config)
     if config.entities == "linker":
         links = read_links(config.links)
-        return lambda document: _given(links.get(document.name, ()))
+        return lambda document: _linked(links.get(document.name, ()))
     if config.entities == "oracle":
         return _oracle
-    return lambda document: _given(())
+    return lambda document: _linked(())
 
 
 class _Detected:
-    """Finds names in documents; a dictionary is opened when its language first comes."""
+    """Detects names in documents; opens the dictionary of a language with its first document."""
 
     def __init__(self, config: MboeConfig) -> None:
         self._config = config
         self._mentions = open_mentions(config.mentions)
-        self._held: dict[str, Dictionary] = {}
+        self._dictionaries: dict[str, Dictionary] = {}
 
     def __call__(self, document: Document) -> Bag:
         config, language = self._config, document.language
-        if language not in self._held:
+        if language not in self._dictionaries:
             thresholds = config.link_probability, config.commonness
-            self._held[language] = open_dictionary(self._mentions, language, config.cache, *thresholds)
-        return bag_of(detect(document.text, self._held[language], config.all_spans))
+            self._dictionaries[language] = open_dictionary(self._mentions, language, config.cache, *thresholds)
+        return bag_of(detect(document.text, self._dictionaries[language], config.all_spans))
 
 
 def _oracle(document: Document) -> Bag:
@@ -113,27 +115,24 @@ def _oracle(document: Document) -> Bag:
         raise InputError(
             f"{document.name}: does not say what it links to: give `entities` in every line, or --entities=detected"
         )
-    return _given(document.entities)
+    return _linked(document.entities)
 
 
-def _given(entities: Sequence[int]) -> Bag:
-    """Return a bag of items that are certain."""
+def _linked(entities: Sequence[int]) -> Bag:
+    """Return a bag of linked items, whose commonness is 1."""
     qids, counts = np.unique(np.array(entities, np.int64), return_counts=True)
     return Bag(qids, np.ones(len(qids), np.float32), counts)
 
 
 def read_links(path: str) -> dict[str, list[int]]:
-    """Read an entity linker's output: lines of {"id", "entities": [item, ...]}; ids are those of the documents.
+    """Read an entity linker's output: lines of {"id", "entities": [item, ...]} with the ids of the documents.
 
     Raises:
-        InputError: a line is something else.
+        InputError: the file cannot be read, or a line is malformed.
     """
-    found: dict[str, list[int]] = {}
-    with reading(path), open(path, encoding="utf-8") as stream:
-        for number, line in enumerate(stream, 1):
-            try:
-                row = json.loads(line)
-                found[str(row["id"])] = [int(item) for item in row["entities"]]
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                raise InputError(f"{path}, line {number}: not an object with `id` and `entities` ({error})") from error
-    return found
+    links: dict[str, list[int]] = {}
+    for number, line in enumerate(read_lines(path), 1):
+        with malformed(f"{path}, line {number}: not an object with `id` and `entities`"):
+            row = json.loads(line)
+            links[str(row["id"])] = [int(item) for item in row["entities"]]
+    return links

@@ -21,7 +21,7 @@ from wikianchor.io.output import clean_output, printable_json
 from wikianchor.trainer.command import fail
 
 if TYPE_CHECKING:
-    from wikianchor.trainer.mboe.detector import Candidates
+    from wikianchor.trainer.mboe.detector import EntityCandidates
     from wikianchor.trainer.mboe.dictionary import Dictionary
 
 
@@ -45,9 +45,9 @@ def parse(argv: Sequence[str] | None) -> DetectOptions:
     return read_options(DetectOptions, parser.parse_args(argv))
 
 
-def rows_of(text: str, found: Candidates) -> list[dict[str, Any]]:
-    """Return candidates as they are printed."""
-    columns = (column.tolist() for column in found)
+def candidate_rows(text: str, candidates: EntityCandidates) -> list[dict[str, Any]]:
+    """Return candidates as JSON objects."""
+    columns = (column.tolist() for column in candidates)
     names = ("start", "end", "qid", "link_probability", "commonness", "links", "count")
     return [
         {"surface": text[values[0] : values[1]], **dict(zip(names, values, strict=True))}
@@ -56,18 +56,18 @@ def rows_of(text: str, found: Candidates) -> list[dict[str, Any]]:
 
 
 def run(options: DetectOptions, lines: Iterable[bytes]) -> Iterator[str]:
-    """Yield a line for each line.
+    """Yield the line of candidates of each input line.
 
     Raises:
-        InputError: a line is no document, or its language has no dictionary.
+        InputError: a line is malformed, or its language has no dictionary.
     """
-    # Here, so that the help is there at once.
+    # Deferred: NumPy and pyarrow would slow --help down.
     from wikianchor.trainer.mboe.detector import detect
     from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
 
     mentions = open_mentions(options.mentions)
     cache = options.cache or os.path.expanduser("~/.cache/wikianchor")
-    held: dict[str, Dictionary] = {}
+    dictionaries: dict[str, Dictionary] = {}
     for number, line in enumerate(lines, 1):
         try:
             document = json.loads(line)
@@ -76,12 +76,12 @@ def run(options: DetectOptions, lines: Iterable[bytes]) -> Iterator[str]:
                 raise TypeError("text is no string")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"line {number} of the input: not a JSON object with text ({error})") from error
-        if language not in held:
+        if language not in dictionaries:
             if not language:
                 raise InputError(f"line {number} of the input: has no language: give --language")
             thresholds = options.link_probability, options.commonness
-            held[language] = open_dictionary(mentions, language, cache, *thresholds)
-        yield json.dumps({"candidates": rows_of(text, detect(text, held[language], options.all_spans))})
+            dictionaries[language] = open_dictionary(mentions, language, cache, *thresholds)
+        yield json.dumps({"candidates": candidate_rows(text, detect(text, dictionaries[language], options.all_spans))})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -93,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (UsageError, InputError) as error:
             return fail("trainer", error)
         except BrokenPipeError:
-            # Who read our output has had enough.
+            # The reader of stdout has closed it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

@@ -1,7 +1,7 @@
-"""What a document may speak of: names found in it, and every item that they may stand for. Nothing is disambiguated.
+"""Entity detection: names in a document, and for each name all its candidate items, without disambiguation.
 
-By default the longest name from each place on is taken, and the next is looked for after it, as NABoE does; or all
-names, overlapping ones too.
+By default matching is greedy and leftmost-longest, as in NABoE (https://arxiv.org/abs/1909.01259); with `all_spans` all
+names are found, overlapping ones too.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from wikianchor.aliases.folding import code_points, cut
 from wikianchor.aliases.name_table import Sums
 from wikianchor.trainer.mboe.dictionary import Dictionary
 
-# Of Unicode's stream-safe text (UAX 15), and some.
-MARKS = 32
+# Unicode's stream-safe text format (UAX 15) allows 30 marks in a row.
+MAX_MARKS = 32
 
 
-class Candidates(NamedTuple):
-    """What names of a document may stand for, as columns; in the order of the text, the most common item first.
+class EntityCandidates(NamedTuple):
+    """Candidates of the names in a document, as columns; in the order of the text, the most common item first.
 
     Attributes:
-        starts: where the name begins in the document, code points.
-        ends: the place after it.
+        starts, ends: of the name in the document, in code points; the end is exclusive.
         qids: the item, 42 for Q42.
-        probability: how likely the name is a link.
-        commonness: how likely such a link leads to this item.
-        links: how many links with this name do.
-        counts: in how many places of the document this item is a candidate.
+        probability: probability that an occurrence of the name is a link.
+        commonness: probability that a link with the name leads to the item.
+        links: number of links with the name that lead to the item.
+        counts: number of names in the document with this item among their candidates.
     """
 
     starts: NDArray[np.int64]
@@ -43,88 +42,98 @@ class Candidates(NamedTuple):
 
 
 class Bag(NamedTuple):
-    """The items that a document may speak of, each once, ascending: the commonness of the likeliest of its names there,
-    and in how many places it is a candidate."""
+    """The candidate items of a document, each once, ascending.
+
+    Attributes:
+        qids: the items.
+        commonness: the highest commonness of the item among its names.
+        counts: number of names in the document with this item among their candidates.
+    """
 
     qids: NDArray[np.int64]
     commonness: NDArray[np.float32]
     counts: NDArray[np.int64]
 
 
-def detect(text: str, dictionary: Dictionary, all_spans: bool = False) -> Candidates:
-    """Return the candidates of a document; none is no error.
+def detect(text: str, dictionary: Dictionary, all_spans: bool = False) -> EntityCandidates:
+    """Return the candidates of a document.
 
     Args:
-        text: the document; it may hold anything, lone surrogates among it.
+        text: the document; any string, with lone surrogates too.
         dictionary: of its language.
-        all_spans: take names inside and across others too.
+        all_spans: find names inside and across others too.
     """
-    composed, places = compose(text)
+    composed, offsets = compose(text)
     pieces = cut(code_points(composed))
-    found = dictionary.table.find(pieces, Sums(pieces.points))
-    order = np.lexsort((-found.last, found.first))
-    first, last, names = found.first[order], found.last[order], found.names[order]
+    matches = dictionary.table.find(pieces, Sums(pieces.points))
+    order = np.lexsort((-matches.last, matches.first))
     if not all_spans:
-        taken = _longest(first, last)
-        first, last, names = first[taken], last[taken], names[taken]
+        order = order[_leftmost_longest(matches.first[order], matches.last[order])]
+    first, last, names = matches.first[order], matches.last[order], matches.names[order]
     counts = dictionary.starts[names + 1] - dictionary.starts[names]
     rows = np.repeat(dictionary.starts[names] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
     starts, ends = pieces.places[pieces.first[first]], pieces.places[pieces.last[last]]
-    if places is not None:
-        starts, ends = places[starts], places[ends]
+    if offsets is not None:
+        starts, ends = offsets[starts], offsets[ends]
     qids = dictionary.qids[rows]
-    _, inverse, often = np.unique(qids, return_inverse=True, return_counts=True)
-    return Candidates(
+    _, inverse, frequency = np.unique(qids, return_inverse=True, return_counts=True)
+    return EntityCandidates(
         np.repeat(starts, counts),
         np.repeat(ends, counts),
         qids,
         np.repeat(dictionary.probability[names], counts),
         dictionary.commonness[rows],
         dictionary.links[rows],
-        often[inverse],
+        frequency[inverse],
     )
 
 
-def _longest(first: NDArray[np.int64], last: NDArray[np.int64]) -> list[int]:
-    """Return the rows to take, of names sorted by their first atom, the longest first."""
-    taken, end = [], -1
+def _leftmost_longest(first: NDArray[np.int64], last: NDArray[np.int64]) -> list[int]:
+    """Return the rows of the leftmost-longest names; the names are sorted by `first`, the longest first."""
+    chosen, end = [], -1
     for row, (begin, stop) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
         if begin > end:
-            taken.append(row)
+            chosen.append(row)
             end = stop
-    return taken
+    return chosen
 
 
-def bag_of(found: Candidates) -> Bag:
+def bag_of(candidates: EntityCandidates) -> Bag:
     """Return the items of a document, each once."""
-    order = np.lexsort((-found.commonness, found.qids))
-    qids = found.qids[order]
-    heads = np.flatnonzero(np.append(True, qids[1:] != qids[:-1])[: len(qids)])
-    return Bag(qids[heads], found.commonness[order][heads], found.counts[order][heads])
+    order = np.lexsort((-candidates.commonness, candidates.qids))
+    qids, rows = np.unique(candidates.qids[order], return_index=True)
+    return Bag(qids, candidates.commonness[order][rows], candidates.counts[order][rows])
 
 
 def compose(text: str) -> tuple[str, NDArray[np.int64] | None]:
-    """Return a text as names are written, letters and their marks composed (NFC), and where each character of it stood,
-    with one more for the end; None where nothing had to be done."""
+    """Normalise a text to NFC, as names are.
+
+    Returns:
+        the text; and the offset of each of its characters in the original text, with the original length at the end,
+        or None where the text is in NFC already.
+
+    >>> composed, offsets = compose("e\\u0301tude")
+    >>> composed, offsets.tolist()
+    ('étude', [0, 2, 3, 4, 5, 6])
+    """
     if unicodedata.is_normalized("NFC", text):
         return text, None
     pieces: list[str] = []
-    places: list[int] = []
+    offsets: list[int] = []
     start = 0
     for end in range(1, len(text) + 1):
-        # A piece ends where nothing can join it any more, or where it has more marks than any language writes: putting
-        # marks in order takes the square of their number.
-        if end == len(text) or end - start == MARKS or not _joins(text[end - 1], text[end]):
+        # Long runs of marks, which no language writes, are cut: NFC sorts marks in quadratic time.
+        if end == len(text) or end - start == MAX_MARKS or not _composes(text[end - 1], text[end]):
             piece = unicodedata.normalize("NFC", text[start:end])
             pieces.append(piece)
-            places += [start] * len(piece)
+            offsets += [start] * len(piece)
             start = end
-    return "".join(pieces), np.array([*places, len(text)], np.int64)
+    return "".join(pieces), np.array([*offsets, len(text)], np.int64)
 
 
-def _joins(before: str, after: str) -> bool:
-    """Whether a character may become one with what is before it."""
-    # The vowel and the end of a Korean syllable join one after the other.
+def _composes(before: str, after: str) -> bool:
+    """Whether NFC may change a character because of the one before it."""
+    # The vowel and the final consonant of a Korean syllable compose one after the other.
     if unicodedata.combining(after) or "\u1160" <= after <= "\u11ff":
         return True
     return not unicodedata.is_normalized("NFC", before + after)

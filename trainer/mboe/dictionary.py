@@ -1,19 +1,16 @@
-"""The dictionary of a wiki: its `mentions` as arrays on disk, mapped into memory by whoever looks names up.
+"""The dictionary of a wiki: its `mentions` as memory-mapped arrays.
 
     hashes values buckets       the trie of names (`wikianchor.aliases.name_table`)
     starts                      (names + 1,) where the candidates of each name begin
-    qids commonness links       by candidate, the most common of a name first
-    probability                 (names,) how likely the name is a link
+    qids commonness links       (candidates,) the most common of a name first
+    probability                 (names,) probability that an occurrence of the name is a link
 
-It is written once for a dataset, a wiki and the thresholds, under a name that is the hash of these.
+It is written once for a dataset, a wiki and the thresholds, to a directory named by their hash.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +23,8 @@ from numpy.typing import NDArray
 import wikianchor.schemas.mentions
 from wikianchor.aliases.name_table import NameTable, Nodes, merge, nodes_of, table_of
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import writing
+from wikianchor.io.parsing import malformed
+from wikianchor.trainer.data.cache import map_arrays, open_cache, save_arrays
 from wikianchor.trainer.data.shards import check_columns, list_shards, read_manifest, read_table
 
 VERSION = 1
@@ -36,7 +34,15 @@ ARRAYS = ("hashes", "values", "buckets", "starts", "qids", "commonness", "links"
 
 @dataclass(frozen=True)
 class Mentions:
-    """A finished `mentions` dataset: the wiki of each language, the thresholds of its candidates, and a digest."""
+    """A finished `mentions` dataset.
+
+    Attributes:
+        path: its directory.
+        manifest: the content of manifest.json.
+        wikis: the wiki of each language.
+        link_probability, commonness: the thresholds of the config `candidates`.
+        fingerprint: equal for equal rows.
+    """
 
     path: str
     manifest: dict[str, Any]
@@ -49,7 +55,7 @@ class Mentions:
         """Return the wiki of a language.
 
         Raises:
-            InputError: the dataset has none.
+            InputError: the dataset has no wiki of the language.
         """
         if language not in self.wikis:
             known = ", ".join(sorted(self.wikis))
@@ -64,22 +70,20 @@ def open_mentions(path: str) -> Mentions:
     """Check the manifest of a dataset of `wikianchor mentions`.
 
     Raises:
-        InputError: it is none of a version that is known here.
+        InputError: the directory holds no finished `mentions` dataset of a supported version.
     """
     path = path.rstrip("/")
-    manifest = read_manifest(path, "mentions", wikianchor.schemas.mentions.VERSION)
-    try:
+    manifest = read_manifest(path, {"mentions": wikianchor.schemas.mentions.VERSION})
+    with malformed(f"{path}/manifest.json: says nothing of languages and thresholds"):
         options = manifest["options"]
         wikis = {str(language): str(wiki) for wiki, language in options["languages"].items()}
         thresholds = float(options["link_probability"]), float(options["commonness"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path}/manifest.json: says nothing of languages and thresholds ({error})") from error
     return Mentions(path, manifest, wikis, *thresholds, list_shards(path, manifest, "mentions")[2])
 
 
 @dataclass(frozen=True)
 class Dictionary:
-    """The names of a wiki and what they may stand for; arrays as in the module's docstring."""
+    """The names of a wiki and their candidates; the arrays of the module's docstring."""
 
     table: NameTable
     starts: NDArray[np.int64]
@@ -92,84 +96,51 @@ class Dictionary:
 def open_dictionary(
     mentions: Mentions, language: str, cache: str, link_probability: float = 0.01, commonness: float = 0.05
 ) -> Dictionary:
-    """Return the dictionary of a language, written now if no earlier run has.
+    """Return the dictionary of a language; if no earlier run wrote it, write it now.
 
     Args:
         mentions: the dataset.
         language: code of the language.
         cache: directory of dictionaries.
-        link_probability: names are links at least so often.
-        commonness: and such a link leads to the candidate at least so often.
+        link_probability: lowest probability that an occurrence of a name is a link.
+        commonness: lowest probability that a link with the name leads to the candidate.
 
     Raises:
-        InputError: the language has no dictionary, or nothing is above the thresholds.
+        InputError: the language has no dictionary, or no candidate reaches the thresholds.
     """
     wiki = mentions.wiki(language)
     stated = (VERSION, mentions.fingerprint, wiki, link_probability, commonness)
-    directory = os.path.join(cache, "mentions-" + hashlib.sha256(repr(stated).encode()).hexdigest()[:32])
-    if not os.path.isdir(directory):
-        with writing(cache, "--cache"):
-            os.makedirs(cache, exist_ok=True)
-            unfinished = tempfile.mkdtemp(prefix="unfinished-", dir=cache)
-            try:
-                arrays = _arrays(mentions, wiki, link_probability, commonness)
-                for name, array in arrays.items():
-                    np.save(os.path.join(unfinished, f"{name}.npy"), array)
-                _take_name(unfinished, directory)
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
-    try:
-        found = {
-            name: np.asarray(np.load(os.path.join(directory, f"{name}.npy"), mmap_mode="r", allow_pickle=False))
-            for name in ARRAYS
-        }
-    except (OSError, EOFError, ValueError) as error:
-        raise InputError(f"{directory}: a broken cache ({error}): remove it") from error
-    return Dictionary(NameTable(found), *(found[name] for name in ARRAYS[3:]))
-
-
-def _take_name(unfinished: str, directory: str) -> None:
-    try:
-        os.rename(unfinished, directory)
-    except OSError:
-        # Another run was faster; what it wrote is the same.
-        if not os.path.isdir(directory):
-            raise
+    directory = open_cache(
+        cache,
+        "mentions-" + hashlib.sha256(repr(stated).encode()).hexdigest()[:32],
+        lambda unfinished: save_arrays(unfinished, _arrays(mentions, wiki, link_probability, commonness)),
+    )
+    arrays = map_arrays(directory, ARRAYS)
+    return Dictionary(NameTable(arrays), *(arrays[name] for name in ARRAYS[3:]))
 
 
 def _arrays(mentions: Mentions, wiki: str, link_probability: float, commonness: float) -> dict[str, NDArray[Any]]:
     """Return the arrays of a dictionary."""
-    # The view has what is above the dataset's own thresholds.
-    view = link_probability >= mentions.link_probability and commonness >= mentions.commonness
-    shards = list_shards(mentions.path, mentions.manifest, "candidates" if view else "mentions")[0]
+    # The config `candidates` has the rows above the dataset's thresholds.
+    filtered = link_probability >= mentions.link_probability and commonness >= mentions.commonness
+    shards = list_shards(mentions.path, mentions.manifest, "candidates" if filtered else "mentions")[0]
     nodes = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))]
     columns: dict[str, list[NDArray[Any]]] = {name: [] for name in ("counts", *ARRAYS[4:])}
     names = 0
     for shard in shards:
         check_columns(shard, wikianchor.schemas.mentions.SCHEMA, COLUMNS)
-        table = _read(shard, wiki)
-        links, name_links = (table[name].to_numpy().astype(np.float64) for name in ("links", "name_links"))
-        likely = name_links / np.maximum(table["occurrences"].to_numpy(), 1)
-        common = links / np.maximum(name_links, 1)
-        fit = (likely.astype(np.float32) >= np.float32(link_probability)) & (
-            common.astype(np.float32) >= np.float32(commonness)
-        )
-        # A name with no link stands for nothing, whatever the thresholds.
-        fit &= links > 0
-        if not fit.any():
+        keys, values = _candidates(_read(shard, wiki), link_probability, commonness)
+        if not keys:
             continue
-        keys = table["key"].filter(pa.array(fit)).to_pylist()
-        # Rows of a name follow each other, and no name is in two shards.
-        first = np.flatnonzero(
-            np.fromiter((a != b for a, b in zip(keys, [None, *keys], strict=False)), bool, len(keys))
-        )
-        nodes.append(nodes_of([keys[place] for place in first.tolist()], names))
+        # Rows of a name are consecutive, and all in one shard.
+        changes = (a != b for a, b in zip(keys, [None, *keys], strict=False))
+        first = np.flatnonzero(np.fromiter(changes, bool, len(keys)))
+        nodes.append(nodes_of([keys[row] for row in first.tolist()], names))
         names += len(first)
         columns["counts"].append(np.diff(np.append(first, len(keys))))
-        columns["qids"].append(table["qid"].to_numpy()[fit])
-        columns["commonness"].append(np.minimum(common[fit], 1).astype(np.float32))
-        columns["links"].append(links[fit].astype(np.int64))
-        columns["probability"].append(np.minimum(likely[fit][first], 1).astype(np.float32))
+        columns["probability"].append(values.pop("probability")[first])
+        for name, column in values.items():
+            columns[name].append(column)
     if not names:
         raise InputError(
             f"{mentions.path}: no name of {wiki} is a link as often as {link_probability} and leads to one item as "
@@ -178,6 +149,27 @@ def _arrays(mentions: Mentions, wiki: str, link_probability: float, commonness: 
     joined = {name: np.concatenate(parts) for name, parts in columns.items()}
     joined["starts"] = np.append(0, np.cumsum(joined.pop("counts")))
     return table_of(merge(nodes)) | joined
+
+
+def _candidates(
+    table: pa.Table, link_probability: float, commonness: float
+) -> tuple[list[str], dict[str, NDArray[Any]]]:
+    """Return the names and the columns of the rows of `mentions` that reach the thresholds."""
+    links, name_links = (table[name].to_numpy().astype(np.float64) for name in ("links", "name_links"))
+    likely = name_links / np.maximum(table["occurrences"].to_numpy(), 1)
+    common = links / np.maximum(name_links, 1)
+    # A name without links has no candidates, even if both thresholds are 0.
+    kept = (
+        (likely.astype(np.float32) >= np.float32(link_probability))
+        & (common.astype(np.float32) >= np.float32(commonness))
+        & (links > 0)
+    )
+    return table["key"].filter(pa.array(kept)).to_pylist(), {
+        "qids": table["qid"].to_numpy()[kept],
+        "commonness": np.minimum(common[kept], 1).astype(np.float32),
+        "links": links[kept].astype(np.int64),
+        "probability": np.minimum(likely[kept], 1).astype(np.float32),
+    }
 
 
 def _read(shard: str, wiki: str) -> pa.Table:

@@ -1,11 +1,11 @@
-"""Labelled documents of several languages: JSON lines of your own, and three sets as their owners distribute them.
+"""Labelled documents in several languages: JSON lines, and three published sets in the layout of their makers.
 
-    json    *.jsonl: {"text", "label" or "labels", "language", "split"}; "id", "entities" (items linked there)
+    json    *.jsonl: {"text", "label" or "labels", "language", "split"}; optional: "id", "entities" (linked items)
     mldoc   <language>.train.1000, <language>.dev, <language>.test, as generate_documents.py of MLDoc writes them
     ted     ted-cldc/<pair>/<train or test>/<topic>/<positive or negative>/*.ted.txt
     shinra  <language>*.json with ENEs, one page a line, and <language>wiki-*-cirrussearch-content.json[.gz]
 
-The licences of the last three forbid shipping them. What is missing is told with where to get it.
+The licences of the three sets forbid redistribution; the error for a missing set says where to get it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import reading
 
 SPLITS = ("train", "dev", "test")
@@ -32,12 +35,12 @@ class Document:
     """A text with its labels.
 
     Attributes:
-        name: tells it from all others of the set.
-        text: as it is.
-        labels: one, or any number in a multi-label set.
-        language: its code.
+        name: unique in the set.
+        text: the text.
+        labels: exactly one, or any number in a multi-label set.
+        language: code of the language.
         split: train, dev or test.
-        entities: items that the document links to, where the set says so: the oracle's.
+        entities: items that the document links to, None where the set does not say; for `--entities=oracle`.
     """
 
     name: str
@@ -50,18 +53,20 @@ class Document:
 
 @dataclass(frozen=True)
 class DocumentSet:
-    """Documents in the order of their files; `multi_label` where one may have several labels or none."""
+    """Documents in the order of their files; in a multi-label set a document may have several labels or none."""
 
     documents: tuple[Document, ...]
     multi_label: bool
 
     def of(self, split: str, language: str) -> tuple[Document, ...]:
         """Return the documents of a split and a language."""
-        return tuple(one for one in self.documents if one.split == split and one.language == language)
+        return tuple(
+            document for document in self.documents if document.split == split and document.language == language
+        )
 
     def languages(self, split: str) -> tuple[str, ...]:
         """Return the languages of a split, sorted."""
-        return tuple(sorted({one.language for one in self.documents if one.split == split}))
+        return tuple(sorted({document.language for document in self.documents if document.split == split}))
 
 
 def read_documents(
@@ -71,13 +76,14 @@ def read_documents(
 
     Args:
         path: a directory, or a file or glob of JSON lines.
-        kind: one of `config.KINDS`.
-        language: that of the training documents.
-        train_size: of MLDoc's training file: 1000, 2000, 5000 or 10000.
-        test_documents: of each of SHINRA's languages, by lot; 0 for all, which take tens of gigabytes.
+        kind: layout of the files, one of `config.KINDS`.
+        language: of the training documents.
+        train_size: documents in MLDoc's training file: 1000, 2000, 5000 or 10000.
+        test_documents: size of a random sample of each of SHINRA's test languages; 0 for all documents, which take tens
+            of gigabytes.
 
     Raises:
-        InputError: a file is missing or broken, or a split has no document.
+        InputError: a file is missing or malformed, or a split has no document.
     """
     readers: Mapping[str, Callable[[], DocumentSet]] = {
         "json": lambda: read_json(path),
@@ -85,42 +91,39 @@ def read_documents(
         "ted": lambda: read_ted(path, language),
         "shinra": lambda: read_shinra(path, language, test_documents),
     }
-    found = readers[kind]()
-    for split, known in (("train", (language,)), ("dev", (language,)), ("test", found.languages("test"))):
-        if not known or not any(one.split == split and one.language in known for one in found.documents):
+    documents = readers[kind]()
+    for split in SPLITS:
+        languages = documents.languages(split)
+        if not languages or (split != "test" and language not in languages):
             where = f" in {language}" if split != "test" else ""
             raise InputError(f"{path}: has no {split} documents{where}: give some, or another --language")
-    return found
+    return documents
 
 
 def read_json(path: str) -> DocumentSet:
-    """Read JSON lines; documents with `labels` make a multi-label set."""
+    """Read JSON lines. Documents with `labels` instead of `label` make a multi-label set."""
     pattern = f"{path}/*.jsonl" if os.path.isdir(path) else path
     files = sorted(glob.glob(pattern))
     if not files:
         raise InputError(f"{pattern}: no such file: documents are lines of JSON with text, label, language and split")
     documents: list[Document] = []
-    kinds: set[bool] = set()
+    multi_label: bool | None = None
     for file in files:
-        for number, line in enumerate(_lines(file), 1):
+        for number, line in enumerate(read_lines(file), 1):
             place = f"{file}, line {number}"
-            document, several = _json_document(line, place)
-            kinds.add(several)
-            if len(kinds) > 1:
+            with malformed(f"{place}: not JSON"):
+                row = json.loads(line)
+            documents.append(_json_document(row, place))
+            if multi_label not in (None, "labels" in row):
                 raise InputError(f"{place}: `label` and `labels` in one set: use one of them throughout")
-            documents.append(document)
-    return DocumentSet(tuple(documents), kinds == {True})
+            multi_label = "labels" in row
+    return DocumentSet(tuple(documents), bool(multi_label))
 
 
-def _json_document(line: str, place: str) -> tuple[Document, bool]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: not JSON ({error})") from error
+def _json_document(row: Any, place: str) -> Document:
     if not isinstance(row, dict):
         raise InputError(f"{place}: not a JSON object")
-    several = "labels" in row
-    labels = row["labels"] if several else [row.get("label")]
+    labels = row["labels"] if "labels" in row else [row.get("label")]
     for name, value in (("text", row.get("text")), ("language", row.get("language"))):
         if not isinstance(value, str):
             raise InputError(f"{place}: {name} is missing or no string")
@@ -138,7 +141,7 @@ def _json_document(line: str, place: str) -> tuple[Document, bool]:
         row["language"],
         row["split"],
         None if entities is None else tuple(entities),
-    ), several
+    )
 
 
 MLDOC = {
@@ -155,7 +158,8 @@ _REUTERS = re.compile(r"\(c\) Reuters Limited \d{4}", re.IGNORECASE)
 
 
 def read_mldoc(path: str, language: str, train_size: str) -> DocumentSet:
-    """Read MLDoc: Reuters news in four classes. Training documents are read of one language, test documents of all."""
+    """Read MLDoc, Reuters news in four classes (https://arxiv.org/abs/1805.09821): training documents in one language,
+    test documents in all."""
     names = {code: name for name, code in MLDOC.items()}
     if language not in names:
         raise InputError(f"{path}: MLDoc has no {language}: its languages are {', '.join(sorted(names))}")
@@ -170,7 +174,7 @@ def read_mldoc(path: str, language: str, train_size: str) -> DocumentSet:
                 "agreement (https://trec.nist.gov/data/reuters/reuters.html), by generate_documents.py of "
                 "https://github.com/facebookresearch/MLDoc"
             )
-        for number, line in enumerate(_lines(f"{path}/{name}"), 1):
+        for number, line in enumerate(read_lines(f"{path}/{name}"), 1):
             label, tab, text = line.partition("\t")
             if not tab or label not in ("CCAT", "ECAT", "GCAT", "MCAT"):
                 raise InputError(f"{path}/{name}, line {number}: not a class of MLDoc, a tab and a text")
@@ -179,7 +183,7 @@ def read_mldoc(path: str, language: str, train_size: str) -> DocumentSet:
 
 
 def _mldoc_text(text: str) -> str:
-    """Return the text of a line. The script, run by Python 3, writes bytes as Python shows them: b'...'."""
+    """Return the text of a line. MLDoc's script, run by Python 3, writes the repr of bytes: b'...'."""
     if text[:2] in ("b'", 'b"'):
         with suppress(ValueError, SyntaxError, AttributeError, MemoryError, RecursionError):
             text = ast.literal_eval(text).decode("utf-8", "replace")
@@ -190,19 +194,21 @@ _TED_CODES = {"pb": "pt"}
 
 
 def read_ted(path: str, language: str) -> DocumentSet:
-    """Read TED-CLDC: talks with any of fifteen topics. The pair `ar-en` holds Arabic documents; those of a language are
-    taken from all its pairs, each talk once; a tenth of the training documents is the dev part."""
+    """Read TED-CLDC, talks with any of fifteen topics (https://arxiv.org/abs/1404.4641).
+
+    The documents of the pair `ar-en` are Arabic. A talk that is in several pairs of a language is read once. A tenth of
+    the training documents is the dev part.
+    """
     if os.path.isdir(f"{path}/ted-cldc"):
         path = f"{path}/ted-cldc"
-    files = sorted(glob.glob(f"{path}/*-*/*/*/*/*"))
-    files = [file for file in files if file.endswith(".txt") or file.endswith(".ted")]
+    files = [file for file in sorted(glob.glob(f"{path}/*-*/*/*/*/*")) if file.endswith((".txt", ".ted"))]
     if not files:
         raise InputError(
             f"{path}: no <pair>/<train or test>/<topic>/<positive or negative>/*.ted.txt: get ted-cldc.tar.gz from "
             "http://www.clg.ox.ac.uk/tedcldc.html and unpack it"
         )
     labels: dict[tuple[str, str, str], set[str]] = {}
-    places: dict[tuple[str, str, str], str] = {}
+    paths: dict[tuple[str, str, str], str] = {}
     for file in files:
         pair, split, topic, side, name = file.split(os.sep)[-5:]
         if split not in ("train", "test") or side not in ("positive", "negative"):
@@ -212,13 +218,13 @@ def read_ted(path: str, language: str) -> DocumentSet:
         if split == "train" and key[0] != language:
             continue
         labels.setdefault(key, set())
-        places.setdefault(key, file)
+        paths.setdefault(key, file)
         if side == "positive":
             labels[key].add(topic)
     documents = []
-    for (code, split, name), file in sorted(places.items()):
-        words = " ".join(_lines(file)).split()
-        # Every word ends in its language, so that equal words of two languages are two.
+    for (code, split, name), file in sorted(paths.items()):
+        words = " ".join(read_lines(file)).split()
+        # TED-CLDC appends the language to each word: `haus_de`.
         text = " ".join(re.sub(r"_[a-z]{2}$", "", word) for word in words)
         documents.append(
             Document(f"{code}:{split}:{name}", text, tuple(sorted(labels[code, split, name])), code, split)
@@ -227,8 +233,11 @@ def read_ted(path: str, language: str) -> DocumentSet:
 
 
 def read_shinra(path: str, language: str, test_documents: int = 0) -> DocumentSet:
-    """Read SHINRA2020-ML: pages of Wikipedia with any of 220 kinds of entity. Training documents are read of one
-    language, a twentieth of them as the dev part; those of the others are test documents, all or so many of each."""
+    """Read SHINRA2020-ML, pages of Wikipedia with any of 220 classes of the Extended Named Entity hierarchy.
+
+    Pages in `language` are training documents, and a twentieth of them is the dev part. Pages in other languages are
+    test documents: all of them, or a random sample of `test_documents` for each language.
+    """
     files = [file for file in sorted(glob.glob(f"{path}/*.json")) if "cirrussearch" not in file]
     if not files:
         raise InputError(
@@ -247,58 +256,59 @@ def read_shinra(path: str, language: str, test_documents: int = 0) -> DocumentSe
             )
         split = "train" if code == language else "test"
         if split == "test" and 0 < test_documents < len(labels):
-            lots = sorted(labels, key=lambda page: hashlib.sha256(f"{code}:{page}".encode()).digest())
-            labels = {page: labels[page] for page in lots[:test_documents]}
-        for page, text in (found for dump in dumps for found in _cirrus_pages(dump)):
+            shuffled = sorted(labels, key=lambda page: hashlib.sha256(f"{code}:{page}".encode()).digest())
+            labels = {page: labels[page] for page in shuffled[:test_documents]}
+        for page, text in chain.from_iterable(map(_cirrus_pages, dumps)):
             if page in labels:
                 documents.append(Document(f"{code}:{page}", text, tuple(sorted(labels[page])), code, split))
     return DocumentSet(tuple(_with_dev(documents, 20)), True)
 
 
 def _shinra_labels(file: str) -> dict[int, set[str]]:
-    """Return the kinds of each page; a page that several Japanese pages link to has those of all."""
-    found: dict[int, set[str]] = {}
-    for number, line in enumerate(_lines(file), 1):
-        try:
+    """Return the classes of each page; a page that several Japanese pages link to has the classes of all of them."""
+    labels: dict[int, set[str]] = {}
+    for number, line in enumerate(read_lines(file), 1):
+        with malformed(f"{file}, line {number}: not a page with `pageid` and `ENEs`"):
             row = json.loads(line)
-            kinds = {str(kind["ENE_id"] or kind["ENE_name"]) for kind in row["ENEs"]}
-            found.setdefault(int(row["pageid"]), set()).update(kinds)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise InputError(f"{file}, line {number}: not a page with `pageid` and `ENEs` ({error})") from error
-    return found
+            classes = {str(entity_class["ENE_id"] or entity_class["ENE_name"]) for entity_class in row["ENEs"]}
+            labels.setdefault(int(row["pageid"]), set()).update(classes)
+    return labels
 
 
 def _cirrus_pages(file: str) -> Iterator[tuple[int, str]]:
-    """Yield page ids and texts of a Cirrus dump: a line that names the page, and a line with it."""
+    """Yield page ids and texts of a Cirrus dump, in which a line with the id comes before the line of the page."""
     page = None
-    for number, line in enumerate(_lines(file), 1):
-        try:
+    for number, line in enumerate(read_lines(file), 1):
+        with malformed(f"{file}, line {number}: not of a Cirrus dump"):
             row = json.loads(line)
-            if "index" in row:
-                page = int(row["index"]["_id"])
-            elif page is not None:
-                yield page, str(row["text"])
-                page = None
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise InputError(f"{file}, line {number}: not of a Cirrus dump ({error})") from error
+            text = None if "index" in row else str(row["text"])
+            page = int(row["index"]["_id"]) if text is None else page
+        if text is not None and page is not None:
+            yield page, text
+            page = None
 
 
 def _with_dev(documents: Iterable[Document], one_in: int) -> Iterator[Document]:
-    """Make one of so many training documents, by a hash of its name, a dev document."""
-    for one in documents:
-        chosen = int.from_bytes(hashlib.sha256(one.name.encode()).digest()[:8], "big") % one_in == 0
-        yield replace(one, split="dev") if one.split == "train" and chosen else one
+    """Move one in `one_in` training documents, chosen by a hash of its name, to the dev part."""
+    for document in documents:
+        chosen = int.from_bytes(hashlib.sha256(document.name.encode()).digest()[:8], "big") % one_in == 0
+        yield replace(document, split="dev") if document.split == "train" and chosen else document
 
 
-def _lines(file: str) -> Iterator[str]:
+def read_lines(file: str) -> Iterator[str]:
+    """Yield the lines of a text file, plain or gzip, that are not blank.
+
+    Raises:
+        InputError: the file cannot be read, is truncated, or is not UTF-8.
+    """
+    number = 0
     with reading(file):
         try:
             with gzip.open(file, "rb") if file.endswith(".gz") else open(file, "rb") as stream:
-                for number, line in enumerate(stream, 1):
+                for number, line in enumerate(stream, 1):  # noqa: B007
                     if line.strip():
-                        try:
-                            yield line.decode("utf-8").rstrip("\r\n")
-                        except UnicodeDecodeError as error:
-                            raise InputError(f"{file}, line {number}: not UTF-8: convert it with iconv") from error
+                        yield line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file}, line {number}: not UTF-8: convert it with iconv") from error
         except EOFError as error:
             raise InputError(f"{file}: cut off: fetch it again") from error

@@ -1,11 +1,9 @@
-"""A trained model on disk: the encoder as transformers has it; the rest in `mboe.safetensors` and `mboe.json`."""
+"""A trained M-BoE on disk: the encoder as transformers writes it, the rest in `mboe.safetensors` and `mboe.json`."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import shutil
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,14 +13,14 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import publish, writing
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.mboe.model import Mboe
 from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.export import publish_model
 
 
-class Loaded(NamedTuple):
-    """A model with what its numbers mean: labels, and items of the entity table."""
+class TrainedMboe(NamedTuple):
+    """A model with its labels, and the items of its entity table."""
 
     model: Mboe
     labels: tuple[str, ...]
@@ -34,44 +32,41 @@ class Loaded(NamedTuple):
 def export(
     model: Mboe, labels: Sequence[str], qids: NDArray[np.int64], multi_label: bool, config: MboeConfig, target: str
 ) -> None:
-    """Write a model to a directory, in place of what is there."""
-    unfinished = f"{target}.unfinished"
-    with writing(target):
-        shutil.rmtree(unfinished, ignore_errors=True)
-        os.makedirs(unfinished)
-        model.encoder.save(unfinished)
-        own = {name: weight for name, weight in model.state_dict().items() if not name.startswith("encoder.")}
-        own = {name: weight.detach().cpu().contiguous() for name, weight in own.items()}
-        save_file({**own, "qids": torch.from_numpy(qids)}, f"{unfinished}/mboe.safetensors")
-        facts = {"labels": list(labels), "multi_label": multi_label, "config": dataclasses.asdict(config)}
-        with open(f"{unfinished}/mboe.json", "w", encoding="utf-8") as stream:
-            json.dump(facts, stream, indent=2)
-    publish(unfinished, target)
+    """Write a model to a directory, which is replaced if it exists."""
+
+    def save(local: str) -> None:
+        model.encoder.save(local)
+        weights = {name: weight for name, weight in model.state_dict().items() if not name.startswith("encoder.")}
+        weights = {name: weight.detach().cpu().contiguous() for name, weight in weights.items()}
+        save_file({**weights, "qids": torch.from_numpy(qids)}, f"{local}/mboe.safetensors")
+
+    settings = {"labels": list(labels), "multi_label": multi_label, "config": dataclasses.asdict(config)}
+    publish_model(target, save, {"mboe.json": json.dumps(settings, indent=2)})
 
 
-def load(path: str, device: str = "cpu") -> Loaded:
+def load(path: str, device: str = "cpu") -> TrainedMboe:
     """Read what `export` wrote, in eval mode.
 
     Raises:
-        InputError: it is no such directory.
+        InputError: the directory holds no such model, or a damaged one.
     """
     try:
         with open(f"{path}/mboe.json", encoding="utf-8") as stream:
-            facts = json.load(stream)
+            settings = json.load(stream)
         weights = load_file(f"{path}/mboe.safetensors")
-        config = MboeConfig(**facts["config"])
-        labels = tuple(facts["labels"])
+        config = MboeConfig(**settings["config"])
+        labels = tuple(settings["labels"])
         encoder = Encoder.load(path, "cls_before_pooler")
         model = Mboe(encoder, config, len(labels), weights.get("table.weight"))
         qids = weights.pop("qids").numpy()
-        missing, strange = model.load_state_dict(weights, strict=False)
-        # The encoder's own weights are read by its library.
-        if lacking := [*strange, *(name for name in missing if not name.startswith("encoder."))]:
-            raise InputError(f"{path}: mboe.safetensors does not go with mboe.json: {', '.join(lacking)}")
+        missing, unexpected = model.load_state_dict(weights, strict=False)
+        # Encoder.load has read the encoder's weights.
+        if wrong := [*unexpected, *(name for name in missing if not name.startswith("encoder."))]:
+            raise InputError(f"{path}: mboe.safetensors does not go with mboe.json: {', '.join(wrong)}")
     except InputError:
         raise
     except Exception as error:
-        # safetensors and torch have errors of their own, and those of files.
+        # safetensors and torch raise exceptions of many types for damaged files.
         line = " ".join(str(error).split())
         raise InputError(f"{path}: not a model of `wikianchor train mboe` ({line})") from error
-    return Loaded(model.to(device).eval(), labels, qids, bool(facts["multi_label"]), config)
+    return TrainedMboe(model.to(device).eval(), labels, qids, bool(settings["multi_label"]), config)

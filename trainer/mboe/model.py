@@ -1,4 +1,4 @@
-"""The model of M-BoE: text and a bag of entities, weighed by attention, and a classifier over their sum.
+"""The model of M-BoE: a document's text and its bag of entities, combined by attention, and a classifier.
 
     h = encoder(text)[CLS]                                         (batch, dim)
     phi(e, d) = [cos(h, v_e); commonness]                          (3.1)
@@ -6,31 +6,33 @@
     z = sum of a_e v_e                                             (3.3)
     p = classifier(h + z)                                          (3.4)
 
-A document without entities has z = 0: what is left is the plain classifier.
+Equations of the thesis. A document without entities has z = 0 and is classified by its text alone.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
+from wikianchor.trainer.data.batch import TensorBatch
 from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.entities import EntityTable
 
 
-class DocumentBatch(NamedTuple):
-    """Documents on the model's device.
+@dataclass(frozen=True)
+class DocumentBatch(TensorBatch):
+    """Documents with their entities.
 
     Attributes:
-        ids: (batch, length) int64, tokens.
-        mask: (batch, length) int64, 1 where there is a token.
+        ids: (batch, length) int64, token ids.
+        mask: (batch, length) int64, 1 for tokens and 0 for padding.
         entities: (batch, most) int64, rows of the entity table.
         commonness: (batch, most) float32.
-        present: (batch, most) bool, where there is an entity.
-        labels: (batch,) int64, or (batch, labels) float32 where there may be several.
+        present: (batch, most) bool, False for padding.
+        labels: (batch,) int64, or (batch, labels) float32 for multi-label documents.
     """
 
     ids: Tensor
@@ -40,13 +42,14 @@ class DocumentBatch(NamedTuple):
     present: Tensor
     labels: Tensor
 
-    def to(self, device: torch.device) -> DocumentBatch:
-        return DocumentBatch(*(part.to(device, non_blocking=True) for part in self))
-
 
 class Attention(nn.Module):
-    """Weighs the entities of a document by what `features` names: both, cosine, commonness, or none for equal
-    weights."""
+    """Attention over the entities of a document (3.2).
+
+    Args:
+        features: `both`, `cosine`, `commonness`, or `none` for equal weights.
+        bias: of W_a.
+    """
 
     def __init__(self, features: str, bias: bool) -> None:
         super().__init__()
@@ -55,64 +58,65 @@ class Attention(nn.Module):
         self.weight = nn.Linear(count, 1, bias=bias) if count else None
 
     def forward(self, h: Tensor, vectors: Tensor, commonness: Tensor, present: Tensor) -> Tensor:
-        """h: (batch, dim); vectors: (batch, most, dim); commonness, present: (batch, most); returns (batch, most),
-        which sums to one, or to nothing where there is no entity."""
+        """Return the weights of the entities.
+
+        Args:
+            h: (batch, dim).
+            vectors: (batch, most, dim).
+            commonness, present: (batch, most).
+
+        Returns:
+            (batch, most), with the sum 1 in each row, or 0 in a row without entities.
+        """
         if self.weight is None:
             return present / present.sum(1, keepdim=True).clamp(min=1)
-        found = []
+        features = []
         if self.features != "commonness":
             products = torch.bmm(vectors, h.unsqueeze(2)).squeeze(2)
             norms = vectors.norm(dim=2) * h.norm(dim=1, keepdim=True)
-            found.append(products / norms.clamp(min=1e-8))
+            features.append(products / norms.clamp(min=1e-8))
         if self.features != "cosine":
-            found.append(commonness)
-        scores = self.weight(torch.stack(found, 2)).squeeze(2)
-        # A number and not infinity, so that a row without entities has a gradient.
+            features.append(commonness)
+        scores = self.weight(torch.stack(features, 2)).squeeze(2)
+        # The lowest finite number, since with -inf a row without entities would have a gradient of NaN.
         weights = torch.softmax(scores.masked_fill(~present, torch.finfo(scores.dtype).min), 1)
         return weights * present
 
 
 class Mboe(nn.Module):
-    """Encoder, entity table, attention, classifier.
+    """Encoder, entity table, attention and classifier.
 
     Args:
-        encoder: gives (batch, dim).
+        encoder: from token ids to (batch, dim).
         config: of the run.
-        labels: how many there are.
-        vectors: (items, width) where the entities begin, or None for the plain classifier.
+        labels: number of labels.
+        vectors: (items, width) initial entity vectors, or None for a classifier of the text alone.
     """
 
     def __init__(self, encoder: Encoder, config: MboeConfig, labels: int, vectors: Tensor | None) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.encoder = encoder.requires_grad_(not config.freeze_encoder)
         self.autocast = config.precision == "bf16"
-        self.frozen = config.freeze_encoder
         self.combine = config.combine
         dim = encoder.dim
-        self.table = self.attention = self.projection = None
+        self.table: EntityTable | None = None
+        self.attention = self.projection = None
         if vectors is not None:
             self.table = EntityTable(vectors.clone(), sparse=config.train_entities)
             self.table.weight.requires_grad_(config.train_entities)
             self.attention = Attention(config.attention, config.bias)
             if vectors.shape[1] != dim:
-                # The thesis has vectors as wide as the encoder.
+                # Not in the thesis, whose entity vectors are as wide as the encoder's.
                 self.projection = nn.Linear(vectors.shape[1], dim, bias=False)
         self.dropout = nn.Dropout(config.dropout)
         width = 2 * dim if self.combine == "concatenation" and self.table is not None else dim
         self.classifier = nn.Linear(width, labels)
 
-    def text(self, batch: DocumentBatch) -> Tensor:
-        """Return h, (batch, dim) float32."""
-        with (
-            torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen),
-            torch.autocast(batch.ids.device.type, torch.bfloat16, enabled=self.autocast),
-        ):
-            found: Tensor = self.encoder(batch.ids, batch.mask)
-        return found.float()
-
     def forward(self, batch: DocumentBatch) -> tuple[Tensor, Tensor]:
-        """Return logits (batch, labels) and the weights of the entities (batch, most)."""
-        h = self.text(batch)
+        """Return logits (batch, labels) and the attention weights of the entities (batch, most)."""
+        with torch.autocast(batch.ids.device.type, torch.bfloat16, enabled=self.autocast):
+            h = self.encoder(batch.ids, batch.mask)
+        h = h.float()
         if self.table is None or self.attention is None:
             return self.classifier(self.dropout(h)), torch.zeros_like(batch.commonness)
         vectors = self.table(batch.entities)
@@ -125,7 +129,11 @@ class Mboe(nn.Module):
 
 
 def loss_of(logits: Tensor, labels: Tensor) -> Tensor:
-    """Softmax and cross entropy for one label, (batch,); sigmoid and binary cross entropy for several, (batch, n)."""
+    """Return cross-entropy for labels (batch,), or binary cross-entropy for labels (batch, labels); (), mean.
+
+    >>> loss_of(torch.zeros(2, 4), torch.tensor([1, 3])).item() == torch.tensor(4.0).log().item()
+    True
+    """
     if labels.dim() == 1:
         return nn.functional.cross_entropy(logits, labels)
     return nn.functional.binary_cross_entropy_with_logits(logits, labels)

@@ -1,4 +1,4 @@
-"""What comes out of a run, for people: the table of scores, what the attention chose, and the detection-rate curve."""
+"""Reports of a run in Markdown: scores, attention weights in single documents, the detection-rate curve."""
 
 from __future__ import annotations
 
@@ -9,33 +9,39 @@ from typing import Any
 
 import numpy as np
 
-from wikianchor.io.errors import InputError
+from wikianchor.io.markdown import markdown_table
+from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import read_bytes, reading
 from wikianchor.trainer.mboe.bags import Bags
 from wikianchor.trainer.mboe.scores import mean_and_interval, paired_t_test
 
-# By seed, the score of each language.
-Scores = Mapping[int, Mapping[str, float]]
+# The score of each language, 0 to 1, by seed.
+SeedScores = Mapping[int, Mapping[str, float]]
+# Characters of a document that are shown.
 EXCERPT = 300
 
 
 def target_mean(scores: Mapping[str, float], source: str) -> float:
-    """Return the mean over the languages other than that of the training documents; nan where there is none."""
+    """Return the mean over the target languages: all but that of the training documents; NaN where there is none.
+
+    >>> target_mean({"en": 0.9, "de": 0.6, "ja": 0.8}, "en")
+    0.7
+    """
     targets = [score for language, score in scores.items() if language != source]
     return float(np.mean(targets)) if targets else math.nan
 
 
 def score_table(
-    scores: Scores, source: str, metric: str, sizes: Mapping[str, float], other: Scores | None = None
+    scores: SeedScores, source: str, metric: str, sizes: Mapping[str, float], other: SeedScores | None = None
 ) -> str:
-    """Return a Markdown table, a line for each language and one for the mean of the targets.
+    """Return the scores as a Markdown table: a row for each language, and one for the mean of the target languages.
 
     Args:
         scores: of this run.
         source: language of the training documents.
-        metric: its name.
-        sizes: entities of a document, by language.
-        other: of the run it is compared with.
+        metric: name of the score.
+        sizes: mean number of entities of a document, by language.
+        other: scores of a run to compare with, by the paired t-test over the seeds of both.
     """
     shared = sorted(set(scores) & set(other)) if other is not None else []
     head = ["language", f"{metric}, %", "entities of a document"]
@@ -43,44 +49,43 @@ def score_table(
     languages = sorted(next(iter(scores.values())), key=lambda name: (name != source, name))
     lines = []
     for name in [*languages, None]:
-        values = {seed: target_mean(found, source) if name is None else found[name] for seed, found in scores.items()}
+        values = {
+            seed: target_mean(languages, source) if name is None else languages[name]
+            for seed, languages in scores.items()
+        }
         if any(math.isnan(value) for value in values.values()):
             continue
         label = "mean of targets" if name is None else f"{name} (train)" if name == source else name
-        row = [label, _with_interval(list(values.values())), f"{sizes[name]:.1f}" if name is not None else ""]
+        row = [label, _mean_text(list(values.values())), f"{sizes[name]:.1f}" if name is not None else ""]
         if other is not None:
             others = [
                 target_mean(other[seed], source) if name is None else other[seed].get(name, math.nan) for seed in shared
             ]
             p = paired_t_test([values[seed] for seed in shared], others)
-            row += [_with_interval(others), "" if math.isnan(p) else f"{p:.4f}", str(len(shared))]
+            row += [_mean_text(others), "" if math.isnan(p) else f"{p:.4f}", str(len(shared))]
         lines.append(row)
-    return markdown(head, lines)
+    return markdown_table(head, lines) + "\n"
 
 
-def _with_interval(values: Sequence[float]) -> str:
-    if not values:
+def _mean_text(values: Sequence[float]) -> str:
+    """Return the mean in per cent with half its confidence interval; "" where there is no number."""
+    if not values or math.isnan(values[0]):
         return ""
-    mean, half = mean_and_interval(values)
-    return f"{100 * mean:.1f}" if math.isnan(half) else f"{100 * mean:.1f} ± {100 * half:.1f}"
+    mean, half_width = mean_and_interval(values)
+    return f"{100 * mean:.1f}" if math.isnan(half_width) else f"{100 * mean:.1f} ± {100 * half_width:.1f}"
 
 
-def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table; the first column is text, the others are numbers."""
-    rule = ["---", *["---:"] * (len(head) - 1)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *lines)) + "\n"
-
-
-def curve_table(by_rate: Mapping[float, Scores], source: str, metric: str) -> str:
-    """Return the score at each detection rate, for each language and the mean of the targets."""
+def curve_table(by_rate: Mapping[float, SeedScores], source: str, metric: str) -> str:
+    """Return the scores at each detection rate, by language and as the mean of the target languages."""
     first = next(iter(next(iter(by_rate.values())).values()))
     languages = sorted(first, key=lambda name: (name != source, name))
     lines = []
     for rate, scores in sorted(by_rate.items()):
-        means = [_with_interval([found[name] for found in scores.values()]) for name in languages]
-        targets = [target_mean(found, source) for found in scores.values()]
-        lines.append([f"{rate:g}", *means, "" if math.isnan(targets[0]) else _with_interval(targets)])
-    return f"{metric}, %, by the share of entities that is kept\n\n" + markdown(["rate", *languages, "targets"], lines)
+        means = [_mean_text([by_language[name] for by_language in scores.values()]) for name in languages]
+        targets = [target_mean(by_language, source) for by_language in scores.values()]
+        lines.append([f"{rate:g}", *means, _mean_text(targets)])
+    table = markdown_table(["rate", *languages, "targets"], lines)
+    return f"{metric}, %, by the share of entities that is kept\n\n{table}\n"
 
 
 def explanation(
@@ -90,48 +95,42 @@ def explanation(
     items: Sequence[tuple[int, str, str, float, float]],
     size: int,
 ) -> str:
-    """Return what the attention chose in one document.
+    """Return the report of one document: its text, its labels, and the items with the highest attention weights.
 
     Args:
         text: of the document.
         gold: its labels.
-        predicted: labels and their probabilities, the likeliest first.
-        items: number, title, name in the text, commonness and weight, the heaviest first.
-        size: of its bag.
+        predicted: predicted labels with their probabilities, the most probable first.
+        items: number, title, name in the text, commonness and attention weight, the highest weight first.
+        size: number of items in its bag.
     """
     excerpt = " ".join(text.split())
     excerpt = excerpt if len(excerpt) <= EXCERPT else f"{excerpt[:EXCERPT]} ..."
-    said = ", ".join(f"{label} {probability:.2f}" for label, probability in predicted) or "none"
+    labels = ", ".join(f"{label} {probability:.2f}" for label, probability in predicted) or "none"
     entities = "entity" if size == 1 else "entities"
-    head = f"> {excerpt}\n\nlabel: {', '.join(gold) or 'none'}; predicted: {said}; {size} {entities}\n"
+    head = f"> {excerpt}\n\nlabel: {', '.join(gold) or 'none'}; predicted: {labels}; {size} {entities}\n"
     if not items:
         return head
     lines = [
-        [_cell(title), f"Q{qid}", _cell(name), f"{commonness:.2f}", f"{weight:.3f}"]
+        [" ".join(title.split()), f"Q{qid}", " ".join(name.split()), f"{commonness:.2f}", f"{weight:.3f}"]
         for qid, title, name, commonness, weight in items
     ]
-    return f"{head}\n{markdown(['entity', 'item', 'in the text', 'commonness', 'attention'], lines)}"
+    return f"{head}\n{markdown_table(['entity', 'item', 'in the text', 'commonness', 'attention'], lines)}\n"
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
-def read_scores(path: str) -> Scores:
-    """Read the scores of another run.
+def read_scores(path: str) -> SeedScores:
+    """Read scores.json of another run from its output directory.
 
     Raises:
-        InputError: its directory has none.
+        InputError: the file is missing or malformed.
     """
-    place = f"{path.rstrip('/')}/scores.json"
-    try:
-        with reading(place):
-            found = json.loads(read_bytes(place))
-        return {int(seed): dict(scores) for seed, scores in found["seeds"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{place}: not the scores of a run of mboe ({error})") from error
+    file = f"{path.rstrip('/')}/scores.json"
+    with reading(file), malformed(f"{file}: not the scores of a run of mboe"):
+        seeds = json.loads(read_bytes(file))["seeds"]
+        return {int(seed): dict(scores) for seed, scores in seeds.items()}
 
 
 def mean_sizes(bags: Mapping[str, Bags]) -> dict[str, Any]:
     """Return the mean number of items of a document, by language."""
-    return {language: float(found.sizes().mean()) if len(found.starts) > 1 else 0.0 for language, found in bags.items()}
+    sizes = {language: language_bags.sizes() for language, language_bags in bags.items()}
+    return {language: float(counts.mean()) if len(counts) else 0.0 for language, counts in sizes.items()}

@@ -1,4 +1,4 @@
-"""Where entity vectors begin: read from a file, by item or by title, or random."""
+"""Initial entity vectors: read from a file by item or by title, or random."""
 
 from __future__ import annotations
 
@@ -13,58 +13,61 @@ import wikianchor.schemas.mentions
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.data.shards import list_shards, read_manifest, read_table
 from wikianchor.trainer.models.entities import random_vectors
-from wikianchor.trainer.models.vector_files import Broken, read_named_vectors
+from wikianchor.trainer.models.vector_files import BrokenLines, read_named_vectors
 
 
 def read_titles(path: str, wiki: str) -> pa.Table:
     """Return `qid` and `title` of the pages of a wiki, from an `interlanguage` dataset.
 
     Raises:
-        InputError: it is none, or has no page of that wiki.
+        InputError: the directory holds no finished `interlanguage` dataset, or one without pages of the wiki.
     """
     path = path.rstrip("/")
-    manifest = read_manifest(path, "interlanguage", wikianchor.schemas.mentions.VERSION)
-    found = []
+    manifest = read_manifest(path, {"interlanguage": wikianchor.schemas.mentions.VERSION})
+    tables = []
     for shard in list_shards(path, manifest, "interlanguage")[0]:
         table = read_table(shard, wikianchor.schemas.mentions.INTERLANGUAGE, ("wiki", "qid", "title"))
-        found.append(table.filter(pc.and_(pc.equal(table["wiki"], wiki), pc.is_valid(table["title"]))))
-    titles = pa.concat_tables(found).select(["qid", "title"])
+        tables.append(table.filter(pc.and_(pc.equal(table["wiki"], wiki), pc.is_valid(table["title"]))))
+    titles = pa.concat_tables(tables).select(["qid", "title"])
     if not len(titles):
         raise InputError(f"{path}: has no titles of {wiki}: build it with that wiki, or name another")
     return titles
 
 
+def select_titles(titles: pa.Table | None, qids: NDArray[np.int64]) -> list[tuple[str, int]]:
+    """Return the known titles of items, as (title, item)."""
+    if titles is None:
+        return []
+    selected = titles.filter(pc.is_in(titles["qid"], pa.array(qids)))
+    return list(zip(selected["title"].to_pylist(), selected["qid"].to_pylist(), strict=True))
+
+
 def initial_vectors(
     path: str, qids: NDArray[np.int64], titles: pa.Table | None, dim: int, seed: int
 ) -> tuple[Tensor, NDArray[np.bool_]]:
-    """Return the vectors of items, (items, width) float32, and which of them the file knows; the rest is random.
+    """Return the vectors of items, (items, width) float32, and which of them are from the file; the others are random.
 
     Args:
         path: of the file, or "" for random vectors.
         qids: the items, ascending.
-        titles: `qid` and `title`, where the file goes by title.
-        dim: width of random vectors.
-        seed: of what is random.
+        titles: `qid` and `title`, for a file with titles.
+        dim: width of random vectors, if there is no file.
+        seed: of random vectors.
 
     Raises:
-        InputError: the file cannot be read, or knows none of the items.
-        UsageError: it goes by title, and no titles are given.
+        InputError: the file cannot be read, or has none of the items.
+        UsageError: the file has titles, and `titles` is None.
     """
-    if not path:
-        return random_vectors(len(qids), dim, seed), np.zeros(len(qids), np.bool_)
-    row_of = {qid: row for row, qid in enumerate(qids.tolist())}
-    by_title: dict[str, int] = {}
-    if titles is not None:
-        wanted = titles.filter(pc.is_in(titles["qid"], pa.array(qids)))
-        for qid, title in zip(wanted["qid"].to_pylist(), wanted["title"].to_pylist(), strict=True):
-            by_title.setdefault(title, row_of[qid])
     known = np.zeros(len(qids), np.bool_)
+    if not path:
+        return random_vectors(len(qids), dim, seed), known
+    row_of = {qid: row for row, qid in enumerate(qids.tolist())}
+    row_of_title = {title: row_of[qid] for title, qid in reversed(select_titles(titles, qids))}
     table: Tensor | None = None
-    broken = Broken()
-    for name, vector in read_named_vectors(path, broken):
+    for name, vector in read_named_vectors(path, BrokenLines()):
         if isinstance(name, str) and titles is None:
             raise UsageError(f"{path} goes by title: say which item a title is with --titles and --titles_wiki")
-        row = by_title.get(name) if isinstance(name, str) else row_of.get(int(name))
+        row = row_of_title.get(name) if isinstance(name, str) else row_of.get(int(name))
         if row is None or known[row]:
             continue
         if table is None:

@@ -1,7 +1,7 @@
-"""A trained encoder as a directory that AutoModel and sentence-transformers open, with the same vectors from all.
+"""A trained encoder as a directory that AutoModel and sentence-transformers load with the same vectors.
 
-The files of sentence-transformers are small and stable, so they are written here and the library is not needed.
-`avg_top2` and `avg_first_last` have no module there: such a model opens in AutoModel, and its card says how it pools.
+The files of sentence-transformers are few and stable, so they are written here and the library is not a dependency.
+`avg_top2` and `avg_first_last` have no module there: such a model loads in AutoModel, and its card names the pooler.
 """
 
 from __future__ import annotations
@@ -9,99 +9,111 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from safetensors.torch import save_file
 from torch import nn
 
-from wikianchor.io.storage import is_local, publish
+from wikianchor.io.storage import is_local, publish, writing
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.modules import LAYOUT, Head
 
 POOLING_MODES = {"cls": "cls", "cls_before_pooler": "cls", "avg": "mean"}
-_TRANSFORMER = "sentence_transformers.models.Transformer"
-_POOLING = "sentence_transformers.models.Pooling"
-_DENSE = "sentence_transformers.models.Dense"
-_NORMALIZE = "sentence_transformers.models.Normalize"
+MODULES = "sentence_transformers.models"
 
 
-def export(encoder: Encoder, target: str, card: str, files: Mapping[str, str]) -> None:
-    """Write the encoder, its README.md and more text files to a directory, local or gs://, all or nothing.
+def publish_model(target: str, save: Callable[[str], object], files: Mapping[str, str | bytes]) -> None:
+    """Write a directory and publish it at `target`, local or a URI, complete or not at all.
 
-    An MLP that is for training alone is left out. One that stays becomes the module Dense of sentence-transformers,
-    and the backbone's own pooling layer where its shape allows, so that `pooler_output` is the vector.
+    Args:
+        target: the directory, replaced if it exists.
+        save: writes the model into a new directory.
+        files: further files by their names.
+
+    Raises:
+        InputError: the directory cannot be written.
     """
     parent = os.path.dirname(os.path.abspath(target)) if is_local(target) else None
-    if parent:
-        os.makedirs(parent, exist_ok=True)
-    local = tempfile.mkdtemp(prefix=".unfinished-", dir=parent)
-    os.chmod(local, 0o755)
-    head = None if encoder.head_only_train else encoder.head
-    if isinstance(head, Head):
-        _into_pooling_layer(encoder, head)
-    encoder.save(local)
-    _write_modules(encoder, head, local)
-    for name, text in {"README.md": card, **files}.items():
-        _write(os.path.join(local, name), text)
+    with writing(target):
+        if parent:
+            os.makedirs(parent, exist_ok=True)
+        local = tempfile.mkdtemp(prefix=".unfinished-", dir=parent)
+        os.chmod(local, 0o755)
+        save(local)
+        for name, content in files.items():
+            _write(os.path.join(local, name), content)
     publish(local, target)
 
 
-def _into_pooling_layer(encoder: Encoder, head: Head) -> None:
+def export(encoder: Encoder, target: str, card: str, files: Mapping[str, str]) -> None:
+    """Write an encoder with its README.md and further text files to a directory, local or a URI.
+
+    A head that is used in training alone is left out. Any other head becomes the Dense module of sentence-transformers,
+    and the backbone's pooling layer if it has the same shape, so that `pooler_output` is the vector.
+    """
+    head = None if encoder.head_only_train else encoder.head
     layer = getattr(getattr(encoder.backbone, "pooler", None), "dense", None)
-    if isinstance(layer, nn.Linear) and layer.weight.shape == head.linear.weight.shape and head.tanh:
-        layer.load_state_dict(head.linear.state_dict())
+    linear = head.linear if isinstance(head, Head) and head.tanh else None
+    if linear is not None and isinstance(layer, nn.Linear) and layer.weight.shape == linear.weight.shape:
+        layer.load_state_dict(linear.state_dict())
+
+    def save(local: str) -> None:
+        encoder.save(local)
+        _write_modules(encoder, head, local)
+
+    publish_model(target, save, {"README.md": card, **files})
 
 
 def _write_modules(encoder: Encoder, head: nn.Module | None, local: str) -> None:
+    """Write the files that name the modules of sentence-transformers."""
     pooler = "cls_before_pooler" if encoder.pooler == "cls" and head is None else encoder.pooler
-    _json(os.path.join(local, LAYOUT), {"pooler": pooler})
+    _write_json(os.path.join(local, LAYOUT), {"pooler": pooler})
     if pooler not in POOLING_MODES:
         return
-    width = int(encoder.backbone.config.hidden_size)
-    places = [(_TRANSFORMER, ""), (_POOLING, "1_Pooling")]
-    _json(os.path.join(local, "1_Pooling/config.json"), _pooling(width, POOLING_MODES[pooler]))
-    if isinstance(head, Head):
-        places.append((_DENSE, f"{len(places)}_Dense"))
-        _write_dense(head, width, os.path.join(local, places[-1][1]))
-    if encoder.normalize:
-        places.append((_NORMALIZE, f"{len(places)}_Normalize"))
-        os.makedirs(os.path.join(local, places[-1][1]))
-    _json(
-        os.path.join(local, "modules.json"),
-        [
-            {"idx": number, "name": str(number), "path": path, "type": kind}
-            for number, (kind, path) in enumerate(places)
-        ],
-    )
-    settings = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower}
-    _json(os.path.join(local, "sentence_bert_config.json"), settings)
-
-
-def _pooling(width: int, mode: str) -> dict[str, Any]:
-    """The spelling that all versions of sentence-transformers read."""
-    return {
+    width, mode = int(encoder.backbone.config.hidden_size), POOLING_MODES[pooler]
+    modules = [("Transformer", ""), ("Pooling", "1_Pooling")]
+    # The spelling that all versions of sentence-transformers read.
+    pooling = {
         "word_embedding_dimension": width,
         "pooling_mode_cls_token": mode == "cls",
         "pooling_mode_mean_tokens": mode == "mean",
         "pooling_mode_max_tokens": False,
         "pooling_mode_mean_sqrt_len_tokens": False,
     }
+    _write_json(os.path.join(local, "1_Pooling/config.json"), pooling)
+    if isinstance(head, Head):
+        modules.append(("Dense", f"{len(modules)}_Dense"))
+        _write_dense(head, width, os.path.join(local, modules[-1][1]))
+    if encoder.normalize:
+        modules.append(("Normalize", f"{len(modules)}_Normalize"))
+        os.makedirs(os.path.join(local, modules[-1][1]))
+    listed = [
+        {"idx": number, "name": str(number), "path": path, "type": f"{MODULES}.{kind}"}
+        for number, (kind, path) in enumerate(modules)
+    ]
+    _write_json(os.path.join(local, "modules.json"), listed)
+    settings = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower}
+    _write_json(os.path.join(local, "sentence_bert_config.json"), settings)
 
 
-def _write_dense(head: Head, width: int, place: str) -> None:
-    kind = "torch.nn.modules.activation.Tanh" if head.tanh else "torch.nn.modules.linear.Identity"
-    settings = {"in_features": width, "out_features": head.out_features, "bias": True, "activation_function": kind}
-    _json(os.path.join(place, "config.json"), settings)
+def _write_dense(head: Head, width: int, directory: str) -> None:
+    activation = "torch.nn.modules.activation.Tanh" if head.tanh else "torch.nn.modules.linear.Identity"
+    settings = {
+        "in_features": width,
+        "out_features": head.out_features,
+        "bias": True,
+        "activation_function": activation,
+    }
+    _write_json(os.path.join(directory, "config.json"), settings)
     weights = {f"linear.{name}": tensor.contiguous() for name, tensor in head.linear.state_dict().items()}
-    save_file(weights, os.path.join(place, "model.safetensors"))
+    save_file(weights, os.path.join(directory, "model.safetensors"))
 
 
-def _json(path: str, value: object) -> None:
+def _write_json(path: str, value: object) -> None:
     _write(path, json.dumps(value, indent=2) + "\n")
 
 
-def _write(path: str, text: str) -> None:
+def _write(path: str, content: str | bytes) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="utf-8") as stream:
-        stream.write(text)
+    with open(path, "wb") as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)

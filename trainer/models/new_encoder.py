@@ -12,7 +12,7 @@ from itertools import islice
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-from wikianchor.trainer.data.shards import Pairs, read_batches
+from wikianchor.trainer.data.shards import PairDataset, read_batches
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.presets import NEW_BERTS
 
@@ -23,7 +23,7 @@ MOST_TOKENS = 512
 
 
 def new_encoder(
-    pairs: Pairs, size: str, vocabulary_size: int, pooler: str = "avg", dropout: float | None = None
+    pairs: PairDataset, size: str, vocabulary_size: int, pooler: str = "avg", dropout: float | None = None
 ) -> Encoder:
     """Return a BERT of a size of `NEW_BERTS`; its weights follow from torch's seed, its word pieces from the pairs.
     `dropout` replaces BERT's own probability, which is 0.1."""
@@ -34,7 +34,7 @@ def new_encoder(
     return Encoder(BertModel(config), tokenizer, pooler, max_length=MOST_TOKENS)
 
 
-def _sentences(pairs: Pairs) -> Iterator[str]:
+def _sentences(pairs: PairDataset) -> Iterator[str]:
     for batch in read_batches(pairs, ("text",)):
         yield from batch.column("text").to_pylist()
 

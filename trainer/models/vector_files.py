@@ -17,16 +17,16 @@ TEXT = (".txt", ".vec", ".tsv")
 PACKED = {".gz": gzip.open, ".bz2": bz2.open}
 ENTITY = "ENTITY/"
 # A name is a title, or the number of a Wikidata item.
-Named = tuple[str | int, NDArray[np.float32]]
+NamedVector = tuple[str | int, NDArray[np.float32]]
 
 
-class Broken:
+class BrokenLines:
     """Counts lines that are no vector."""
 
     lines = 0
 
 
-def read_named_vectors(path: str, broken: Broken) -> Iterator[Named]:
+def read_named_vectors(path: str, broken: BrokenLines) -> Iterator[NamedVector]:
     """Yield names and vectors, (dim,) float32, in the order of the file. Words of wikipedia2vec are left out.
 
     Raises:
@@ -51,7 +51,7 @@ def read_named_vectors(path: str, broken: Broken) -> Iterator[Named]:
         raise InputError(f"{path}: not .txt, .vec, .npy or .safetensors")
 
 
-def _text(path: str, extension: str, broken: Broken) -> Iterator[Named]:
+def _text(path: str, extension: str, broken: BrokenLines) -> Iterator[NamedVector]:
     opener: Any = PACKED.get(extension, open)
     try:
         with opener(path, "rt", encoding="utf-8", errors="replace", newline="\n") as stream:
@@ -60,7 +60,7 @@ def _text(path: str, extension: str, broken: Broken) -> Iterator[Named]:
         raise InputError(f"{path}: {error}") from error
 
 
-def _lines(stream: IO[str], broken: Broken) -> Iterator[Named]:
+def _lines(stream: IO[str], broken: BrokenLines) -> Iterator[NamedVector]:
     first = stream.readline()
     header = first.split()
     dim = 0
@@ -126,7 +126,7 @@ def _titles(stem: str, path: str) -> list[str]:
     return titles
 
 
-def _safetensors(path: str, stem: str) -> Iterator[Named]:
+def _safetensors(path: str, stem: str) -> Iterator[NamedVector]:
     # Who asks for help alone need not have it.
     from safetensors import safe_open
 

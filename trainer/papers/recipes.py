@@ -11,7 +11,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.io.storage import writing
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import make
-from wikianchor.trainer.data.shards import Pairs, open_pairs, read_wikis
+from wikianchor.trainer.data.shards import PairDataset, open_pairs, read_wikis
 from wikianchor.trainer.evaluate.command import load_tasks
 from wikianchor.trainer.evaluate.files import Data
 from wikianchor.trainer.evaluate.registry import choose
@@ -82,7 +82,7 @@ def as_it_is(row: Row, model: str) -> str:
     return model or (LABSE if row.backbone == "labse" else str(PRESETS[f"simcse-{row.backbone}"]["model"]))
 
 
-def how(flags: Mapping[str, Any], chosen: TableOptions, pairs: Pairs) -> str:
+def how(flags: Mapping[str, Any], chosen: TableOptions, pairs: PairDataset) -> str:
     """Return in words how the rows were trained."""
     seeds = ", ".join(map(str, chosen.seeds))
     means = f"seeds {seeds}: means, ± standard deviations" if len(chosen.seeds) > 1 else f"seed {seeds} alone"

@@ -1,14 +1,13 @@
-"""`wikianchor train sdjc`: an encoder adapted to a domain by its sentences and their hard negatives.
+"""`wikianchor train sdjc`: adapt an encoder to a domain with its sentences and their hard negatives.
 
-The same loop, encoder and loss as EASE's, with sentences in the place of entities. Without hard negatives
-(`--negatives=0`) it is SimCSE, with `--mixed_negatives` MixCSE, on rows with a positive of their own supervised SimCSE.
+The loop, the encoder and the loss are EASE's, with sentences in place of entities. Without hard negatives
+(`--negatives=0`) the objective is SimCSE's, with `--mixed_negatives` MixCSE's, and on rows with a positive (sent1) that
+of supervised SimCSE.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,24 +17,28 @@ from torch import Tensor
 
 from wikianchor.io.errors import UsageError
 from wikianchor.trainer.config import Config
-from wikianchor.trainer.data.feed import LEAST_GROUP, MOST_GROUPS, ahead
-from wikianchor.trainer.data.order import held_out_rows, pick_negatives, shuffled
+from wikianchor.trainer.data.batch import TensorBatch
+from wikianchor.trainer.data.feed import Feed, group_by_length
+from wikianchor.trainer.data.order import pick_negatives
 from wikianchor.trainer.data.texts import Texts, read_rows
-from wikianchor.trainer.distributed import gather, rank, world
+from wikianchor.trainer.data.tokens import PackedTokens, pack
+from wikianchor.trainer.distributed import gather, rank
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.losses import mixed_negatives, same_ids, sdjc_loss
-from wikianchor.trainer.models.model import LEAST_DIFFERENCE, Trainable
+from wikianchor.trainer.models.model import MIN_VIEW_DIFFERENCE, Trainable, view_difference
 
-NONE = -1
+# The number in place of a missing hard negative.
+MISSING = -1
 
 
 @dataclass(frozen=True)
-class Triplets:
-    """Tokenised rows; equal sentences are held once.
+class Triplets(PackedTokens):
+    """Tokenised rows of an anchor, a positive and hard negatives. Equal sentences are stored once.
 
-    tokens, starts: token ids of all sentences end to end, and where each begins, (sentences + 1,).
-    anchors, positives: (rows,) int64, numbers of sentences; a positive is the anchor itself where dropout makes it.
-    negatives: (rows, k) int32, NONE where a row has fewer.
+    Attributes:
+        tokens, starts, padding: token ids of all sentences.
+        anchors, positives: (rows,) int64, numbers of sentences. A positive that dropout makes is the anchor itself.
+        negatives: (rows, k) int32, numbers of sentences, MISSING where a row has fewer than k.
     """
 
     tokens: NDArray[Any]
@@ -58,30 +61,25 @@ def read_triplets(texts: Texts, encoder: Encoder, max_length: int) -> Triplets:
         anchors.append(anchor)
         positives.append(numbers.setdefault(row.positive, len(numbers)) if row.positive else anchor)
         negatives.append([numbers.setdefault(text, len(numbers)) for text in row.negatives])
-    rows = encoder.tokenize(list(numbers), max_length)
-    width = np.uint16 if len(encoder.tokenizer) <= 1 << 16 else np.uint32
-    starts = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
-    most = max(map(len, negatives), default=0)
-    table = np.full((len(anchors), most), NONE, np.int32)
-    for number, listed in enumerate(negatives):
-        table[number, : len(listed)] = listed
-    return Triplets(
-        np.fromiter(chain.from_iterable(rows), width, int(starts[-1])),
-        starts,
-        np.array(anchors, np.int64),
-        np.array(positives, np.int64),
-        table,
-        encoder.tokenizer.pad_token_id or 0,
-    )
+    table = np.full((len(anchors), max(map(len, negatives), default=0)), MISSING, np.int32)
+    for row_number, listed in enumerate(negatives):
+        table[row_number, : len(listed)] = listed
+    tokens, starts = pack(encoder.tokenize(list(numbers), max_length), len(encoder.tokenizer))
+    padding = encoder.tokenizer.pad_token_id or 0
+    return Triplets(tokens, starts, np.array(anchors, np.int64), np.array(positives, np.int64), table, padding)
 
 
 @dataclass(frozen=True)
-class TripletBatch:
-    """The rows of one softmax, or those of this process: anchors, positives and negatives as one list of sentences.
+class TripletBatch(TensorBatch):
+    """The n rows of one softmax, or this process's share of them, with the list of their sentences: n anchors, n
+    positives, n * k negatives. In place of a missing negative the list has the row's anchor, which the loss masks.
 
-    groups: token ids and mask of parts of that list, of like length; restore: the place of each of it among them.
-    anchors, positives: (n,) int64, which sentence; negatives: (n, k) int64, NONE where there is none; the list holds
-    the anchor's own sentence there, which is masked.
+    Attributes:
+        groups: token ids and mask, (rows, length) each, of groups of the list of similar length.
+        restore: (n + n + n * k,) int64, the position of each sentence of the list in the concatenated groups.
+        anchors, positives: (n,) int64, numbers of sentences.
+        negatives: (n, k) int64, numbers of sentences, MISSING where a row has fewer than k.
+        tokens: number of tokens without padding.
     """
 
     groups: list[tuple[Tensor, Tensor]]
@@ -91,90 +89,36 @@ class TripletBatch:
     negatives: Tensor
     tokens: int
 
-    def to(self, device: torch.device) -> TripletBatch:
-        def moved(tensor: Tensor) -> Tensor:
-            return tensor.to(device, non_blocking=True)
 
-        groups = [(moved(ids), moved(mask)) for ids, mask in self.groups]
-        ids = (moved(self.anchors), moved(self.positives), moved(self.negatives))
-        return TripletBatch(groups, moved(self.restore), *ids, self.tokens)
+class TripletFeed(Feed[TripletBatch]):
+    """Batches of sentences with their hard negatives."""
 
+    def __init__(self, triplets: Triplets, config: Config, device: torch.device) -> None:
+        super().__init__(len(triplets), config, device)
+        self.triplets = triplets
 
-class TripletFeed:
-    """The batches of a run; which rows a batch has depends on seed and step alone."""
-
-    def __init__(self, rows: Triplets, config: Config, device: torch.device) -> None:
-        self.triplets, self.config, self.device = rows, config, device
-        if config.softmax_size % world():
-            raise UsageError(f"--softmax_size={config.softmax_size}: cannot be spread over {world()} processes evenly")
-        self.excluded = held_out_rows(len(rows), config.held_out, config.seed)
-        allowed = np.ones(len(rows), bool)
-        allowed[self.excluded] = False
-        self.rows = np.flatnonzero(allowed)
-        self.steps = len(self.rows) // config.step_size
-        if self.steps == 0:
-            raise UsageError(f"{len(self.rows)} rows are less than one step: --step_size={config.step_size} or fewer")
-
-    def order(self, epoch: int) -> NDArray[np.int64]:
-        """Return the rows of an epoch in their order."""
-        return shuffled(self.rows, self.config.seed, epoch, self.config.stream_above)
-
-    def batches(self, first: int, last: int) -> Iterator[TripletBatch]:
-        """Yield the batches of steps first to last, one for each softmax, on the device, made by a thread."""
-        yield from ahead(self._make(first, last), self.device)
-
-    def _make(self, first: int, last: int) -> Iterator[TripletBatch]:
-        size, epoch, order = self.config.softmax_size, -1, self.rows
-        for step in range(first, last):
-            if step // self.steps != epoch:
-                epoch = step // self.steps
-                order = self.order(epoch)
-            begin = step % self.steps * self.config.step_size
-            for start in range(begin, begin + self.config.step_size, size):
-                yield self.batch(order[start : start + size], epoch)
-
-    def held_out(self) -> Iterator[TripletBatch]:
-        """Yield the held-out rows, those that fill a softmax."""
-        size = self.config.softmax_size
-        for start in range(0, len(self.excluded) - size + 1, size):
-            yield self.batch(self.excluded[start : start + size], 0).to(self.device)
-
-    def batch(self, rows: NDArray[np.int64], epoch: int) -> TripletBatch:
-        """Return the batch of rows, or this process's part of it."""
+    def make_batch(self, rows: NDArray[np.int64], epoch: int) -> TripletBatch:
+        """Return the batch of these rows."""
         config, data = self.config, self.triplets
-        own = rows[rank() * len(rows) // world() : (rank() + 1) * len(rows) // world()]
-        anchors, positives = data.anchors[own], data.positives[own]
-        negatives = pick_negatives(data.negatives[own], config.negatives, epoch if config.resample_negatives else 0)
-        if config.negatives and not data.negatives.shape[1]:
-            negatives = negatives[:, :0]
-        filled = np.where(negatives < 0, anchors[:, None], negatives).astype(np.int64)
-        listed = np.concatenate((anchors, positives, filled.ravel()))
-        counts = data.starts[listed + 1] - data.starts[listed]
-        order = np.argsort(counts, kind="stable")
-        restore = np.empty(len(listed), np.int64)
-        restore[order] = np.arange(len(listed))
-        wanted = config.length_groups or min(MOST_GROUPS, len(listed) // LEAST_GROUP.get(self.device.type, 16))
-        groups = [self._gather(listed[part], counts[part]) for part in np.array_split(order, max(1, wanted))]
+        anchors, positives = data.anchors[rows], data.positives[rows]
+        k = config.negatives if data.negatives.shape[1] else 0
+        negatives = pick_negatives(data.negatives[rows], k, epoch if config.resample_negatives else 0)
+        filled = np.where(negatives == MISSING, anchors[:, None], negatives).astype(np.int64)
+        sentences = np.concatenate((anchors, positives, filled.ravel()))
+        lengths = data.lengths(sentences)
+        groups, restore = group_by_length(lengths, self.group_count(len(sentences)))
         return TripletBatch(
-            groups,
-            torch.from_numpy(restore),
-            torch.from_numpy(anchors),
-            torch.from_numpy(positives),
-            torch.from_numpy(negatives.astype(np.int64)),
-            int(counts.sum()),
+            self.padded_groups(data, sentences, groups),
+            self.tensor(restore),
+            self.tensor(anchors),
+            self.tensor(positives),
+            self.tensor(negatives.astype(np.int64)),
+            int(lengths.sum()),
         )
-
-    def _gather(self, sentences: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
-        data = self.triplets
-        places = np.arange(int(counts.max(initial=0)))
-        mask = places < counts[:, None]
-        index = np.minimum(data.starts[sentences][:, None] + places, len(data.tokens) - 1)
-        ids = np.where(mask, data.tokens[index], data.padding).astype(np.int32)
-        return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
 class SdjcModel(Trainable):
-    """The encoder, and equation 1 over a batch."""
+    """An encoder with the loss of SDJC's equation 1."""
 
     encoder: Encoder
 
@@ -187,17 +131,17 @@ class SdjcModel(Trainable):
     def encode(self, batch: TripletBatch) -> tuple[Tensor, Tensor, Tensor]:
         """Return anchors (n, dim), positives (n, dim) and hard negatives (n, k, dim), float32."""
         with torch.autocast(batch.restore.device.type, torch.bfloat16, enabled=self.autocast):
-            found = torch.cat([self.encoder(ids, mask).float() for ids, mask in batch.groups])[batch.restore]
+            vectors = torch.cat([self.encoder(ids, mask).float() for ids, mask in batch.groups])[batch.restore]
         n, k = batch.negatives.shape
-        return found[:n], found[n : 2 * n], found[2 * n :].view(n, k, found.shape[1])
+        return vectors[:n], vectors[n : 2 * n], vectors[2 * n :].view(n, k, vectors.shape[1])
 
     def forward(self, batch: TripletBatch) -> dict[str, Tensor]:
-        """Return `loss`."""
+        """Return `loss`, ()."""
         config = self.config
-        v, positive, hard = self.encode(batch)
-        labels = torch.arange(len(v), device=v.device) + rank() * len(v)
+        anchor, positive, hard = self.encode(batch)
+        labels = torch.arange(len(anchor), device=anchor.device) + rank() * len(anchor)
         negative_ids = gather(batch.negatives)
-        no_negative = (negative_ids < 0).expand(len(v), -1, -1)
+        no_negative = (negative_ids < 0).expand(len(anchor), -1, -1)
         same = None
         if config.mask_duplicates:
             positives = gather(batch.positives)
@@ -206,10 +150,10 @@ class SdjcModel(Trainable):
             no_negative = no_negative | same_ids(batch.anchors, negative_ids) | same_ids(batch.positives, negative_ids)
         mixed = None
         if config.mixed_negatives:
-            # The neighbour in a shuffled batch is a random other sentence.
+            # Batches are shuffled, so the neighbour is a random other sentence.
             mixed = mixed_negatives(positive, positive.roll(1, 0), config.mixed_negatives)
         loss = sdjc_loss(
-            v,
+            anchor,
             gather(positive),
             gather(hard) if hard.shape[1] else None,
             config.sentence_temperature,
@@ -224,14 +168,13 @@ class SdjcModel(Trainable):
 
 @torch.no_grad()
 def check_dropout(model: SdjcModel, batch: TripletBatch) -> None:
-    """Refuse a model whose anchors equal the positives that dropout should make.
+    """Check that two dropout views of a sentence differ.
 
     Raises:
-        UsageError: naming the option that helps.
+        UsageError: they are equal, so anchors equal the positives that dropout should make.
     """
     model.train()
-    v, positive, _ = model.encode(batch)
-    own = batch.anchors == batch.positives
-    difference = (v - positive).abs().amax(-1) / v.abs().amax(-1).clamp(min=1e-12)
-    if bool(own.any()) and float(difference[own].max()) < LEAST_DIFFERENCE:
+    anchor, positive, _ = model.encode(batch)
+    difference = view_difference(anchor, positive)[batch.anchors == batch.positives]
+    if len(difference) and float(difference.max()) < MIN_VIEW_DIFFERENCE:
         raise UsageError("two dropout views of a sentence are equal: give the backbone dropout with --dropout=0.1")

@@ -1,7 +1,7 @@
-"""Span corruption as T5 defines it (https://arxiv.org/abs/1910.10683, section 3.1.4): pieces in, source and target out.
+"""Span corruption as defined for T5 (https://arxiv.org/abs/1910.10683, section 3.1.4).
 
-Spans lie anywhere, at the first and the last piece too: each span has its sentinel in the source, and in the target
-each sentinel comes before its span, and one more closes the last.
+In the source each span is replaced by a sentinel. The target lists each sentinel followed by its span, and ends with
+one more sentinel. Spans may lie anywhere, at the first and at the last token too.
 """
 
 from __future__ import annotations
@@ -15,52 +15,59 @@ from wikianchor.schemas.sentinels import EOS, Vocabulary
 
 
 def span_lengths(length: int, rate: float, mean: float, most: int) -> tuple[int, int]:
-    """Return how many pieces of `length` go, and in how many spans: a `rate` of them, `mean` long, at most `most`.
+    """Return the number of tokens to remove, and the number of spans.
 
-    Each span but the last is followed by a piece that stays, and at least one piece stays.
+    At least one token stays, and one between every two spans.
+
+    Args:
+        length: tokens of the text, 2 or more.
+        rate: share of the tokens to remove.
+        mean: mean length of a span, in tokens.
+        most: the most spans.
+
+    >>> span_lengths(100, 0.15, 3.0, 99)
+    (15, 5)
     """
-    gone = min(max(round(length * rate), 1), length - 1)
-    spans = min(max(round(gone / mean), 1), gone, length - gone + 1, most)
-    return gone, spans
+    removed = min(max(round(length * rate), 1), length - 1)
+    spans = min(max(round(removed / mean), 1), removed, length - removed + 1, most)
+    return removed, spans
 
 
 def draw_spans(length: int, rate: float, mean: float, most: int, random: np.random.Generator) -> list[tuple[int, int]]:
-    """Return spans of a text of `length` pieces, in order, apart, uniform over all ways to lay them; none where there
-    are not two pieces."""
+    """Draw spans (start, end) uniformly from all choices of separate spans; arguments as for `span_lengths`.
+
+    Returns:
+        the spans in order; none for a text of fewer than two tokens.
+    """
     if length < 2:
         return []
-    gone, count = span_lengths(length, rate, mean, most)
-    lengths = _parts(gone, count, random)
-    # The gaps between spans have a piece or more, those at the ends none or more.
-    gaps = _parts(length - gone + 2, count + 1, random)
+    removed, count = span_lengths(length, rate, mean, most)
+    lengths = _composition(removed, count, random)
+    # Gaps between spans have one token or more; the first and the last gap may be empty.
+    gaps = _composition(length - removed + 2, count + 1, random)[:-1]
     gaps[0] -= 1
-    found: list[tuple[int, int]] = []
-    place = 0
-    for gap, span in zip(gaps[:-1], lengths, strict=True):
-        place += int(gap)
-        found.append((place, place + int(span)))
-        place += int(span)
-    return found
+    ends = np.cumsum(gaps + lengths)
+    return list(zip((ends - lengths).tolist(), ends.tolist(), strict=True))
 
 
-def _parts(total: int, count: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Return `count` positive numbers that add up to `total`, uniform over all such."""
+def _composition(total: int, count: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Draw `count` positive numbers with the sum `total`, uniformly."""
     cuts = np.sort(random.choice(total - 1, count - 1, replace=False)) + 1
     return np.diff(np.concatenate(([0], cuts, [total]))).astype(np.int64)
 
 
 def corrupt(
-    pieces: Sequence[int], spans: Sequence[tuple[int, int]], vocabulary: Vocabulary
+    tokens: Sequence[int], spans: Sequence[tuple[int, int]], vocabulary: Vocabulary
 ) -> tuple[list[int], list[int]]:
-    """Return source and target of a text with these spans gone, each with </s>."""
+    """Return source and target of a text from which these spans are removed; each ends with </s>."""
     source: list[int] = []
     target: list[int] = []
-    place = 0
+    position = 0
     for number, (start, end) in enumerate(spans):
         sentinel = vocabulary.sentinel(number)
-        source += [*pieces[place:start], sentinel]
-        target += [sentinel, *pieces[start:end]]
-        place = end
+        source += [*tokens[position:start], sentinel]
+        target += [sentinel, *tokens[start:end]]
+        position = end
     if len(spans) < vocabulary.extra:
         target.append(vocabulary.sentinel(len(spans)))
-    return [*source, *pieces[place:], EOS], [*target, EOS]
+    return [*source, *tokens[position:], EOS], [*target, EOS]

@@ -123,7 +123,7 @@ def test_a_null_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: int, column: str, value: Any, said: str
 ) -> None:
     """Row 99 is in the second batch of the second row group of the second shard."""
-    monkeypatch.setattr("wikianchor.trainer.data.shards.BATCH", 10)
+    monkeypatch.setattr("wikianchor.trainer.data.shards.ROWS_PER_BATCH", 10)
     rows = pair_rows(100)
     rows[row][column] = value
     place = write_pairs(tmp_path / "pairs", rows, schema=loose(wikianchor.schemas.pairs.SCHEMA))

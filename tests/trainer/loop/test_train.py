@@ -17,10 +17,10 @@ from wikianchor.trainer.config import make
 from wikianchor.trainer.data.shards import open_pairs
 from wikianchor.trainer.loop import train
 from wikianchor.trainer.loop.log import Log
-from wikianchor.trainer.loop.train import Run
+from wikianchor.trainer.loop.train import TrainingRun
 
 
-def ready(options: dict[str, Any], objective: str = "ease") -> Run:
+def ready(options: dict[str, Any], objective: str = "ease") -> TrainingRun:
     config = dataclasses.replace(make(objective, options, {}), precision=options.get("precision", "fp32"))
     return task.prepare(config, open_pairs(config.data), torch.device("cpu"), Log(config.output, "", False))
 
@@ -30,7 +30,7 @@ def log_of(options: dict[str, Any], event: str) -> list[dict[str, Any]]:
     return [found for found in map(json.loads, lines) if found["event"] == event]
 
 
-def weights(run: Run) -> dict[str, Tensor]:
+def weights(run: TrainingRun) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in run.model.state_dict().items()}
 
 
@@ -53,7 +53,7 @@ def test_a_resumed_run_repeats_the_other_to_the_bit(
     losses: list[float] = []
     step = train.train_step
 
-    def recorded(run: Run, batches: Iterator[Any], number: int) -> tuple[dict[str, Tensor], int]:
+    def recorded(run: TrainingRun, batches: Iterator[Any], number: int) -> tuple[dict[str, Tensor], int]:
         found, tokens = step(run, batches, number)
         losses.append(found["loss"].item())
         return found, tokens
@@ -62,7 +62,7 @@ def test_a_resumed_run_repeats_the_other_to_the_bit(
     end = train.train(whole)
     expected, losses[:] = list(losses), []
 
-    def dies(run: Run, batches: Iterator[Any], number: int) -> tuple[dict[str, Tensor], int]:
+    def dies(run: TrainingRun, batches: Iterator[Any], number: int) -> tuple[dict[str, Tensor], int]:
         if number == 5:
             raise KeyboardInterrupt
         return recorded(run, batches, number)
@@ -121,7 +121,7 @@ def test_nan_stops_at_its_step_and_keeps_the_checkpoint(
     run = ready(options | {"checkpoint_steps": 4, "log_steps": 5, "epochs": 2})
     step = train.train_step
 
-    def spoils(run: Run, batches: Iterator[Any], number: int) -> tuple[dict[str, Tensor], int]:
+    def spoils(run: TrainingRun, batches: Iterator[Any], number: int) -> tuple[dict[str, Tensor], int]:
         if number == 6:
             with torch.no_grad():
                 next(run.model.encoder.parameters()).fill_(torch.nan)

@@ -10,11 +10,11 @@ import pytest
 
 from tests.trainer.mboe.toy import write_toy
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.mboe.bags import make_bags, make_source
+from wikianchor.trainer.mboe.bags import make_bag_maker, make_bags
 from wikianchor.trainer.mboe.config import make
 from wikianchor.trainer.mboe.documents import read_documents
 from wikianchor.trainer.mboe.export import load
-from wikianchor.trainer.mboe.train import make_part, predict
+from wikianchor.trainer.mboe.train import encode_documents, predict
 from wikianchor.trainer.task import main
 
 Run = Callable[..., dict[str, Any]]
@@ -100,9 +100,9 @@ def test_a_model_read_again_predicts_the_same(run: Run, toy: tuple[Path, Path], 
     scores = run(epochs=8)["seeds"]["42"]
     loaded = load(str(Path(flags["output"]) / "seed-42" / "model"))
     documents = read_documents(str(toy[0]), "json", "en").of("test", "ja")
-    bags = make_bags(documents, make_source(loaded.config), 512)
-    part = make_part(documents, loaded.model.encoder, bags, loaded.qids, loaded.labels, 64)
-    probabilities, weights = predict(loaded.model, loaded.config, part, loaded.multi_label)
+    bags = make_bags(documents, make_bag_maker(loaded.config), 512)
+    part = encode_documents(documents, loaded.model.encoder, bags, loaded.qids, loaded.labels, 64, loaded.multi_label)
+    probabilities, weights = predict(loaded.model, loaded.config, part)
     assert float((part.gold.argmax(1) == probabilities.argmax(1)).mean()) == pytest.approx(scores["ja"])
     sums = np.array([row.sum() for row in weights])
     assert sums == pytest.approx(np.ones(len(documents)), abs=1e-5)

@@ -13,7 +13,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.trainer.entity_vectors.initial_vectors import main
 from wikianchor.trainer.loop.row_adam import RowAdam
 from wikianchor.trainer.models.entities import EntityTable, random_vectors, read_vectors
-from wikianchor.trainer.models.vector_files import Broken, read_named_vectors
+from wikianchor.trainer.models.vector_files import BrokenLines, read_named_vectors
 
 VECTOR = np.arange(4, dtype=np.float32)
 
@@ -62,7 +62,7 @@ def test_ids_are_those_of_the_dataset(options: dict[str, Any]) -> None:
 def test_read_text_of_wikipedia2vec(tmp_path: Path) -> None:
     path = tmp_path / "w2v.txt"
     path.write_text("the\t1 2 3 4\nENTITY/New York\t0 1 2 3\nbroken\t1 2\nENTITY/Bad\t1 x 3 4\nENTITY/A b\t4 3 2 1\n")
-    broken = Broken()
+    broken = BrokenLines()
     found = dict(read_named_vectors(str(path), broken))
     # The word before the first entity cannot be told from a title yet.
     assert list(found) == ["the", "New York", "A b"]
@@ -79,7 +79,7 @@ def test_read_word2vec_and_packed(tmp_path: Path) -> None:
     (tmp_path / "a.txt.bz2").write_bytes(bz2.compress(text))
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text))
     for name in ("a.vec", "a.txt.bz2", "a.txt.gz"):
-        found = dict(read_named_vectors(str(tmp_path / name), Broken()))
+        found = dict(read_named_vectors(str(tmp_path / name), BrokenLines()))
         assert np.array_equal(found["New York"], VECTOR)
         assert "a (b)" in found
 
@@ -87,10 +87,10 @@ def test_read_word2vec_and_packed(tmp_path: Path) -> None:
 def test_read_arrays(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.stack([VECTOR, VECTOR + 1]))
     (tmp_path / "a.titles.txt").write_text("X y\nZ\n")
-    found = dict(read_named_vectors(str(tmp_path / "a.npy"), Broken()))
+    found = dict(read_named_vectors(str(tmp_path / "a.npy"), BrokenLines()))
     assert np.array_equal(found["Z"], VECTOR + 1)
     save_file({"vectors": np.stack([VECTOR]), "qids": np.array([7])}, tmp_path / "b.safetensors")
-    assert [name for name, _ in read_named_vectors(str(tmp_path / "b.safetensors"), Broken())] == [7]
+    assert [name for name, _ in read_named_vectors(str(tmp_path / "b.safetensors"), BrokenLines())] == [7]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_files_that_are_not_read(tmp_path: Path, name: str | None, content: byte
     if name:
         path.write_bytes(content)
     with pytest.raises(InputError, match=said) as caught:
-        list(read_named_vectors(str(path), Broken()))
+        list(read_named_vectors(str(path), BrokenLines()))
     assert "\n" not in str(caught.value)
 
 

@@ -18,7 +18,8 @@ from tests.t5 import write_corpus, write_t5
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.schemas.sentinels import SETTINGS_FILE, Vocabulary
 from wikianchor.trainer.config import make
-from wikianchor.trainer.t5 import objective as t5
+from wikianchor.trainer.t5.feed import SpanFeed
+from wikianchor.trainer.t5.model import read_filler
 from wikianchor.trainer.task import main, run
 
 
@@ -50,7 +51,7 @@ def test_it_learns_and_can_be_read_again(flags: dict[str, Any], small_t5: Path, 
     place = Path(run(make("t5", {**flags, **options, "model": str(small_t5)}, {})))
     scores = [line["loss"] for line in log(tmp_path / "out", "dev")]
     assert scores[-1] < scores[0] - 0.5
-    assert t5.read_filler(str(place)).vocabulary.size == Vocabulary.read(str(small_t5)).size
+    assert read_filler(str(place)).vocabulary.size == Vocabulary.read(str(small_t5)).size
     assert {"README.md", "run.json", "spiece.model", "config.json"} <= {path.name for path in place.iterdir()}
     assert json.loads((place / "run.json").read_text())["config"]["optimizer"] == "adafactor"
 
@@ -67,12 +68,12 @@ def test_it_begins_from_a_name_on_the_hub(flags: dict[str, Any], small_t5: Path,
     command = [sys.executable, "-m", "wikianchor.trainer.task", "t5", *options]
     ended = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False)
     assert ended.returncode == 0, ended.stderr[-500:]
-    assert t5.read_filler(ended.stdout.strip()).vocabulary.size == Vocabulary.read(str(small_t5)).size
+    assert read_filler(ended.stdout.strip()).vocabulary.size == Vocabulary.read(str(small_t5)).size
 
 
 def test_a_new_one_has_a_vocabulary_of_the_texts(flags: dict[str, Any]) -> None:
     config = make("t5", {**flags, "new": "tiny", "vocabulary_size": 320, "max_steps": 1}, {})
-    filler = t5.read_filler(run(config))
+    filler = read_filler(run(config))
     text = "稀な字鱻も😀"
     assert filler.vocabulary.decode(filler.vocabulary.encode(text)) == text
     assert filler.backbone.config.vocab_size % 128 == 0
@@ -90,7 +91,7 @@ def test_it_stops_where_nothing_gets_better(
 
 def test_resuming_gives_the_same_weights(flags: dict[str, Any], small_t5: Path, tmp_path: Path) -> None:
     options = {**flags, "model": str(small_t5), "epochs": 2, "checkpoint_steps": 3, "keep": "last"}
-    whole = t5.read_filler(run(make("t5", {**options, "output": str(tmp_path / "whole")}, {})))
+    whole = read_filler(run(make("t5", {**options, "output": str(tmp_path / "whole")}, {})))
     run(make("t5", {**options, "max_steps": 5}, {}))
     # Stopped at step 5 of 12, it goes on; the schedule is constant, so that the number of steps changes nothing.
     config = make("t5", {**options, "max_steps": 0}, {})
@@ -100,7 +101,7 @@ def test_resuming_gives_the_same_weights(flags: dict[str, Any], small_t5: Path, 
     stored = json.loads(state.read_text())
     stored["config"]["max_steps"] = 0
     state.write_text(json.dumps(stored))
-    parted = t5.read_filler(run(config))
+    parted = read_filler(run(config))
     for (name, one), other in zip(whole.backbone.named_parameters(), parted.backbone.parameters(), strict=True):
         assert torch.equal(one, other), name
 
@@ -108,8 +109,8 @@ def test_resuming_gives_the_same_weights(flags: dict[str, Any], small_t5: Path, 
 def test_holes_are_drawn_anew_in_each_epoch(small_t5: Path, flags: dict[str, Any]) -> None:
     vocabulary = Vocabulary.read(str(small_t5))
     config = make("t5", {**flags, "model": str(small_t5)}, {})
-    feed = t5.FillFeed([list(range(10, 40)) for _ in range(64)], vocabulary, config, torch.device("cpu"))
-    rows = feed.rows[:8]
+    feed = SpanFeed([list(range(10, 40)) for _ in range(64)], vocabulary, config, torch.device("cpu"))
+    rows = feed.order(0)[:8]
     first, again, other = (feed.batch(rows, epoch).source for epoch in (0, 0, 1))
     assert torch.equal(first, again)
     assert first.shape != other.shape or not torch.equal(first, other)

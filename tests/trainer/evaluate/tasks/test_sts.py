@@ -215,7 +215,6 @@ def test_dev_parts_that_are_not_there(sets: Path) -> None:
 
 def test_a_dev_score_compiles_nothing(options: dict[str, Any], sets: Path) -> None:
     from tests.trainer.loop.test_train import ready
-    from wikianchor.trainer.dev_score import sts_score
 
     run = ready(options | {"dev": str(sets)})
     compiled = []
@@ -225,7 +224,7 @@ def test_a_dev_score_compiles_nothing(options: dict[str, Any], sets: Path) -> No
         return graph.forward
 
     run.model.encoder.backbone.compile(backend=backend, dynamic=False)
-    sts_score(run.model, run.dev.sets)
+    run.dev.score(run.model)
     assert not compiled
     run.model.encoder.encode(["kana"])
     assert compiled
