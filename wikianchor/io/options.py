@@ -85,7 +85,8 @@ class Option:
         """How help names the value, "" for a switch."""
         if self.kind is bool:
             return ""
-        return self.metavar or "|".join(self.choices) or {int: "N", float: "X"}.get(self.kind, self.name.upper())
+        name = self.name if self.positional else self.name.upper()
+        return self.metavar or "|".join(self.choices) or {int: "N", float: "X"}.get(self.kind, name)
 
     def written(self, value: Any) -> str:
         """Return the option as it is written on a command line.
