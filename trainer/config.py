@@ -1,8 +1,8 @@
 """The options of `wikianchor train`, their defaults by objective, and the presets of published trainings.
 
-A `Config` is frozen, and saved in `run.json` beside the model. Where EASE's paper and its released code differ there are
-two presets. The numbers of the code are those of its training scripts: it computes each softmax over 8 sentences and
-updates the weights every 16 or 32 of them, so `softmax_size` and `step_size` are two options.
+A `Config` is frozen, and saved in `run.json` beside the model. Where EASE's paper and its released code differ, there
+are two presets. The numbers of the code are those of its training scripts: it computes each softmax over 8 sentences
+and updates the weights every 16 or 32 of them, so `softmax_size` and `step_size` are two options.
 """
 
 from __future__ import annotations
