@@ -25,20 +25,24 @@ def metadata(stage: str) -> str:
     """Return the metadata of a stage's template (https://cloud.google.com/dataflow/docs/guides/templates)."""
     which = {"name": "stage", "label": "stage", "helpText": f"{stage}, and nothing else", "regexes": [f"^{stage}$"]}
     parameters = [which, *map(parameter, declared(COMMANDS[stage].options))]
-    found = {"name": f"wikianchor {stage}", "description": COMMANDS[stage].summary, "parameters": parameters}
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    described = {"name": f"wikianchor {stage}", "description": COMMANDS[stage].summary, "parameters": parameters}
+    return json.dumps(described, indent=2, ensure_ascii=False) + "\n"
 
 
 def parameter(option: Option) -> dict[str, Any]:
     """Return an option as a parameter."""
-    found: dict[str, Any] = {"name": option.flag, "label": option.flag.replace("_", " "), "helpText": option.text({})}
+    described: dict[str, Any] = {
+        "name": option.flag,
+        "label": option.flag.replace("_", " "),
+        "helpText": option.text({}),
+    }
     if not option.required:
-        found["isOptional"] = True
+        described["isOptional"] = True
     if option.choices:
-        found["regexes"] = [f"^({'|'.join(map(re.escape, option.choices))})$"]
+        described["regexes"] = [f"^({'|'.join(map(re.escape, option.choices))})$"]
     elif option.kind in PATTERNS:
-        found["regexes"] = [PATTERNS[option.kind]]
-    return found
+        described["regexes"] = [PATTERNS[option.kind]]
+    return described
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
-"""One run as data: every option with its default and its meaning, the presets, and how flags override them.
+"""The options of `wikianchor train`, their defaults by objective, and the presets of published trainings.
 
-A `Config` is frozen, and saved beside what the run makes, in `run.json`. Where EASE's paper and
-its released code differ there are two presets. The code's own numbers are those of its training scripts; it computes
-each softmax over 8 sentences and steps every 16 or 32 of them, so `softmax_size` and `step_size` are two options.
+A `Config` is frozen, and saved in `run.json` beside the model. Where EASE's paper and its released code differ, there
+are two presets. The numbers of the code are those of its training scripts: it computes each softmax over 8 sentences
+and updates the weights every 16 or 32 of them, so `softmax_size` and `step_size` are two options.
 """
 
 from __future__ import annotations
@@ -42,17 +42,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-# Objectives that read pairs; that train an encoder; that know hard negatives; two with options of their own; those that
-# can begin from nothing.
-_PAIRS, _ENCODER, _NEGATIVES, _SDJC, _T5, _NEW = (
-    *(("ease", "simcse"), ("ease", "simcse", "sdjc"), ("ease", "simcse", "sdjc")),
-    *(("sdjc",), ("t5",), ("ease", "simcse", "t5")),
-)
+# Objectives by what they have in common: they read pairs; train an encoder; can start from random weights.
+_PAIRS, _ENCODER, _NEW = ("ease", "simcse"), ("ease", "simcse", "sdjc"), ("ease", "simcse", "t5")
+_SDJC, _T5 = ("sdjc",), ("t5",)
 
 
 @dataclass(frozen=True)
 class Config:
-    """A training run. Lengths count tokens, sizes count sentences, steps count updates of the weights."""
+    """Options of a training run. Lengths count tokens, sizes count sentences, steps count updates of the weights."""
 
     objective: str = "ease"
     preset: str = option(
@@ -104,11 +101,11 @@ class Config:
     entity_temperature: float = option(
         10.0, help="divides the cosines with entities [tau]", only=_PAIRS, check=above(0)
     )
-    negatives: int = option(1, help="hard negatives of a row [k]; 0: none", only=_NEGATIVES)
+    negatives: int = option(1, help="hard negatives of a row [k]; 0: none", only=_ENCODER)
     hard_negative_weight: float = option(
-        0.0, help="added to the logit of a row's own hard negatives [log alpha]", only=_NEGATIVES
+        0.0, help="added to the logit of a row's own hard negatives [log alpha]", only=_ENCODER
     )
-    resample_negatives: bool = option(True, help="take the row's next hard negatives in each epoch", only=_NEGATIVES)
+    resample_negatives: bool = option(True, help="take the row's next hard negatives in each epoch", only=_ENCODER)
     projection: str = option(
         "tanh", help="projection from entity vectors to the sentences' space [W]", choices=PROJECTIONS, only=_PAIRS
     )

@@ -1,4 +1,4 @@
-"""`--config=FILE`: flags out of a TOML file, a table for each command; what is typed in wins.
+"""`--config=FILE`: options from a TOML file with a table for each command. Flags of the command line override them.
 
 [build]
 wikis = ["enwiki", "jawiki"]     # --wikis=enwiki,jawiki
@@ -34,17 +34,17 @@ def with_settings(name: str, arguments: Sequence[str], parser: FlagParser) -> li
         InputError: the file is missing or no TOML.
         UsageError: it has nothing for this command, something that is no flag, or a wrong value.
     """
-    found: list[str] = []
+    flags: list[str] = []
     typed = []
     rest = iter(arguments)
     for argument in rest:
         if argument == "--config":
-            found += _flags(name, next(rest, ""), parser)
+            flags += _flags(name, next(rest, ""), parser)
         elif argument.startswith("--config="):
-            found += _flags(name, argument.removeprefix("--config="), parser)
+            flags += _flags(name, argument.removeprefix("--config="), parser)
         else:
             typed.append(argument)
-    return [*found, *typed]
+    return [*flags, *typed]
 
 
 def _flags(command: str, path: str, parser: FlagParser) -> list[str]:
@@ -69,14 +69,14 @@ def _flags(command: str, path: str, parser: FlagParser) -> list[str]:
 
 
 def _flag(path: str, key: str, value: Any, parser: FlagParser) -> list[str]:
-    """Return what would be typed in for an entry."""
+    """Return an entry as it is written on the command line."""
     if not _NAME.fullmatch(key) or key == "config":
         raise UsageError(f"--config={path}: {key!r} is no flag")
     if value is True:
         return [f"--{key}"]
     if value is False:
         return [f"--no-{key}"] if f"--no-{key}" in parser.flags() else []
-    if isinstance(value, list) and all(isinstance(one, str) and "," not in one for one in value):
+    if isinstance(value, list) and all(isinstance(item, str) and "," not in item for item in value):
         value = ",".join(value)
     if not isinstance(value, (str, int, float)):
         raise UsageError(f"--config={path}: {key} is neither a text, a number, a truth value nor a list of texts")

@@ -467,7 +467,7 @@ wikianchor report text.txt
 wikianchor verify out --against=text.txt
   1 out: 1 checks failed: see above, and build what failed again
 wikianchor build --dumps=dumps --output=new --dry_run=yes
-  2 argument --dry_run: ignored explicit argument 'yes': see --help
+  2 argument --dry_run/--no-dry_run: ignored explicit argument 'yes': see --help
 wikianchor build --dumps=dumps --output=new --candidates=x
   2 argument --candidates: invalid int value: 'x': see --help
 trainer mboe --data=none.jsonl --mentions=out/mentions --model=/nowhere --output=new

@@ -1,4 +1,4 @@
-"""A run of M-BoE as data: every option with its default and its meaning. What the thesis does not state says so."""
+"""The options of `wikianchor train mboe`. The help of an option says where the thesis does not state its value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _shares(values: tuple[float, ...]) -> str:
 
 @dataclass(frozen=True)
 class MboeConfig:
-    """A run. Lengths count tokens, sizes count documents."""
+    """Options of a run. Lengths count tokens, sizes count documents."""
 
     # What goes in, and where it comes out
     data: str = option("", help="documents with labels: a directory or a file")
@@ -117,7 +117,7 @@ class MboeConfig:
         0.5, help="a multi-label document gets the labels of at least this probability", check=between(0, 1)
     )
 
-    # The machine, and what is told
+    # The machine, and the report
     device: str = option("", help="device of the training", unset="cuda where there is one, else cpu")
     precision: str = option(
         "", help="precision of the encoder", choices=("", "bf16", "fp32"), unset="bf16 on cuda, else fp32"

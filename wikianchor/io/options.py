@@ -50,7 +50,7 @@ class Option:
         unset: what an empty default means, shown in its place.
         positional: whether it is an argument without a flag.
         repeat: of a tuple: whether the flag is given once for each item, instead of items with commas between.
-        recorded: whether it decides what comes out, and so goes into the manifest.
+        recorded: whether the manifest holds it, since it decides what the dataset contains.
         only: the commands that have it, where several share the dataclass; empty for all.
         presets: names that stand for defaults of the other options.
         name: of the field. This and the following are filled in from the dataclass.
@@ -85,7 +85,8 @@ class Option:
         """How help names the value, "" for a switch."""
         if self.kind is bool:
             return ""
-        return self.metavar or "|".join(self.choices) or {int: "N", float: "X"}.get(self.kind, self.name.upper())
+        name = self.name if self.positional else self.name.upper()
+        return self.metavar or "|".join(self.choices) or {int: "N", float: "X"}.get(self.kind, name)
 
     def written(self, value: Any) -> str:
         """Return the option as it is written on a command line.
@@ -130,7 +131,7 @@ def option(default: Any = MISSING, *, help: str, choices: Any = (), presets: Any
     """Return the field of a dataclass that declares an option.
 
     Args:
-        default: what holds where the user gives nothing; without one the option is required.
+        default: its value where the user gives none; an option without a default is required.
         help: what the option is, without its default.
         choices: the accepted values; by default the names of the presets, if there are any.
         presets: names that stand for defaults of the other options.
@@ -148,19 +149,22 @@ def option_group(group: type, title: str) -> Any:
 def declared(cls: type, group: str = "") -> Iterator[Option]:
     """Yield the options of a dataclass, those of its groups included."""
     hints = get_type_hints(cls)
-    for one in dataclasses.fields(cls):
-        declaration = one.metadata.get(_KEY)
+    for attribute in dataclasses.fields(cls):
+        name, declaration = attribute.name, attribute.metadata.get(_KEY)
         if isinstance(declaration, str):
-            yield from declared(hints[one.name], declaration)
+            yield from declared(hints[name], declaration)
         elif declaration:
-            kind, item = _kind(hints[one.name])
-            flag = declaration.flag or one.name
-            required = one.default is MISSING
-            default = None if required else one.default
+            kind, item = _kind(hints[name])
+            required = attribute.default is MISSING
             yield dataclasses.replace(
                 declaration,
-                **{"name": one.name, "flag": flag, "kind": kind, "item": item},
-                **{"required": required, "default": default, "group": group},
+                name=name,
+                flag=declaration.flag or name,
+                kind=kind,
+                item=item,
+                required=required,
+                default=None if required else attribute.default,
+                group=group,
             )
 
 
@@ -304,27 +308,28 @@ def read_options(cls: type[T], given: argparse.Namespace, defaults: Mapping[str,
 def _read(cls: type[T], options: Mapping[str, Option], given: Mapping[str, Any], defaults: Mapping[str, Any]) -> T:
     hints = get_type_hints(cls)
     values = {}
-    for one in dataclasses.fields(cls):  # type: ignore[arg-type]
-        if isinstance(one.metadata.get(_KEY), str):
-            values[one.name] = _read(hints[one.name], options, given, defaults)
-        elif one.name in given and one.name in options:
-            values[one.name] = options[one.name].read(given[one.name])
-        elif one.name in defaults:
-            values[one.name] = defaults[one.name]
+    for attribute in dataclasses.fields(cls):  # type: ignore[arg-type]
+        name = attribute.name
+        if isinstance(attribute.metadata.get(_KEY), str):
+            values[name] = _read(hints[name], options, given, defaults)
+        elif name in given and name in options:
+            values[name] = options[name].read(given[name])
+        elif name in defaults:
+            values[name] = defaults[name]
     made = cls(**values)
     completed = getattr(made, "completed", None)
     return completed() if completed else made
 
 
 def recorded(options: Any) -> dict[str, Any]:
-    """Return the options that decide what comes out, as the manifest holds them: names to JSON values."""
+    """Return the options that decide what a dataset contains, as its manifest holds them: names to JSON values."""
     record: dict[str, Any] = {}
-    for one in dataclasses.fields(options):
-        declaration, value = one.metadata.get(_KEY), getattr(options, one.name)
+    for attribute in dataclasses.fields(options):
+        declaration, value = attribute.metadata.get(_KEY), getattr(options, attribute.name)
         if isinstance(declaration, str):
             record |= recorded(value)
         elif declaration is None or declaration.recorded:
-            record[one.name] = list(value) if isinstance(value, tuple) else value
+            record[attribute.name] = list(value) if isinstance(value, tuple) else value
     return record
 
 

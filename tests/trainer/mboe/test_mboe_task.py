@@ -182,7 +182,7 @@ def test_documents_without_entities(run: Run, toy: tuple[Path, Path], tmp_path: 
         ({"detection_rates": "0,2"}, 2, "--detection_rates=0,2: must be between 0 and 1"),
         ({"detection_rates": "x"}, 2, "must be numbers with commas between"),
         ({"epochs": 0}, 2, "--epochs=0: must be 1 or more"),
-        ({"test_documents": -1}, 2, "--test_documents=-1: must be 0 or more"),
+        ({"test_documents": -1}, 2, "--test_documents=-1: must not be negative"),
         ({"language": "fr"}, 1, "has no train documents in fr"),
         ({"data": "nowhere.jsonl"}, 1, "nowhere.jsonl: no such file: documents are lines of JSON with text"),
         ({"kind": "mldoc"}, 1, "english.train.1000: not there: MLDoc is made from Reuters RCV1 and RCV2"),
