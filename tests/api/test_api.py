@@ -109,9 +109,11 @@ def test_datasets(demo: Path) -> None:
     assert pairs.configs == ("pairs", "entities")
     assert repr(pairs).startswith("<pairs in ")
     stored = pairs.to_arrow()
-    assert len(stored) == pairs.rows() == json.loads(Path(f"{demo}/pairs/manifest.json").read_text())["configs"][
-        "pairs"
-    ]["rows"]
+    assert (
+        len(stored)
+        == pairs.rows()
+        == json.loads(Path(f"{demo}/pairs/manifest.json").read_text())["configs"]["pairs"]["rows"]
+    )
     entities = {row["entity_id"]: row for row in pairs.to_arrow("entities").to_pylist()}
     shown = pairs.to_arrow(columns=["text", "entity", "hard_negatives"])
     assert shown.column_names == ["text", "entity", "hard_negatives"]

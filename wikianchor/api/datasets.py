@@ -46,13 +46,21 @@ class OpenDataset:
         """Return the paths of the Parquet files of a table, in order."""
         return self._dataset.shards(self._config(config))
 
-    def batches(self, config: str = "", columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def schema(self, config: str = "", columns: Sequence[str] | None = None) -> pa.Schema:
+        """Return the schema of a table, with the meaning of each field in its metadata; `columns` as in `batches`."""
+        batches = self.batches(config, columns)
+        return next((batch.schema for batch in batches), pa.schema([]))
+
+    def batches(
+        self, config: str = "", columns: Sequence[str] | None = None, shards: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a table, a row group at a time, so memory does not grow with the dataset.
 
         Args:
             config: of the table.
             columns: to read; None for all. For `pairs`, "entity" and "hard_negatives" may be among them: labels of the
                 entities (a string, a list of strings), "Q42" for an entity without a label.
+            shards: some of `shards(config)`; None for all.
 
         Raises:
             InputError: a file is missing or damaged.
@@ -60,7 +68,7 @@ class OpenDataset:
         resolved = [name for name in _LABELS if columns is not None and name in columns]
         stored = columns if not resolved else [name for name in [*columns, *_LABELS.values()] if name not in _LABELS]  # type: ignore[misc]
         labels = self._entity_labels() if resolved else None
-        for path in self.shards(config):
+        for path in self.shards(config) if shards is None else shards:
             files, inner = filesystem(path)
             try:
                 with pq.ParquetFile(files.open_input_file(inner)) as file:

@@ -15,7 +15,7 @@ from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor, Links
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
 
 MISSING = "\ufffc"
-"""Stands in text where the reader of the page sees words that are not known here: U+FFFC, OBJECT REPLACEMENT CHARACTER."""
+"""Stands where the reader of the page sees words that are not known here: U+FFFC, OBJECT REPLACEMENT CHARACTER."""
 
 _KINDS: dict[str, Literal["heading", "list", "preformatted"]] = {
     HEADING: "heading",
