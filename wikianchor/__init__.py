@@ -1,1 +1,54 @@
-"""The console script `wikianchor`, above the pipelines and the trainer, which do not import each other."""
+"""From Wikimedia dumps to sentence embeddings that know entities.
+
+The public API. Each function is imported when it is first used, so `import wikianchor` costs nothing:
+
+extract, sentences      wikitext to text, blocks, links and sentences (standard library only)
+read_pages, read_items  iterators over dumps of Wikipedia and Wikidata
+open_dataset            a finished dataset as Arrow, pandas, polars or `datasets`
+train, evaluate         what `wikianchor train` and `wikianchor evaluate` do (the extras `train` and `eval`)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wikianchor.api.datasets import OpenDataset, open_dataset
+    from wikianchor.api.dumps import read_items, read_pages
+    from wikianchor.api.models import evaluate, train
+    from wikianchor.api.text import PageText, TextBlock, TextGap, TextLink, TextSentence, extract, sentences
+
+# Name -> module of `wikianchor.api`.
+_MODULES = {
+    **dict.fromkeys(("PageText", "TextBlock", "TextGap", "TextLink", "TextSentence", "extract", "sentences"), "text"),
+    **dict.fromkeys(("read_items", "read_pages"), "dumps"),
+    **dict.fromkeys(("OpenDataset", "open_dataset"), "datasets"),
+    **dict.fromkeys(("evaluate", "train"), "models"),
+}
+__all__ = [
+    "OpenDataset",
+    "PageText",
+    "TextBlock",
+    "TextGap",
+    "TextLink",
+    "TextSentence",
+    "evaluate",
+    "extract",
+    "open_dataset",
+    "read_items",
+    "read_pages",
+    "sentences",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # PEP 562.
+    if name not in _MODULES:
+        raise AttributeError(f"module 'wikianchor' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"wikianchor.api.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,150 @@
+"""The public API: what it gives is what the pipelines give."""
+
+import doctest
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import wikianchor
+from tests.dumps import export, item, json_dump, page
+from wikianchor.api import text as api_text
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.cli.command_line import main
+
+DEMO = Path(__file__).parents[2] / "demo" / "dumps"
+# What the engine, the tables of sites and the splitter may import.
+STANDARD = sys.stdlib_module_names
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `wikianchor build` makes of the demonstration's dumps."""
+    output = tmp_path_factory.mktemp("demo")
+    assert main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2", "--workers=1"]) == 0
+    return output
+
+
+def test_examples() -> None:
+    assert doctest.testmod(api_text).failed == 0
+
+
+def test_nothing_is_imported_until_it_is_used() -> None:
+    code = "import sys, wikianchor; assert 'extract' in dir(wikianchor); print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert [name for name in modules if name.startswith("wikianchor")] == ["wikianchor"]
+
+
+def test_text_needs_the_standard_library_only() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import wikianchor\n"
+        "wikianchor.extract('a'); wikianchor.sentences('a'); print(*set(sys.modules) - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = {name.partition(".")[0] for name in done.stdout.split()}
+    assert packages - {"wikianchor"} <= STANDARD
+
+
+def test_a_name_that_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = wikianchor.nothing  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="klingonish is not a wiki"):
+        wikianchor.extract("text", language="klingonish")
+
+
+@pytest.mark.parametrize("dump", sorted(DEMO.glob("*.xml*")), ids=lambda path: path.name)
+def test_offsets_of_pages(dump: Path) -> None:
+    language = dump.name[:2]
+    pages = 0
+    for each in wikianchor.read_pages(str(dump)):
+        if each.redirect is not None:
+            continue
+        pages += 1
+        shown = wikianchor.extract(each.text, language=language, title=each.title)
+        assert shown.text == "\n".join(shown.text[block.start : block.end] for block in shown.blocks)
+        assert all("\n" not in shown.text[link.start : link.end] for link in shown.links)
+        assert [link.start for link in shown.links] == sorted(link.start for link in shown.links)
+        assert all(shown.text[gap.offset] == api_text.MISSING for gap in shown.gaps)
+        assert len(shown.gaps) == shown.text.count(api_text.MISSING)
+        for sentence in wikianchor.sentences(each.text, language=language, title=each.title):
+            assert sentence.text in shown.text
+            assert all(0 <= link.start < link.end <= len(sentence.text) for link in sentence.links)
+    assert pages
+
+
+def test_sentences_are_those_of_the_pipeline(demo: Path) -> None:
+    dump = next(DEMO.glob("enwiki*.xml*"))
+    dataset = wikianchor.open_dataset(f"{demo}/sentences/enwiki")
+    rows = [(row["page_id"], row["text"]) for row in dataset.to_arrow().to_pylist()]
+    ours = [
+        (each.page_id, sentence.text)
+        for each in wikianchor.read_pages(str(dump))
+        if each.redirect is None
+        for sentence in wikianchor.sentences(each.text, language="en", title=each.title)
+    ]
+    assert set(rows) <= set(ours)
+    assert len(rows) > 0.95 * len(ours)  # pages that list what a name can mean are left out of the dataset
+
+
+def test_pages_of_other_namespaces(tmp_path: Path) -> None:
+    (tmp_path / "d.xml").write_bytes(export([page("A", 1, "text"), page("Talk:A", 2, "talk", namespace=1)]))
+    assert [each.title for each in wikianchor.read_pages(f"{tmp_path}/d.xml")] == ["A"]
+    assert len(list(wikianchor.read_pages(f"{tmp_path}/d.xml", None))) == 2
+
+
+def test_items(tmp_path: Path) -> None:
+    lines = [item(42, sitelinks={"enwiki": "Ada"}), item(43, sitelinks={"dewiki": "Bob"})]
+    (tmp_path / "w.json").write_bytes(json_dump(lines))
+    assert [each.qid for each in wikianchor.read_items(f"{tmp_path}/w.json", ["enwiki"])] == [42]
+    (tmp_path / "bad.json").write_text('[\n{"id": "Q1", "enwiki"\n]\n')
+    with pytest.raises(InputError, match=r"bad.json: entity 1: "):
+        list(wikianchor.read_items(f"{tmp_path}/bad.json", ["enwiki"]))
+
+
+def test_datasets(demo: Path) -> None:
+    pairs = wikianchor.open_dataset(f"{demo}/pairs")
+    assert pairs.configs == ("pairs", "entities")
+    assert repr(pairs).startswith("<pairs in ")
+    stored = pairs.to_arrow()
+    assert (
+        len(stored)
+        == pairs.rows()
+        == json.loads(Path(f"{demo}/pairs/manifest.json").read_text())["configs"]["pairs"]["rows"]
+    )
+    entities = {row["entity_id"]: row for row in pairs.to_arrow("entities").to_pylist()}
+    shown = pairs.to_arrow(columns=["text", "entity", "hard_negatives"])
+    assert shown.column_names == ["text", "entity", "hard_negatives"]
+    for row, source in zip(shown.to_pylist(), stored.to_pylist(), strict=True):
+        name = entities[source["entity_id"]]
+        assert row["entity"] == (name["label"] or f"Q{name['qid']}")
+        assert len(row["hard_negatives"]) == len(source["hard_negative_ids"])
+        assert row["text"] == source["text"]
+    with pytest.raises(InputError, match="no table 'x': choose of pairs, entities"):
+        pairs.rows("x")
+    with pytest.raises(InputError, match="no finished dataset here"):
+        wikianchor.open_dataset(f"{demo}/nothing")
+
+
+def test_other_libraries(demo: Path) -> None:
+    pairs = wikianchor.open_dataset(f"{demo}/pairs")
+    columns = ["text", "entity"]
+    pytest.importorskip("pandas", reason="NO PANDAS: pip install '.[dev]'")
+    assert list(pairs.to_pandas(columns=columns)["text"]) == pairs.to_arrow().column("text").to_pylist()
+    pytest.importorskip("polars", reason="NO POLARS: pip install '.[hub-dev]'")
+    assert pairs.to_polars(columns=columns).columns == columns
+    pytest.importorskip("datasets", reason="NO DATASETS: pip install '.[hub-dev]'")
+    assert next(iter(pairs.to_datasets(streaming=True)))["text"] == pairs.to_arrow().column("text")[0].as_py()
+
+
+def test_training_and_evaluation(demo: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    options = {"new": "tiny", "max_steps": 2, "softmax_size": 8, "max_length": 16, "device": "cpu", "eval_steps": 0}
+    place = wikianchor.train("ease", data=f"{demo}/pairs", output=f"{tmp_path}/m", cache=f"{tmp_path}/c", **options)
+    results = wikianchor.evaluate(place, sts=[f"{DEMO.parent}/sts.tsv"], device="cpu")
+    assert [result.task for result in results] == ["STS.sts.tsv"]
+    with pytest.raises(TypeError, match="unexpected option 'nothing'"):
+        wikianchor.evaluate(place, nothing=1)

@@ -1,0 +1,97 @@
+"""Transforms for other people's pipelines: the same rows as the pipelines and the Python API give."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+import pyarrow as pa
+import pytest
+from apache_beam.testing.util import assert_that, equal_to
+
+import wikianchor
+from tests.dumps import item, json_dump
+from tests.stand_in import small_wiki, write_entities, write_sentences  # noqa: F401
+from wikianchor.beam import ExtractSentences, ReadDataset, ReadItems, ReadPages
+from wikianchor.pipelines.cli.command_line import main
+
+DEMO = Path(__file__).parents[2] / "demo" / "dumps"
+DUMP = next(DEMO.glob("enwiki*.xml*"))
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    output = tmp_path_factory.mktemp("demo")
+    assert main(["build", f"--dumps={DEMO}", f"--output={output}", "--min_links=2", "--workers=1"]) == 0
+    return f"{output}/pairs"
+
+
+def run(transform: Any, expected: list[Any], key: Any = None) -> None:
+    with beam.Pipeline() as pipeline:
+        rows = pipeline | transform
+        assert_that(rows | beam.Map(key) if key else rows, equal_to(expected))
+
+
+def test_pages() -> None:
+    expected = [page.title for page in wikianchor.read_pages(str(DUMP))]
+    run(ReadPages(str(DUMP)), expected, lambda row: row.title)
+
+
+def test_sentences() -> None:
+    expected = [
+        (page.page_id, sentence.text, len(sentence.links))
+        for page in wikianchor.read_pages(str(DUMP))
+        if page.redirect is None
+        for sentence in wikianchor.sentences(page.text, language="en", title=page.title)
+    ]
+    with beam.Pipeline() as pipeline:
+        rows = pipeline | ReadPages(str(DUMP)) | ExtractSentences("en")
+        assert_that(rows | beam.Map(lambda row: (row.page_id, row.text, len(row.links))), equal_to(expected))
+
+
+def test_items(tmp_path: Path) -> None:
+    lines = [item(42, {"enwiki": "Ada"}, types=[5], labels={"en": "Ada L."}), item(43, {"dewiki": "Bob"})]
+    (tmp_path / "w.json").write_bytes(json_dump(lines))
+    run(
+        ReadItems(f"{tmp_path}/w.json", ["enwiki"]),
+        [(42, (5,), [("en", "Ada L.")])],
+        lambda row: (row.qid, tuple(row.types), [tuple(label) for label in row.labels]),
+    )
+
+
+def test_a_dataset_as_rows_and_as_batches(pairs: str) -> None:
+    table = wikianchor.open_dataset(pairs).to_arrow(columns=["text", "entity", "hard_negatives"])
+    expected = [(row["text"], row["entity"], tuple(row["hard_negatives"])) for row in table.to_pylist()]
+    run(
+        ReadDataset(pairs, columns=["text", "entity", "hard_negatives"]),
+        expected,
+        lambda row: (row.text, row.entity, tuple(row.hard_negatives)),
+    )
+    run(ReadDataset(pairs, as_batches=True), [pa.RecordBatch.__name__], lambda batch: type(batch).__name__)
+
+
+def test_beam_yaml(tmp_path: Path) -> None:
+    definition = f"""
+pipeline:
+  type: chain
+  transforms:
+    - type: ReadPages
+      config: {{path: "{DUMP}"}}
+    - type: ExtractSentences
+      config: {{language: en}}
+    - type: MapToFields
+      config: {{fields: {{line: "title + ': ' + text"}}, language: python}}
+    - type: WriteToText
+      config: {{path: "{tmp_path}/sentences.txt"}}
+providers:
+  - include: "{Path(wikianchor.__file__).parent}/beam.yaml"
+"""
+    pytest.importorskip("docstring_parser", reason="NO BEAM YAML: pip install 'apache-beam[yaml]'")
+    command = [sys.executable, "-m", "apache_beam.yaml.main", f"--yaml_pipeline={definition}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    text = "".join(path.read_text("utf-8") for path in tmp_path.glob("sentences.txt*"))
+    page = next(page for page in wikianchor.read_pages(str(DUMP)) if page.redirect is None)
+    first = wikianchor.sentences(page.text, language="en", title=page.title)[0]
+    assert f"{page.title}: {first.text}\n" in text

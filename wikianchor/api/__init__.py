@@ -1,0 +1,1 @@
+"""The public API, by topic; `import wikianchor` gives all of its names."""

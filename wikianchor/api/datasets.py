@@ -1,0 +1,151 @@
+"""Finished datasets as Arrow tables, and as what pandas, polars and `datasets` make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import filesystem
+from wikianchor.pipelines.dataset.manifest import read_manifest
+from wikianchor.pipelines.dataset.reader import Dataset
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas
+    import polars
+
+
+class OpenDataset:
+    """A finished dataset.
+
+    Attributes:
+        manifest: what `manifest.json` says: options, versions, inputs, ledger, shards with their sha256.
+        configs: the names of its tables; the first is the one that the methods read by default.
+    """
+
+    def __init__(self, directory: str, manifest: Mapping[str, Any]) -> None:
+        self._dataset = Dataset(directory, dict(manifest))
+        self.manifest = manifest
+        own = str(manifest["dataset"])
+        self.configs = tuple(sorted(manifest["configs"], key=lambda config: (config != own, config)))
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{config}: {self.rows(config):,} rows" for config in self.configs)
+        return f"<{self.manifest['dataset']} in {self._dataset.directory}: {rows}>"
+
+    def rows(self, config: str = "") -> int:
+        """Return the number of rows of a table."""
+        return self._dataset.rows(self._config(config))
+
+    def shards(self, config: str = "") -> list[str]:
+        """Return the paths of the Parquet files of a table, in order."""
+        return self._dataset.shards(self._config(config))
+
+    def schema(self, config: str = "", columns: Sequence[str] | None = None) -> pa.Schema:
+        """Return the schema of a table, with the meaning of each field in its metadata; `columns` as in `batches`."""
+        batches = self.batches(config, columns)
+        return next((batch.schema for batch in batches), pa.schema([]))
+
+    def batches(
+        self, config: str = "", columns: Sequence[str] | None = None, shards: Sequence[str] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a table, a row group at a time, so memory does not grow with the dataset.
+
+        Args:
+            config: of the table.
+            columns: to read; None for all. For `pairs`, "entity" and "hard_negatives" may be among them: labels of the
+                entities (a string, a list of strings), "Q42" for an entity without a label.
+            shards: some of `shards(config)`; None for all.
+
+        Raises:
+            InputError: a file is missing or damaged.
+        """
+        resolved = [name for name in _LABELS if columns is not None and name in columns]
+        stored = columns if not resolved else [name for name in [*columns, *_LABELS.values()] if name not in _LABELS]  # type: ignore[misc]
+        labels = self._entity_labels() if resolved else None
+        for path in self.shards(config) if shards is None else shards:
+            files, inner = filesystem(path)
+            try:
+                with pq.ParquetFile(files.open_input_file(inner)) as file:
+                    for group in range(file.num_row_groups):
+                        table = file.read_row_group(group, columns=None if stored is None else list(stored))
+                        for name in resolved:
+                            table = table.append_column(name, _labelled(table.column(_LABELS[name]), labels))
+                        yield from (table if columns is None else table.select(list(columns))).to_batches()
+            except (OSError, pa.ArrowInvalid) as error:
+                line = str(error).splitlines()[0]
+                raise InputError(f"{path}: cannot be read ({line}): build its dataset again") from error
+
+    def to_arrow(self, config: str = "", columns: Sequence[str] | None = None) -> pa.Table:
+        """Return a table as Arrow; `columns` as in `batches`."""
+        batches = list(self.batches(config, columns))
+        return pa.Table.from_batches(batches) if batches else pa.table({})
+
+    def to_pandas(self, config: str = "", columns: Sequence[str] | None = None) -> pandas.DataFrame:
+        """Return a table as a pandas data frame; `columns` as in `batches`."""
+        return self.to_arrow(config, columns).to_pandas()
+
+    def to_polars(self, config: str = "", columns: Sequence[str] | None = None) -> polars.DataFrame:
+        """Return a table as a polars data frame; `columns` as in `batches`."""
+        import polars
+
+        return polars.DataFrame(polars.from_arrow(self.to_arrow(config, columns)))
+
+    def to_datasets(self, config: str = "", streaming: bool = False) -> datasets.Dataset | datasets.IterableDataset:
+        """Return a table as a dataset of Hugging Face's `datasets`; streaming reads it row by row."""
+        from datasets import load_dataset
+
+        return load_dataset("parquet", data_files=self.shards(config), split="train", streaming=streaming)
+
+    def _config(self, config: str) -> str:
+        if config and config not in self.configs:
+            raise InputError(f"{self._dataset.directory}: no table {config!r}: choose of {', '.join(self.configs)}")
+        return config or self.configs[0]
+
+    def _entity_labels(self) -> pa.Array:
+        """Return the label of each entity by its dense id, its item where it has none."""
+        columns = [(batch.column("label"), batch.column("qid")) for batch in self.batches("entities")]
+        items = [pc.binary_join_element_wise("Q", pc.cast(qids, pa.string()), "") for _, qids in columns]
+        return pa.concat_arrays(
+            [pc.coalesce(labels, names) for (labels, _), names in zip(columns, items, strict=True)]
+            or [pa.array([], pa.string())]
+        )
+
+
+# Column of labels -> column of dense ids that it is made of.
+_LABELS = {"entity": "entity_id", "hard_negatives": "hard_negative_ids"}
+
+
+def _labelled(ids: pa.ChunkedArray, labels: pa.Array) -> pa.Array:
+    column = ids.combine_chunks()
+    if isinstance(column, pa.ListArray):
+        return pa.ListArray.from_arrays(_offsets(column), labels.take(column.flatten()))
+    return labels.take(column)
+
+
+def _offsets(lists: pa.ListArray) -> pa.Array:
+    return pc.subtract(lists.offsets, lists.offsets[0])
+
+
+def open_dataset(directory: str) -> OpenDataset:
+    """Open a finished dataset.
+
+    Args:
+        directory: with a `manifest.json`, as a pipeline or `wikianchor publish` wrote it; a path or a URI.
+
+    Raises:
+        InputError: there is no finished dataset.
+
+    Example:
+        pairs = wikianchor.open_dataset("out/pairs")
+        frame = pairs.to_pandas(columns=["text", "entity", "hard_negatives"])
+    """
+    manifest = read_manifest(directory.rstrip("/"))
+    if manifest is None:
+        raise InputError(f"{directory}: no finished dataset here (no manifest.json): run its stage to the end")
+    return OpenDataset(directory.rstrip("/"), manifest)

@@ -1,0 +1,60 @@
+"""Iterators over dumps. They read one file from its beginning to its end in one process; `wikianchor.pipelines` reads
+many with many workers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.wikimedia.dumps import Range, read_range
+from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
+from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, iter_lines, parse_item, wanted_filter
+
+ARTICLES = frozenset({0})
+
+
+def read_pages(path: str, namespaces: Collection[int] | None = ARTICLES) -> Iterator[Page]:
+    """Yield the pages of an XML dump, each at its newest revision, in the order of the file.
+
+    Args:
+        path: a file as Wikimedia publishes it (.xml, .xml.bz2, .xml.gz, .xml.xz; one stream or many), or a URI.
+        namespaces: those wanted, 0 for articles; None for all. Other pages are passed over without decoding them.
+
+    Raises:
+        Truncated: the file ends inside a page; all pages before it have been yielded.
+        InputError: the file cannot be read, or its XML is malformed.
+
+    Example:
+        for page in wikianchor.read_pages("ukwiki-20260101-pages-articles.xml.bz2"):
+            for sentence in wikianchor.sentences(page.text, language="uk", title=page.title):
+                print(page.page_id, sentence.text)
+    """
+    for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), last=True)), path):
+        where = f"{path} near byte {offset}"
+        if namespaces is None or page_namespace(raw, where) in namespaces:
+            yield parse_page(raw, where)
+
+
+def read_items(path: str, wikis: Collection[str], languages: Collection[str] = ("en", "mul")) -> Iterator[Item]:
+    """Yield the items of a Wikidata JSON dump that have a page in one of some wikis.
+
+    Args:
+        path: a file as Wikimedia publishes it (.json, .json.gz, .json.bz2), or a URI.
+        wikis: database names, such as "enwiki".
+        languages: codes of the languages whose labels are kept.
+
+    Raises:
+        InputError: the file cannot be read, or a line is no entity.
+    """
+    is_wanted = wanted_filter(wikis)
+    chunks = (chunk.data for chunk in read_range(Range(path, 0, file_size(path), last=True)))
+    for number, line in enumerate(iter_lines(chunks, path), 1):
+        if not is_wanted(line):
+            continue
+        try:
+            item = parse_item(line, wikis, languages)
+        except BadLine as error:
+            raise InputError(f"{path}: entity {number}: {error}: fetch the file again") from error
+        if isinstance(item, Item):
+            yield item
