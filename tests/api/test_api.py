@@ -146,5 +146,5 @@ def test_training_and_evaluation(demo: Path, tmp_path: Path) -> None:
     place = wikianchor.train("ease", data=f"{demo}/pairs", output=f"{tmp_path}/m", cache=f"{tmp_path}/c", **options)
     results = wikianchor.evaluate(place, sts=[f"{DEMO.parent}/sts.tsv"], device="cpu")
     assert [result.task for result in results] == ["STS.sts.tsv"]
-    with pytest.raises(TypeError, match="unexpected option 'nothing'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
         wikianchor.evaluate(place, nothing=1)

@@ -47,13 +47,9 @@ def evaluate(model: str, data: str = "", tasks: str | Sequence[str] = (), **opti
         TypeError: there is no such option.
     """
     from wikianchor.trainer.evaluate.command import run
-    from wikianchor.trainer.evaluate.options import parser
+    from wikianchor.trainer.evaluate.options import EvaluateOptions
 
     names = tasks if isinstance(tasks, str) else ",".join(tasks)
-    flags = parser().parse_args([f"--model={model}", *([f"--data={data}"] if data else []), f"--tasks={names}"])
-    for name in options:
-        if not hasattr(flags, name):
-            raise TypeError(f"evaluate() got an unexpected option {name!r}")
-    vars(flags).update(options)
-    results, _ = run(flags)
+    given = {"data": data, **({"tasks": names} if names else {}), **options}
+    results, _ = run(EvaluateOptions(model=(model,), **given))
     return results
