@@ -1,6 +1,6 @@
-"""Keyed hashes of stable ids, whole arrays at a time: what stands where other programs draw random numbers.
+"""Hash ids and strings with a key, used instead of random numbers.
 
-The same ids and seed give the same choice in any order, on any worker, on any machine.
+The same ids and seed give the same hashes in any order, on any worker and on any machine.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ def _finish(state: Hashes) -> Hashes:
 
 
 def mix(seed: int, *ids: npt.NDArray[np.integer] | int) -> Hashes:
-    """Hash columns of ids, row by row.
+    """Hash the rows of columns of ids.
 
     Args:
-        seed: the key.
-        ids: arrays of one length, or single numbers for all rows.
+        seed: the key, 64 bits.
+        ids: arrays of the same length, or a number for all rows.
 
     Returns:
-        One 64-bit hash a row.
+        A 64-bit hash per row.
+
+    >>> mix(1, np.array([7, 8])) == np.append(mix(1, 7), mix(1, 8))
+    array([ True,  True])
     """
     with np.errstate(over="ignore"):
         state = _finish(np.atleast_1d(np.uint64(seed & 0xFFFFFFFFFFFFFFFF)) + _STEP)
@@ -45,23 +48,23 @@ def mix(seed: int, *ids: npt.NDArray[np.integer] | int) -> Hashes:
 
 
 def mix_hashes(state: Hashes, value: npt.NDArray[np.integer] | int) -> Hashes:
-    """Hash hashes with one more id each."""
+    """Combine hashes from `mix` with one more id each; `mix_hashes(mix(seed, a), b)` equals `mix(seed, a, b)`."""
     with np.errstate(over="ignore"):
         other = np.asarray(value).astype(np.uint64)
         return _finish((state ^ other) * _STEP + _STEP)
 
 
 def below(hashes: Hashes, sizes: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    """Map each hash to an index in [0, size). The bias is size / 2**64."""
+    """Map each hash to an index in [0, size), with a bias of size / 2**64."""
     return (hashes % sizes.astype(np.uint64)).astype(np.int64)
 
 
 def hash_strings(values: pa.Array) -> Hashes:
-    """Hash strings by their UTF-8 bytes (xxh3, 64 bits). Two of 17 million titles collide with a probability of
+    """Hash strings by their UTF-8 bytes (xxh3, 64 bits). Among 17 million titles, the probability of a collision is
     1e-5."""
     return np.fromiter(map(xxh3_64_intdigest, values.cast(pa.binary()).to_pylist()), np.uint64, len(values))
 
 
 def hash_string(value: str) -> int:
-    """Hash one string."""
+    """Hash one string as `hash_strings` does."""
     return xxh3_64_intdigest(value.encode())

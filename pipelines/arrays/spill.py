@@ -1,4 +1,4 @@
-"""Rows on the worker's own disk, cut into parts: what is joined part by part need not be in memory as a whole."""
+"""Partitioned spill files: rows on the worker's disk, for joins that read one partition at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Parts = npt.NDArray[np.integer]
 
 
 def rows_of(kind: np.dtype[Any], **columns: npt.NDArray[Any]) -> Rows:
-    """Return columns of one length as rows; columns that are not given are 0."""
+    """Return columns of the same length as a structured array; missing columns are 0."""
     rows = np.zeros(max(map(len, columns.values())), kind)
     for name, column in columns.items():
         rows[name] = column
@@ -34,19 +34,19 @@ def rows_of(kind: np.dtype[Any], **columns: npt.NDArray[Any]) -> Rows:
 
 
 def hash_range(hashes: Hashes, parts: int) -> Hashes:
-    """Return which of so many ranges, of one width, each hash is in."""
+    """Return the partition of each hash if the 64-bit hashes are split into `parts` ranges of equal width."""
     return ((hashes >> np.uint64(32)) * np.uint64(parts)) >> np.uint64(32)
 
 
 class _Parts:
-    """Bytes in parts, in one file without a name: nobody else can open it, and nothing stays when a worker dies."""
+    """Partitions of bytes in one temporary file. The file is unlinked at once, so the disk space is released even if
+    the worker is killed."""
 
     def __init__(self, parts: int) -> None:
         descriptor, path = tempfile.mkstemp()
         os.unlink(path)
         self._file = os.fdopen(descriptor, "r+b")
-        # Of each part, where its pieces are, and how many bytes they have: tuples of many pieces would be the most of
-        # what memory holds.
+        # By partition, the offsets and sizes of its pieces; arrays, because tuples would take most of the memory.
         self._offsets, self._sizes = ([array("q") for _ in range(parts)] for _ in range(2))
         self._end = 0
 
@@ -59,11 +59,15 @@ class _Parts:
         self.close()
 
     def close(self) -> None:
-        """Give the disk space back."""
+        """Release the disk space."""
         self._file.close()
 
     def _write(self, pieces: Iterable[tuple[int, Any]]) -> None:
-        """Add pieces, buffers of bytes, to parts."""
+        """Append (partition, bytes) pieces.
+
+        Raises:
+            InputError: the disk is full.
+        """
         with writing(tempfile.gettempdir(), "$TMPDIR"):
             for part, piece in pieces:
                 size = self._file.write(piece)
@@ -73,17 +77,23 @@ class _Parts:
             self._file.flush()
 
     def _read(self, part: int) -> Iterator[bytes]:
-        """Yield the pieces of a part in the order in which they were added."""
+        """Yield the pieces of a partition in the order in which they were added."""
         for offset, size in zip(self._offsets[part], self._sizes[part], strict=True):
             yield os.pread(self._file.fileno(), size, offset)
 
 
 class Spill(_Parts):
-    """Rows of numbers.
+    """A spill file of NumPy rows.
 
     Args:
-        kind: of a row, a structured type.
-        parts: how many, fewer than 65536.
+        kind: structured type of a row.
+        parts: number of partitions, less than 65536.
+
+    >>> kind = np.dtype([("key", np.int64)])
+    >>> with Spill(kind, 2) as spill:
+    ...     spill.add(rows_of(kind, key=np.array([1, 2, 3])), np.array([1, 0, 1]))
+    ...     spill.read(1)["key"]
+    array([1, 3])
     """
 
     def __init__(self, kind: np.dtype[Any], parts: int) -> None:
@@ -94,7 +104,7 @@ class Spill(_Parts):
         return self._end // self._kind.itemsize
 
     def add(self, rows: Rows, parts: Parts) -> None:
-        """Add each row to its part.
+        """Append each row to the partition with its number in `parts`.
 
         Raises:
             InputError: the disk is full.
@@ -104,20 +114,20 @@ class Spill(_Parts):
         self._write((part, rows[first:last].tobytes()) for part, first, last in cuts)
 
     def count(self, part: int) -> int:
-        """Return how many rows a part has."""
+        """Return the number of rows of a partition."""
         return sum(self._sizes[part]) // self._kind.itemsize
 
     def read(self, part: int) -> Rows:
-        """Return the rows of a part in the order in which they were added; they may be changed, the part stays."""
+        """Return a copy of the rows of a partition in the order in which they were added."""
         return np.frombuffer(bytearray().join(self._read(part)), self._kind)
 
 
 class TableSpill(_Parts):
-    """Rows of any columns.
+    """A spill file of Arrow rows.
 
     Args:
         schema: of the rows.
-        parts: how many, fewer than 65536.
+        parts: number of partitions, less than 65536.
     """
 
     def __init__(self, schema: pa.Schema, parts: int) -> None:
@@ -125,7 +135,7 @@ class TableSpill(_Parts):
         self._schema = schema
 
     def add(self, rows: pa.RecordBatch, parts: Parts) -> None:
-        """Add each row to its part.
+        """Append each row to the partition with its number in `parts`.
 
         Raises:
             InputError: the disk is full.
@@ -135,14 +145,14 @@ class TableSpill(_Parts):
         self._write((part, rows.slice(first, last - first).serialize()) for part, first, last in cuts)
 
     def read(self, part: int) -> pa.Table:
-        """Return the rows of a part in the order in which they were added."""
+        """Return the rows of a partition in the order in which they were added."""
         batches = [ipc.read_record_batch(piece, self._schema) for piece in self._read(part)]
         return pa.Table.from_batches(batches, self._schema).combine_chunks()
 
 
 def _by_part(parts: Parts) -> tuple[npt.NDArray[np.intp], list[tuple[int, int, int]]]:
-    """Return the order in which rows stand by part, and (part, first, last) of each part that has some."""
-    # Of 16 bits, so that they are sorted by radix.
+    """Return the order that sorts rows by partition, and (partition, first, last) of each partition with rows."""
+    # NumPy sorts 16-bit numbers by radix sort.
     narrow = parts.astype(np.uint16)
     order = np.argsort(narrow, kind="stable")
     numbers, firsts = np.unique(narrow[order], return_index=True)

@@ -1,5 +1,7 @@
-"""Look-up tables on disk: named NumPy arrays in a directory, written once; mapped into memory by every worker process,
-or read a block at a time where they grow with the wiki."""
+"""Lookup tables on disk: named NumPy arrays in a directory.
+
+They are written once. Workers memory-map them, or read them block by block if their size grows with the wiki.
+"""
 
 from __future__ import annotations
 
@@ -20,25 +22,31 @@ from pyarrow import fs
 from wikianchor.io.storage import filesystem, sync_file, writing
 from wikianchor.pipelines.dataset.workspace import private_directory
 
-# Values of a column read at a time.
+# Values of a column that are read at a time.
 BLOCK = 1 << 16
 
 
 def save_tables(directory: str, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Write arrays and return where; the name is new for each attempt."""
+    """Write arrays; see `save_pieces`."""
     return save_pieces(directory, name, {key: len(array) for key, array in arrays.items()}, [arrays])
 
 
 def save_pieces(
     directory: str, name: str, lengths: Mapping[str, int], pieces: Iterable[Mapping[str, npt.NDArray[Any]]]
 ) -> str:
-    """Write arrays that come piece by piece, so that none is in memory as a whole, and return where.
+    """Write arrays piece by piece, so that no array is in memory as a whole.
 
     Args:
-        directory: where to.
-        name: the path begins with it, and is new for each attempt.
-        lengths: of the whole arrays.
-        pieces: the next piece of each array, or of some.
+        directory: local path or URI.
+        name: prefix of the new directory; a random suffix makes it unique for each attempt.
+        lengths: length of each whole array.
+        pieces: the next piece of each array, or of some of them.
+
+    Returns:
+        The path of the new directory.
+
+    Raises:
+        InputError: the disk is full or the directory cannot be written.
     """
     path = f"{directory}/{name}-{uuid.uuid4().hex}"
     files, inner = filesystem(path)
@@ -60,16 +68,16 @@ def save_pieces(
 
 @lru_cache(maxsize=64)
 def open_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
-    """Open arrays that `save_tables` wrote; all openings in a process share one mapping, and all processes of a machine
-    one page cache."""
+    """Memory-map arrays that `save_tables` wrote; a process maps each path once."""
     return map_tables(path)
 
 
 def map_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
-    """Map arrays that `save_tables` wrote, and what is looked at of them, for as long as they are held."""
+    """Memory-map arrays that `save_tables` wrote, for as long as the result is referenced. Remote ones are copied to
+    the local disk first."""
     directory = _local(path)
     names = sorted(name for name in os.listdir(directory) if name.endswith(".npy"))
-    # A plain array on the mapping: slices of np.memmap cost several times as much.
+    # np.asarray, because slicing an np.memmap takes several times as long.
     return {
         name[: -len(".npy")]: np.asarray(np.load(f"{directory}/{name}", mmap_mode="r", allow_pickle=False))
         for name in names
@@ -77,12 +85,12 @@ def map_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
 
 
 class Column:
-    """An array that `save_tables` wrote, read a block at a time. What has been read leaves memory again, which of an
-    array that is mapped only the kernel could say.
+    """An array that `save_tables` wrote, read block by block. Unlike those of a memory-mapped array, the blocks read
+    do not stay in memory.
 
     Args:
-        path: that `save_tables` returned.
-        name: of the array.
+        path: as `save_tables` returned it.
+        name: name of the array.
     """
 
     def __init__(self, path: str, name: str) -> None:
@@ -96,73 +104,73 @@ class Column:
         return self._length
 
     def read(self, first: int) -> npt.NDArray[Any]:
-        """Return the values from a place on, BLOCK of them at most."""
-        return np.fromfile(self._file, self.kind, min(BLOCK, len(self) - first), offset=self._at(first))
-
-    def _at(self, place: int) -> int:
-        return self._start + place * self.kind.itemsize
+        """Return up to BLOCK values from index `first` on."""
+        offset = self._start + first * self.kind.itemsize
+        return np.fromfile(self._file, self.kind, min(BLOCK, len(self) - first), offset=offset)
 
 
 def look_up(
     keys: Column, columns: Sequence[Column], wanted: npt.NDArray[Any], missing: Sequence[int]
 ) -> list[npt.NDArray[Any]]:
-    """Return for each key its values in columns that stand beside the keys. All of the keys are read once, so this is
-    for many keys at a time.
+    """Look up keys in a sorted table. The whole key column is read, so look up many keys at once.
 
     Args:
-        keys: ascending.
-        columns: each as long as the keys.
-        wanted: keys in any order.
-        missing: the value in each column of a key that is not there.
+        keys: the key column, ascending.
+        columns: the value columns.
+        wanted: keys to look up, in any order.
+        missing: by value column, the value for a key that is not in the table.
+
+    Returns:
+        By value column, an array with a value for each wanted key.
     """
     order = np.argsort(wanted)
     ascending = wanted[order]
-    found = [np.full(len(wanted), value, column.kind) for column, value in zip(columns, missing, strict=True)]
+    results = [np.full(len(wanted), value, column.kind) for column, value in zip(columns, missing, strict=True)]
     start = 0
     for first in range(0, len(keys), BLOCK):
         block = keys.read(first)
         end = start + int(np.searchsorted(ascending[start:], block[-1], side="right"))
-        places = find(block, ascending[start:end])
-        there = places >= 0
-        if there.any():
-            for values, column in zip(found, columns, strict=True):
-                values[order[start:end][there]] = column.read(first)[places[there]]
+        indices = find(block, ascending[start:end])
+        matched = indices >= 0
+        if matched.any():
+            for values, column in zip(results, columns, strict=True):
+                values[order[start:end][matched]] = column.read(first)[indices[matched]]
         start = end
-    return found
+    return results
 
 
 def _local(path: str) -> str:
-    """Return the directory on this machine where tables are."""
+    """Return a local directory with the tables at `path`."""
     return _local_copy(path) if "://" in path else filesystem(path)[1]
 
 
 def _local_copy(path: str) -> str:
-    """Fetch a directory from remote storage, once for all processes of a machine, and return where it is."""
-    place = private_directory()
-    local = f"{place}/{path.rpartition('/')[2]}"
+    """Copy a directory from remote storage, once for all processes of a machine; return the local path."""
+    directory = private_directory()
+    local = f"{directory}/{path.rpartition('/')[2]}"
     if not os.path.isdir(local):
         files, inner = filesystem(path)
-        partial = tempfile.mkdtemp(dir=place)
+        partial = tempfile.mkdtemp(dir=directory)
         fs.copy_files(inner, partial, source_filesystem=files)
         try:
             os.rename(partial, local)
             atexit.register(shutil.rmtree, local, ignore_errors=True)
         except OSError:
-            # Another process was faster.
+            # Another process has made the copy.
             shutil.rmtree(partial)
     return local
 
 
 def read_table(path: str, name: str) -> npt.NDArray[Any]:
-    """Read one array that `save_tables` wrote: what one step needs once is not kept open."""
+    """Read one array that `save_tables` wrote into memory."""
     files, inner = filesystem(path)
     with files.open_input_stream(f"{inner}/{name}.npy") as stream:
         return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
 
 
 def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the different values, ascending. NumPy 2.3 and later hash them in np.unique, which takes many times as
-    long."""
+    """Return the distinct values, ascending. Since NumPy 2.3, np.unique uses a hash table, which is many times
+    slower."""
     values = np.sort(values)
     first = np.ones(len(values), np.bool_)
     first[1:] = values[1:] != values[:-1]
@@ -170,8 +178,12 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def find(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Return the place of each value in an ascending array, -1 where it is not there."""
+    """Return the index of each value in an ascending array, -1 for a value that is not in it.
+
+    >>> find(np.array([2, 3, 5]), np.array([5, 4]))
+    array([ 2, -1])
+    """
     if not len(ascending):
         return np.full(len(values), -1, np.int64)
-    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    return np.where(ascending[at] == values, at, -1)
+    index = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.where(ascending[index] == values, index, -1)

@@ -13,9 +13,9 @@ from functools import lru_cache
 from importlib import resources
 
 from wikianchor.pipelines.mewsc16.editions import CATEGORY, language_names
-from wikianchor.pipelines.text.fragments import make_fragment_test, suspicious_places
+from wikianchor.pipelines.text.fragments import make_fragment_test, markup_offsets
 from wikianchor.pipelines.text.prose import holds_no_spaces
-from wikianchor.pipelines.text.splitter import a_starter, make_splitter
+from wikianchor.pipelines.text.splitter import make_splitter, sentence_opener
 from wikianchor.pipelines.wikimedia.languages import language_facts
 
 REASONS = (
@@ -94,7 +94,7 @@ class FaultFinder:
         self._headless = _HEADLESS.get(language)
         self._glues = not holds_no_spaces(language)
         self._split = make_splitter("rules", language)
-        self._starter = a_starter(language) or "Xaver"
+        self._starter = sentence_opener(language) or "Xaver"
         self._unfinished = make_fragment_test(language)
         self._notes = re.compile("|".join(f"(?:{pattern})" for pattern in _notes(language)) or "(?!)")
 
@@ -118,7 +118,7 @@ class FaultFinder:
             return "glued"
         if self.is_cut(sentence):
             return "cut"
-        fragment = self._unfinished(sentence, bool(suspicious_places(sentence)))
+        fragment = self._unfinished(sentence, bool(markup_offsets(sentence)))
         return f"fragment:{fragment}" if fragment else None
 
     def is_cut(self, sentence: str) -> bool:

@@ -1,1 +1,1 @@
-"""Text in pure Python: sentence splitting with offsets. No Beam."""
+"""Sentences of a page: boundaries with offsets, regions, and which sentences are unusable. Without Beam."""

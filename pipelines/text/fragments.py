@@ -1,4 +1,4 @@
-"""From sentence ends to sentences, and why a stretch of text is no usable sentence."""
+"""Cut text into sentences, and recognise those that are not complete sentences of prose."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -8,20 +8,18 @@ from types import MappingProxyType
 from typing import Final, Protocol
 from unicodedata import category
 
-import numpy as np
+from wikianchor.pipelines.text.splitter import LANGUAGE_TERMINATORS, STRONG_TERMINATORS, WEAK_TERMINATORS
 
-from wikianchor.pipelines.text.splitter import OWN_TERMINATORS, STRONG_TERMINATORS, WEAK_TERMINATORS
-
-# One line per reason, in the order in which they are tested: a sentence has the first that holds.
+# Reason -> its meaning, in the order of the tests. The first reason that applies is returned.
 FRAGMENT_REASONS: Final = MappingProxyType(
     {
         "short": "fewer than 10 characters, or 5 in Chinese, Japanese and Korean",
-        "long": "more than 1,000 characters: a boundary was missed, or it never was prose",
-        "markup": "wikitext or HTML is left in it",
-        "unbalanced": "a bracket is opened and not closed, or closed and not opened",
-        "no_letters": "letters are less than half of what is not white space",
-        "script": "less than half of the letters are of the scripts its wiki is written in",
-        "no_terminator": "no closing punctuation, in a language that has any: a heading, a caption, a list item",
+        "long": "more than 1,000 characters: a missed boundary, or no prose",
+        "markup": "contains wikitext or HTML",
+        "unbalanced": "contains an unbalanced bracket",
+        "no_letters": "letters are less than half of the characters that are not white space",
+        "script": "less than half of the letters belong to the scripts of the wiki's language",
+        "no_terminator": "does not end with punctuation, in a language that uses it: a heading, a caption, a list item",
     }
 )
 
@@ -33,10 +31,19 @@ _SHORTEST_IDEOGRAPHIC: Final = 5
 def whole_sentences(
     text: str, ends: list[int], link_starts: Sequence[int], link_ends: Sequence[int]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the sentences that a splitter's ends make: where each begins, and it, without the white space around.
+    """Cut a text into sentences.
 
-    A boundary that falls strictly inside one of the links (sorted, not overlapping) is dropped: no sentence cuts a
-    link in two. Sentences of white space alone are left out.
+    Args:
+        text: of a page.
+        ends: ascending ends of its sentences, from a splitter. An end inside a link is ignored, so that no link is cut.
+        link_starts: offsets of the links in the text, ascending; links do not overlap.
+        link_ends: offsets after the links.
+
+    Yields:
+        The offset of each sentence and the sentence, without white space around it. Empty sentences are skipped.
+
+    >>> list(whole_sentences("A b. C d.", [5, 9], [], []))
+    [(0, 'A b.'), (5, 'C d.')]
     """
     start = link = 0
     beyond = len(text) + 1
@@ -46,9 +53,9 @@ def whole_sentences(
             link += 1
         if starts[link] < end:
             continue
-        piece = text[start:end]
-        if sentence := piece.strip():
-            yield start + len(piece) - len(piece.lstrip()), sentence
+        untrimmed = text[start:end]
+        if sentence := untrimmed.strip():
+            yield start + len(untrimmed) - len(untrimmed.lstrip()), sentence
         start = end
 
 
@@ -96,7 +103,7 @@ _SCRIPTS: Final = {
     "Adlam": "\U0001e900-\U0001e94b",
 }
 
-# The scripts a wiki's prose is written in. Languages that are not here are taken in any script.
+# Script -> languages written in it. Languages that are not here are accepted in any script.
 _LANGUAGES_OF: Final = {
     "Latin": """
         aa ace af ak als an ang ast atj ay az ban bar bat-smg bbc bcl bi bjn bm br bs bug ca cbk-zam cdo ceb ch cho co
@@ -153,17 +160,17 @@ _LANGUAGES_OF: Final = {
 }
 
 _CASED: Final = ("Latin", "Greek", "Cyrillic", "Armenian")
-# These write sentences without closing punctuation.
+# Languages that write sentences without closing punctuation.
 _UNPUNCTUATED: Final = frozenset({"th", "lo", "km", "shn", "nod"})
 _IDEOGRAPHIC: Final = frozenset({"Han", "Kana", "Hangul"})
-# Where the scripts are unknown, everything but ASCII signs and general punctuation passes for a letter.
+# Non-letters of a language with unknown scripts: ASCII signs and general punctuation.
 _SIGNS: Final = "!-@[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f"
 _SPACES: Final = "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _ALL_CHARACTERS: Final = 0x110000
 _STRETCH: Final = 1 << 16
 
-# No markup and no bracket is without one of these. Round brackets are frequent, the others are not.
-_RARE_SIGNS: Final = "|{}[]=<&_（）「」『』"
+# Every piece of markup and every bracket contains one of these, except round brackets, which are too frequent.
+_MARKUP_SIGNS: Final = "|{}[]=<&_（）「」『』"
 _MARKUP: Final = re.compile(
     r"\|[|\w\s]"
     r"|\{[{|]|\}\}|\[\[|\]\]|\[https?:"
@@ -179,46 +186,60 @@ _LONGEST_CLOSE: Final = 12
 
 
 class FragmentTest(Protocol):
-    """See `make_fragment_test`."""
+    """The type of the function that `make_fragment_test` returns."""
 
-    def __call__(self, sentence: str, suspicious: bool, strange: int | None = None) -> str | None: ...
+    def __call__(self, sentence: str, has_markup_sign: bool, non_letters: int | None = None) -> str | None: ...
 
 
 @cache
 def has_capitals(language: str) -> bool:
-    """Return whether a language's sentences begin with a capital, False where that is not known."""
+    """Return whether sentences of a language begin with a capital; False for unknown languages."""
     return any(language in _LANGUAGES_OF[script].split() for script in _CASED)
 
 
-def suspicious_places(text: str) -> list[int]:
-    """Where the signs of markup and of rare brackets stand: a sentence without one needs no closer look."""
-    found: list[int] = []
-    for sign in _RARE_SIGNS:
-        at = text.find(sign)
-        while at >= 0:
-            found.append(at)
-            at = text.find(sign, at + 1)
-    found.sort()
-    return found
+def markup_offsets(text: str) -> list[int]:
+    """Return the offsets, ascending, of all characters that markup and rare brackets contain.
+
+    A sentence without such a character need not be searched for markup.
+
+    >>> markup_offsets("a | b [c")
+    [2, 6]
+    """
+    offsets: list[int] = []
+    for sign in _MARKUP_SIGNS:
+        offset = text.find(sign)
+        while offset >= 0:
+            offsets.append(offset)
+            offset = text.find(sign, offset + 1)
+    offsets.sort()
+    return offsets
 
 
 @cache
-def make_strange_finder(language: str) -> Callable[[str], bytes]:
-    """What gives a byte for each character of a text: 1 for one that is neither white space nor a letter of the scripts
-    of a language, 0 for the others."""
+def make_non_letter_finder(language: str) -> Callable[[str], bytes]:
+    """Return a function that maps a text to one byte per character.
+
+    The byte is 1 for a character that is neither white space nor a letter of the scripts of the language, otherwise 0.
+
+    >>> make_non_letter_finder("el")("α b").hex()
+    '000001'
+    """
+    # Deferred import: the rest of this module needs the standard library only.
+    import numpy as np
+
     scripts = _scripts(language)
     ranges = _SPACES + "".join(_SCRIPTS[script] for script in scripts) if scripts else _SIGNS
-    strange = np.full(_ALL_CHARACTERS, bool(scripts), np.uint8)
+    non_letters = np.full(_ALL_CHARACTERS, bool(scripts), np.uint8)
     for first, last, single in re.findall("(.)-(.)|(.)", ranges):
-        strange[ord(first or single) : ord(last or single) + 1] = not scripts
+        non_letters[ord(first or single) : ord(last or single) + 1] = not scripts
 
-    def find_strange(text: str) -> bytes:
-        # A stretch at a time: an index of NumPy's takes eight bytes for each character.
+    def find_non_letters(text: str) -> bytes:
+        # In stretches, because NumPy needs eight bytes of index per character.
         stretches = (text[start : start + _STRETCH] for start in range(0, len(text), _STRETCH))
         codes = (np.frombuffer(stretch.encode("utf-32-le", "surrogatepass"), np.uint32) for stretch in stretches)
-        return b"".join([strange.take(stretch).tobytes() for stretch in codes])
+        return b"".join([non_letters.take(stretch).tobytes() for stretch in codes])
 
-    return find_strange
+    return find_non_letters
 
 
 def _scripts(language: str) -> list[str]:
@@ -227,32 +248,37 @@ def _scripts(language: str) -> list[str]:
 
 @cache
 def make_fragment_test(language: str) -> FragmentTest:
-    """What tells the first of FRAGMENT_REASONS that holds for a sentence of a language, or None if it is a usable one.
+    """Return a function that tells why a text is not a complete sentence of a language.
 
-    The test takes the sentence, stripped, whether one of the `suspicious_places` is in it, and, from who has counted
-    them, how many of its characters are strange (`make_strange_finder`). 'no_terminator' is tested last, so that
-    whoever takes list items or captions may pass over it.
+    Its arguments are the sentence, stripped; whether the sentence contains one of the `markup_offsets`; and its number
+    of non-letters (`make_non_letter_finder`) if the caller has counted them. It returns the first of FRAGMENT_REASONS
+    that applies, None for a usable sentence. 'no_terminator' is tested last, so that callers who accept list items or
+    captions can ignore it.
+
+    >>> reason = make_fragment_test("en")
+    >>> reason("The bus stops here.", False), reason("A list of stops", False), reason("1234 5678 901.", False)
+    (None, 'no_terminator', 'no_letters')
     """
     shortest = _SHORTEST_IDEOGRAPHIC if _IDEOGRAPHIC.intersection(_scripts(language)) else _SHORTEST
-    find_strange = make_strange_finder(language)
+    find_non_letters = make_non_letter_finder(language)
     punctuated = language not in _UNPUNCTUATED
-    signs = WEAK_TERMINATORS + STRONG_TERMINATORS + OWN_TERMINATORS.get(language, "")
+    signs = WEAK_TERMINATORS + STRONG_TERMINATORS + LANGUAGE_TERMINATORS.get(language, "")
     terminated = re.compile(rf"[{signs}][\s{_CLOSERS}]*\Z").search
 
-    def fragment_reason(sentence: str, suspicious: bool, strange: int | None = None) -> str | None:
+    def fragment_reason(sentence: str, has_markup_sign: bool, non_letters: int | None = None) -> str | None:
         length = len(sentence)
         if length < shortest:
             return "short"
         if length > _LONGEST:
             return "long"
-        if suspicious and _MARKUP.search(sentence):
+        if has_markup_sign and _MARKUP.search(sentence):
             return "markup"
-        if (suspicious or "(" in sentence or ")" in sentence) and _unbalanced(sentence):
+        if (has_markup_sign or "(" in sentence or ")" in sentence) and _unbalanced(sentence):
             return "unbalanced"
-        if strange is None:
-            strange = find_strange(sentence).count(1)
-        # Blanks are not counted yet: no sentence has more of them than of other characters.
-        if 4 * strange > length and (reason := _foreign(sentence, strange, find_strange)):
+        if non_letters is None:
+            non_letters = find_non_letters(sentence).count(1)
+        # A quick test first: at most half of the characters of a sentence are blanks.
+        if 4 * non_letters > length and (reason := _script_reason(sentence, non_letters, find_non_letters)):
             return reason
         if punctuated and sentence[-1] not in signs and not terminated(sentence, length - _LONGEST_CLOSE):
             return "no_terminator"
@@ -261,23 +287,24 @@ def make_fragment_test(language: str) -> FragmentTest:
     return fragment_reason
 
 
-def _foreign(sentence: str, strange: int, find_strange: Callable[[str], bytes]) -> str | None:
+def _script_reason(sentence: str, non_letters: int, find_non_letters: Callable[[str], bytes]) -> str | None:
+    """Return 'no_letters' or 'script' if one of them applies, otherwise None."""
     visible = len(sentence) - sentence.count(" ")
-    if 2 * strange > visible:
+    if 2 * non_letters > visible:
         letters = sum(map(_is_letter, sentence))
         if 2 * letters < visible:
             return "no_letters"
-        if 2 * sum(map(_is_letter, compress(sentence, find_strange(sentence)))) > letters:
+        if 2 * sum(map(_is_letter, compress(sentence, find_non_letters(sentence)))) > letters:
             return "script"
     return None
 
 
 def _unbalanced(sentence: str) -> bool:
-    # Full-width and ASCII brackets close each other in Japanese and Chinese.
+    # In Japanese and Chinese a full-width bracket may be closed by an ASCII one.
     narrow = sentence.replace("（", "(").replace("）", ")") if "）" in sentence or "（" in sentence else sentence
     for opening, closing in _BRACKETS:
         if (opening in narrow or closing in narrow) and narrow.count(opening) != narrow.count(closing):
-            # "a) one, b) two" is in order.
+            # "a) red, b) blue" is not unbalanced.
             rest = _ENUMERATOR.sub("", narrow) if closing == ")" else narrow
             if rest.count(opening) != rest.count(closing):
                 return True

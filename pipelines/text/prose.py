@@ -1,12 +1,11 @@
-"""Prose of a page: what the wikitext engine extracted in, whole sentences with their links out, and why the others
-were left out."""
+"""Split the extracted text of a page into sentences, and say why some of them are left out."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
@@ -14,26 +13,27 @@ from typing import NamedTuple
 from wikianchor.pipelines.text.fragments import (
     has_capitals,
     make_fragment_test,
-    make_strange_finder,
-    suspicious_places,
+    make_non_letter_finder,
+    markup_offsets,
     whole_sentences,
 )
 from wikianchor.pipelines.text.splitter import Splitter
 from wikianchor.pipelines.text.template_losses import TEMPLATE
 from wikianchor.pipelines.wikimedia.wikitext import Extract
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
-from wikianchor.schemas.sentences import REGIONS
 
-# A gap that opens a line right before a capital was a box or a hatnote; one that closes it was a footnote.
+# Reasons why a line is no prose, in the place of its region (`wikianchor.schemas.sentences.REGIONS`).
+_NO_PROSE = frozenset(("heading", "back_matter", "preformatted"))
+# A gap at the start of a line before a capital was a box or a hatnote; one at the end was a footnote.
 _EDGE_GAP = re.compile(rf"^{GAP}+(?=[^\W\d_]|[\"'«„“”「『(])|(?<=[.!?。！？।։…])[{GAP} ]+$")
-# What a vanished word leaves behind: brackets and signs with nothing between them, by their first characters.
+# Signs of a missing word, brackets or punctuation with nothing between them: first characters, pattern.
 _HOLES = tuple(
     (first, re.compile(pattern))
     for first, pattern in (
         ("(", r"\(\s*[,;:)]"),
         (",", r",(?:\s*[,.)]|(?<=\s,)\s)"),
         ("[", r"\[\s*\]"),
-        # Behind a short word: an article or a preposition. Behind another it is only a blank too many.
+        # Only after a short word, such as an article or a preposition; after others it is a superfluous blank.
         (" .", r" \.(?=\s|\Z)(?:(?<=\s[^\W\d_] \.)|(?<=\s[^\W\d_]{2} \.)|(?<=\s[^\W\d_]{3} \.))"),
         ("«", r"«\s*»"),
         ('"', r'""'),
@@ -43,20 +43,25 @@ _HOLES = tuple(
         ("،", r"،\s*[،.)]"),
     )
 )
-# A list item with fewer words is a name with a full stop behind it.
+# A list item with fewer spaces is a name and a full stop.
 _LIST_ITEM_SPACES = 4
 _UNSPACED = frozenset({"bo", "dz", "gan", "hak", "ja", "km", "lo", "lzh", "my", "nan", "shn", "th", "wuu", "yue", "zh"})
 _MARKED = {PREFORMATTED: "preformatted", LIST: "list"}
-# What may open a sentence before its first letter.
+# Characters that may precede the first letter of a sentence.
 _OPENERS = "\"'«„“”‘(["
 _LOWER_START = re.compile(rf"^{GAP}+[a-zа-яα-ω]")
 
 
 class Sentence(NamedTuple):
-    """A sentence of a page: its number, region (`schemas.sentences.REGIONS`, or why it is no prose), text, and the
-    links [first, last) of the extract in it.
+    """A sentence of a page.
 
-    `start` is the offset of the sentence in the extract, to make link offsets relative.
+    Attributes:
+        number: of the sentence on its page, from 0; headings are not counted.
+        region: one of `schemas.sentences.REGIONS`; or "heading", "back_matter" or "preformatted", which are no prose.
+        text: the sentence.
+        start: its offset in `Extract.text`. Subtract it from the offsets of links.
+        first: index of its first link in `Extract.links`.
+        last: index after its last link.
     """
 
     number: int
@@ -67,28 +72,34 @@ class Sentence(NamedTuple):
     last: int
 
 
-# Half the time of calling the class.
-_sentence = tuple.__new__
-
-
 def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Counter[str]) -> list[Sentence]:
-    """Return the sentences of a page that are fit to learn from.
+    """Return the usable sentences of a page.
 
     Args:
         extract: of the page.
         split: sentence splitter of the page's language.
-        language: of the page, for what a fragment is there.
-        dropped: counts the links of the sentences left out, by reason, and the sentences themselves as
-            "sentences:<reason>". Those with a gap that a template left are "sentences:template", and count once for
-            each such template, as "templates:<name>".
+        language: language code of the page.
+        dropped: counts the links of dropped sentences by reason, and the sentences as "sentences:<reason>". Sentences
+            with a gap that a template left are "sentences:template", and count once as "templates:<name>" for each of
+            these templates.
+
+    >>> from wikianchor.pipelines.text.splitter import make_splitter
+    >>> from wikianchor.pipelines.wikimedia.site import site_for
+    >>> from wikianchor.pipelines.wikimedia.wikitext import Extractor
+    >>> extract = Extractor(site_for("enwiki")).extract("A [[bus]] is a large vehicle. It costs {{x}}.", "Bus")
+    >>> dropped = Counter()
+    >>> [sentence.text for sentence in page_sentences(extract, make_splitter("rules", "en"), "en", dropped)]
+    ['A bus is a large vehicle.']
+    >>> sorted(dropped.items())
+    [('gap', 0), ('sentences:template', 1), ('templates:x', 1)]
     """
     kept: list[Sentence] = []
     gaps, counted = 0, 0
-    for values, reason in _judged(extract, split, language):
+    for sentence, reason in judged_sentences(extract, split, language):
         if reason is None:
-            kept.append(_sentence(Sentence, values))
+            kept.append(sentence)
             continue
-        _, region, text, start, first, last = values
+        _, region, text, start, first, last = sentence
         dropped[reason] += last - first
         lost_to: set[str] = set()
         if reason == "gap" and GAP in text:
@@ -103,23 +114,12 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
 
 
 def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterator[tuple[Sentence, str | None]]:
-    """Yield every stretch between two sentence boundaries, and why it is not fit to learn from, None if it is."""
-    for values, reason in _judged(extract, split, language):
-        yield Sentence(*values), reason
-
-
-def _judged(
-    extract: Extract, split: Splitter, language: str
-) -> Iterator[tuple[tuple[int, str, str, int, int, int], str | None]]:
-    """Yield the values of a `Sentence`, which is costly to make, and why it is not fit to learn from."""
+    """Yield every sentence of a page with the reason to drop it, None for a usable sentence."""
     text = extract.text
     beyond = len(text) + 1
     starts = [*extract.links.starts, beyond]
-    # Places still to come, the next one last: what most sentences hold none of is looked for in the page as a whole.
-    holes, signs = [beyond, *_holes(text)[::-1]], [beyond, *suspicious_places(text)[::-1]]
-    has_gaps, cites = GAP in text, "ISBN" in text or "ISSN" in text
-    fragment_reason, few_spaces = make_fragment_test(language), 0 if holds_no_spaces(language) else _LIST_ITEM_SPACES
-    strange, cased = make_strange_finder(language)(text), has_capitals(language)
+    has_gaps = GAP in text
+    drop_reason = _make_drop_test(text, language)
     outline, region, line_end = _Outline(back_matter(language)), "", 0
     number = at = 0
     for start, sentence in whole_sentences(text, split(text.replace(GAP, " ")), starts, extract.links.ends):
@@ -137,55 +137,71 @@ def _judged(
             sentence, shift = _trim_gaps(sentence)
             start += shift
             end = start + len(sentence)
-        reason: str | None = None
-        if region not in REGIONS:
-            reason = region
+        if region in _NO_PROSE:
+            reason: str | None = region
         elif not sentence or (first < at and starts[first] < start):
             reason = "gap"
         elif has_gaps and GAP in sentence:
             reason = "gap" if sentence.strip(GAP + " ") else "fragment:no_letters"
         else:
-            while holes[-1] < start:
-                holes.pop()
-            while signs[-1] < start:
-                signs.pop()
-            if holes[-1] < end:
-                reason = "gap"
-            elif region == "list" and sentence.count(" ") < few_spaces:
-                reason = "fragment:short"
-            elif (
-                cased
-                and region != "list"
-                and (sentence[0].islower() or sentence[0] in _OPENERS)
-                and _continues(sentence)
-            ):
-                reason = "fragment:continued"
-            elif cites and ("ISBN" in sentence or "ISSN" in sentence):
-                reason = "fragment:citation"
-            elif fragment := fragment_reason(sentence, signs[-1] < end, strange.count(1, start, end)):
-                reason = f"fragment:{fragment}"
-        yield (number, region, sentence, start, first, at), reason
+            reason = drop_reason(sentence, region, start, end)
+        yield Sentence(number, region, sentence, start, first, at), reason
         number += region != "heading"
 
 
-def _holes(text: str) -> list[int]:
+def _make_drop_test(text: str, language: str) -> Callable[[str, str, int, int], str | None]:
+    """Return a function that tells why to drop a sentence without a GAP, None for a usable one.
+
+    Its arguments are the sentence, its region, its start and its end in `text`. It must be called in page order.
+    """
+    beyond = len(text) + 1
+    # Offsets after the current sentence, the next one last. To search the whole page once is faster than to search each
+    # sentence, because most sentences contain none of them.
+    holes, signs = [beyond, *_hole_offsets(text)[::-1]], [beyond, *markup_offsets(text)[::-1]]
+    has_citations = "ISBN" in text or "ISSN" in text
+    fragment_reason = make_fragment_test(language)
+    min_spaces = 0 if holds_no_spaces(language) else _LIST_ITEM_SPACES
+    non_letters, cased = make_non_letter_finder(language)(text), has_capitals(language)
+
+    def drop_reason(sentence: str, region: str, start: int, end: int) -> str | None:
+        while holes[-1] < start:
+            holes.pop()
+        while signs[-1] < start:
+            signs.pop()
+        if holes[-1] < end:
+            return "gap"
+        if region == "list":
+            if sentence.count(" ") < min_spaces:
+                return "fragment:short"
+        elif cased and (sentence[0].islower() or sentence[0] in _OPENERS) and _continues(sentence):
+            return "fragment:continued"
+        if has_citations and ("ISBN" in sentence or "ISSN" in sentence):
+            return "fragment:citation"
+        fragment = fragment_reason(sentence, signs[-1] < end, non_letters.count(1, start, end))
+        return f"fragment:{fragment}" if fragment else None
+
+    return drop_reason
+
+
+def _hole_offsets(text: str) -> list[int]:
+    """Return the ascending offsets of the signs of missing words."""
     return sorted(match.start() for first, hole in _HOLES if first in text for match in hole.finditer(text))
 
 
 class _Outline:
-    """Tells the regions of the lines of a page, asked from the first to the last.
+    """Finds the region of each line of a page; lines must be given in page order.
 
     Args:
-        endings: the headings, lower-case, that begin back matter.
+        endings: the lower-case headings that begin back matter.
     """
 
     def __init__(self, endings: Collection[str]) -> None:
         self._endings = endings
         self._main = "lead"
-        self._level_of_end = 0  # level of the heading that began the back matter; 0 outside of it
+        self._level_of_end = 0  # level of the heading that began the back matter; 0 outside back matter
 
     def region(self, text: str, start: int, end: int) -> str:
-        """Return the region of the line text[start:end], or why it is no prose."""
+        """Return the region of the line text[start:end], or one of _NO_PROSE."""
         if text[start] == HEADING:
             line = text[start:end]
             title = line.lstrip(HEADING)
@@ -200,8 +216,8 @@ class _Outline:
 
 
 def _continues(sentence: str) -> bool:
-    """Return whether a sentence is the rest of one that a formula, a list or a table broke off: it begins with a small
-    letter. "x is", "von Neumann" and "iPhone" may begin one."""
+    """Return whether a text continues a sentence that a formula, a list or a table interrupted: it begins with a
+    lower-case word. "x is", "von Neumann" and "iPhone" do not count, because they may begin a sentence."""
     first, _, rest = sentence.lstrip(_OPENERS).partition(" ")
     first = first.rstrip(",;")
     following = rest.lstrip(_OPENERS)[:1]
@@ -209,7 +225,7 @@ def _continues(sentence: str) -> bool:
 
 
 def _trim_gaps(sentence: str) -> tuple[str, int]:
-    """Cut gaps at the edges that were never words of the sentence; return the rest and how much went in front."""
+    """Remove gaps at the edges that were not words of the sentence; return the rest and the length removed in front."""
     if _LOWER_START.match(sentence):
         return sentence, 0
     head = _EDGE_GAP.match(sentence)
@@ -219,7 +235,7 @@ def _trim_gaps(sentence: str) -> tuple[str, int]:
 
 @lru_cache(maxsize=64)
 def back_matter(language: str) -> frozenset[str]:
-    """Return the headings, lower-case, of sections that list works, notes and links (`data/back_matter.json`)."""
+    """Return the lower-case headings of sections that list works, notes and links (`data/back_matter.json`)."""
     path = resources.files("wikianchor.pipelines.text") / "data" / "back_matter.json"
     with path.open(encoding="utf-8") as file:
         headings: dict[str, list[str]] = json.load(file)
@@ -227,5 +243,5 @@ def back_matter(language: str) -> frozenset[str]:
 
 
 def holds_no_spaces(language: str) -> bool:
-    """Return whether words of a language stand without spaces between them."""
+    """Return whether a language is written without spaces between words."""
     return language.split("-")[0] in _UNSPACED

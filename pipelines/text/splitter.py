@@ -1,12 +1,12 @@
-"""Where sentences end, as code point offsets.
+"""Find the ends of sentences, as offsets in code points.
 
-A splitter takes the text of a page, its blocks joined by '\\n', and returns the ascending ends of its sentences, the
-last one `len(text)`: the sentences are `text[end_before:end]`, white space still around them. A line feed always
-ends one. The empty text has no sentence.
+A splitter is a function from the text of a page, one block per line, to the ascending ends of its sentences; the last
+end is `len(text)`. A sentence is `text[previous_end:end]` with the white space around it. A line feed always ends a
+sentence. The empty text has no sentences.
 
-Three splitters: `rules` (the default, pure Python, knows abbreviations, initials, ordinals and quotes of each
-language), `icu` (the locale's BreakIterator) and `polyglot` (exactly what polyglot's `Text(...).sentences` does, for
-data that must compare with EASE's).
+There are three splitters: `rules` (default; pure Python, with abbreviations, initials, ordinals and quotes of each
+language), `icu` (BreakIterator of the locale) and `polyglot` (same results as polyglot's `Text(...).sentences`, for
+data that must be comparable with EASE's).
 """
 
 import json
@@ -26,10 +26,22 @@ SPLITTERS: Final = ("rules", "icu", "polyglot")
 
 
 def make_splitter(name: str, language: str) -> Splitter:
-    """The splitter `name` for a wiki's language code ('en', 'pt', 'be-tarask'; an unknown one gets sound defaults).
+    """Return a splitter for a language.
 
-    Build one per process: the splitters of ICU hold a C++ object and cannot be pickled.
-    Raises UsageError when the name is unknown or the package behind it is not installed.
+    Create one per process: splitters that use ICU contain a C++ object and cannot be pickled.
+
+    Args:
+        name: one of SPLITTERS.
+        language: language code such as 'en' or 'be-tarask'; an unknown one gets general rules.
+
+    Returns:
+        A function from a text to the ascending ends of its sentences, offsets in code points.
+
+    Raises:
+        UsageError: the name is unknown, or the package of the splitter is not installed.
+
+    >>> make_splitter("rules", "en")("It was Dr. Who. He left at 3.14 p.m. and ran.")
+    [16, 45]
     """
     if name == "rules":
         return _rules_splitter(language)
@@ -42,25 +54,27 @@ def make_splitter(name: str, language: str) -> Splitter:
 
 # --- rules -----------------------------------------------------------------------------------------------------------
 #
-# One regular expression walks the text at C speed and stops at line feeds, at runs of terminators and at bracketed or
-# quoted stretches, which it takes whole, so that nothing inside them is looked at. What it stops at is judged by the
-# few lines of Python below, each of which reads a bounded window: the time is linear on any input.
+# One regular expression searches the text for candidates: line feeds, runs of terminators, and bracketed or quoted
+# text, which it matches as a whole, so that there are no candidates inside. The functions below decide about each
+# candidate. Each reads a bounded window, so the time is linear for any text.
 
-# These end a sentence only before white space (or a closing quote and white space).
+# Terminators that end a sentence only before white space, or before a closing quote and white space.
 WEAK_TERMINATORS: Final = ".!?…‥‽‼⁇⁈⁉"
-# These end one wherever they stand: CJK, Indic, Armenian, Arabic and Urdu, Syriac, N'Ko, Ethiopic, Burmese, Khmer,
-# Tibetan, Mongolian, Vai, Lisu, Javanese, Balinese, Ol Chiki, Sinhala, Cham, Saurashtra, Meetei, Bamum, Chakma.
-# Tibetan's shad ends clauses as well as sentences, so its units are clauses.
+# Terminators that end a sentence anywhere: CJK, Indic, Armenian, Arabic and Urdu, Syriac, N'Ko, Ethiopic, Burmese,
+# Khmer, Tibetan, Mongolian, Vai, Lisu, Javanese, Balinese, Ol Chiki, Sinhala, Cham, Saurashtra, Meetei, Bamum, Chakma.
+# The Tibetan shad also ends clauses, so Tibetan is split into clauses.
 STRONG_TERMINATORS: Final = "。．｡！？।॥։؟۔܀܁܂߹።፧፨။។៕།༎᠃᠉꘎꘏꓿꧉᭞᭟᱾᱿෴꩝꩞꩟꣎꣏꯫꫰꫱꛳꛷𑅁𑅂"
 _TERMINATORS_BEYOND_BMP: Final = "𑅁𑅂"
-# A language's own use of a common sign. Greek asks with a semicolon, Armenian's full stop is often typed as a colon.
-OWN_TERMINATORS: Final = {"el": ";\u037e", "pnt": ";\u037e", "hy": ":", "hyw": ":"}
-# Thai and Lao end sentences with a space, which also stands inside them: it is a boundary before these openers only.
+# Language -> further terminators. The Greek question mark is a semicolon; the Armenian full stop is often typed as a
+# colon.
+LANGUAGE_TERMINATORS: Final = {"el": ";\u037e", "pnt": ";\u037e", "hy": ":", "hyw": ":"}
+# Thai and Lao end sentences with a space, but also write spaces inside sentences: a space ends a sentence only before
+# these words.
 _OPENERS_AFTER_SPACE: Final = {
     "th": "นอกจากนี้ นอกจากนั้น อย่างไรก็ตาม อย่างไรก็ดี ต่อมา ปัจจุบัน ในปัจจุบัน ทั้งนี้ จากนั้น หลังจากนั้น ในขณะเดียวกัน ด้วยเหตุนี้ ดังนั้น ในที่สุด",
     "lo": "ນອກຈາກນີ້ ນອກຈາກນັ້ນ ຢ່າງໃດກໍຕາມ ຕໍ່ມາ ປັດຈຸບັນ ໃນປັດຈຸບັນ ຈາກນັ້ນ ຫຼັງຈາກນັ້ນ ດັ່ງນັ້ນ ໃນທີ່ສຸດ",
 }
-# In these a full stop that is a dot is no full stop: Armenian's is ։ and its dot is a kind of comma.
+# Languages in which "." ends no sentence: the Armenian full stop is ։, and its dot is a kind of comma.
 _DOT_IS_A_COMMA: Final = frozenset({"hy", "hyw"})
 
 _IDEOGRAPHIC: Final = frozenset({"ja", "zh", "yue", "zh-yue", "wuu", "gan", "lzh", "zh-classical"})
@@ -72,18 +86,19 @@ _CLOSERS_AFTER_STRONG: Final = "”’»)\\]）」』】》〉｣］〕"
 _FOOTNOTE_ENDS: Final = "]¹²³⁴⁵⁶⁷⁸⁹⁰"
 _SPACES: Final = r"[^\S\n]*"
 
-# What may stand before the first letter of a sentence.
+# Characters that may precede the first letter of a sentence.
 _BEFORE_FIRST_LETTER: Final = "\"'“”„«»‘‹›([¿¡「『（《—–-"
-# What cannot begin a sentence.
+# Characters that cannot begin a sentence.
 _GOES_ON: Final = frozenset(",;:)]}%/、，：；・）」』】》〉〕~～ー" + WEAK_TERMINATORS + STRONG_TERMINATORS)
 _DASHES: Final = "-–—−"
 _JAPANESE_GOES_ON: Final = "をのはがにともでやへなだかよねさっらりるれわ"
 _CHINESE_GOES_ON: Final = "的地得之等與与和及而是為为"
-# After ！ or ？ without a space Japanese goes on as a rule: the sign belongs to a name. Not before these.
+# A Japanese ！ or ？ without a space usually belongs to a name. It ends a sentence before these words.
 _JAPANESE_OPENERS: Final = re.compile("(?:こ[のれこう]|そ[のれこし]|また|しかし|だが|ただ|なお|彼|私|僕|実は)")
 
 _NEVER, _NUMBERED, _RARELY, _CLOSING, _UNIT = range(5)
-# What an abbreviation may do, by the name of its list in the data; a word in several lists of a language has the last.
+# Kinds of abbreviations, by the name of their list in the data. A word in several lists of a language has the last
+# kind.
 _KINDS: Final = (
     ("never", _NEVER),  # Dr. Prof. z.B.: something follows
     ("numbered", _NUMBERED),  # Nr. vol. pp.: not final before a number
@@ -107,13 +122,21 @@ _WINDOW: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """What a language adds to the general rules; see data/abbreviations.json."""
+    """The rules of one language, from `data/abbreviations.json`.
+
+    Attributes:
+        language: language code.
+        kinds: kind of each abbreviation, without its full stop.
+        starters: words that often begin a sentence.
+        ordinals: a number up to this before a full stop is an ordinal: "3." is "third".
+        roman: whether Roman numerals are ordinals too: "Ludwig XIV."
+    """
 
     language: str
     kinds: dict[str, int]
     starters: frozenset[str]
-    ordinals: int  # numbers up to this are ordinals before a full stop: "3." is "third"
-    roman: bool  # Roman ones as well: "Ludwig XIV."
+    ordinals: int
+    roman: bool
 
 
 @cache
@@ -125,7 +148,7 @@ def _abbreviation_data() -> dict[str, dict[str, Any]]:
 
 
 def _ancestry(language: str) -> Iterator[dict[str, Any]]:
-    """The table of the language after those of the languages it is `like`, the table of all languages first."""
+    """Yield the table of all languages, then those of the languages that this one is `like`, then its own."""
     data = _abbreviation_data()
     chain: list[dict[str, Any]] = []
     code = language if language in data else language.split("-")[0]
@@ -143,24 +166,28 @@ def _rules_of(language: str) -> _Rules:
     for table in tables:
         for name, kind in _KINDS:
             for word in table.get(name, "").split():
-                # A word in small letters stands for its forms with capitals as well. One letter does not: "p. 5" is
-                # no initial, "240 V." no "v."
+                # A lower-case word stands for its capitalised forms too, but not a single letter: "P." is an initial,
+                # and the "V." of "240 V." is not "v."
                 forms = {word, word.capitalize(), word.upper()} if word.islower() and len(word) > 1 else {word}
                 kinds.update(dict.fromkeys(forms, kind))
         starters.update(table.get("starters", "").split())
-    # A language nobody described: better two sentences in one than "3." cut off.
+    # In a language without a table, "3." does not end a sentence: joining two sentences is better than cutting one.
     ordinals = max(table.get("ordinals", 0) for table in tables) if len(tables) > 1 else 31
     roman = any(table.get("roman", False) for table in tables)
     return _Rules(language, kinds, frozenset(starters), ordinals, roman)
 
 
 def begins_sentences(word: str, language: str) -> bool:
-    """Whether a word is one of those that often begin a sentence, as far as they are listed for a language."""
+    """Return whether a word is in the list of words that often begin a sentence in a language.
+
+    >>> begins_sentences("The", "en"), begins_sentences("Paris", "en")
+    (True, False)
+    """
     return re.split(r"['’]", word)[0] in _starters(language)
 
 
-def a_starter(language: str) -> str:
-    """One of the words that often begin a sentence in a language, "" where none is listed."""
+def sentence_opener(language: str) -> str:
+    """Return a word that often begins a sentence in a language, "" if none is listed."""
     return min(_starters(language), default="")
 
 
@@ -169,20 +196,20 @@ def _starters(language: str) -> frozenset[str]:
     return _rules_of(language).starters
 
 
-# The last group of each branch of the expression; what is none of these is the space before a Thai opener.
+# The last group of each branch of the expression. The remaining branch is the space before a Thai or Lao opener.
 _NEWLINE_GROUP, _WEAK_GROUP, _STRONG_GROUP, _BRACKET_GROUP = 1, 3, 5, 6
 
 
 @cache
 def _stops(language: str, beyond_bmp: bool) -> re.Pattern[str]:
-    """The expression that finds everything worth a look. The last group that took part says what was found.
+    """Return the expression that finds all candidates. `Match.lastindex` tells the kind of a candidate.
 
-    It begins with one set of characters because `re` then skips to the next of them at full speed, or at half of it
-    where one is beyond the BMP: so those are for texts that hold them. Every branch either matches or gives up after
-    one bounded look ahead, and the empty branch at the end always matches.
+    The expression begins with one character set, because `re` then searches for the next character of the set quickly;
+    a set with characters beyond the BMP takes twice the time, so it is used only for texts that contain them. Every
+    branch matches or fails within a bounded window, and the empty branch at the end always matches.
     """
     strong = STRONG_TERMINATORS if beyond_bmp else re.sub(f"[{_TERMINATORS_BEYOND_BMP}]", "", STRONG_TERMINATORS)
-    weak = WEAK_TERMINATORS + OWN_TERMINATORS.get(language, "")
+    weak = WEAK_TERMINATORS + LANGUAGE_TERMINATORS.get(language, "")
     openers = "".join(dict.fromkeys(_BRACKETS[::3]))
     space_openers = _OPENERS_AFTER_SPACE.get(language)
     bracketed = []
@@ -195,7 +222,7 @@ def _stops(language: str, beyond_bmp: bool) -> re.Pattern[str]:
     branches = [
         r"(?<=\n)()",
         f"(?<=[{weak}])[{weak}]*"
-        # A footnote number that lost its brackets.
+        # A footnote number without its brackets.
         r"(?:(?<=[a-zà-ÿа-яё]{3}\.)\d{1,3}(?=[^\S\n]+[A-ZÀ-ÞА-ЯЁ]))?()"
         rf"(?:[{_CLOSERS_AFTER_WEAK}]|[ \u00a0\u202f]»(?=[\s.,;:]|\Z))*"
         rf"(?:\[\w{{1,12}}\])*[\u00b9\u00b2\u00b3\u2070-\u2079]*(){_SPACES}",
@@ -247,7 +274,7 @@ def _rules_splitter(language: str) -> Splitter:
 
 
 def _goes_on(text: str, after: int) -> bool:
-    """Whether what stands at `after` cannot begin a sentence: a small letter, a comma, a closing bracket."""
+    """Return whether the text at `after` cannot begin a sentence: a lower-case letter, a comma, a closing bracket."""
     char = text[after]
     if char in _GOES_ON:
         return True
@@ -258,22 +285,23 @@ def _goes_on(text: str, after: int) -> bool:
         if not letters:
             return False
         char = letters[0]
-    # Georgian's only letters are small ones to Unicode.
+    # All Georgian letters are lower-case in Unicode.
     return char.islower() and not "\u10d0" <= char <= "\u10ff"
 
 
 def _next_is_starter(text: str, after: int, rules: _Rules) -> bool:
-    word = _NEXT_WORD.match(text, after)
-    if not word:
+    match = _NEXT_WORD.match(text, after)
+    if not match:
         return False
-    found = word[1]
-    if len(found) == 1 and text.startswith(".", word.end()):
+    word = match[1]
+    if len(word) == 1 and text.startswith(".", match.end()):
         return False  # an initial
-    return found in rules.starters or re.split(r"['’]", found)[0] in rules.starters
+    return word in rules.starters or re.split(r"['’]", word)[0] in rules.starters
 
 
 def _weak_ends(text: str, start: int, dot: int, run_end: int, after: int, rules: _Rules) -> bool:
-    """Whether a sentence ends at the terminators text[dot:run_end], white space or a closing quote after them."""
+    """Return whether a sentence ends at the terminators text[dot:run_end], which white space or a closing quote
+    follows."""
     if not text[after].isupper() and _goes_on(text, after):
         return False
     sign = text[dot]
@@ -293,7 +321,7 @@ def _weak_ends(text: str, start: int, dot: int, run_end: int, after: int, rules:
 
 
 def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> bool:
-    """Whether the full stop at `dot` ends a sentence, given that what follows could begin one."""
+    """Return whether the full stop at `dot` ends a sentence, if the text after it could begin one."""
     if rules.language in _DOT_IS_A_COMMA:
         return False
     words = text[max(start, dot - _WINDOW) : dot].rsplit(None, 1)
@@ -306,7 +334,7 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
             if len(word) > 4:
                 return not (word.endswith("str") and text[after].isdigit())  # "Hauptstr. 5"
         elif not word.isdigit():
-            # "(Dr", "l'art", "Jean-P", "12–14": the last part decides, but not a mere ending, as in "NATO-s".
+            # "(Dr", "l'art", "Jean-P", "12–14": the last part decides, unless it is an ending, as in "NATO-s".
             word = _WORD_PARTS.split(word.lstrip(_BEFORE_FIRST_LETTER))[-1]
             kind = rules.kinds.get(word)
             if kind is None:
@@ -317,7 +345,7 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
                 if not word or (word.islower() and len(word) < len(words[-1]) and "." not in word):
                     return True
     if len(word) <= 2 and not word.isdigit() and "." in text[max(start, dot - len(word) - 2) : dot]:
-        # "z. B.", "т. е.", "n. l.": letters set apart are looked up as one.
+        # "z. B.", "т. е.", "n. l.": look the letters up without the spaces.
         spaced = _SPACED_LETTERS.search(text, max(start, dot - 12), dot)
         if spaced:
             joined = re.sub(r"\s", "", spaced[0])
@@ -326,9 +354,14 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
         return _abbreviation_ends(kind, text, start, dot - len(word), after, rules)
     if kind == _NUMBERED and _ROMAN_OR_DIGIT.match(text, after):
         return False
-    heads = dot - len(word) <= start  # nothing else stands in the sentence yet
+    return _word_ends(word, text, start, dot, after, rules)
+
+
+def _word_ends(word: str, text: str, start: int, dot: int, after: int, rules: _Rules) -> bool:
+    """Return whether a sentence ends after a word that is no known abbreviation: a number, an initial, an acronym."""
+    is_first = dot - len(word) <= start
     if word[-1].isdigit():
-        return not heads and _number_ends(word, text, start, dot, after, rules)
+        return not is_first and _number_ends(word, text, start, dot, after, rules)
     if len(word) == 1:
         if not word.isalpha():
             return True
@@ -338,16 +371,17 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
             return not rules.roman or _next_is_starter(text, after, rules)  # "Карл I."
         if word.islower() and _NUMBER_BEFORE.search(text, max(start, dot - 8), dot - 1):
             return True  # "600 m."
-        return not heads and _next_is_starter(text, after, rules)
+        return not is_first and _next_is_starter(text, after, rules)
     if _ROMAN.match(word):
-        return not heads and (not rules.roman or _next_is_starter(text, after, rules))
+        return not is_first and (not rules.roman or _next_is_starter(text, after, rules))
     if _ACRONYM.match(word):
-        # An acronym of capitals (U.S., С.С.С.Р.) is most often part of a name, one of small letters rarely is.
+        # An acronym in capitals (U.S., С.С.С.Р.) is usually part of a name, one in lower case is not.
         return word[-1].islower() or _next_is_starter(text, after, rules)
     return True
 
 
 def _abbreviation_ends(kind: int, text: str, start: int, word_start: int, after: int, rules: _Rules) -> bool:
+    """Return whether the full stop of an abbreviation also ends the sentence."""
     if kind == _NEVER or not (text[after].isalpha() or text[after] in _BEFORE_FIRST_LETTER):
         return False
     if kind == _RARELY:
@@ -358,7 +392,7 @@ def _abbreviation_ends(kind: int, text: str, start: int, word_start: int, after:
 
 
 def _number_ends(word: str, text: str, start: int, dot: int, after: int, rules: _Rules) -> bool:
-    """Whether a full stop after a number ends the sentence: it does not after an ordinal."""
+    """Return whether a full stop after a number ends the sentence, which it does unless the number is an ordinal."""
     if not word.isdecimal() or int(word) > rules.ordinals:
         return True  # a year, "3:1.", "2.5."
     if len(word) == 3 and _NUMBER_BEFORE.search(text, max(start, dot - 8), dot - 3):
@@ -367,7 +401,7 @@ def _number_ends(word: str, text: str, start: int, dot: int, after: int, rules: 
 
 
 def _strong_ends(text: str, start: int, sign_at: int, after: int, rules: _Rules) -> bool:
-    """Whether a sentence ends at a terminator that needs no white space after it."""
+    """Return whether a sentence ends at a terminator that needs no white space after it."""
     char = text[after]
     if text[after - 1].isspace():
         return char not in _GOES_ON
@@ -380,14 +414,15 @@ def _strong_ends(text: str, start: int, sign_at: int, after: int, rules: _Rules)
         if sign in "！？" and text[after - 1] in "！？!?":
             return bool(_JAPANESE_OPENERS.match(text, after))
         if text[after - 1] in "。．｡":
-            # "…。を" quotes a sentence; 娘。 is the name that everyone writes with a full stop.
+            # を after 。 continues the sentence around a quotation; モーニング娘。 is a name with a full stop.
             return char != "を" and not text.endswith("モーニング娘", start, sign_at)
         return char not in _JAPANESE_GOES_ON
     return True
 
 
 def _bracket_ends(text: str, start: int, opening: int, closed: int, after: int, rules: _Rules) -> bool:
-    """Whether a bracketed or quoted stretch text[opening:closed] that ends in a terminator ends the sentence too."""
+    """Return whether the sentence ends after text[opening:closed], which is bracketed or quoted and ends in a
+    terminator."""
     inner = closed - 2
     if text[inner] in " \u00a0\u202f":
         inner -= 1
@@ -395,13 +430,14 @@ def _bracket_ends(text: str, start: int, opening: int, closed: int, after: int, 
     if sign not in WEAK_TERMINATORS and sign not in STRONG_TERMINATORS:
         return False
     if text[opening] in _ROUND and opening - start > 1:
-        # "(sic!)", "(b. 1950 in St. Louis.)": the sentence around it goes on, but not after "(and many of the others.)"
+        # After "(sic!)" and "(b. 1950 in St. Louis.)" the sentence continues, after "(and many of the others.)" it
+        # ends.
         words = text[opening + 1 : inner].split() if sign == "." else []
         return len(words) > 4 and len(words[-1]) > 4 and words[-1].isalpha() and text[after].isupper()
     if _goes_on(text, after):
         return False
     if sign in STRONG_TERMINATORS:
-        # 「…。」「…。」 is an enumeration; particles lead back to the sentence around the quote.
+        # 「…。」「…。」 is an enumeration; a particle continues the sentence around the quotation.
         particles = _JAPANESE_GOES_ON if rules.language == "ja" else _CHINESE_GOES_ON
         return text[after] not in "「『（(" and text[after] not in particles
     return after > closed
@@ -425,7 +461,7 @@ _BEYOND_BMP: Final = re.compile("[\U00010000-\U0010ffff]")
 
 
 def _icu_splitter(language: str) -> Splitter:
-    """The BreakIterator of the language's locale. ICU counts UTF-16 units, so its offsets are mapped back."""
+    """Return a splitter that uses ICU's BreakIterator. ICU counts UTF-16 units; its offsets are converted."""
     icu = _import_icu("icu")
     breaker = icu.BreakIterator.createSentenceInstance(icu.Locale(language))
 
@@ -435,7 +471,7 @@ def _icu_splitter(language: str) -> Splitter:
         ends: list[int] = list(breaker)
         if len(units) == len(text):
             return ends
-        # The k-th character beyond the BMP begins k units later than its code point offset.
+        # The offset of the k-th character beyond the BMP is k units larger than its offset in code points.
         beyond = [match.start() + k for k, match in enumerate(_BEYOND_BMP.finditer(text))]
         return [end - bisect_left(beyond, end) for end in ends]
 
@@ -443,9 +479,12 @@ def _icu_splitter(language: str) -> Splitter:
 
 
 def _polyglot_splitter() -> Splitter:
-    """polyglot's own tokenizer: root rules whatever the language, and offsets of UTF-16 units used on code points,
-    so that every boundary after a character beyond the BMP comes one character late. That is its published behaviour,
-    and here it is kept; only ends beyond the text are cut off, as polyglot's slices cut them."""
+    """Return polyglot's sentence tokenizer.
+
+    It uses ICU's root rules for all languages, and takes offsets in UTF-16 units for offsets in code points, so every
+    boundary after a character beyond the BMP is one character late. This published behaviour is kept. Ends beyond the
+    text are removed, as polyglot's slices do.
+    """
     _import_icu("polyglot")
     try:
         from polyglot.base import Sequence

@@ -1,1 +1,1 @@
-"""Titles of a wiki to Wikidata items, and how often items are linked to."""
+"""Map the titles of a wiki to Wikidata items, and count the links to items."""

@@ -1,4 +1,4 @@
-"""How often items are linked to, and which of them are linked often enough."""
+"""Count the links to each item, and choose the items with enough links."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ PARTS = 64
 
 
 class ShardLinks(NamedTuple):
-    """What the links of a shard of sentences lead to, and what its pages are about.
+    """The links and pages of a shard of sentences.
 
     Attributes:
-        items: those that are linked to, ascending.
-        counts: how often each is.
-        which: by link, the place of its item in `items`, -1 where the link does not count.
-        codes: by link, that of its target in the title index.
+        items: the linked items, ascending.
+        counts: number of links to each of `items`.
+        which: by link, the index of its item in `items`, -1 if the link does not count.
+        codes: by link, the code of its target (`title_index`).
         pages: page ids, ascending.
-        own: the item of each page, 0 where there is none.
+        own: by page, the item that the page is about, 0 without an item.
     """
 
     items: Ints
@@ -41,12 +41,12 @@ class ShardLinks(NamedTuple):
 
 
 def count_links(shard: str, index: TitleIndex, sections: bool) -> ShardLinks:
-    """Look up what the links of a shard of sentences lead to and count how often each item is linked to.
+    """Look up the links of a shard of sentences, and count the links to each item.
 
     Args:
-        shard: of `sentences`.
-        index: of its wiki.
-        sections: whether a link to a section counts, as in `Decider`.
+        shard: path of a shard of `sentences`.
+        index: title index of its wiki.
+        sections: whether a link to a section counts as a link to the page.
     """
     items, codes, to_section = look_up_links(shard, index)
     counted = codes == FINE
@@ -58,7 +58,12 @@ def count_links(shard: str, index: TitleIndex, sections: bool) -> ShardLinks:
 
 
 def look_up_links(shard: str, index: TitleIndex) -> tuple[Ints, Codes, npt.NDArray[np.bool_]]:
-    """Return for each link of a shard of sentences what `TitleIndex.look_up` does, and whether it is to a section."""
+    """Look up the links of a shard of sentences.
+
+    Returns:
+        Three arrays with a value per link, in the order of the shard: item and code (`TitleIndex.look_up`), and whether
+        the link is to a section.
+    """
     to_section = [np.zeros(0, np.bool_)]
 
     def targets() -> Iterator[pa.Array]:
@@ -72,31 +77,31 @@ def look_up_links(shard: str, index: TitleIndex) -> tuple[Ints, Codes, npt.NDArr
 
 
 def _own_items(shard: str, index: TitleIndex) -> tuple[Ints, Ints]:
-    """Return the pages of a shard, ascending, and the item of each."""
+    """Return the page ids of a shard, ascending, and the item of each, 0 without an item."""
     pages = [np.zeros(0, np.int64)]
 
     def titles() -> Iterator[pa.Array]:
         for batch in read_batches(shard, ["page_id", "title"]):
             page = batch.column("page_id").to_numpy()
-            # The sentences of a page come one after another.
+            # The sentences of a page are consecutive.
             first = np.flatnonzero(np.append(True, page[1:] != page[:-1])[: len(page)])
             pages.append(page[first])
             yield batch.column("title").take(pa.array(first))
 
     items, _ = index.look_up(titles())
-    found, first = np.unique(np.concatenate(pages), return_index=True)
-    return found, items[first]
+    distinct_pages, first = np.unique(np.concatenate(pages), return_index=True)
+    return distinct_pages, items[first]
 
 
 class ItemCounts:
-    """How often items are linked to in each wiki, on disk: memory holds a part of the items at a time.
+    """Number of links to each item by wiki, hash-partitioned on disk.
 
     Args:
-        counted: items and counts by wiki, each item as often as shards count it.
+        counted: by wiki, (items, counts) of each shard.
     """
 
     def __init__(self, counted: Mapping[str, Iterable[tuple[Ints, Ints]]]) -> None:
-        self._spills = {wiki: _summed(found) for wiki, found in sorted(counted.items())}
+        self._spills = {wiki: _summed(shards) for wiki, shards in sorted(counted.items())}
 
     def __enter__(self) -> ItemCounts:
         return self
@@ -108,14 +113,14 @@ class ItemCounts:
             spill.close()
 
     def parts(self) -> Iterator[dict[str, tuple[Ints, Ints]]]:
-        """Yield part after part: by wiki, items, ascending, and their counts."""
+        """Yield one partition after another: by wiki, its items, ascending, and their counts."""
         for part in range(PARTS):
-            rows = {wiki: spill.read(part) for wiki, spill in self._spills.items()}
-            yield {wiki: (found["item"], found["count"]) for wiki, found in rows.items()}
+            rows_of_wiki = {wiki: spill.read(part) for wiki, spill in self._spills.items()}
+            yield {wiki: (rows["item"], rows["count"]) for wiki, rows in rows_of_wiki.items()}
 
 
 def _summed(counted: Iterable[tuple[Ints, Ints]]) -> Spill:
-    """Return the sum of each item's counts, in parts: what shards count is laid out on disk, and summed once."""
+    """Sum the counts of each item over all shards, one partition at a time."""
     summed = Spill(COUNT, PARTS)
     with Spill(COUNT, PARTS) as by_shard:
         for items, counts in counted:
@@ -128,43 +133,47 @@ def _summed(counted: Iterable[tuple[Ints, Ints]]) -> Spill:
 
 
 def sum_counts(counted: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Add counts up: items, ascending, and the sum for each. The sums are the same in any order."""
-    found = [np.zeros((2, 0), np.int64), *(np.stack(one) for one in counted)]
-    items, counts = np.concatenate(found, axis=1)
+    """Return the distinct items, ascending, and the sum of the counts of each.
+
+    >>> import numpy
+    >>> sum_counts([(numpy.array([7, 42]), numpy.array([1, 2])), (numpy.array([42]), numpy.array([3]))])
+    (array([ 7, 42]), array([1, 5]))
+    """
+    pairs = [np.zeros((2, 0), np.int64), *map(np.stack, counted)]
+    items, counts = np.concatenate(pairs, axis=1)
     order = np.argsort(items, kind="stable")
     unique, starts = _runs(items[order])
     return unique, np.diff(np.append(0, np.cumsum(counts[order]))[starts])
 
 
 def _runs(ascending: Ints) -> tuple[Ints, Ints]:
-    """Return the different values, and where each begins, with the end of all."""
+    """Return the distinct values of an ascending array, and the index at which each begins, with the length last."""
     starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)])
     return ascending[starts], np.append(starts, len(ascending))
 
 
 def frequent_items(counted: ItemCounts, floor: str, min_links: int) -> tuple[Ints, Ints]:
-    """Return the items, ascending, that are linked to often enough, and how often in all wikis together: `above_floor`
-    of all."""
-    found = [above_floor(part, floor, min_links) for part in counted.parts()]
-    items, counts = (np.concatenate(columns) for columns in zip(*found, strict=True))
+    """Return the items with enough links, ascending, and their links in all wikis; see `above_floor`."""
+    parts = [above_floor(part, floor, min_links) for part in counted.parts()]
+    items, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     order = np.argsort(items)
     return items[order], counts[order]
 
 
 def above_floor(counted: Mapping[str, tuple[Ints, Ints]], floor: str, min_links: int) -> tuple[Ints, Ints]:
-    """Return the items that are linked to often enough, and how often in all wikis together.
+    """Return the items with enough links, ascending, and the number of links to each in all wikis.
 
     Args:
-        counted: items and counts by wiki.
-        floor: where the links are counted that decide: "corpus" for all wikis, "wiki" for any one of them (which one
-            a row then needs is for `Decider`), or the database name of one.
-        min_links: an item must be linked to more often than this.
+        counted: by wiki, items and counts.
+        floor: which links are compared with `min_links`: "corpus" for the links in all wikis, "wiki" for those in any
+            single wiki, or a database name for those in one wiki.
+        min_links: an item must have more links than this.
     """
     items, counts = sum_counts(counted[wiki] for wiki in sorted(counted))
     if floor == "corpus":
         frequent = counts > min_links
     else:
-        scopes = [found for wiki, found in counted.items() if floor in ("wiki", wiki)]
-        enough = [some_items[some_counts > min_links] for some_items, some_counts in scopes]
+        scopes = [pair for wiki, pair in counted.items() if floor in ("wiki", wiki)]
+        enough = [wiki_items[wiki_counts > min_links] for wiki_items, wiki_counts in scopes]
         frequent = find(distinct(np.concatenate([np.zeros(0, np.int64), *enough])), items) >= 0
     return items[frequent], counts[frequent]

@@ -1,4 +1,4 @@
-"""Which pages each row group of `titles` holds."""
+"""Find the range of page ids in each row group of `titles`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,25 @@ GROUP_COLUMNS = ("shard", "number", "first", "last")
 
 
 def row_groups(shards: Sequence[str]) -> dict[str, Ints]:
-    """Return the row groups of shards of `titles`: the place of the shard, the number in it, and the lowest and highest
-    page id, from the file's own statistics, or read where it has none."""
-    found: list[tuple[int, int, int, int]] = []
-    for place, shard in enumerate(shards):
+    """Return a table of the row groups of shards of `titles`.
+
+    Returns:
+        The columns GROUP_COLUMNS, with a value per row group: index of the shard, number of the row group in it, lowest
+        and highest page id. Page ids are from Parquet's statistics; without statistics, the column is read.
+    """
+    rows: list[tuple[int, int, int, int]] = []
+    for index, shard in enumerate(shards):
         files, inner = filesystem(shard)
         with pq.ParquetFile(files.open_input_file(inner)) as file:
-            found += [(place, number, *_pages(file, number)) for number in range(file.num_row_groups)]
-    columns = np.array(found, np.int64).reshape(-1, len(GROUP_COLUMNS)).T
+            rows += [(index, number, *_pages(file, number)) for number in range(file.num_row_groups)]
+    columns = np.array(rows, np.int64).reshape(-1, len(GROUP_COLUMNS)).T
     return dict(zip(GROUP_COLUMNS, np.ascontiguousarray(columns), strict=True))
 
 
 def _pages(file: pq.ParquetFile, number: int) -> tuple[int, int]:
     """Return the lowest and the highest page id of a row group."""
     group = file.metadata.row_group(number)
-    columns = (group.column(place) for place in range(group.num_columns))
+    columns = (group.column(index) for index in range(group.num_columns))
     statistics = next(column for column in columns if column.path_in_schema == "page_id").statistics
     if statistics is not None and statistics.has_min_max:
         return int(statistics.min), int(statistics.max)

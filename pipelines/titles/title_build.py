@@ -1,7 +1,7 @@
-"""Building the table of `title_index`, a range of hashes at a time: memory does not grow with the wiki.
+"""Build the table of `title_index` with hash-partitioned joins, so that memory does not grow with the wiki.
 
-What is joined is first laid out on the worker's disk so that what belongs together is in one part: titles and items by
-page id, then both by the hash of the title, then redirects by the hash of the title that they lead to.
+The rows are partitioned to the worker's disk three times: titles and items by page id, then both by the hash of the
+title, then redirects by the hash of their target.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from wikianchor.pipelines.titles.title_index import (
     Ints,
 )
 
-# MediaWiki follows one redirect; bots resolve double ones, and what is longer is a mistake in the making.
+# MediaWiki follows one redirect, and bots resolve double ones; a longer chain is a mistake of editors.
 MAX_HOPS = 10
-# Titles and sitelinks that memory holds, about.
+# Titles and sitelinks in memory at a time, approximately.
 ROWS_AT_ONCE = 1 << 18
-# An item, by the hash of its page's title or by the page's id.
+# An item, by the hash of its page's title or by its page id.
 LINK = np.dtype([("key", np.uint64), ("item", np.int64)])
-# `target`: the hash of what a redirect leads to, 0 where the title stands for itself; `section`: whether that is one.
+# `target`: hash of the title that a redirect leads to, 0 for no redirect; `section`: whether it leads to a section.
 TITLE = np.dtype(
     [
         *(("key", np.uint64), ("page", np.int64), ("item", np.int64)),
         *(("target", np.uint64), ("section", np.bool_), ("code", np.int8)),
     ]
 )
-# The row of a redirect, and where it has led to so far; and the row of one that was followed to its end.
+# HOP: the row of a redirect, and the title that it has led to so far. END: the row of a redirect, and its result.
 HOP = np.dtype([("row", np.int64), ("target", np.uint64), ("section", np.bool_)])
 END = np.dtype([("row", np.int64), ("item", np.int64), ("code", np.int8)])
 
@@ -58,12 +58,15 @@ def build_title_index(
         titles: shards of `titles` of the wiki.
         sitelinks: shards of `sitelinks`.
         wiki: database name.
-        directory: where the table is to be.
+        directory: directory of the table.
 
     Returns:
-        The path of the arrays `keys`, `items` and `codes` for `TitleIndex`; and counts for the report: titles of the
-        dump and titles that Wikidata alone knows, those with an item by each route, and those in conflict, where the
-        two routes name different items (then the wiki's own page_props counts).
+        The path of the arrays `keys`, `items` and `codes` for `TitleIndex`; and counts for the report: `titles` of the
+        dump, titles that only Wikidata has (`elsewhere`), `redirects`, titles with an item `by_sitelink` and
+        `by_page_props`, and `conflicts`, where both name different items (page_props then takes precedence).
+
+    Raises:
+        InputError: the disk is full.
     """
     held = sum(batch.num_rows for shards in (titles, sitelinks) for batch in _read(shards, wiki, []))
     parts = max(1, -(-held // ROWS_AT_ONCE))
@@ -76,7 +79,7 @@ def build_title_index(
 
 
 def _join(titles: Sequence[str], sitelinks: Sequence[str], wiki: str, table: Spill, parts: int) -> dict[str, int]:
-    """Write the rows of the table, sorted, by ranges of hashes, redirects not yet followed; return the counts."""
+    """Write the sorted rows of the table before redirects are followed; return the counts."""
     counts: Counter[str] = Counter()
     with Spill(LINK, parts) as by_title, Spill(TITLE, parts) as hashed:
         with Spill(LINK, parts) as by_page, Spill(TITLE, parts) as paged:
@@ -88,11 +91,12 @@ def _join(titles: Sequence[str], sitelinks: Sequence[str], wiki: str, table: Spi
                 hashed.add(rows, hash_range(rows["key"], parts))
         for part in range(parts):
             links, rows = by_title.read(part), hashed.read(part)
-            # A part of a dump does not hold every page that it links to, but Wikidata links to pages that exist only.
+            # A sample of a dump lacks pages that it links to. Wikidata has sitelinks only to pages that exist: add
+            # them.
             elsewhere = distinct(links["key"])
             elsewhere = elsewhere[find(np.sort(rows["key"]), elsewhere) < 0]
             rows = np.concatenate([rows, rows_of(TITLE, key=elsewhere)])
-            # A title twice means the older page.
+            # If a title occurs twice, the older page comes first and counts.
             rows = rows[np.lexsort((rows["page"], rows["key"]))]
             titled = _look_up(links, rows["key"])
             of_page = rows["item"] > 0
@@ -104,7 +108,7 @@ def _join(titles: Sequence[str], sitelinks: Sequence[str], wiki: str, table: Spi
             rows["item"] = np.where(of_page, rows["item"], titled)
             has_item = rows["item"] > 0
             rows["code"] = np.where((rows["code"] == FINE) & ~has_item, NO_ITEM, rows["code"])
-            # A redirect with an item of its own stands for that item; every other leads on.
+            # A redirect with its own item stands for that item; every other redirect is followed.
             rows["target"][has_item] = 0
             rows["code"][rows["target"] != 0] = BROKEN
             table.add(rows, np.full(len(rows), part))
@@ -112,7 +116,7 @@ def _join(titles: Sequence[str], sitelinks: Sequence[str], wiki: str, table: Spi
 
 
 def _spill_sitelinks(shards: Sequence[str], wiki: str, by_title: Spill, by_page: Spill, parts: int) -> None:
-    """Lay out the items of a wiki by title, and by page id."""
+    """Partition the items of a wiki by title and by page id."""
     for batch in _read(shards, wiki, ["qid", "title", "page_id"]):
         titles, pages, items = batch.column("title"), batch.column("page_id"), batch.column("qid").to_numpy()
         rows = rows_of(LINK, key=hash_strings(titles.drop_null()), item=items[_valid(titles)])
@@ -122,7 +126,7 @@ def _spill_sitelinks(shards: Sequence[str], wiki: str, by_title: Spill, by_page:
 
 
 def _spill_titles(shards: Sequence[str], wiki: str, paged: Spill, parts: int) -> None:
-    """Lay out the titles of a wiki by page id."""
+    """Partition the titles of a wiki by page id."""
     for batch in _read(shards, wiki, ["title", "page_id", "redirect", "redirect_fragment", "flags"]):
         redirects = batch.column("redirect")
         fragments = pc.fill_null(batch.column("redirect_fragment"), "")
@@ -138,7 +142,7 @@ def _spill_titles(shards: Sequence[str], wiki: str, paged: Spill, parts: int) ->
 
 
 def _follow_redirects(table: Spill, ends: Spill, starts: Ints) -> None:
-    """Find where redirects end, all of them a hop at a time; those that lead to no title have no end."""
+    """Follow all redirects, one hop at a time. Those that lead to no title get no row in `ends`."""
     parts = len(starts) - 1
     hops = Spill(HOP, parts)
     for part in range(parts):
@@ -155,47 +159,47 @@ def _follow_redirects(table: Spill, ends: Spill, starts: Ints) -> None:
 
 
 def _hop(hops: Spill, table: Spill, ends: Spill, starts: Ints) -> Spill:
-    """Follow each redirect to the title that it has led to; return those that go on from there."""
+    """Follow each redirect by one hop; return those that lead to another redirect."""
     parts = len(starts) - 1
     further = Spill(HOP, parts)
     for part in range(parts):
-        coming = hops.read(part)
-        if not len(coming):
+        redirects = hops.read(part)
+        if not len(redirects):
             continue
         rows = table.read(part)
-        place = find(rows["key"], coming["target"])
-        coming, there = coming[place >= 0], rows[place[place >= 0]]
-        leads_on = there["target"] != 0
-        end, of = there[~leads_on], coming[~leads_on]
-        # The item is that of the whole page, so a link by way of a section is no link to it.
-        _add_ends(ends, starts, of["row"], end["item"], np.where(of["section"], SECTION, end["code"]))
-        there["section"] |= coming["section"]
-        _add_hops(further, coming["row"][leads_on], there[leads_on], parts)
+        index = find(rows["key"], redirects["target"])
+        redirects, targets = redirects[index >= 0], rows[index[index >= 0]]
+        leads_on = targets["target"] != 0
+        end, ended = targets[~leads_on], redirects[~leads_on]
+        # The item is that of the whole page, so a redirect to a section is no link to it.
+        _add_ends(ends, starts, ended["row"], end["item"], np.where(ended["section"], SECTION, end["code"]))
+        targets["section"] |= redirects["section"]
+        _add_hops(further, redirects["row"][leads_on], targets[leads_on], parts)
     return further
 
 
-def _add_hops(hops: Spill, row: Ints, there: Rows, parts: int) -> None:
-    """Send redirects on from where they are."""
-    hops.add(
-        rows_of(HOP, row=row, target=there["target"], section=there["section"]), hash_range(there["target"], parts)
-    )
+def _add_hops(hops: Spill, row: Ints, redirects: Rows, parts: int) -> None:
+    """Partition redirects, given as rows of TITLE, by the hash of their target."""
+    target, section = redirects["target"], redirects["section"]
+    hops.add(rows_of(HOP, row=row, target=target, section=section), hash_range(target, parts))
 
 
 def _add_ends(ends: Spill, starts: Ints, row: Ints, item: Ints, code: Codes) -> None:
+    """Partition the results of redirects by their row in the table."""
     ends.add(rows_of(END, row=row, item=item, code=code), np.searchsorted(starts, row, side="right") - 1)
 
 
 def _finished(table: Spill, ends: Spill, starts: Ints) -> Iterator[Mapping[str, npt.NDArray[Any]]]:
-    """Yield the columns of the table, part by part."""
+    """Yield the columns of the finished table, one partition at a time."""
     for part, start in enumerate(starts[:-1]):
-        rows, found = table.read(part), ends.read(part)
-        rows["item"][found["row"] - start] = found["item"]
-        rows["code"][found["row"] - start] = found["code"]
+        rows, ended = table.read(part), ends.read(part)
+        rows["item"][ended["row"] - start] = ended["item"]
+        rows["code"][ended["row"] - start] = ended["code"]
         yield {"keys": rows["key"], "items": rows["item"], "codes": rows["code"]}
 
 
 def _read(shards: Sequence[str], wiki: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a wiki."""
+    """Yield the columns of a wiki's rows."""
     for shard in shards:
         for batch in read_batches(shard, ["wiki", *columns], only=("wiki", wiki)):
             yield batch.filter(pc.equal(batch.column("wiki"), wiki))
@@ -216,9 +220,9 @@ def _valid(column: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def _look_up(links: Rows, wanted: npt.NDArray[Any]) -> Ints:
-    """Return the item of each key, the lowest where it has several, 0 where it has none."""
+    """Return the item of each key, the lowest if there are several, 0 if there is none."""
     if not len(links):
         return np.zeros(len(wanted), np.int64)
     links = links[np.lexsort((links["item"], links["key"]))]
-    place = find(links["key"], wanted.astype(np.uint64))
-    return np.where(place >= 0, links["item"][place], 0)
+    index = find(links["key"], wanted.astype(np.uint64))
+    return np.where(index >= 0, links["item"][index], 0)

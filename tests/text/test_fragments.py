@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikianchor.pipelines.text.fragments import FRAGMENT_REASONS, make_fragment_test, suspicious_places, whole_sentences
+from wikianchor.pipelines.text.fragments import FRAGMENT_REASONS, make_fragment_test, markup_offsets, whole_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 
 
@@ -22,7 +22,7 @@ def sentences(text: str, ends: list[int], links: list[tuple[int, int]]) -> list[
 
 
 def fragment_reason(sentence: str, language: str) -> str | None:
-    return make_fragment_test(language)(sentence, bool(suspicious_places(sentence)))
+    return make_fragment_test(language)(sentence, bool(markup_offsets(sentence)))
 
 
 def test_spans_are_stripped_and_blank_ones_left_out() -> None:

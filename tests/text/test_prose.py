@@ -9,6 +9,7 @@ from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
 from wikianchor.pipelines.wikimedia.wikitext.templates import MAX_NAMES, OTHERS
+from wikianchor.schemas.sentences import REGIONS
 
 
 def read(wikitext: str, wiki: str = "enwiki") -> tuple[list[Sentence], Extract, Counter[str]]:
@@ -113,3 +114,10 @@ def test_more_templates_than_are_told_apart_are_counted_together() -> None:
 def test_a_sentence_of_an_unspaced_script_is_measured_in_characters() -> None:
     found, extract, _ = read("* [[木星]]は大きい惑星である。", "jawiki")
     assert [(one.region, linked(one, extract)) for one in found] == [("list", ["木星"])]
+
+
+def test_regions_of_sentences_are_those_of_the_schema() -> None:
+    sentences, _, _ = read(
+        "A bus is a large vehicle.\n== A ==\nIt stops at the station.\n* It has two doors and a roof.\n x"
+    )
+    assert [sentence.region for sentence in sentences] == list(REGIONS)

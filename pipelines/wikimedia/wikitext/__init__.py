@@ -1,10 +1,8 @@
-"""Wikitext in, the text that a reader sees of it and its links out: pure functions, one string to another, linear in
-the page.
+"""Extract the visible text and the links of a page from its wikitext, in linear time.
 
-`Extractor.extract` is a row of passes over the whole page, each of which understands one kind of markup and leaves the
-rest; what is left at the end are links, which are split off last, so that offsets are taken once and never move.
-Templates cannot be expanded without a wiki's database: the ones that carry words are rendered by rule, the others leave
-a gap that is marked.
+`Extractor.extract` is a sequence of passes over the page. Each pass handles one kind of markup and leaves the rest.
+Links come last, so their offsets are computed once and never shift. Templates cannot be expanded without the database
+of the wiki: those that show words are rendered by rules (`template_rules`), the others leave a placeholder, `GAP`.
 """
 
 from __future__ import annotations
@@ -40,15 +38,15 @@ __all__ = ["Extract", "Extractor", "Links"]
 
 @dataclass
 class Extract:
-    """What a reader sees of a page.
+    """The visible text of a page and its links.
 
     Attributes:
-        text: one block (paragraph, list item, heading) a line; a line that is no paragraph begins with its mark
-            (`marks.LINE_MARKS`), and `marks.GAP` stands where words are missing.
-        links: the links to articles in `text`.
-        other_links: the links to pages of other namespaces in `text`.
-        gaps: for each `marks.GAP` in `text` the name, lower-case, of the template that left it, "" if none did.
-        counts: every "[[" of the page, by what became of it: "link" for those in `links`.
+        text: one block (paragraph, list item, heading) per line. A line that is no paragraph begins with a placeholder
+            (`placeholders.LINE_MARKS`); `placeholders.GAP` stands where words are missing.
+        links: links to articles in `text`.
+        other_links: links to pages of other namespaces in `text`.
+        gaps: for each `GAP` in `text` the lower-case name of the template that left it, "" if it was no template.
+        counts: number of "[[" of the page by what became of them; "link" for those in `links`.
     """
 
     text: str
@@ -59,12 +57,19 @@ class Extract:
 
 
 class Extractor:
-    """The engine for one wiki.
+    """Extracts the pages of one wiki.
 
     Args:
         site: the wiki.
-        literal: show what MediaWiki shows where templates are empty: they vanish without a gap, brackets stay empty,
-            and external links without a label are numbers. To compare with MediaWiki; sentences are better without.
+        literal: for comparisons with MediaWiki: templates vanish without a gap, empty brackets stay, and external links
+            without a label become numbers.
+
+    >>> from wikianchor.pipelines.wikimedia.site import site_for
+    >>> page = Extractor(site_for("enwiki")).extract("A '''[[bus]]es''' stop<ref>B</ref> in [[Paris|P.]]", "Stop")
+    >>> page.text.strip()
+    'A buses stop in P.'
+    >>> [page.text[start:end] for start, end in zip(page.links.starts, page.links.ends)], page.links.targets
+    (['buses', 'P.'], ['Bus', 'Paris'])
     """
 
     def __init__(self, site: Site, literal: bool = False) -> None:
@@ -78,10 +83,10 @@ class Extractor:
         self._links = LinkReader(site)
 
     def extract(self, text: str, title: str) -> Extract:
-        """Return the visible text of a page and its links.
+        """Extract the visible text of a page and its links.
 
         Args:
-            text: wikitext without control characters other than tab and line feed (XML 1.0 has no others).
+            text: wikitext without control characters other than tab and line feed, as `pages.parse_page` returns it.
             title: of the page.
         """
         counts: Counter[str] = Counter()
@@ -104,5 +109,5 @@ class Extractor:
         return Extract(restore(text), links, other_links, gaps, counts)
 
     def linked_titles(self, text: str, title: str) -> list[str]:
-        """Return the articles that raw wikitext names as link targets anywhere, sorted; the page itself left out."""
+        """Return the titles of all articles that the wikitext links to, sorted, without the page itself."""
         return self._links.linked_titles(text, title)

@@ -1,7 +1,8 @@
-"""Round brackets from which a template vanished: "Agassi ( ; born 1970)" becomes "Agassi (born 1970)".
+"""Repair round brackets that lost a template: "Agassi ( ; born 1970)" becomes "Agassi (born 1970)".
 
-Articles open with a pronunciation, a native name or a coordinate in brackets, nearly always by template. Without it the
-sentence is whole as long as no empty place is left, and it is the sentence that says what the page is about.
+The first sentence of an article says what the page is about. It often has a pronunciation, a native name or a
+coordinate in brackets, nearly always from a template. Without these words the sentence is complete once the empty part
+is removed.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ import re
 
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED
 
-# A bracket and what stands in it; a link within is taken as one piece, since its target may have brackets of its own.
+# A bracket and its contents. A link inside is matched as a whole, because its target may contain brackets.
 _PLAIN = r"[^()（）\n\[\]]*"
 _WITHIN = rf"{_PLAIN}(?:\[\[[^\[\]\n]*\]\]{_PLAIN})*"
 _NARROW = re.compile(rf"\({_WITHIN}\)")
 _WIDE = re.compile(rf"（{_WITHIN}）")
 _SEPARATOR = re.compile(r"([,;、，；])")
-# What stands at the edge of a bracket that may have lost something.
+# Characters at the edges of a bracket that may have lost words.
 _OPEN_EDGE = " ,;、，；)）"
 _CLOSED_EDGE = " ,;、，；"
 _EMPTY = f" \t{GAP}{NAMED}"
@@ -25,7 +26,11 @@ _BEFORE_VANISHED = re.compile(rf" ?{_VANISHED}+")
 
 
 def mend_brackets(text: str) -> str:
-    """Remove empty places between brackets and separators, and brackets that hold nothing else."""
+    """Remove empty parts between brackets and separators, and brackets without any words.
+
+    >>> mend_brackets("Agassi ( ; born 1970) plays. Kyiv () is a city.")
+    'Agassi (born 1970) plays. Kyiv is a city.'
+    """
     text = _mend(text, _NARROW)
     if "（" in text:
         text = _mend(text, _WIDE)
@@ -37,7 +42,7 @@ def _mend(text: str, brackets: re.Pattern[str]) -> str:
     position = 0
     for match in brackets.finditer(text):
         whole = match[0]
-        # Nearly all are whole, so this has to be quick.
+        # A quick test first, because nearly all brackets are intact.
         if whole[1] in _OPEN_EDGE or whole[-2] in _CLOSED_EDGE or GAP in whole:
             pieces += (text[position : match.start()], _mended(match))
             position = match.end()
@@ -48,16 +53,16 @@ def _mended(match: re.Match[str]) -> str:
     whole = match[0]
     inside = whole[1:-1]
     if not inside:
-        # "f()" is a call; "f ()" had something in it.
+        # "f()" is a call; "f ()" lost its contents.
         before = match.string[match.start() - 1 : match.start()]
         return whole if before.isalnum() or before == "_" else _VANISHED
-    # Places and separators by turns; a place goes with the separator after it.
-    parts = _SEPARATOR.split(inside)
-    places, separators = parts[::2], [*parts[1::2], ""]
-    kept = [(place, separator) for place, separator in zip(places, separators, strict=True) if place.strip(_EMPTY)]
-    if len(kept) == len(places):
+    # Parts and separators alternate. An empty part is removed with the separator after it.
+    pieces = _SEPARATOR.split(inside)
+    parts, separators = pieces[::2], [*pieces[1::2], ""]
+    kept = [(part, separator) for part, separator in zip(parts, separators, strict=True) if part.strip(_EMPTY)]
+    if len(kept) == len(parts):
         return whole[0] + inside.strip(" ") + whole[-1]
     if not kept:
         return _VANISHED
-    shown = "".join(place + separator for place, separator in kept[:-1]) + kept[-1][0]
+    shown = "".join(part + separator for part, separator in kept[:-1]) + kept[-1][0]
     return whole[0] + shown.strip() + whole[-1]

@@ -1,4 +1,4 @@
-"""Character references, blanks, and behaviour switches: what is left to tidy when the structure is gone."""
+"""Decode character references, and remove superfluous blanks, footnote numbers and behaviour switches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]
 
 
 def decode_entities(text: str) -> str:
-    """Decode character references; markup characters among them stay harmless, no-break spaces become spaces."""
+    """Decode character references; no-break spaces become spaces.
+
+    Decoded markup characters become placeholders (`protect`), so that later passes do not take them for markup.
+    """
     if "&" in text:
         text = _ENTITY.sub(lambda match: _entity(match[0]), text)
     return text.replace("\xa0", " ") if "\xa0" in text else text
@@ -22,7 +25,7 @@ _NOTE_NUMBER = re.compile(r"\[\d{1,3}\](?=[\s.,;:!?)।۔。\[]|\Z)")
 _BEFORE_NOTE = frozenset('.!?…,;:»”")।۔。')
 _SHORT_WORD = 3
 _ENDS = frozenset(".!?…")
-# A run of signs counts in pieces, for `re` remembers each turn of a group.
+# At most 50 repetitions, because `re` stores every repetition of a group.
 _LOOSE_SIGN = re.compile(r" ([.,])((?: \.){0,50})(?=[ \n]|\Z)")
 
 
@@ -37,7 +40,7 @@ def _entity(reference: str) -> str:
 
 
 def fold_spaces(text: str) -> str:
-    """Make runs of blanks one blank."""
+    """Replace tabs and runs of blanks by one blank."""
     if "\t" in text:
         text = text.replace("\t", " ")
     first, *parts = text.split("  ")
@@ -45,12 +48,16 @@ def fold_spaces(text: str) -> str:
 
 
 def drop_note_numbers(text: str) -> str:
-    """Remove the numbers of footnotes that were copied as text from a page that had them: "so it was. [84] Then"."""
+    """Remove footnote numbers that an editor copied as text from another page.
+
+    >>> drop_note_numbers("So it was. [84] Then a[5] came.")
+    'So it was.  Then a[5] came.'
+    """
     return _NOTE_NUMBER.sub(_note_number, text) if "[" in text else text
 
 
 def _note_number(match: re.Match[str]) -> str:
-    # Behind a sign, or a blank away from a word: "a[5]" and "[[5]]" are none.
+    # A footnote number follows a punctuation mark, or a word and a blank; "a[5]" and "[[5]]" are something else.
     text, start = match.string, match.start()
     before = text[start - 2 : start] if start > 1 else text[:start]
     if before[-1:] in _BEFORE_NOTE or (before[-1:] == " " and (before[:1].isalnum() or before[:1] in _BEFORE_NOTE)):
@@ -59,8 +66,11 @@ def _note_number(match: re.Match[str]) -> str:
 
 
 def close_up(text: str) -> str:
-    """Remove the blank before a full stop or comma, which a footnote left there; ". ." is one full stop, ". . ." is an
-    ellipsis. Behind a short word in small letters it stays: "an area of ." misses something."""
+    """Remove the blank before a full stop or comma that a removed footnote left there.
+
+    ". ." becomes one full stop, ". . ." an ellipsis. The blank stays after a short lower-case word, because words are
+    missing in "an area of .".
+    """
     return _LOOSE_SIGN.sub(_close_up, text) if " ." in text or " ," in text else text
 
 

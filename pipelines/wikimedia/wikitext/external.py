@@ -1,4 +1,4 @@
-"""External links: [http://... label] becomes its label.
+"""Replace external links, [http://... label], by their labels.
 
 https://www.mediawiki.org/wiki/Help:Links#External_links
 """
@@ -12,27 +12,30 @@ from wikianchor.pipelines.wikimedia.wikitext.placeholders import protect
 
 _PROTOCOLS = "bitcoin:|geo:|magnet:|mailto:|matrix:|news:|sips?:|sms:|tel:|urn:|xmpp:"
 _SLASHED = "https?:|ftps?:|git:|gopher:|ircs?:|mms:|nntp:|redis:|sftp:|ssh:|svn:|telnet:|worldwind:"
-# Two quotes end an address, because MediaWiki reads italics first. The brackets of the wiki's own links are passed over
-# quickly; [[http://...]] is an external link all the same.
+# Two apostrophes end an address, because MediaWiki reads italics first. The lookaheads skip the brackets of internal
+# links quickly; [[http://...]] is an external link nevertheless.
 _OPENING = re.compile(
     rf"\[(?!\[)(?:(?<!\[\[)|(?=http))(?i:(?:{_SLASHED})?//|{_PROTOCOLS})(?:[^\s\[\]<>\"']+|'(?!'))+[ \t]*"
 )
 
 
 def strip_external_links(text: str, number: Callable[[str], str] | None) -> str:
-    """Keep the labels of external links; a label may hold links of the wiki, which stay.
+    """Replace external links by their labels; internal links inside a label stay.
 
     Args:
         text: wikitext.
-        number: writes a number; a link without a label is then shown as MediaWiki does, [1], [2]. Without it, such a
-            link vanishes like a footnote.
+        number: formats a number. With it, a link without a label becomes [1], [2] as in MediaWiki; with None, it is
+            removed like a footnote.
+
+    >>> strip_external_links("See [https://a.org the page] [https://b.org].", None)
+    'See the page .'
     """
     match = _OPENING.search(text)
     if match is None:
         return text
     pieces, position, count = [], 0, 0
-    # The next "]" and the next line feed at or after the label: looked for once each, so that a line full of links
-    # without an end takes no longer than another.
+    # The next "]" and the next line feed after the label. Each is searched once, so that a line of many unclosed links
+    # takes linear time.
     close = newline = -1
     while match is not None:
         label = match.end()
@@ -40,7 +43,7 @@ def strip_external_links(text: str, number: Callable[[str], str] | None) -> str:
             newline = len(text)
         close = _label_end(text, label, newline) if close < label else close
         if close > newline:
-            # No end in this line.
+            # Not closed in this line.
             pieces.append(text[position:newline])
             position = newline
         else:
@@ -57,7 +60,8 @@ def strip_external_links(text: str, number: Callable[[str], str] | None) -> str:
 
 
 def _label_end(text: str, position: int, newline: int) -> int:
-    """Return where the "]" stands that is not one of a link's "]]", or a place beyond the line."""
+    """Return the offset of the first "]" that does not close an internal link; an offset after the line if there is
+    none."""
     while True:
         close = text.find("]", position, newline)
         if close < 0:

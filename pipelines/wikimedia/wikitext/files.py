@@ -1,4 +1,4 @@
-"""Pictures: [[File:name|options|caption]] goes, with its caption and the links in it.
+"""Remove images, [[File:name|options|caption]], with their captions and the links in them.
 
 https://www.mediawiki.org/wiki/Help:Images
 """
@@ -15,12 +15,17 @@ from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM
 _BRACKETS = re.compile(r"\[\[|\]\]")
 LONGEST_LIST_MARK = 10
 _LINE_MARKUP = tuple("=*#:;")
-# Options that set a picture beside the text: it ends a paragraph. Others stand in the line like a letter.
+# Options that place an image beside the text, so that it ends a paragraph. Other images stand in the line.
 _BESIDE = ("img_thumbnail", "img_manualthumb", "img_framed", "img_left", "img_right", "img_center", "img_none")
 
 
 class FileStripper:
-    """Removes pictures; knows what the namespace and the options are called on one wiki."""
+    """Removes the images of the pages of one wiki.
+
+    Args:
+        namespace_names: names of the File namespace.
+        facts: of the wiki's language.
+    """
 
     def __init__(self, namespace_names: Iterable[str], facts: LanguageFacts) -> None:
         names = "|".join(re.escape(name).replace(r"\ ", "[ _]+") for name in sorted(namespace_names))
@@ -30,11 +35,11 @@ class FileStripper:
         self._beside = re.compile(rf"\|\s*(?:{options})\s*(?=[|\]])") if options else re.compile("(?!)")
 
     def strip(self, text: str, dropped: Counter[str]) -> str:
-        """Remove links that show a picture.
+        """Remove images.
 
         Args:
             text: wikitext without templates.
-            dropped: counts the picture itself and the links in captions.
+            dropped: counts each image as "file" and the links in captions as "caption".
         """
         pieces, position = [], 0
         match = self._opening.search(text)
@@ -42,7 +47,7 @@ class FileStripper:
             start = match.start()
             end = _end(text, match.end())
             if end < 0:
-                # MediaWiki shows an unclosed one as it stands.
+                # MediaWiki shows an unclosed image as text.
                 match = self._opening.search(text, match.end())
                 continue
             pieces.append(text[position:start])
@@ -53,11 +58,11 @@ class FileStripper:
             if begins_line or self._beside.search(text, match.end(), end):
                 if not begins_line:
                     pieces.append("\n")
-                # The blanks after it do not make the line a preformatted one.
+                # Blanks after an image do not make the line preformatted.
                 while text.startswith(" ", position):
                     position += 1
                 if text.startswith(_LINE_MARKUP, position):
-                    # To MediaWiki the picture is in the same line, so what follows begins no list and no heading.
+                    # To MediaWiki the text is in the same line as the image, so it begins no list and no heading.
                     pieces.append(SEAM)
             match = self._opening.search(text, position)
         pieces.append(text[position:])
@@ -65,10 +70,10 @@ class FileStripper:
 
 
 def _end(text: str, position: int) -> int:
-    """Return where a picture ends, or -1.
+    """Return the offset after an image, -1 if it is not closed.
 
-    MediaWiki's own rule: it ends at its first "]]", or, where links stand in its caption, behind a link that has two.
-    "[[" without a "]]" before the next one is an end to the search; so this looks at no text twice.
+    The rule is MediaWiki's: an image ends at its first "]]"; if its caption contains links, at the second "]]" after a
+    link. The search stops at a "[[" without a "]]" before the next "[[", so no text is searched twice.
     """
     expected, closed = 1, 0
     for match in _BRACKETS.finditer(text, position):

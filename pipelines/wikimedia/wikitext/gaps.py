@@ -1,4 +1,4 @@
-"""Gaps and the templates that left them: in the text a gap is one character, and its name stands beside the text."""
+"""Separate gaps from the names of the templates that left them."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ _GAP = re.compile(f"{GAP}{NAMED}*")
 
 
 def take_names(text: str, names: Sequence[str], columns: Sequence[Links]) -> tuple[str, list[str]]:
-    """Take the marks that name gaps out of a text.
+    """Remove the NAMED characters after gaps and return which template left each gap.
 
     Args:
-        text: in which each gap of the n-th name has n marks behind it, and others have none.
-        names: of templates.
-        columns: links in the text; their offsets follow it.
+        text: a gap of the n-th template is followed by n NAMED characters, a gap without a template by none.
+        names: names of the templates.
+        columns: links in the text; their offsets are adjusted in place.
 
     Returns:
-        The text, and the name of each gap in it, "" where no template left it.
+        The text without NAMED, and for each GAP in it the name of the template, "" for a gap without one.
     """
     if GAP not in text:
         return text, []
-    # Where each gap ends, marks included, and how many marks are taken up to there.
-    ends, taken = array("q"), array("q", [0])
+    # By gap: the offset after it, and the number of characters removed up to there.
+    ends, removed = array("q"), array("q", [0])
     gaps = []
     for match in _GAP.finditer(text):
-        marks = match.end() - match.start() - 1
+        number = match.end() - match.start() - 1
         ends.append(match.end())
-        taken.append(taken[-1] + marks)
-        gaps.append(names[marks - 1] if marks else "")
-    if taken[-1]:
+        removed.append(removed[-1] + number)
+        gaps.append(names[number - 1] if number else "")
+    if removed[-1]:
         for links in columns:
             for offsets in (links.starts, links.ends):
-                _shift(offsets, ends, taken)
+                _shift(offsets, ends, removed)
         text = text.replace(NAMED, "")
     return text, gaps
 
 
-def _shift(offsets: array[int], ends: array[int], taken: array[int]) -> None:
-    """Take from each offset the marks that stand before it: as many for all offsets between two gaps."""
+def _shift(offsets: array[int], ends: array[int], removed: array[int]) -> None:
+    """Subtract from each offset the number of characters removed before it, which is the same between two gaps."""
     bounds = [bisect_left(offsets, end) for end in ends]
-    for (begin, end), marks in zip(pairwise((*bounds, len(offsets))), taken[1:], strict=True):
+    for (begin, end), number in zip(pairwise((*bounds, len(offsets))), removed[1:], strict=True):
         if begin < end:
-            offsets[begin:end] = array("q", [offset - marks for offset in offsets[begin:end]])
+            offsets[begin:end] = array("q", [offset - number for offset in offsets[begin:end]])

@@ -1,7 +1,7 @@
-"""What a line is: a heading, a list item, preformatted, or plain. The first character of a line says it from then on.
+"""Classify lines as heading, list item, preformatted or plain, and mark them by a placeholder as first character.
 
-Lines of the source that are one paragraph to a reader stay apart, as editors who put each sentence on a line of its own
-would have it; only a line that goes on in the middle of a sentence is joined to the one before.
+A reader sees consecutive plain lines as one paragraph. Here they stay separate, because some editors write one sentence
+per line; only a line that continues a sentence is joined to the line before.
 
 https://www.mediawiki.org/wiki/Help:Formatting
 """
@@ -15,24 +15,25 @@ from wikianchor.pipelines.wikimedia.wikitext.quotes import strip_quotes
 from wikianchor.pipelines.wikimedia.wikitext.stretches import stretches
 
 _HEADING = re.compile(r"(={1,6})(.+?)\1[ \t]*")
-# What may hold a colon that divides nothing: a link, italics, a tag, an address.
+# A colon, and what may contain a colon that separates no definition: a link, italics, a tag, an address.
 _TOKEN = re.compile(r"\[\[[^\[\]]*\]\]|''+|<(/?)[a-zA-Z][^<>]*>|:(//)?")
 
 
-# Begins a line that goes on the one before; gone when lines are read.
+# First character of a line that continues the line before; removed in this module.
 _JOINED = "\x06"
 _CLOSING = frozenset(",.;:)]»”。，、；：）」』")
-# What a line ends with that goes on with a small letter, besides letters and digits.
+# Last characters, besides letters and digits, of a line that may continue with a lower-case letter.
 _OPEN_ENDS = frozenset(",])\"'»”’–—")
 
 
 def read_lines(text: str, literal: bool = False) -> str:
-    """Mark headings, list items and preformatted lines by their first characters, and remove the marks of italics and
-    bold, which end with the line. A heading has its mark once for each level.
+    """Mark headings, list items and preformatted lines by placeholders, and remove the marks of italics and bold.
+
+    A heading has its placeholder once for each level.
 
     Args:
-        text: of the page.
-        literal: take hand-made bullets for text, as MediaWiki does, and every line for one of its own.
+        text: wikitext of the page without templates, tables and images.
+        literal: as in MediaWiki, treat bullet characters as text, and do not join lines.
     """
     return "\n".join([_read_stretch(stretch, literal) for stretch in stretches(text)])
 
@@ -40,7 +41,7 @@ def read_lines(text: str, literal: bool = False) -> str:
 def _read_stretch(text: str, literal: bool) -> str:
     readers = _READERS if literal else _ALL_READERS
     lines = text.split("\n")
-    # The line before, as it was written, if it is plain.
+    # The line before if it is plain, without changes.
     before, joined = "", False
     for number, line in enumerate(lines):
         if not line:
@@ -63,17 +64,17 @@ def _read_stretch(text: str, literal: bool) -> str:
 
 
 def _goes_on(before: str, line: str) -> bool:
-    """Return whether a plain line is the middle of a sentence that began on the plain line before."""
+    """Return whether a plain line continues the sentence at the end of the plain line before."""
     end = before.rstrip(" ")[-1:]
     first = line.lstrip(SEAM)[:1]
     if not end.isalnum() and end not in _OPEN_ENDS:
         return False
     if first in _CLOSING:
         return bool(first) and not line.lstrip(SEAM)[1:2].isalnum()
-    # Georgian's only letters are small ones to Unicode.
+    # All Georgian letters are lower-case in Unicode.
     if first.islower() and not "\u10d0" <= first <= "\u10ff":
         return True
-    # Who breaks lines by hand leaves a blank where the next word would have come.
+    # A blank at the end of a line shows that an editor broke the line by hand.
     return before[-1] == " " and (end.isalnum() or end == ",") and (first.isalnum() or first in "['\"")
 
 
@@ -82,7 +83,7 @@ def _heading(line: str) -> str:
     if match is None:
         return line
     title = match[2].strip()
-    # Of a heading that was a template only its signs are left.
+    # Without its template, this heading consists of "=" only.
     return HEADING * len(match[1]) + title if title.strip("=") else ""
 
 
@@ -94,7 +95,7 @@ def _item(line: str) -> str:
 
 
 def _split_term(content: str) -> str:
-    """Put a definition, "; term : definition", on a line of its own."""
+    """Split "term : definition" into two lines."""
     tags, quoted = 0, False
     for token in _TOKEN.finditer(content):
         if token[0][0] == "'":
@@ -116,12 +117,12 @@ def _rule(line: str) -> str:
 
 
 def _gap(line: str) -> str:
-    # A template that stands alone on its line is a box or a note: no sentence misses it.
+    # A template alone on its line is a box or a hatnote: no sentence lacks it.
     return line if line.strip(GAP + NAMED + " ") else ""
 
 
 def _bullet(line: str) -> str:
-    # "• one" and "- one" were typed instead of a list.
+    # An editor typed "• item" or "- item" instead of a list.
     return LIST + line[1:].lstrip(" \t") if line[1:2] in _BLANKS else line
 
 

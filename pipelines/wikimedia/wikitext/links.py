@@ -113,7 +113,7 @@ class LinkReader:
             The visible text, the links to articles in it, and the links to other namespaces.
         """
         links, other_links = Links(), Links()
-        targets, visible = self._targets, self._visible
+        targets, trail_letters, prefix_letters = self._targets, self._trail_letters, self._prefix_letters
         output = StringIO()
         write = output.write
         parts = pieces_between(text, "[[")
@@ -136,10 +136,16 @@ class LinkReader:
                 continue
             if "[" in label and rest[:1] == "]":
                 label, rest = label + "]", rest[1:]
-            before, shown, rest = visible(before, label if bar else raw.lstrip(" ").removeprefix(":"), rest)
+            shown = label if bar else raw.lstrip(" ").removeprefix(":")
+            if rest[:1] in trail_letters or prefix_letters:
+                before, shown, rest = self._extend(before, shown, rest)
+            if "\n" in shown or SEAM in shown:
+                shown = shown.translate(_LABEL_BREAKS)
+            anchor = shown.strip()
+            if anchor != shown:
+                shown = _single_blanks(before, shown, rest)
             position += write(before.replace(SEAM, ""))
             before = rest
-            anchor = shown.strip()
             if not anchor or (anchor[0] == GAP and not anchor.strip(GAP + NAMED + " ")):
                 # The label was a template without a rule: words are missing.
                 counts["empty_label"] += 1
@@ -158,23 +164,13 @@ class LinkReader:
         counts["namespace"] = len(other_links.starts)
         return output.getvalue(), links, other_links
 
-    def _visible(self, before: str, label: str, rest: str) -> tuple[str, str, str]:
-        """Return the text before a link, the visible text of the link and the text after it.
-
-        Letters of the link prefix and the link trail go to the link. A blank at the edge of the link goes where it
-        would be doubled.
-        """
+    def _extend(self, before: str, label: str, rest: str) -> tuple[str, str, str]:
+        """Move the letters of the link prefix and the link trail from the text around a link to its label."""
         if rest[:1] in self._trail_letters and (trail := self._trail(rest)):
             label, rest = label + trail[0], rest[trail.end() :]
         if self._prefix_letters and before and before[-1] in self._prefix_letters:
             remaining = before.rstrip(self._prefix_letters)
             before, label = remaining, before[len(remaining) :] + label
-        if "\n" in label or SEAM in label:
-            label = label.translate(_LABEL_BREAKS)
-        if label[-1:] == " " and rest[:1] == " ":
-            label = label.rstrip(" ")
-        if label[:1] == " " and before[-1:] in ("", " ", "\n"):
-            label = label.lstrip(" ")
         return before, label, rest
 
     def _read(self, raw: str) -> tuple[str, str, str]:
@@ -192,3 +188,12 @@ class LinkReader:
         else:
             kind = "media" if target.namespace == MEDIA else "namespace"
         return (kind, "", "") if target is None else (kind, target.title, target.fragment)
+
+
+def _single_blanks(before: str, shown: str, rest: str) -> str:
+    """Remove blanks at the edges of a link that would be doubled by the text around it."""
+    if shown[-1:] == " " and rest[:1] == " ":
+        shown = shown.rstrip(" ")
+    if shown[:1] == " " and before[-1:] in ("", " ", "\n"):
+        shown = shown.lstrip(" ")
+    return shown

@@ -1,6 +1,6 @@
-"""How MediaWiki writes numbers in each language: `{{formatnum:12345.6}}` is 12,345.6 in English, 12 345,6 in French.
+"""Format numbers as MediaWiki does: `{{formatnum:12345.6}}` is 12,345.6 in English, 12 345,6 in French.
 
-The facts are those of MediaWiki's language files; a language that is not here does as the one it falls back to.
+The tables are from MediaWiki's language files. A language without an entry uses that of its nearest fallback language.
 """
 
 from __future__ import annotations
@@ -46,16 +46,20 @@ _DIGITS = {
     "〇一二三四五六七八九": "lzh",
     "꯰꯱꯲꯳꯴꯵꯶꯷꯸꯹": "mni",
 }
-# Four digits stay together.
+# Languages that do not separate groups in numbers of four digits.
 _FOUR_TOGETHER = frozenset(("be-tarask", "bg", "es", "et", "hy", "kaa", "ksh", "ku", "pl", "ru", "sah", "uk"))
-# 12,34,567.
+# Languages that separate pairs of digits above the thousands: 12,34,567.
 _PAIRS = frozenset(("bn", "gu", "hi", "kn", "ml", "mr", "or", "pa", "sa", "ta", "te"))
 
 _NUMBER = re.compile(r"(\d{1,40})(?:\.(\d*))?")
 
 
 def number_writer(language: str) -> Callable[[str], str]:
-    """Return the function that writes the plain numbers in a text (12345.6) as the language does."""
+    """Return a function that formats the plain numbers in a text.
+
+    >>> number_writer("en")("12345.6 m"), number_writer("de")("-12345.6")
+    ('12,345.6 m', '−12.345,6')
+    """
     chain = (language, *language_facts(language).fallbacks, "en")
     thousands, decimal = _nearest(_SEPARATORS, chain)
     digits = str.maketrans("0123456789", _nearest(_DIGITS, chain)) | {ord("-"): "−"}

@@ -1,4 +1,4 @@
-"""Italics and bold: '' and '''.
+"""Remove the marks of italics and bold, '' and '''.
 
 https://www.mediawiki.org/wiki/Help:Formatting
 """
@@ -10,13 +10,18 @@ import re
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM, protect
 
 _QUOTES = re.compile("'{2,}")
-# A title may hold them: they are letters there.
+# In a link target they are part of the title.
 _IN_TARGET = re.compile(r"(?<=\[\[)''[^\[\]|]*(?=\||\]\])")
 
 
 def strip_quotes(line: str) -> str:
-    """Remove the marks of italics and bold from a line; an apostrophe beside them stays, by MediaWiki's own rule
-    (Parser::doQuotes). No letters join a link through them."""
+    """Remove the marks of italics and bold from a line by MediaWiki's rules (Parser::doQuotes).
+
+    Marks beside a link become a SEAM, so that the link has no trail or prefix across them.
+
+    >>> strip_quotes("'''Bold''' and l'''art''")
+    "Bold and l'art"
+    """
     if "[[''" in line:
         line = _IN_TARGET.sub(lambda match: protect(match[0]), line)
     line = line.replace("]]''", f"]]{SEAM}''").replace("''[[", f"''{SEAM}[[")
@@ -26,7 +31,7 @@ def strip_quotes(line: str) -> str:
             return plain.replace("''", "")
     parts = _QUOTES.split(line)
     runs = [len(run) for run in _QUOTES.findall(line)]
-    # Runs of four are one apostrophe and bold; runs above five are apostrophes and five.
+    # Four apostrophes are one apostrophe and bold; more than five are apostrophes, bold and italics.
     kept = ["'" if run == 4 else "'" * (run - 5) if run > 5 else "" for run in runs]
     marks = [3 if run == 4 else min(run, 5) for run in runs]
     bold = sum(mark in (3, 5) for mark in marks)
@@ -42,8 +47,10 @@ def strip_quotes(line: str) -> str:
 
 
 def _unbalanced(parts: list[str], marks: list[int]) -> int:
-    """Return the bold mark that MediaWiki reads as an apostrophe and italics: after a one-letter word, else a word,
-    else a space."""
+    """Return the number of the bold mark that MediaWiki reads as an apostrophe and italics, -1 for none.
+
+    It is the first one after a one-letter word; otherwise after a word; otherwise after a space.
+    """
     word = space = -1
     for number, mark in enumerate(marks):
         if mark != 3:

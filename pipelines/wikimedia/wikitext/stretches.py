@@ -1,4 +1,4 @@
-"""A page cut a stretch at a time: the pieces of a hostile page all at once would take thirty times its memory."""
+"""Split a page in stretches of a megabyte: all pieces of a hostile page at once would take thirty times its memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ STRETCH = 1 << 20
 
 
 def stretches(text: str) -> Iterator[str]:
-    """Yield a text in parts of many lines, which a line feed joins again."""
+    """Yield a text in stretches of whole lines; joined by line feeds they are the text."""
     start = 0
     while (end := text.find("\n", start + STRETCH)) >= 0:
         yield text[start:end]
@@ -18,12 +18,16 @@ def stretches(text: str) -> Iterator[str]:
 
 
 def pieces_between(text: str, mark: str) -> Iterator[str]:
-    """Yield what `text.split(mark)` returns, for a mark of one character said twice."""
+    """Yield the items of `text.split(mark)` for a mark that is one character twice.
+
+    >>> list(pieces_between("a[[b[[[c", "[["))
+    ['a', 'b', '[c']
+    """
     return chain.from_iterable(stretch.split(mark) for stretch in _stretches_between(text, mark))
 
 
 def _stretches_between(text: str, mark: str) -> Iterator[str]:
-    """Yield a text in parts that a mark joins again."""
+    """Yield a text in stretches; joined by marks they are the text."""
     start = 0
     while (end := _next_mark(text, mark, start + STRETCH)) >= 0:
         yield text[start:end]
@@ -32,9 +36,9 @@ def _stretches_between(text: str, mark: str) -> Iterator[str]:
 
 
 def _next_mark(text: str, mark: str, start: int) -> int:
-    """Return where a run of the mark's character begins, which `split` cuts at for sure; -1 where none does."""
+    """Return where the next run of the mark's character begins, at which `split` cuts too; -1 if there is none."""
     end = text.find(mark, start)
     while end > 0 and text[end - 1] == mark[0]:
-        # In the middle of a run: on behind it.
+        # In the middle of a run: search after it.
         end = text.find(mark, len(text) - len(text[end:].lstrip(mark[0])))
     return end

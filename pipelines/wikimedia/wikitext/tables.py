@@ -1,4 +1,4 @@
-"""Tables: {| wiki tables |} and HTML tables go, nested ones with their outermost.
+"""Remove tables: {| wiki tables |} and HTML tables, with those nested in them.
 
 https://www.mediawiki.org/wiki/Help:Tables
 """
@@ -14,11 +14,11 @@ _HTML_TABLE = re.compile(r"<(/?)(?i:table)(?=[\s>/])[^<>]*>")
 
 
 def strip_tables(text: str, dropped: Counter[str]) -> str:
-    """Remove tables; an unclosed one reaches to the end, as in MediaWiki.
+    """Remove tables; an unclosed one extends to the end of the page, as in MediaWiki.
 
     Args:
         text: wikitext that begins with a line feed.
-        dropped: counts the links that went with a table.
+        dropped: counts the links in tables as "table".
     """
     if "{|" in text:
         marks = ((match.start(), match.end(), match[0].endswith("{|")) for match in _WIKI_TABLE.finditer(text))
@@ -30,6 +30,7 @@ def strip_tables(text: str, dropped: Counter[str]) -> str:
 
 
 def _cut(text: str, marks: Iterator[tuple[int, int, bool]], dropped: Counter[str]) -> str:
+    """Remove tables, given the start and end of each table mark and whether it opens a table."""
     pieces, position, depth = [], 0, 0
     for start, end, opens in marks:
         if opens:

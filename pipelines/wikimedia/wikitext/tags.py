@@ -1,7 +1,7 @@
-"""Comments, extension tags and HTML tags.
+"""Remove comments, extension tags and HTML tags.
 
-Extension tags (https://www.mediawiki.org/wiki/Parser_extension_tags) are cut out before anything else is read, as
-MediaWiki's preprocessor does: what stands in them is no wikitext of the page.
+Extension tags (https://www.mediawiki.org/wiki/Parser_extension_tags) are removed first, as by MediaWiki's preprocessor,
+because their contents are not wikitext of the page.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
 
-# Tag -> what stands in its place. A formula in a sentence is a hole; a footnote or a picture is not.
+# Extension tag -> its replacement. A formula leaves a gap in its sentence; a footnote or an image does not.
 _HOLES = ("math", "chem", "ce", "hiero", "syntaxhighlight", "source", "phonos", "chart")
 _FIGURES = ("references", "gallery", "score", "timeline", "graph", "mapframe", "maplink", "imagemap", "categorytree")
 _MACHINERY = (
@@ -39,7 +39,7 @@ _INLINE_TAGS = (
     "b i u s em strong small big span font sub sup code tt var kbd samp cite q abbr del ins strike mark dfn bdi bdo "
     "ruby rb rt rp rtc wbr data time a link meta img nowiki noinclude onlyinclude includeonly ref references"
 )
-# HTML tag -> what stands in its place: a block ends the line, an opening item or heading begins one of its kind.
+# HTML tag -> its replacement: a block ends the line, an opening item or heading begins a line of its kind.
 _HTML = {
     **dict.fromkeys(_INLINE_TAGS.split(), ""),
     **dict.fromkeys(_BLOCK_TAGS.split(), "\n"),
@@ -60,11 +60,11 @@ def _closing(name: str) -> re.Pattern[str]:
 
 
 def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
-    """Remove comments and extension tags; protect what nowiki and pre hold.
+    """Remove comments and extension tags; protect the contents of nowiki and pre.
 
     Args:
         text: wikitext.
-        dropped: counts the links that went with a reference or another extension tag, by kind.
+        dropped: counts the removed links, as "reference" or "extension_tag".
     """
     if "<" not in text:
         return text
@@ -81,7 +81,7 @@ def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
                 continue
             tag_end = text.find(">", end) + 1
             if tag_end == 0:
-                # No tag ends from here on; a comment that begins reaches to the end.
+                # No tag is closed from here on; an unclosed comment extends to the end.
                 comment = text.find("<!--", end)
                 pieces.append(text[position:] if comment < 0 else text[position:comment])
                 position = len(text)
@@ -91,13 +91,13 @@ def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
             elif close := _closing(name).search(text, tag_end):
                 content, end = text[tag_end : close.start()], close.end()
             else:
-                # MediaWiki shows an unclosed extension tag as it stands; looking for its end once is enough.
+                # MediaWiki shows an unclosed extension tag as text. Do not search for its end again.
                 unclosed.add(name)
                 match = _OPENING.search(text, end)
                 continue
             shown = _replacement(name, content, dropped)
             if not shown and name != "includeonly":
-                # No letters join a link through a footnote.
+                # A link has no trail or prefix across a footnote.
                 before, after = text[start - 1 : start], text[end : end + 1]
                 shown = SEAM if before in "]'\n" or (before.isalpha() and after.isalpha()) else ""
         pieces.append(text[position:start])
@@ -110,7 +110,7 @@ def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
 
 
 def _comment(text: str, start: int) -> tuple[int, int]:
-    """Return what to cut for a comment: with its whole line where it stands alone on it, as MediaWiki does."""
+    """Return the start and end of a comment; of its whole line if nothing else is on it, as in MediaWiki."""
     end = text.find("-->", start + 4)
     end = len(text) if end < 0 else end + 3
     line_start, line_end = start, end
@@ -123,6 +123,7 @@ def _comment(text: str, start: int) -> tuple[int, int]:
 
 
 def _replacement(name: str, content: str, dropped: Counter[str]) -> str:
+    """Return what replaces an extension tag; count the links in it."""
     if name == "nowiki":
         return protect(content.replace("\n", " ")) or SEAM
     if name == "pre":
@@ -134,11 +135,15 @@ def _replacement(name: str, content: str, dropped: Counter[str]) -> str:
 
 
 def strip_html_tags(text: str) -> str:
-    """End the line at block tags, remove inline ones; what is no HTML tag stays, as MediaWiki shows it."""
+    """Replace block tags by line feeds and remove inline tags; unknown tags stay, as in MediaWiki.
+
+    >>> strip_html_tags("a <b>bold</b> 10<sup>6</sup>x<unknown>").replace(GAP, "?").replace(SEAM, "")
+    'a bold 10?6x<unknown>'
+    """
     if "<" not in text:
         return text
     parts = text.split("<")
-    # Taken from the end, each is freed when it is read.
+    # Read from the end by pop(), so that the memory of each part is released at once.
     parts.reverse()
     before = parts.pop()
     pieces = [before]
@@ -157,7 +162,7 @@ def strip_html_tags(text: str) -> str:
             if name in _RAISED and before[-1:].isdigit() and _RAISED_NUMBER.match(rest):
                 shown = GAP
         if not shown and (before[-1:].isalpha() or before[-1:] == "]") and (rest[:1].isalpha() or rest[:1] == "["):
-            # No letters join a link through a tag.
+            # A link has no trail or prefix across a tag.
             shown = SEAM
         pieces += (shown, rest)
         before = rest

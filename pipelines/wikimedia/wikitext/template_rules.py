@@ -1,11 +1,17 @@
-"""The rules of `data/templates.json`: what a reader sees of a template call, made of its arguments.
+"""Render template calls by the rules of `data/templates.json`.
 
-A rule is "" for a template that shows nothing in the sentence, or a text with slots: {1} is the first argument, {name}
-a named one, {2|1} the second or else the first, {#1} the first written as a number, {*} all that have no name, one
-after another; {measure} is a number with its unit, as {{convert|5|to|10|km|mi}} begins. A slot has to be filled, but
-for those in brackets, [ ({2})], which are shown only if they are; brackets themselves are {open} and {close}. {?lc}
-says that an argument has to be there, {!3} that it must not. Where a rule does not fit a call, what follows "||" is
-tried, and if nothing fits, words are missing: a `GAP`.
+A rule is "" for a template that shows nothing in a sentence. Otherwise it is a text with slots:
+
+    {1} {name} {2|1}    the first argument; a named one; the second, or else the first
+    {#1}                the first argument, formatted as a number
+    {*}                 all unnamed arguments, one after another
+    {measure}           a number with its unit, from the arguments of {{convert|5|to|10|km|mi}}
+    [ ({2})]            optional text: shown only if its slots have values
+    {open} {close}      square brackets
+    {?lc} {!3}          conditions: the argument must be given; must not be given
+
+All other slots must have values. If a rule does not fit a call, the rule after "||" is tried. If none fits, the call
+leaves a `GAP`.
 """
 
 from __future__ import annotations
@@ -22,9 +28,9 @@ _SLOT = re.compile(r"\{([^{}]*)\}")
 _CONDITION = re.compile(r"\{([?!])([^{}]*)\}")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 _VALUE = re.compile(r"[-+−]?[\d.,/+]+(?:[eE][-+]?\d+)?")
-# Slots for what has a meaning in a rule. They must not make a link where another bracket stands beside them.
+# Protected, so that two brackets do not become a link.
 _SIGNS = {"open": protect("["), "close": protect("]")}
-# Words that join the numbers of a range in {{convert}}.
+# Words between the numbers of a range in {{convert}}.
 _RANGES = {
     **{word: f" {word} " for word in ("to", "and", "or", "by")},
     **dict.fromkeys(("-", "–", "to-"), "–"),
@@ -35,9 +41,9 @@ _RANGES = {
 
 @lru_cache(maxsize=64)
 def template_rules(language: str) -> Mapping[str, str]:
-    """Return template name, lower-case -> rule, for a language; the rules for all languages included.
+    """Return the rules of a language by lower-case template name, including the rules of all languages.
 
-    The name "lang-*" covers all that begin so.
+    The name "lang-*" stands for all templates whose names begin with "lang-".
     """
     merged: dict[str, str] = {}
     for key in ("*", language.split("-")[0], language):
@@ -61,29 +67,36 @@ def _units() -> Mapping[str, str]:
 
 
 def fill(rule: str, arguments: Mapping[str, str], number: Callable[[str], str]) -> str:
-    """Return what a call shows by its rule.
+    """Render a template call.
 
     Args:
-        rule: of the template.
-        arguments: by name, the others by number from "1".
-        number: writes a number as the language does.
+        rule: of the template, with alternatives separated by "||".
+        arguments: by name; unnamed ones by their number, from "1".
+        number: formats a number in the language of the wiki.
+
+    Returns:
+        The visible text, GAP if no alternative fits.
+
+    >>> fill("{1}[ ({2})]", {"1": "Kyiv"}, str), fill("{1}[ ({2})]", {"1": "Kyiv", "2": "city"}, str)
+    ('Kyiv', 'Kyiv (city)')
     """
-    return next((shown for one in rule.split("||") if (shown := _filled(one, arguments, number)) is not None), GAP)
+    alternatives = rule.split("||")
+    return next((text for part in alternatives if (text := _filled(part, arguments, number)) is not None), GAP)
 
 
 def _filled(rule: str, arguments: Mapping[str, str], number: Callable[[str], str]) -> str | None:
-    """Return what a call shows by one rule, None where it does not fit."""
+    """Render a call by one alternative of a rule; return None if it does not fit."""
 
     def value(keys: str) -> str:
         if keys in _SIGNS:
             return _SIGNS[keys]
         if keys == "*":
-            return "".join(arguments.get(str(place), "") for place in range(1, len(arguments) + 1))
+            return "".join(arguments.get(str(position), "") for position in range(1, len(arguments) + 1))
         if keys == "measure":
             return _measure(arguments, number)
         for key in keys.lstrip("#").split("|"):
-            if found := arguments.get(key):
-                return number(found) if keys.startswith("#") else found
+            if argument := arguments.get(key):
+                return number(argument) if keys.startswith("#") else argument
         return ""
 
     def optional(match: re.Match[str]) -> str:
@@ -107,23 +120,23 @@ def _conditions(rule: str) -> tuple[list[tuple[str, str]], str]:
 
 @lru_cache(maxsize=4096)
 def _slots(rule: str) -> list[str]:
-    """Return the text of a rule and what stands in its slots by turns, text first and last."""
+    """Return text and slots of a rule alternately, text first and last."""
     return _SLOT.split(rule)
 
 
 def _measure(arguments: Mapping[str, str], number: Callable[[str], str]) -> str:
-    """Return "5 to 10 km" for |5|to|10|km|mi, "5 ft 11 in" for |5|ft|11|in|m; "" for what is no number with a unit."""
-    shown, place = "", 1
+    """Return "5 to 10 km" for |5|to|10|km|mi, "5 ft 11 in" for |5|ft|11|in|m; "" if it is no number with a unit."""
+    shown, position = "", 1
     while True:
-        written, word = arguments.get(str(place), ""), arguments.get(str(place + 1), "")
-        if not _VALUE.fullmatch(written) or not word:
+        value, word = arguments.get(str(position), ""), arguments.get(str(position + 1), "")
+        if not _VALUE.fullmatch(value) or not word:
             return ""
-        shown += number(written.replace(",", "").replace("+", " "))
-        following = arguments.get(str(place + 2), "")
+        shown += number(value.replace(",", "").replace("+", " "))
+        following = arguments.get(str(position + 2), "")
         if word in _RANGES:
             shown += _RANGES[word]
-        elif _VALUE.fullmatch(following) and arguments.get(str(place + 3)):
+        elif _VALUE.fullmatch(following) and arguments.get(str(position + 3)):
             shown += f" {_units().get(word, word)} "
         else:
             return f"{shown} {_units().get(word, word)}"
-        place += 2
+        position += 2

@@ -1,8 +1,6 @@
-"""Templates: the inline ones that carry words are rendered by rule, everything else is blanked.
+"""Render template calls that have a rule (`template_rules`), and remove the others.
 
-A rule says what a reader sees of a template call: nothing, or a text made of its arguments. The rules are data
-(`data/templates.json`). A blanked template that stands in a line of prose and has no rule leaves a `GAP`: words may be
-missing there.
+A removed call inside a line of prose leaves a `GAP`, because words may be missing there.
 https://www.mediawiki.org/wiki/Help:Templates
 """
 
@@ -20,96 +18,111 @@ from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
 from wikianchor.pipelines.wikimedia.wikitext.template_rules import fill, template_rules
 
 _LINK = re.compile(r"\[\[[^\[\]]*\]\]")
-# Deeper nesting than any page has; below it nothing is rendered, so that hostile nesting stays linear.
+# Deeper nesting than any page has. Deeper calls are removed, so that hostile nesting takes linear time.
 MAX_DEPTH = 40
 MAX_ARGUMENTS = 200
-# Of a page's templates that leave a gap so many are told apart by name, the rest have one together: a name is written
-# as often as its number says, which must not make much of a hostile page.
+# Number of templates per page whose gaps are counted by name; the others are counted as OTHERS. A gap of the n-th
+# template takes n characters, so the limit bounds the size of hostile pages.
 MAX_NAMES = 30
 OTHERS = "(others)"
-# Names of pages are no longer.
+# MediaWiki's limit for page titles.
 _LONGEST_NAME = 255
-_REMEMBERED_LENGTH = 200
+# Characters. Longer names are not cached: hostile ones would fill the memory.
+_CACHED_LENGTH = 200
 
 
 class Templates:
-    """Renders the templates of one language; with `blank` all of them vanish and leave no gap."""
+    """Renders the templates of one language.
+
+    Args:
+        language: language code.
+        blank: remove all templates without leaving gaps.
+
+    >>> missing = {}
+    >>> Templates("en", blank=False).expand("In {{lang|uk|Київ}} and {{unknown}}.", "A", Counter(), missing)
+    'In Київ and \\x01\\x00.'
+    >>> missing
+    {'unknown': '\\x01\\x00'}
+    """
 
     def __init__(self, language: str, blank: bool) -> None:
         self._rules: Mapping[str, str] = {} if blank else template_rules(language)
         self._blank = blank
         self._number = number_writer(language)
-        self._remembered = lru_cache(maxsize=1 << 14)(self._read_name)
+        self._cached = lru_cache(maxsize=1 << 14)(self._read_name)
 
     def expand(self, text: str, title: str, dropped: Counter[str], missing: dict[str, str]) -> str:
-        """Replace every template call, innermost first, in one pass over the braces.
+        """Replace all template calls, innermost first, in one pass over the braces.
 
         Args:
             text: wikitext without comments and extension tags.
             title: of the page, for {{PAGENAME}}.
-            dropped: counts the links that went with a blanked template.
-            missing: is given the names of the templates that leave gaps, in order, each with the mark of its gaps.
+            dropped: counts the links in removed calls as "template".
+            missing: filled with the names of the templates that leave gaps, in order, and the placeholder of their
+                gaps.
+
+        Returns:
+            The text without template calls.
         """
         if "{{" not in text:
             return text
-        # What is read so far; of each run of opening braces that is not closed yet, its place in there and its width.
+        # Text that was read; and for each run of opening braces that is not closed yet, its index there and its length.
         pieces: list[str] = []
-        places, widths = array("q"), array("q")
+        opened, widths = array("q"), array("q")
         for number, part in enumerate(pieces_between(text, "{{")):
             if number:
-                if places and places[-1] == len(pieces) - 1:
-                    # The run of braces goes on.
+                if opened and opened[-1] == len(pieces) - 1:
+                    # The run of opening braces continues.
                     widths[-1] += 2
                 else:
-                    places.append(len(pieces))
+                    opened.append(len(pieces))
                     widths.append(2)
                     pieces.append("")
                 if part[:1] == "{":
                     widths[-1] += 1
                     part = part[1:]
             width = 0
-            closed = part.split("}}")
-            for place, after in enumerate(closed):
-                if place == 0:
-                    if after:
-                        pieces.append(after)
-                    continue
+            first, *closed = part.split("}}")
+            if first:
+                pieces.append(first)
+            for closing, after in enumerate(closed, 1):
                 width += 2
-                if not after and place + 1 < len(closed):
+                if not after and closing < len(closed):
+                    # The run of closing braces continues.
                     continue
                 if after[:1] == "}":
                     width, after = width + 1, after[1:]
-                self._close(width, places, widths, pieces, title, dropped, missing)
+                self._close(width, opened, widths, pieces, title, dropped, missing)
                 width = 0
-                if after[:1] == " " and not places and not pieces[-1]:
-                    # The blank after what vanished must not begin the line.
+                if after[:1] == " " and not opened and not pieces[-1]:
+                    # The blank after a removed call does not make the line preformatted.
                     pieces.append(SEAM)
                 if after:
                     pieces.append(after)
-        for place, width in zip(places, widths, strict=True):
-            # An unclosed call is shown as it stands.
-            pieces[place] = "{{" if width == 2 else "{" * width
+        for index, width in zip(opened, widths, strict=True):
+            # MediaWiki shows an unclosed call as text.
+            pieces[index] = "{{" if width == 2 else "{" * width
         text = "".join(pieces)
         return text.replace(PIPE, "|") if PIPE in text else text
 
     def _close(
         self,
         width: int,
-        places: array[int],
+        opened: array[int],
         widths: array[int],
         pieces: list[str],
         title: str,
         dropped: Counter[str],
         missing: dict[str, str],
     ) -> None:
-        """Put what is shown in the place of the calls that a run of closing braces ends."""
+        """Replace the calls that a run of `width` closing braces ends by their visible text."""
         rounds = 0
-        while width >= 2 and places:
+        while width >= 2 and opened:
             rounds += 1
-            place = places[-1]
+            index = opened[-1]
             taken = min(widths[-1], width, 3)
-            call = "".join(pieces[place + 1 :])
-            if len(places) > MAX_DEPTH or rounds > MAX_DEPTH:
+            call = "".join(pieces[index + 1 :])
+            if len(opened) > MAX_DEPTH or rounds > MAX_DEPTH:
                 shown = ""
             elif taken == 3:
                 shown = _parameter(call)
@@ -120,22 +133,23 @@ class Templates:
             width -= taken
             widths[-1] -= taken
             if widths[-1] >= 2:
-                pieces[place + 1 :] = [shown]
+                pieces[index + 1 :] = [shown]
                 continue
-            pieces[place:] = ["{", shown] if widths[-1] else [shown]
-            places.pop()
+            pieces[index:] = ["{", shown] if widths[-1] else [shown]
+            opened.pop()
             widths.pop()
         if width:
             pieces.append("}" * width)
 
     def _render(self, call: str, title: str, missing: dict[str, str]) -> str:
+        """Return the visible text of a call, given without its braces."""
         name, bar, rest = call.partition("|")
-        kind, text = self._remembered(name) if len(name) < _REMEMBERED_LENGTH else self._read_name(name)
+        kind, text = self._cached(name) if len(name) < _CACHED_LENGTH else self._read_name(name)
         if kind == _RULE:
             shown = fill(text, _arguments(rest) if bar else {}, self._number) if text else ""
-            return self._gap(_clear(name), missing) if shown == GAP else shown
+            return self._gap(_normalised(name), missing) if shown == GAP else shown
         if kind == _UNKNOWN:
-            # Words are missing where the line goes on around the call; a box stands on lines of its own.
+            # An infobox or a similar call over several lines is not part of a sentence.
             return "" if "\n" in call else self._gap(text, missing)
         if kind == _NUMBER:
             return text if rest.strip().upper() in ("R", "NOSEP") else self._number(text)
@@ -144,7 +158,7 @@ class Templates:
         return title if kind == _TITLE else text
 
     def _gap(self, name: str, missing: dict[str, str]) -> str:
-        """Return the mark of a template, by its clear name, whose words are missing."""
+        """Return the placeholder for the gap that a template leaves, by its normalised name."""
         if self._blank:
             return ""
         if name not in missing and len(missing) >= MAX_NAMES - 1:
@@ -153,8 +167,7 @@ class Templates:
         return missing.setdefault(name, GAP + NAMED * (len(missing) + 1))
 
     def _read_name(self, name: str) -> tuple[int, str]:
-        """Return what kind of call a name makes, and the rule, the text or the number it stands for, or the name to
-        call it by."""
+        """Return the kind of a call by its name, and its rule, its text, its number or its normalised name."""
         name = name.strip().replace("_", " ")
         key = name.lower()
         if key in _MAGIC:
@@ -173,22 +186,22 @@ class Templates:
         for known in (key, *(key.partition(mark)[0] + mark + "*" for mark in "- " if mark in key)):
             if known in self._rules:
                 return _RULE, self._rules[known]
-        return (_UNKNOWN, _clear(name)) if name and not _NO_NAME.search(name) else (_NO_CALL, "")
+        return (_UNKNOWN, _normalised(name)) if name and not _NO_NAME.search(name) else (_NO_CALL, "")
 
 
-def _clear(name: str) -> str:
-    """Return the name of a template as rules have it; of a parser function what stands before its argument."""
-    name = name[:_LONGEST_NAME].translate(_MARKS)
+def _normalised(name: str) -> str:
+    """Return the lower-case name of a template as in the rules; of a parser function the part before the colon."""
+    name = name[:_LONGEST_NAME].translate(_PLACEHOLDERS)
     return restore(name.partition(":")[0] if "#" in name else name).replace("_", " ").strip().lower()
 
 
-# The marks of other gaps and seams that may stand in the name of a template.
-_MARKS = dict.fromkeys(map(ord, GAP + NAMED + SEAM + PIPE))
-# What a call is: a template with a rule, one without, a text, a number to be written, the title of the page, none.
+# Placeholders that a template name may contain after inner templates were expanded.
+_PLACEHOLDERS = dict.fromkeys(map(ord, GAP + NAMED + SEAM + PIPE))
+# Kinds of calls: template with a rule, template without one, text, number to format, title of the page, no call.
 _RULE, _UNKNOWN, _TEXT, _NUMBER, _TITLE, _NO_CALL = range(6)
-# No page has such a name: MediaWiki shows the braces.
+# Characters that no page name contains: MediaWiki shows the braces of such a call.
 _NO_NAME = re.compile(r"[{}\[\]<>]")
-# Magic words and parser functions that stand in articles: https://www.mediawiki.org/wiki/Help:Magic_words
+# Magic words and parser functions used in articles: https://www.mediawiki.org/wiki/Help:Magic_words
 _MAGIC = {"!": PIPE, "=": "="}
 _PAGE_NAMES = frozenset(("PAGENAME", "FULLPAGENAME", "SUBPAGENAME", "BASEPAGENAME", "ROOTPAGENAME"))
 _FUNCTIONS: dict[str, Callable[[str], str]] = {
@@ -202,22 +215,22 @@ _PREFIXES = frozenset(("template", "msg", "subst", "safesubst"))
 
 
 def _parameter(call: str) -> str:
-    """Return what a parameter, {{{name|default}}}, shows outside of templates."""
+    """Return what a parameter, {{{name|default}}}, shows outside of a template."""
     name, bar, default = call.partition("|")
     return default if bar else "{{{" + name + "}}}"
 
 
 def _arguments(rest: str) -> dict[str, str]:
-    """Return the arguments of a call by name, the others by number."""
+    """Return the arguments of a call by name; unnamed ones by their number, from "1"."""
     if "[[" in rest:
         rest = _LINK.sub(lambda link: link[0].replace("|", PIPE), rest)
-    found: dict[str, str] = {}
+    arguments: dict[str, str] = {}
     number = 0
     for argument in rest.split("|", MAX_ARGUMENTS):
         name, equals, value = argument.partition("=")
         if equals and "[[" not in name and "<" not in name:
-            found[name.strip().lower()] = value.strip()
+            arguments[name.strip().lower()] = value.strip()
         else:
             number += 1
-            found.setdefault(str(number), argument.strip())
-    return found
+            arguments.setdefault(str(number), argument.strip())
+    return arguments

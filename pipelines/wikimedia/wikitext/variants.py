@@ -1,4 +1,4 @@
-"""Language variants: -{zh-hans:...; zh-hant:...}- shows the text for the reader's script.
+"""Choose language variants: -{zh-hans:...; zh-hant:...}- shows one text for each script.
 
 https://www.mediawiki.org/wiki/Writing_systems/Syntax
 """
@@ -8,19 +8,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-# Flags of a rule that shows nothing: it sets the page's title, or how words elsewhere are converted.
+# Flags of rules that show nothing: they set the page title or the conversion of words on the page.
 _HIDDEN = frozenset("TH-")
 
 
 class VariantChooser:
-    """Chooses as for a reader who has no preference: the first variant that is there, in the language's own order."""
+    """Chooses the first variant that a rule has, in the order of the language: the choice for a reader without
+    preferences.
+
+    >>> VariantChooser(["zh-hans", "zh-hant"]).choose("-{zh-hant:電腦; zh-hans:电脑}-")
+    '电脑'
+    """
 
     def __init__(self, variants: Sequence[str]) -> None:
         self._variants = tuple(variants)
         self._rule = re.compile(r"-\{([^{}]*)\}-")
 
     def choose(self, text: str) -> str:
-        """Show one variant of each rule."""
+        """Replace each rule by one variant."""
         if not self._variants or "-{" not in text:
             return text
         return self._rule.sub(self._shown, text)
@@ -34,13 +39,13 @@ class VariantChooser:
         texts: dict[str, str] = {}
         name, start, position = "", 0, 0
         for part in body.split(";"):
-            # "words => variant: text" converts these words only.
+            # "words => variant: text" converts only these words.
             head, colon, _ = part.partition(":")
-            found = head.rpartition("=>")[2].strip()
-            if colon and found in self._variants:
+            variant = head.rpartition("=>")[2].strip()
+            if colon and variant in self._variants:
                 if name:
                     texts.setdefault(name, body[start : max(0, position - 1)])
-                name, start = found, position + len(head) + 1
+                name, start = variant, position + len(head) + 1
             position += len(part) + 1
         if not name:
             return body
