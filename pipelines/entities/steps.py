@@ -1,13 +1,15 @@
-"""Reading Wikidata: a range of a file in, one `ItemReading` out, which names the parts of `entities` and `sitelinks`
-written on the way. What only a whole file shows, whether it is cut off or no such dump, is told by `file_problems`."""
+"""The step of `wikianchor entities`: read a range of a Wikidata dump and write its `entities` and `sitelinks`.
+
+Whether a file is truncated, or is no Wikidata dump, shows only in all its ranges together: `file_problems` checks that.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -22,15 +24,15 @@ from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, Skip, iter_li
 from wikianchor.schemas import entities
 
 ROW_GROUP = 20_000
-# White space, and the mark that some editors put at the start of a file.
+# White space, and the byte order mark.
 BLANK = b" \t\r\n\xef\xbb\xbf"
-# One bad line must not cost a day's run; a file full of them is no dump.
+# A file with more bad lines than both of these is no dump; fewer are skipped and counted.
 BAD_LINES, BAD_SHARE = 100, 0.001
 _ENTITY = re.compile(rb'"type"\s*:\s*"(?:item|property|lexeme|mediainfo)"|"redirect"\s*:')
 
 
 class ItemRange(NamedTuple):
-    """What to read: a range of a JSON dump of Wikidata where `wiki` is "", else the page_props table of that wiki."""
+    """A range of a JSON dump of Wikidata (`wiki` is ""), or the page_props table of a wiki."""
 
     order: int
     part: Range
@@ -38,9 +40,18 @@ class ItemRange(NamedTuple):
 
 
 class ItemReading(NamedTuple):
-    """What a range gave: parts written, counts by what became of each line, problems, and how many items have a page in
-    each wiki; `ends` are the first and the last byte of its JSON that are not blank; `has_entity` says whether a
-    line of it looks like an entity."""
+    """The result of reading a range.
+
+    Attributes:
+        order: number of the range.
+        path: of the file.
+        parts: the files written.
+        counts: number of lines, by reason.
+        problems: errors in the input, one line each.
+        sitelinks: number of items with a page, by wiki.
+        ends: the first and the last byte of the JSON that are not blank.
+        has_entity: whether any line looks like an entity.
+    """
 
     order: int
     path: str
@@ -60,13 +71,13 @@ class ItemReading(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemReader:
-    """How Wikidata is read.
+    """The options of reading Wikidata.
 
     Attributes:
-        work: of the run.
-        wikis: the wikis whose pages count.
+        work: the directories of the run.
+        wikis: items without a page in one of these wikis are left out.
         languages: of the labels to keep.
-        allow_truncated: take a cut-off file for what is in it.
+        allow_truncated: accept a truncated file and process its complete lines.
     """
 
     work: Workspace
@@ -76,8 +87,10 @@ class ItemReader:
 
 
 def list_ranges(wikidata: Sequence[str], page_props: Sequence[tuple[str, str]]) -> list[ItemRange]:
-    """Cut dumps of Wikidata into ranges, and add tables of page_props, given as (path, wiki); the cut depends on the
-    files alone."""
+    """Cut dumps of Wikidata into ranges, and add page_props tables, given as (path, wiki), as a range each.
+
+    The cut depends only on the files.
+    """
     parts = [(part, "") for part in split_dumps(wikidata)]
     parts += [(Range(path, 0, file_size(path), True), wiki) for path, wiki in page_props]
     return [ItemRange(order, part, wiki) for order, (part, wiki) in enumerate(parts)]
@@ -115,8 +128,11 @@ def read_items(source: ItemRange, reader: ItemReader) -> ItemReading:
 
 
 def file_problems(readings: Iterable[ItemReading], allow_truncated: bool) -> tuple[list[str], int]:
-    """Return what is wrong with whole files, given what their ranges gave in order, and how many of them are cut off
-    without that having been met before."""
+    """Check whole files, given the readings of their ranges in order.
+
+    Returns:
+        The problems, one line each; and the number of truncated files that no range has counted as such.
+    """
     files: dict[str, list[ItemReading]] = {}
     for reading in readings:
         files.setdefault(reading.path, []).append(reading)
@@ -139,17 +155,21 @@ def file_problems(readings: Iterable[ItemReading], allow_truncated: bool) -> tup
 def _read_json(
     source: ItemRange, reader: ItemReader, file: PartWriter, links: _Sitelinks, counts: Counter[str], ends: Ends
 ) -> None:
+    """Write the entities and sitelinks of a range of a JSON dump."""
     wanted = wanted_filter(reader.wikis)
-    waiting: list[Item] = []
+    items: list[Item] = []
     pulse = Pulse(reader.work.scratch, f"{source.order}")
 
-    def told(done: int) -> None:
-        if pulse.due():
-            pulse.beat(max(0, done - source.part.start), {"lines": counts["lines"], "items kept": counts["kept"]})
+    def chunks() -> Iterator[Chunk]:
+        for chunk in read_range(source.part):
+            if pulse.due():
+                done = max(0, chunk.offset - source.part.start)
+                pulse.beat(done, {"lines": counts["lines"], "items kept": counts["kept"]})
+            yield chunk
 
     try:
-        chunks = ends.watch(owned_lines(_told(read_range(source.part), told), source.part.start == 0))
-        for line in iter_lines(chunks, source.part.path):
+        lines = ends.watch(owned_lines(chunks(), source.part.start == 0))
+        for line in iter_lines(lines, source.part.path):
             counts["lines"] += 1
             if not wanted(line):
                 counts["no wanted sitelink"] += 1
@@ -165,21 +185,21 @@ def _read_json(
                 counts[item.value] += 1
                 continue
             counts["kept"] += 1
-            waiting.append(item)
+            items.append(item)
             for wiki, title in item.sitelinks:
                 links.add(wiki, item.qid, title, None, "wikidata")
-            if len(waiting) >= ROW_GROUP:
-                file.write(entity_batch(waiting))
-                waiting = []
+            if len(items) >= ROW_GROUP:
+                file.write(entity_batch(items))
+                items = []
     finally:
-        file.write(entity_batch(waiting))
+        file.write(entity_batch(items))
 
 
 def item_lines(path: str) -> Iterator[bytes]:
     """Yield the lines of a JSON dump of Wikidata.
 
     Raises:
-        InputError: it is cut off or damaged.
+        InputError: the file is truncated or damaged.
     """
     ends = Ends()
     yield from iter_lines(ends.watch(_chunks(path)), path)
@@ -188,10 +208,10 @@ def item_lines(path: str) -> Iterator[bytes]:
 
 
 def page_props_of(path: str) -> Iterator[tuple[int, int]]:
-    """Yield page and item of a page_props table.
+    """Yield (page id, item) of a page_props table.
 
     Raises:
-        InputError: it is cut off or damaged.
+        InputError: the file is truncated or damaged.
     """
     return page_props_items(_chunks(path), path)
 
@@ -200,15 +220,16 @@ def _chunks(path: str) -> Iterator[bytes]:
     return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), True)))
 
 
-def _told(chunks: Iterable[Chunk], told: Callable[[int], None]) -> Iterator[Chunk]:
-    for chunk in chunks:
-        told(chunk.offset)
-        yield chunk
-
-
 def owned_lines(chunks: Iterable[Chunk], at_start: bool) -> Iterator[bytes]:
-    """Yield the bytes of the lines that a range owns: those before which a line ends in its own bytes, and the file's
-    first. A line that begins where the range does is therefore that of the range before, which alone knows it."""
+    """Yield the bytes of the lines of a range.
+
+    A line belongs to the range that contains the line feed before it; the first line of a file to its first range. So a
+    line that starts exactly at the start of a range belongs to the range before.
+
+    Args:
+        chunks: of the range, and of the bytes after it (`owned` is false for these).
+        at_start: whether the range is the first of its file.
+    """
     inside = at_start
     for chunk in chunks:
         data = chunk.data
@@ -227,15 +248,20 @@ def owned_lines(chunks: Iterable[Chunk], at_start: bool) -> Iterator[bytes]:
 
 @dataclass
 class Ends:
-    """The first and the last byte of a JSON dump that are not blank, by which a cut-off plain file is told; and whether
-    a line of it looks like an entity."""
+    """The ends of a JSON dump, by which a truncated file is recognised.
+
+    Attributes:
+        first: the first byte that is not blank.
+        last: the last byte that is not blank.
+        has_entity: whether any line looks like an entity.
+    """
 
     first: bytes = b""
     last: bytes = b""
     has_entity: bool = False
 
     def watch(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Pass chunks on and look at them."""
+        """Yield chunks, and update the ends."""
         for chunk in chunks:
             yield chunk
             self.first = self.first or chunk.lstrip(BLANK)[:1]
@@ -243,8 +269,10 @@ class Ends:
 
     @property
     def cut(self) -> bool:
-        """An array without its ], or a last line that is cut off. Lines that were taken out of an array keep its
-        commas, and perhaps one of its brackets."""
+        """Whether the JSON is truncated: an array without its "]", or an incomplete last line.
+
+        A file of single lines of a dump may have the commas of the array, and one of its brackets.
+        """
         return (self.first == b"[" and self.last != b"]") or (self.first == b"{" and self.last not in b"},]")
 
     def message(self, path: str) -> str:
@@ -258,9 +286,8 @@ def _read_page_props(source: ItemRange, links: _Sitelinks, counts: Counter[str])
 
 
 def entity_batch(items: list[Item]) -> pa.RecordBatch:
-    """Return the rows of items."""
-    schema = entities.SCHEMA
-    columns: dict[str, list[Any]] = {
+    """Return the rows of `entities` for items."""
+    columns = {
         "qid": [item.qid for item in items],
         "types": [item.types for item in items],
         "type_route": [item.type_route for item in items],
@@ -270,37 +297,37 @@ def entity_batch(items: list[Item]) -> pa.RecordBatch:
         "labels": [[{"language": language, "text": text} for language, text in item.labels] for item in items],
         "lastrevid": [item.lastrevid for item in items],
     }
-    arrays = [pa.array(columns[name], schema.field(name).type) for name in schema.names]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return pa.RecordBatch.from_pydict(columns, entities.SCHEMA)
 
 
 class _Sitelinks:
-    """Sitelinks waiting to be written, a row group for each wiki, so that readers of one wiki skip the others."""
+    """Write sitelinks. Each row group is of one wiki, so that readers can skip the other wikis.
+
+    Args:
+        file: of `sitelinks`.
+
+    Attributes:
+        totals: number of sitelinks, by wiki.
+    """
 
     def __init__(self, file: PartWriter) -> None:
         self._file = file
-        self._waiting: dict[str, list[tuple[int, str | None, int | None, str]]] = {}
+        self._buffers: dict[str, list[tuple[int, str | None, int | None, str]]] = {}
         self.totals: Counter[str] = Counter()
 
     def add(self, wiki: str, qid: int, title: str | None, page_id: int | None, source: str) -> None:
-        rows = self._waiting.setdefault(wiki, [])
+        rows = self._buffers.setdefault(wiki, [])
         rows.append((qid, title, page_id, source))
         self.totals[wiki] += 1
         if len(rows) >= ROW_GROUP:
             self._write(wiki)
 
     def flush(self) -> None:
-        for wiki in sorted(self._waiting):
+        for wiki in sorted(self._buffers):
             self._write(wiki)
 
     def _write(self, wiki: str) -> None:
-        rows = self._waiting.pop(wiki)
-        qids, titles, page_ids, sources = zip(*rows, strict=True)
-        arrays = [
-            pa.repeat(pa.scalar(wiki), len(rows)),
-            pa.array(qids, pa.int64()),
-            pa.array(titles, pa.string()),
-            pa.array(page_ids, pa.int64()),
-            pa.array(sources, pa.string()),
-        ]
-        self._file.write(pa.RecordBatch.from_arrays(arrays, schema=entities.SITELINKS))
+        rows = self._buffers.pop(wiki)
+        columns = dict(zip(("qid", "title", "page_id", "source"), zip(*rows, strict=True), strict=True))
+        columns["wiki"] = pa.repeat(pa.scalar(wiki), len(rows))
+        self._file.write(pa.RecordBatch.from_pydict(columns, entities.SITELINKS))

@@ -1,12 +1,12 @@
-"""What names stand for: links of sentences, titles and redirects in, sorted rows (name, item, counts) out.
+"""Count which names stand for which items: in the links of sentences (anchor texts), and in titles and redirects.
 
-Rows are additive: those of several shards, which have no page in common, make those of the wiki by adding up. Item 0
-stands for a link that leads to no item.
+Each shard gives sorted rows (key, surface, item, counts). No page is in two shards, so the rows of a wiki are the sums
+of the rows of its shards. Item 0 is that of links whose target has no item.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -21,22 +21,11 @@ from wikianchor.pipelines.arrays.hashing import Hashes, mix_hashes
 from wikianchor.pipelines.arrays.tables import find
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.titles.counts import look_up_links
-from wikianchor.pipelines.titles.title_index import (
-    BROKEN,
-    DISAMBIGUATION,
-    FINE,
-    LIST,
-    LOOP,
-    NO_ITEM,
-    RED,
-    SECTION,
-    Codes,
-    Ints,
-    TitleIndex,
-)
+from wikianchor.pipelines.titles.title_index import SECTION, Codes, Ints, TitleIndex
 
 Reasons = npt.NDArray[np.int64]
-# Why a link says nothing about what its name stands for.
+# Why a link says nothing about its name, or "kept". The first eight have the numbers of the codes of the title index,
+# FINE to LOOP.
 REASONS = (
     "kept",
     "no_item",
@@ -51,20 +40,10 @@ REASONS = (
     "too_long",
 )
 REASON = {name: number for number, name in enumerate(REASONS)}
-_OF_CODE = {
-    FINE: "kept",
-    NO_ITEM: "no_item",
-    SECTION: "section_redirect",
-    DISAMBIGUATION: "disambiguation",
-    LIST: "list",
-    RED: "red_link",
-    BROKEN: "broken_redirect",
-    LOOP: "redirect_loop",
-}
-_REASON_OF_CODE = np.array([REASON[_OF_CODE[code]] for code in range(len(_OF_CODE))])
 ANCHOR, TITLE, REDIRECT = 1, 2, 4
-# Code points of sentences looked at together: of 2**15 to 2**21 this takes the least time.
+# Code points of the sentences in a portion: of the powers from 2**15 to 2**21 this takes the least time.
 PORTION = 1 << 19
+# Names of a shard, by key: the folded surface by which names are found.
 ROWS = pa.schema(
     [
         pa.field("key", pa.string(), False),
@@ -79,29 +58,28 @@ ROWS = pa.schema(
 
 
 class Targets:
-    """What links of a wiki lead to.
+    """The items that links of a wiki lead to.
 
     Args:
-        index: of the wiki.
-        meta: items that are no things of the world, ascending.
-        sections: whether what leads to a section counts as leading to its page.
+        index: the title index of the wiki.
+        meta: items that are no entities, such as templates or categories, ascending.
+        sections: count a link or redirect to a section as one to its page.
     """
 
     def __init__(self, index: TitleIndex, meta: Ints, sections: bool) -> None:
         self._index, self._meta, self._sections = index, meta, sections
 
     def of_links(self, shard: str) -> tuple[Ints, Reasons]:
-        """Return the item of each link of a shard of sentences, 0 where it has none or is not to count, and the number
-        of the reason."""
-        return self._judged(*look_up_links(shard, self._index))
+        """Return the item of each link of a shard of sentences, 0 where the link does not count, and its reason."""
+        return self._checked(*look_up_links(shard, self._index))
 
     def of_titles(self, titles: Iterable[pa.Array]) -> tuple[Ints, Reasons]:
-        """Return the item of each title, 0 where it has none or is not to count, and the number of the reason."""
+        """Return the item of each title, 0 where the title does not count, and its reason."""
         items, codes = self._index.look_up(titles)
-        return self._judged(items, codes, np.zeros(len(items), np.bool_))
+        return self._checked(items, codes, np.zeros(len(items), np.bool_))
 
-    def _judged(self, items: Ints, codes: Codes, to_section: npt.NDArray[np.bool_]) -> tuple[Ints, Reasons]:
-        reasons = _REASON_OF_CODE[codes]
+    def _checked(self, items: Ints, codes: Codes, to_section: npt.NDArray[np.bool_]) -> tuple[Ints, Reasons]:
+        reasons = codes.astype(np.int64)
         if self._sections:
             reasons[(codes == SECTION) & (items > 0)] = REASON["kept"]
         else:
@@ -112,14 +90,14 @@ class Targets:
 
 
 class Portion(NamedTuple):
-    """Sentences of whole pages, one after the other.
+    """The sentences of some whole pages as one text.
 
     Attributes:
-        points: their code points, a separator after each.
-        page_starts: where each page begins in `points`.
-        pages: by link, its page, numbered from 0 within the portion.
-        first: by link, where it begins in `points`.
-        last: by link, the place after it.
+        points: code points of the sentences, with a separator after each.
+        page_starts: for each page, its first index in `points`.
+        pages: for each link, its page, numbered from 0 within the portion.
+        first: for each link, its first index in `points`.
+        last: for each link, the index after its last.
     """
 
     points: npt.NDArray[np.uint32]
@@ -130,7 +108,12 @@ class Portion(NamedTuple):
 
 
 def portions(shard: str, linked: bool = False) -> Iterator[Portion]:
-    """Yield the sentences of a shard in portions that cut no page; with `linked` those alone that have a link."""
+    """Yield the sentences of a shard in portions of whole pages.
+
+    Args:
+        shard: of `sentences`.
+        linked: leave out sentences without a link.
+    """
     columns = ["page_id", "text", "links.list.element.start", "links.list.element.end"]
     held: list[pa.RecordBatch] = []
     for batch in read_batches(shard, columns):
@@ -138,31 +121,28 @@ def portions(shard: str, linked: bool = False) -> Iterator[Portion]:
             batch = batch.filter(pc.greater(pc.list_value_length(batch.column("links")), 0))
         held.append(batch)
         rows = pa.Table.from_batches(held).combine_chunks().to_batches()[0]
-        # The last page may go on in the next row group.
-        heads = np.flatnonzero(_changes(rows.column("page_id").to_numpy()))
-        whole = int(heads[-1]) if len(heads) else 0
-        yield from _cut(rows.slice(0, whole))
-        held = [rows.slice(whole)]
-    if held:
-        yield from _cut(held[0])
+        # The last page may continue in the next row group.
+        heads = np.flatnonzero(changes(rows.column("page_id").to_numpy()))
+        complete = int(heads[-1]) if len(heads) else 0
+        yield from _cut(rows.slice(0, complete))
+        held = [rows.slice(complete)]
+    for rows in held:
+        yield from _cut(rows)
 
 
 def _cut(rows: pa.RecordBatch) -> Iterator[Portion]:
-    if not rows.num_rows:
-        return
-    pages = rows.column("page_id").to_numpy()
-    heads = np.flatnonzero(_changes(pages))
+    """Yield sentences of whole pages in portions of about PORTION code points."""
+    heads = np.flatnonzero(changes(rows.column("page_id").to_numpy()))
     lengths = pc.utf8_length(rows.column("text")).to_numpy().astype(np.int64) + 1
     ends = np.cumsum(lengths)
-    # A page begins a new portion when it lies in another stretch of so many code points than the page before.
-    stretch = (ends - lengths)[heads] // PORTION
-    cuts = heads[np.append(True, stretch[1:] != stretch[:-1])].tolist()
+    # A page starts a new portion when its start, divided by PORTION, differs from that of the page before.
+    cuts = heads[changes((ends - lengths)[heads] // PORTION)].tolist()
     for first, last in pairwise([*cuts, rows.num_rows]):
         yield _portion(rows.slice(first, last - first), lengths[first:last])
 
 
 def _portion(rows: pa.RecordBatch, lengths: Ints) -> Portion:
-    heads = _changes(rows.column("page_id").to_numpy())
+    heads = changes(rows.column("page_id").to_numpy())
     texts = pa.ListArray.from_arrays(pa.array([0, rows.num_rows], pa.int32()), rows.column("text"))
     joined = pc.binary_join(texts, SEPARATOR)[0].as_py() + SEPARATOR
     starts = np.cumsum(lengths) - lengths
@@ -178,17 +158,17 @@ def _portion(rows: pa.RecordBatch, lengths: Ints) -> Portion:
     )
 
 
-def _stretches(points: npt.NDArray[np.uint32], first: Ints, last: Ints) -> tuple[npt.NDArray[np.uint32], Ints]:
-    """Return stretches of a text end to end, a separator after each, and where each begins, with the end of all."""
+def _concatenated(points: npt.NDArray[np.uint32], first: Ints, last: Ints) -> tuple[npt.NDArray[np.uint32], Ints]:
+    """Return the ranges [first, last) of a text, with a separator after each, and the (ranges + 1,) offsets of them."""
     lengths = last - first + 1
     starts = np.append(0, np.cumsum(lengths))
-    found = points[np.repeat(first - starts[:-1], lengths) + np.arange(starts[-1])]
-    found[starts[1:] - 1] = 0
-    return found, starts
+    text = points[np.repeat(first - starts[:-1], lengths) + np.arange(starts[-1])]
+    text[starts[1:] - 1] = 0
+    return text, starts
 
 
-class _Counted(NamedTuple):
-    """Links counted by what is written and where it leads."""
+class _LinkCounts(NamedTuple):
+    """Numbers of links by name (key and surface, as hashes) and item, one array element for each."""
 
     keys: Hashes
     surfaces: Hashes
@@ -198,117 +178,103 @@ class _Counted(NamedTuple):
     name_linked_documents: Ints
 
 
-def count_anchors(shard: str, targets: Targets, longest: int) -> tuple[pa.Table, Mapping[str, int]]:
-    """Count what the links of a shard of sentences are called and where they lead.
+def count_anchors(shard: str, targets: Targets, max_length: int) -> tuple[pa.Table, dict[str, int]]:
+    """Count the links of a shard of sentences by anchor text and item.
 
     Args:
         shard: of `sentences`.
         targets: of the wiki.
-        longest: names of more code points are left out.
+        max_length: leave out names of more code points.
 
     Returns:
-        Rows sorted by key, surface and item, and the links by reason.
+        Rows as of ROWS, sorted by key, surface and item; and the number of links by reason.
     """
-    names: dict[int, str] = {}
-    found: list[_Counted] = []
+    surfaces: dict[int, str] = {}
+    none = np.zeros(0, np.int64)
+    counts = [_LinkCounts(none.view(np.uint64), none.view(np.uint64), none, none, none, none)]
     reasons = np.zeros(len(REASONS), np.int64)
-    leads_to, because = targets.of_links(shard)
-    seen = 0
+    all_items, all_reasons = targets.of_links(shard)
+    done = 0
     for portion in portions(shard, linked=True):
-        these = slice(seen, seen + len(portion.pages))
-        seen = these.stop
-        items, why = leads_to[these], because[these]
-        # What links are called, end to end: of the text no more is looked at.
-        raw, starts = _stretches(portion.points, portion.first, portion.last)
+        links = slice(done, done + len(portion.pages))
+        done = links.stop
+        items, link_reasons = all_items[links], all_reasons[links]
+        # Only the anchor texts: the rest of the sentences is not folded.
+        raw, starts = _concatenated(portion.points, portion.first, portion.last)
         text = cut(raw)
         first, last = text.folded_places(starts[:-1]), text.folded_places(starts[1:] - 1)
-        fits = last - first <= longest
-        why[~fits] = REASON["too_long"]
-        reasons += np.bincount(why, minlength=len(REASONS))
+        fits = last - first <= max_length
+        link_reasons[~fits] = REASON["too_long"]
+        reasons += np.bincount(link_reasons, minlength=len(REASONS))
         begin, end = starts[:-1][fits], starts[1:][fits] - 1
-        counted, example = _count(
+        portion_counts, example = _count(
             Sums(text.points).of(first[fits], last[fits]), Sums(raw).of(begin, end), items[fits], portion.pages[fits]
         )
-        found.append(counted)
-        spans = zip(counted.surfaces.tolist(), begin[example].tolist(), end[example].tolist(), strict=True)
+        counts.append(portion_counts)
+        spans = zip(portion_counts.surfaces.tolist(), begin[example].tolist(), end[example].tolist(), strict=True)
         for surface, start, stop in spans:
-            if surface not in names:
-                names[surface] = raw[start:stop].tobytes().decode("utf-32-le")
-    return _rows(_sum(found), names), dict(zip(REASONS, reasons.tolist(), strict=True))
+            if surface not in surfaces:
+                surfaces[surface] = raw[start:stop].tobytes().decode("utf-32-le")
+    total = _sum(counts)
+    origins = np.full(len(total.items), ANCHOR, np.uint8)
+    rows = _sorted_rows([surfaces[surface] for surface in total.surfaces.tolist()], *total[2:], origins)
+    return rows, dict(zip(REASONS, reasons.tolist(), strict=True))
 
 
-def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> tuple[_Counted, Ints]:
-    """Count links by name and item, and return one of each besides."""
-    order, starts = _alike(keys, surfaces, items)
+def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> tuple[_LinkCounts, Ints]:
+    """Count links by name and item; return the index of one link of each besides."""
+    order, starts = _groups(keys, surfaces, items)
     keys, surfaces, items, pages = keys[order], surfaces[order], items[order], pages[order]
-    # Pages are counted by key and item, and by key: what is new there is booked with the row it is found in.
+    # Pages are counted once for each (key, item) and once for each key: in the row where they occur first.
     names = mix_hashes(keys, pages)
     new_page, new_for_name = _first_of_each(mix_hashes(names, items)), _first_of_each(names)
-    return (
-        _Counted(
-            keys[starts],
-            surfaces[starts],
-            items[starts],
-            np.diff(np.append(starts, len(keys))),
-            np.add.reduceat(new_page.astype(np.int64), starts) if len(starts) else starts,
-            np.add.reduceat(new_for_name.astype(np.int64), starts) if len(starts) else starts,
-        ),
-        order[starts],
+    counts = _LinkCounts(
+        keys[starts],
+        surfaces[starts],
+        items[starts],
+        np.diff(np.append(starts, len(keys))),
+        np.add.reduceat(new_page.astype(np.int64), starts),
+        np.add.reduceat(new_for_name.astype(np.int64), starts),
     )
+    return counts, order[starts]
 
 
-def _alike(keys: Hashes, surfaces: Hashes, items: Ints) -> tuple[Ints, Ints]:
-    """Return an order in which rows that say the same follow each other, and where each kind begins in it."""
-    # One sort instead of three: what differs has another hash.
-    together = mix_hashes(mix_hashes(keys, items), surfaces)
-    order = np.argsort(together, kind="stable")
-    return order, np.flatnonzero(_changes(together[order]))
+def _groups(keys: Hashes, surfaces: Hashes, items: Ints) -> tuple[Ints, Ints]:
+    """Return an order in which equal rows are adjacent, and where each group of equal rows starts in it."""
+    # One sort of a common hash is faster than a sort by three columns.
+    hashes = mix_hashes(mix_hashes(keys, items), surfaces)
+    order = np.argsort(hashes, kind="stable")
+    return order, np.flatnonzero(changes(hashes[order]))
 
 
 def _first_of_each(values: Hashes) -> npt.NDArray[np.bool_]:
-    """Whether each value is the first of its kind."""
-    found = np.zeros(len(values), np.bool_)
+    """Return a mask of the first occurrence of each value."""
+    mask = np.zeros(len(values), np.bool_)
     order = np.argsort(values, kind="stable")
-    found[order[_changes(values[order])]] = True
-    return found
+    mask[order[changes(values[order])]] = True
+    return mask
 
 
-def _changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Whether each row differs from the one before; the first does."""
-    found = np.zeros(len(columns[0]), np.bool_)
-    found[:1] = True
+def changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return a mask of the rows that differ from the row before in any column; the first row does."""
+    mask = np.zeros(len(columns[0]), np.bool_)
+    mask[:1] = True
     for column in columns:
-        found[1:] |= column[1:] != column[:-1]
-    return found
+        mask[1:] |= column[1:] != column[:-1]
+    return mask
 
 
-def _sum(found: Sequence[_Counted]) -> _Counted:
-    """Add the counts of several portions up."""
-    if not found:
-        none = np.zeros(0, np.int64)
-        return _Counted(none.view(np.uint64), none.view(np.uint64), none, none, none, none)
-    joined = _Counted(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
-    order, starts = _alike(joined.keys, joined.surfaces, joined.items)
-    if not len(starts):
-        return joined
+def _sum(parts: Sequence[_LinkCounts]) -> _LinkCounts:
+    """Add up the counts of portions."""
+    joined = _LinkCounts(*map(np.concatenate, zip(*parts, strict=True)))
+    order, starts = _groups(joined.keys, joined.surfaces, joined.items)
     first = order[starts]
     sums = (np.add.reduceat(column[order], starts) for column in joined[3:])
-    return _Counted(joined.keys[first], joined.surfaces[first], joined.items[first], *sums)
-
-
-def _rows(counted: _Counted, names: Mapping[int, str]) -> pa.Table:
-    surfaces = [names[surface] for surface in counted.surfaces.tolist()]
-    return _sorted_rows(
-        surfaces,
-        counted.items,
-        counted.links,
-        counted.linked_documents,
-        counted.name_linked_documents,
-        np.full(len(surfaces), ANCHOR, np.uint8),
-    )
+    return _LinkCounts(*(column[first] for column in joined[:3]), *sums)  # type: ignore[arg-type]
 
 
 def _sorted_rows(surfaces: Sequence[str], *columns: npt.NDArray[Any]) -> pa.Table:
+    """Return rows as of ROWS, sorted by key, surface and item."""
     table = pa.Table.from_arrays(
         [pa.array(fold_all(surfaces), pa.string()), pa.array(surfaces, pa.string()), *columns], schema=ROWS
     )
@@ -316,24 +282,24 @@ def _sorted_rows(surfaces: Sequence[str], *columns: npt.NDArray[Any]) -> pa.Tabl
 
 
 def name_of_title(title: str) -> str:
-    """Return what a title says without the bracket that tells it from its namesakes."""
+    """Return a title without the qualifier in brackets at its end: "Mercury" for "Mercury (planet)"."""
     bracket = title.rfind("(")
     if bracket < 1 or title.find(")", bracket) != len(title) - 1:
         return title
     return title[:bracket].rstrip(" _") or title
 
 
-def title_names(shard: str, targets: Targets, longest: int) -> pa.Table:
-    """Return the names that titles and redirects give their items, each once, sorted as those of links."""
+def title_names(shard: str, targets: Targets, max_length: int) -> pa.Table:
+    """Return the names that titles and redirects give to items, as rows of ROWS, sorted by key, surface and item."""
     surfaces: list[str] = []
     items, origins = [np.zeros(0, np.int64)], [np.zeros(0, np.uint8)]
-    leads_to, _ = targets.of_titles(batch.column("title") for batch in read_batches(shard, ["title"]))
+    all_items, _ = targets.of_titles(batch.column("title") for batch in read_batches(shard, ["title"]))
     for batch in read_batches(shard, ["title", "redirect"]):
         titles = batch.column("title")
-        qids, leads_to = leads_to[: len(titles)], leads_to[len(titles) :]
+        qids, all_items = all_items[: len(titles)], all_items[len(titles) :]
         names = [name_of_title(title) if title.endswith(")") else title for title in titles.to_pylist()]
-        fits = np.fromiter((0 < len(name) <= longest for name in names), np.bool_, len(names)) & (qids > 0)
-        surfaces += [names[place] for place in np.flatnonzero(fits).tolist()]
+        fits = np.fromiter((0 < len(name) <= max_length for name in names), np.bool_, len(names)) & (qids > 0)
+        surfaces += [names[index] for index in np.flatnonzero(fits).tolist()]
         items.append(qids[fits])
         redirects = batch.column("redirect").is_valid().to_numpy(zero_copy_only=False)
         origins.append(np.where(redirects, REDIRECT, TITLE).astype(np.uint8)[fits])
@@ -342,14 +308,14 @@ def title_names(shard: str, targets: Targets, longest: int) -> pa.Table:
 
 
 class Names(NamedTuple):
-    """Names of a range of keys.
+    """The names of a range of keys.
 
     Attributes:
-        keys: ascending, each once.
-        rows: of a name and an item, by key and, in it, the item linked to most often first: `name`, the place of the
-            key in `keys`; `surface`; `qid`; `links`; `linked_documents`; `origins`.
-        links: by key, links with this name to anything.
-        documents: by key, pages with such a link.
+        keys: ascending and distinct.
+        rows: one for each name and item, by key, and for each key the item with the most links first: `name`, the index
+            of the key in `keys`; `surface`; `qid`; `links`; `linked_documents`; `origins`.
+        links: for each key, the number of links with this name, whatever their target.
+        documents: for each key, the number of pages with such a link.
     """
 
     keys: pa.Array
@@ -359,55 +325,62 @@ class Names(NamedTuple):
 
 
 def merge_names(table: pa.Table) -> Names:
-    """Add up the rows of several shards, all that there are of each key. Names that stand for no item are left out.
+    """Add up the rows of all shards for some keys. Names that stand for no item are left out.
+
+    Of the surfaces of a name and item, the one with the most links is kept; of equals, the first in the order of its
+    bytes.
 
     Args:
-        table: rows as of `ROWS`, ascending by key; those of one key in any order.
+        table: all rows of these keys, as of ROWS, ascending by key; the rows of a key in any order.
     """
     keys = table["key"].combine_chunks()
     new_key = np.append(True, pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False))[: len(keys)]
     distinct = keys.filter(pa.array(new_key))
     key = np.cumsum(new_key) - 1
     surfaces = table["surface"].combine_chunks().dictionary_encode()
-    by_name = np.empty(len(surfaces.dictionary), np.int64)
-    by_name[pc.sort_indices(surfaces.dictionary).to_numpy()] = np.arange(len(by_name))
+    rank = np.empty(len(surfaces.dictionary), np.int64)
+    rank[pc.sort_indices(surfaces.dictionary).to_numpy()] = np.arange(len(rank))
     surface = surfaces.indices.to_numpy().astype(np.int64)
-    qid, links = table["qid"].to_numpy(), table["links"].to_numpy()
-    documents = table["linked_documents"].to_numpy()
-    origins = table["origins"].to_numpy()
-    name_links = np.bincount(key, links, len(distinct)).astype(np.int64)
+    qid = table["qid"].to_numpy()
+    counts = tuple(table[name].to_numpy() for name in ("links", "linked_documents", "origins"))
+    name_links = np.bincount(key, counts[0], len(distinct)).astype(np.int64)
     name_documents = np.bincount(key, table["name_linked_documents"].to_numpy(), len(distinct)).astype(np.int64)
-    # First by surface, to know which is written most often; then by item.
-    by = np.lexsort((by_name[surface], qid, key))
-    by = by[qid[by] > 0]
-    starts = np.flatnonzero(_changes(key[by], qid[by], surface[by]))
-    if not len(starts):
-        return Names(
-            distinct[:0], _name_rows(distinct[:0], surfaces.dictionary[:0]), name_links[:0], name_documents[:0]
-        )
-    at = by[starts]
-    surface_links = np.add.reduceat(links[by], starts)
-    surface_documents = np.add.reduceat(documents[by], starts)
-    surface_origins = np.bitwise_or.reduceat(origins[by], starts)
-    best = np.lexsort((by_name[surface[at]], -surface_links, qid[at], key[at]))
-    at = at[best]
-    starts = np.flatnonzero(_changes(key[at], qid[at]))
-    row = at[starts]
-    links = np.add.reduceat(surface_links[best], starts)
-    documents = np.add.reduceat(surface_documents[best], starts)
-    origins = np.bitwise_or.reduceat(surface_origins[best], starts)
-    last = np.lexsort((qid[row], -links, key[row]))
-    row = row[last]
+
+    # Sum by key, item and surface.
+    order = np.lexsort((rank[surface], qid, key))
+    order = order[qid[order] > 0]
+    row, counts = _reduce(order, changes(key[order], qid[order], surface[order]), counts, order)
+    # Sum by key and item; the first surface is the most frequent.
+    best = np.lexsort((rank[surface[row]], -counts[0], qid[row], key[row]))
+    row = row[best]
+    row, counts = _reduce(row, changes(key[row], qid[row]), counts, best)
+    order = np.lexsort((qid[row], -counts[0], key[row]))
+    row = row[order]
     kept, name = np.unique(key[row], return_inverse=True)
-    rows = _name_rows(
-        name, surfaces.dictionary.take(pa.array(surface[row])), qid[row], links[last], documents[last], origins[last]
-    )
-    return Names(distinct.take(pa.array(kept)), rows, name_links[kept], name_documents[kept])
+    columns = {
+        "name": name,
+        "surface": surfaces.dictionary.take(pa.array(surface[row])),
+        "qid": qid[row],
+        **dict(zip(("links", "linked_documents", "origins"), (column[order] for column in counts), strict=True)),
+    }
+    return Names(distinct.take(pa.array(kept)), pa.table(columns), name_links[kept], name_documents[kept])
 
 
-def _name_rows(name: Any, surface: Any, *columns: Any) -> pa.Table:
-    names = ("name", "surface", "qid", "links", "linked_documents", "origins")
-    kinds = (pa.int64(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.uint8())
-    empty: list[list[Any]] = [[] for _ in range(len(names) - 2)]
-    arrays = [pa.array(values, kind) for values, kind in zip((name, surface, *(columns or empty)), kinds, strict=True)]
-    return pa.Table.from_arrays(arrays, names=list(names))
+def _reduce(
+    rows: Ints, new: npt.NDArray[np.bool_], counts: Sequence[npt.NDArray[Any]], order: Ints
+) -> tuple[Ints, tuple[npt.NDArray[Any], ...]]:
+    """Reduce groups of adjacent rows.
+
+    Args:
+        rows: row numbers, the rows of a group one after another.
+        new: which of them start a group.
+        counts: numbers of links and of pages, which are added up, and bit sets of origins, which are united.
+        order: indices into the counts, one for each of `rows`.
+
+    Returns:
+        The first row number of each group, and its counts.
+    """
+    starts = np.flatnonzero(new)
+    links, documents, origins = (column[order] for column in counts)
+    sums = np.add.reduceat(links, starts), np.add.reduceat(documents, starts)
+    return rows[starts], (*sums, np.bitwise_or.reduceat(origins, starts))

@@ -1,22 +1,23 @@
-"""How often names stand in the text of a shard, linked or not, and on how many pages."""
+"""Count how often names occur in the text of a shard, linked or not, and on how many pages."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from wikianchor.aliases.folding import cut
 from wikianchor.aliases.name_table import NameTable, Sums
-from wikianchor.pipelines.mentions.anchors import portions
+from wikianchor.pipelines.mentions.anchors import changes, portions
 from wikianchor.pipelines.titles.title_index import Ints
 
-# Counts of portions that are added up at a time, at least.
+# Counts of portions are added up when there are this many, which bounds memory.
 SUMMED_TOGETHER = 1 << 20
 
 
 class Occurrences(NamedTuple):
-    """Names by number, ascending: how often each occurs, and on how many pages."""
+    """Names by number, ascending, with their numbers of occurrences and of pages."""
 
     names: Ints
     occurrences: Ints
@@ -26,47 +27,42 @@ class Occurrences(NamedTuple):
 def count_occurrences(shard: str, table: NameTable) -> Occurrences:
     """Count the names of a table in the text of a shard of sentences.
 
-    A name occurs where it begins and ends with atoms of the text (`wikianchor.aliases.folding`), and wherever it is a
-    link: so no name is a link more often than it occurs.
+    A name occurs where it starts and ends at the bounds of atoms (`wikianchor.aliases.folding`), and wherever it is a
+    link. So no name is a link more often than it occurs.
     """
-    found: list[Occurrences] = []
+    none = np.zeros(0, np.int64)
+    parts = [Occurrences(none, none, none)]
     for portion in portions(shard):
         text = cut(portion.points)
         sums = Sums(text.points)
         names = table.find(text, sums)
-        at = text.places[text.first[names.first]]
-        pages = np.searchsorted(portion.page_starts, at, side="right") - 1
-        # Links inside words are not found that way.
+        points = text.places[text.first[names.first]]
+        pages = np.searchsorted(portion.page_starts, points, side="right") - 1
+        # Links inside words are not at the bounds of atoms.
         first, last = text.folded_places(portion.first), text.folded_places(portion.last)
         inside = ~text.on_atoms(first, last)
         linked = table.numbers_of(sums.of(first[inside], last[inside]))
-        there = linked >= 0
-        number = np.concatenate([names.names, linked[there]]).astype(np.int64)
-        page = np.concatenate([pages, portion.pages[inside][there]])
-        found.append(_count(number, page))
-        if sum(len(part.names) for part in found[1:]) > max(len(found[0].names), SUMMED_TOGETHER):
-            found = [_sum(found)]
-    return _sum(found)
+        known = linked >= 0
+        number = np.concatenate([names.names, linked[known]]).astype(np.int64)
+        page = np.concatenate([pages, portion.pages[inside][known]])
+        parts.append(_count(number, page))
+        if sum(len(part.names) for part in parts[1:]) > max(len(parts[0].names), SUMMED_TOGETHER):
+            parts = [_sum(parts)]
+    return _sum(parts)
 
 
 def _count(numbers: Ints, pages: Ints) -> Occurrences:
-    both = np.sort((numbers << 32) | pages)
-    new_page = np.append(True, both[1:] != both[:-1])[: len(both)]
-    names = both >> 32
-    starts = np.flatnonzero(np.append(True, names[1:] != names[:-1])[: len(both)])
-    if not len(starts):
-        return Occurrences(starts, starts, starts)
-    documents = np.add.reduceat(new_page.astype(np.int64), starts)
-    return Occurrences(names[starts], np.diff(np.append(starts, len(both))), documents)
+    """Count occurrences, given as number of the name and number of the page."""
+    pairs = np.sort((numbers << 32) | pages)
+    names = pairs >> 32
+    starts = np.flatnonzero(changes(names))
+    documents = np.add.reduceat(changes(pairs).astype(np.int64), starts)
+    return Occurrences(names[starts], np.diff(np.append(starts, len(pairs))), documents)
 
 
-def _sum(found: list[Occurrences]) -> Occurrences:
-    none = np.zeros(0, np.int64)
-    names, *counts = (
-        np.concatenate([none, *parts]) for parts in zip(Occurrences(none, none, none), *found, strict=True)
-    )
+def _sum(parts: Sequence[Occurrences]) -> Occurrences:
+    """Add up the counts of portions."""
+    names, *counts = map(np.concatenate, zip(*parts, strict=True))
     order = np.argsort(names, kind="stable")
-    starts = np.flatnonzero(np.append(True, np.diff(names[order]) != 0)[: len(names)])
-    if not len(starts):
-        return Occurrences(none, none, none)
+    starts = np.flatnonzero(changes(names[order]))
     return Occurrences(names[order][starts], *(np.add.reduceat(column[order], starts) for column in counts))

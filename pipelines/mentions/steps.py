@@ -1,7 +1,7 @@
-"""The steps of `wikianchor mentions` as Beam sees them.
+"""The steps of `wikianchor mentions`.
 
-`gather_names` and `merge_range` are the two sides of a shuffle by name (`engine/shuffle.py`), `count_names` and
-`write_range` those of a shuffle by the number of the name. Tables by which something is looked up are files.
+`gather_names` and `merge_range` are the map and the reduce side of a shuffle by key (`engine/shuffle.py`),
+`count_names` and `write_range` those of a shuffle by number of the name. Look-up tables are files.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from wikianchor.pipelines.mentions.anchors import (
     ROWS,
     TITLE,
     Targets,
+    changes,
     count_anchors,
     merge_names,
     title_names,
@@ -42,21 +43,19 @@ from wikianchor.pipelines.titles.title_index import Ints, TitleIndex
 from wikianchor.pipelines.wikimedia.wikidata import META_CLASSES
 from wikianchor.schemas import mentions
 
-# Names and items that a shard gives, and how often.
 BY_KEY = Sorting(ROWS, "key")
-# Names of a wiki by number, and how often each occurs in a shard. No name has a higher number, for the values of the
-# table of names hold twice the number in 32 bits.
+# Numbers of names fit in 31 bits: the name table stores twice the number in 32.
 BY_NAME = Sorting(
     pa.schema([pa.field(name, pa.int32(), False) for name in ("name", "occurrences", "documents")]), "name"
 )
-# Every so many-th key of a shard's rows is known when the ranges of keys are planned.
+# The ranges of keys are planned from a sample of the keys of each shard: every HEAD_EVERY-th.
 HEAD_EVERY = 4096
-# Rows merged at a time, about, which bounds memory.
+# Approximate number of rows merged at a time, which bounds memory.
 MERGED_TOGETHER = 50_000
 ROW_GROUP = 50_000
-# A node of a name table: its hash, and its value as in `Nodes`.
+# A node of the name table, as in `Nodes`.
 NODE = np.dtype([("hash", np.uint64), ("value", np.int32)])
-# Names whose nodes are in memory at a time, about, where the name table is built.
+# Approximate number of names whose nodes are in memory while the name table is built.
 NAMES_AT_ONCE = 1 << 19
 _MERGED = pa.schema(
     [
@@ -75,19 +74,19 @@ _ORIGINS = pa.array(
 
 @dataclass(frozen=True)
 class NamesTask:
-    """How names are gathered.
+    """The options of the steps.
 
     Attributes:
-        work: of the run.
-        longest: code points of a name at most.
-        sections: whether what leads to a section counts as leading to its page.
-        rows_per_shard: rows of an output shard, about.
-        link_probability: a candidate's name is a link at least so often.
-        commonness: a candidate is what the name's links lead to at least so often.
+        work: the directories of the run.
+        max_length: maximum length of a name, code points.
+        sections: count a link or redirect to a section as one to its page.
+        rows_per_shard: approximate number of rows in an output shard.
+        link_probability: of `candidates`: minimum share of the occurrences of the name that are links.
+        commonness: of `candidates`: minimum share of the links with this name that lead to the item.
     """
 
     work: Workspace
-    longest: int
+    max_length: int
     sections: bool
     rows_per_shard: int
     link_probability: float
@@ -95,7 +94,7 @@ class NamesTask:
 
 
 class NameShard(NamedTuple):
-    """A shard of `sentences`, or of `titles`, and its place among all."""
+    """A shard of `sentences` or of `titles`, and its number among all."""
 
     order: int
     wiki: str
@@ -104,7 +103,7 @@ class NameShard(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """What the rows of a shard are: how many, every `HEAD_EVERY`-th of their keys, and links by reason."""
+    """The rows that a shard gave: their number, every `HEAD_EVERY`-th of their keys, and its links by reason."""
 
     order: int
     wiki: str
@@ -119,7 +118,7 @@ class Gathered(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """The names of a range of keys: where their tables and their rows are, and how many there are."""
+    """The names of a range of keys: the paths of their tables and of their rows, and their number."""
 
     order: int
     wiki: str
@@ -134,14 +133,14 @@ class Merged(NamedTuple):
 
 
 class NameTableBuilt(NamedTuple):
-    """The table by which names of a wiki are found."""
+    """The name table of a wiki."""
 
     wiki: str
     path: str
 
 
 class NamesCounted(NamedTuple):
-    """How many occurrences of names there are in a shard of sentences."""
+    """The number of occurrences of names in a shard of sentences."""
 
     order: int
     wiki: str
@@ -154,7 +153,7 @@ class NamesCounted(NamedTuple):
 
 
 class RangeWritten(NamedTuple):
-    """What was written of a range of names."""
+    """The files written for a range of names, and the numbers of links and of occurrences in their rows."""
 
     wiki: str
     parts: tuple[Part, ...]
@@ -179,14 +178,14 @@ def list_name_shards(datasets: Sequence[tuple[str, str]]) -> Iterator[NameShard]
 
 
 def find_meta_items(entities: str, work: Workspace) -> str:
-    """Write the items that are no things of the world, by their types.
+    """Write the items whose type is a meta class, such as templates and categories.
 
     Args:
         entities: directory of the dataset.
-        work: of the run.
+        work: the directories of the run.
 
     Returns:
-        Where they are.
+        The path of the table.
     """
     classes = pa.array(sorted(META_CLASSES), pa.int64())
     items = [np.zeros(0, np.int64)]
@@ -201,21 +200,20 @@ def find_meta_items(entities: str, work: Workspace) -> str:
 def gather_names(
     shard: NameShard, task: NamesTask, indexes: Mapping[str, IndexBuilt], meta: str
 ) -> Generator[pa.Table, None, Gathered]:
-    """Yield the names that a shard gives, with the items they stand for there, sorted by key."""
+    """Yield the names in a shard with the items that they stand for, sorted by key."""
     index = TitleIndex(indexes[shard.wiki].path)
     targets = Targets(index, open_tables(meta)["items"], task.sections)
-    links: Mapping[str, int] = {}
     if shard.config == "sentences":
-        rows, links = count_anchors(shard.path, targets, task.longest)
+        rows, links = count_anchors(shard.path, targets, task.max_length)
     else:
-        rows = title_names(shard.path, targets, task.longest)
+        rows, links = title_names(shard.path, targets, task.max_length), {}
     heads = rows["key"].take(pa.array(np.arange(0, rows.num_rows, HEAD_EVERY))).to_pylist()
     yield rows
-    return Gathered(shard.order, shard.wiki, rows.num_rows, tuple(heads), dict(links))
+    return Gathered(shard.order, shard.wiki, rows.num_rows, tuple(heads), links)
 
 
 def plan_ranges(gathered: Iterable[Gathered], rows_per_shard: int) -> list[KeyRange]:
-    """Return ranges of keys of about so many rows, numbered over all wikis; they follow from the rows alone."""
+    """Cut the keys of each wiki into ranges of about `rows_per_shard` rows. The cut depends only on the rows."""
     heads: dict[str, list[str]] = {}
     for shard in gathered:
         if shard.rows:
@@ -228,14 +226,13 @@ def plan_ranges(gathered: Iterable[Gathered], rows_per_shard: int) -> list[KeyRa
 
 
 def merge_range(wanted: KeyRange, shard: Shard, work: Workspace) -> Merged:
-    """Write the names of a range of keys: rows, counts of links, and the nodes of the trie."""
+    """Write the names of a range of keys: their rows, their counts of links, and the nodes of the name table."""
     nodes, total = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))], 0
     links, documents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     path = f"{work.scratch}/merged-{wanted.number:06d}-{uuid.uuid4().hex}.arrow"
     with new_arrow_file(path, _MERGED) as file:
         for window in shard.windows(MERGED_TOGETHER):
             names = merge_names(window)
-            # A key that no text can hold as it is: its fold is another one.
             nodes.append(nodes_of(names.keys.to_pylist(), total))
             links.append(names.links)
             documents.append(names.documents)
@@ -257,7 +254,7 @@ def merge_range(wanted: KeyRange, shard: Shard, work: Workspace) -> Merged:
 
 
 def number_names(merged: Iterable[Merged]) -> list[KeyRange]:
-    """Return the numbers of the names of each range of keys: names of a wiki are numbered by key."""
+    """Return the numbers of the names in each range of keys. The names of a wiki are numbered in the order of keys."""
     totals: dict[str, int] = {}
     ranges = []
     for part in sorted(merged):
@@ -270,13 +267,13 @@ def number_names(merged: Iterable[Merged]) -> list[KeyRange]:
 def build_name_table(
     wiki: str, merged: Mapping[int, Merged], ranges: Sequence[KeyRange], work: Workspace
 ) -> NameTableBuilt:
-    """Build the table by which the names of a wiki are found, a range of hashes at a time.
+    """Build the name table of a wiki, a range of hashes at a time.
 
     Args:
         wiki: database name.
-        merged: of all wikis, by number of the range.
-        ranges: what `number_names` gives for them.
-        work: of the run.
+        merged: the ranges of all wikis, by number of the range.
+        ranges: the numbers of their names, as `number_names` returns them.
+        work: the directories of the run.
     """
     numbered = [numbers for numbers in ranges if numbers.group == wiki]
     names = sum(merged[numbers.number].names for numbers in numbered)
@@ -289,8 +286,9 @@ def build_name_table(
             hashes = read_table(path, "hashes")
             by_hash.add(rows_of(NODE, hash=hashes, value=values), hash_range(hashes, parts))
         for part in range(parts):
-            every = merge([_nodes_in(by_hash, part)])
-            nodes.add(rows_of(NODE, hash=every.hashes, value=every.values), np.full(len(every.hashes), part))
+            merged_nodes = merge([_nodes_in(by_hash, part)])
+            rows = rows_of(NODE, hash=merged_nodes.hashes, value=merged_nodes.values)
+            nodes.add(rows, np.full(len(rows), part))
         total = len(nodes)
         pieces = table_pieces((_nodes_in(nodes, part) for part in range(parts)), parts, total)
         return NameTableBuilt(wiki, save_pieces(work.scratch, f"table-{wiki}", table_lengths(total), pieces))
@@ -302,20 +300,20 @@ def _nodes_in(spill: Spill, part: int) -> Nodes:
 
 
 def count_names(shard: NameShard, tables: Mapping[str, NameTableBuilt]) -> Generator[pa.Table, None, NamesCounted]:
-    """Yield how often each name stands in the text of a shard of sentences."""
+    """Yield how often each name occurs in the text of a shard of sentences."""
     counts = count_occurrences(shard.path, NameTable(open_tables(tables[shard.wiki].path)))
     yield pa.table(counts._asdict()).rename_columns({"names": "name"}).cast(BY_NAME.schema)
     return NamesCounted(shard.order, shard.wiki, int(counts.occurrences.sum()))
 
 
 def write_range(wanted: KeyRange, shard: Shard, task: NamesTask, merged: Mapping[int, Merged]) -> RangeWritten:
-    """Write the rows of a range of names, in parts of `mentions` and `candidates`.
+    """Write the rows of `mentions` and `candidates` for a range of names.
 
     Args:
         wanted: the numbers of the names.
-        shard: rows of `count_names`; there are none where no name of the range occurs.
-        task: how names are gathered.
-        merged: by number of the range.
+        shard: the rows of `count_names`; empty if no name of the range occurs.
+        task: the options.
+        merged: the ranges, by number.
     """
     names = merged[wanted.number]
     counts = _Counts(
@@ -326,23 +324,23 @@ def write_range(wanted: KeyRange, shard: Shard, task: NamesTask, merged: Mapping
     rows = pa.Table.from_batches(file.batches(), _MERGED)
     links = 0
     with (
-        PartWriter(task.work.parts, "mentions", wanted.number, mentions.SCHEMA) as every,
-        PartWriter(task.work.parts, "candidates", wanted.number, mentions.CANDIDATES) as chosen,
+        PartWriter(task.work.parts, "mentions", wanted.number, mentions.SCHEMA) as all_names,
+        PartWriter(task.work.parts, "candidates", wanted.number, mentions.CANDIDATES) as candidates,
     ):
         for first in range(0, rows.num_rows, ROW_GROUP):
             columns = _columns(names.wiki, rows.slice(first, ROW_GROUP), counts)
             links += int(columns["links"].to_numpy().sum())
-            every.write(_batch(columns, mentions.SCHEMA))
+            all_names.write(pa.RecordBatch.from_pydict(columns, mentions.SCHEMA))
             likely = columns["link_probability"] >= task.link_probability
-            fit = likely & (columns["commonness"] >= task.commonness)
-            chosen.write(_batch(columns, mentions.CANDIDATES).filter(pa.array(fit)))
+            mask = pa.array(likely & (columns["commonness"] >= task.commonness))
+            candidates.write(pa.RecordBatch.from_pydict(columns, mentions.CANDIDATES).filter(mask))
             file.forget()
-    parts = tuple(writer.part for writer in (every, chosen) if writer.part)
+    parts = tuple(writer.part for writer in (all_names, candidates) if writer.part)
     return RangeWritten(names.wiki, parts, links, int(counts.occurrences.sum()))
 
 
 class _Counts(NamedTuple):
-    """By name of a range: how often it occurs, on how many pages, how often it is a link, on how many pages."""
+    """Counts of the names of a range, one array element for each name."""
 
     occurrences: Ints
     documents: Ints
@@ -351,19 +349,19 @@ class _Counts(NamedTuple):
 
 
 def _add_up(shard: Shard, start: int, names: int) -> tuple[Ints, Ints]:
-    """Return the occurrences and the documents of all names of a range, `start` being the number of the first."""
+    """Return the numbers of occurrences and of pages of the names [start, start + names)."""
     totals = np.zeros(names, np.int64), np.zeros(names, np.int64)
     for window in shard.windows():
         name = window["name"].to_numpy()
-        # Rows of one name come together, in one window.
-        starts = np.flatnonzero(np.append(True, name[1:] != name[:-1]))
+        # All rows of a name are in one window.
+        starts = np.flatnonzero(changes(name))
         for total, column in zip(totals, ("occurrences", "documents"), strict=True):
             total[name[starts] - start] = np.add.reduceat(window[column].to_numpy().astype(np.int64), starts)
     return totals
 
 
 def _columns(wiki: str, group: pa.Table, counts: _Counts) -> dict[str, Any]:
-    """Return the columns of a row group, by name."""
+    """Return the columns of `mentions` and `candidates` for a row group."""
     name, links = group["name"].to_numpy(), group["links"].to_numpy()
     occurrences, name_links = counts.occurrences[name], counts.links[name]
     return {
@@ -374,11 +372,7 @@ def _columns(wiki: str, group: pa.Table, counts: _Counts) -> dict[str, Any]:
         "name_linked_documents": counts.linked_documents[name],
         "origins": _ORIGINS.take(group["origins"].combine_chunks()),
         **{column: group[column].combine_chunks() for column in ("key", "surface", "qid", "links", "linked_documents")},
-        # What is no link at all is none of either.
+        # Names from titles and redirects may have no link and no occurrence: both shares are 0.
         "link_probability": (name_links / np.maximum(occurrences, 1)).astype(np.float32),
         "commonness": (links / np.maximum(name_links, 1)).astype(np.float32),
     }
-
-
-def _batch(columns: Mapping[str, Any], schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array(columns[name]) for name in schema.names], schema=schema)

@@ -1,14 +1,13 @@
-"""Categories of a page: wikitext in, the names of the categories it is put in out.
+"""Read the categories of a page from its wikitext.
 
-A link to the category namespace without a leading colon is a membership wherever it stands on the page
-(https://www.mediawiki.org/wiki/Help:Categories). Names are as in titles, without the namespace.
+A link to the category namespace without a leading colon puts the page in that category, wherever the link is on the
+page (https://www.mediawiki.org/wiki/Help:Categories). Category names are page titles without the namespace.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 
 from wikianchor.pipelines.mewsc16.editions import CATEGORY, language_names
 from wikianchor.pipelines.wikimedia.pages import Page
@@ -16,19 +15,22 @@ from wikianchor.pipelines.wikimedia.site import Site, fold_name
 from wikianchor.pipelines.wikimedia.titles import parse_target
 from wikianchor.pipelines.wikimedia.wikitext.tags import strip_extension_tags
 
-# A sort key may hold templates and line feeds, but no link. The first colon ends the prefix, so that many take no time.
+# A sort key may contain templates and line feeds, but no link. The prefix ends at the first colon: linear time.
 _LINK = re.compile(r"\[\[([^\[\]{}|<>\n:]*:[^\[\]{}|<>\n]*)(?:\|[^\[\]]*)?\]\]")
-_MOST_REMEMBERED = 1 << 16
+_CACHE_SIZE = 1 << 16
 
 
 class CategoryReader:
-    """Reads the categories of the pages of one wiki; remembers what it has read."""
+    """Read the categories of the pages of one wiki.
+
+    Args:
+        site: the wiki.
+    """
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._known: dict[str, str] = {}
-        names = {name for name, key in site.namespaces.items() if key == CATEGORY}
-        self._prefixes = frozenset(names)
+        self._cache: dict[str, str] = {}
+        self._prefixes = frozenset(name for name, key in site.namespaces.items() if key == CATEGORY)
         templates = "|".join(
             re.escape(name).replace(r"\ ", "[ _]+") for name in language_names("category_redirects", site.language)
         )
@@ -36,18 +38,17 @@ class CategoryReader:
         self._target = re.compile(r"\[\[([^\]|\n]*)")
 
     def categories(self, text: str) -> list[str]:
-        """Return the categories that wikitext names, each once, in their order."""
+        """Return the distinct categories in wikitext, in the order of their first links."""
         links = _LINK.findall(text)
         if not links:
             return []
         if "<" in text and any(self._name(raw) for raw in links):
-            # What stands in a comment or in nowiki is no link.
+            # Comments and <nowiki> contain no links.
             links = _LINK.findall(strip_extension_tags(text, Counter()))
         return list(dict.fromkeys(filter(None, map(self._name, links))))
 
     def redirect(self, page: Page) -> str | None:
-        """Return the category that a category page stands for, by a redirect or by a template that says so; None for
-        an ordinary one."""
+        """Return the target of a category page that is a redirect or a {{category redirect}}; None for any other."""
         if page.redirect is not None:
             target = page.redirect
             if not target and (match := self._target.search(page.text)):
@@ -64,7 +65,7 @@ class CategoryReader:
         return None
 
     def _plain(self, written: str) -> str | None:
-        """Return the name of a category that may be written without its namespace."""
+        """Return the name of a category that is written with or without its namespace; None for another page."""
         target = parse_target(written.strip().removeprefix(":"), self._site)
         if target is None or target.interwiki or not target.title:
             return None
@@ -73,36 +74,26 @@ class CategoryReader:
         return target.title if target.namespace == 0 else None
 
     def _name(self, raw: str) -> str:
-        """Return the category that a link puts its page in, "" for a link of another kind."""
-        found = self._known.get(raw)
-        if found is None:
-            if len(self._known) >= _MOST_REMEMBERED:
-                self._known.clear()
-            found = ""
-            # Most links with a colon lead elsewhere: the prefix tells.
+        """Return the category of a category link, "" for any other link."""
+        name = self._cache.get(raw)
+        if name is None:
+            if len(self._cache) >= _CACHE_SIZE:
+                self._cache.clear()
+            name = ""
+            # The prefix excludes most other links, which saves parsing them.
             prefix = fold_name(raw.partition(":")[0])
             if prefix in self._prefixes or not (prefix in self._site.namespaces or prefix in self._site.interwiki):
                 target = parse_target(raw, self._site)
                 if target is not None and target.namespace == CATEGORY and not target.colon and not target.interwiki:
-                    found = target.title.partition(":")[2]
-            self._known[raw] = found
-        return found
+                    name = target.title.partition(":")[2]
+            self._cache[raw] = name
+        return name
 
 
 def follow(name: str, redirects: dict[str, str]) -> str:
-    """Return where a chain of category redirects ends; a circle ends where it began."""
+    """Return the end of a chain of category redirects; in a cycle, the last category before it repeats."""
     seen = {name}
     while (target := redirects.get(name)) is not None and target not in seen:
         seen.add(target)
         name = target
     return name
-
-
-def aliases(names: Iterable[str], redirects: dict[str, str]) -> dict[str, str]:
-    """Return name -> the name it stands for, of every name in a list and of those that redirect to one."""
-    wanted = dict.fromkeys(names)
-    found = {name: name for name in wanted}
-    for name in redirects:
-        if name not in found and (end := follow(name, redirects)) in wanted:
-            found[name] = end
-    return found

@@ -1,12 +1,13 @@
-"""The wiki's own tables of categories: `categorylinks` and `linktarget` in, the bits of each page out.
+"""Read the SQL tables `categorylinks` and `linktarget` of a wiki, and pack the topics of its pages as bits.
 
-They know the categories that templates add. Since MediaWiki 1.44 a row names its category by a number of `linktarget`,
-before that by its title.
+The tables include the categories that templates add, which the wikitext of the page does not name. Since MediaWiki
+1.44, `categorylinks` refers to categories by ids of `linktarget`, and before that by title.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -18,27 +19,27 @@ from wikianchor.pipelines.mewsc16.editions import CATEGORY
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.sql import Value, read_table
 
-# Rows held before they are packed.
-_HELD = 1 << 20
+# Rows collected before they are packed.
+_CHUNK_ROWS = 1 << 20
 
 
 def chunks(path: str) -> Iterator[bytes]:
-    """Yield a file decompressed."""
+    """Yield the decompressed content of a file."""
     return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), True)))
 
 
 def category_titles(path: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, category) of a `linktarget` dump."""
+    """Yield (id, category) of a `linktarget` dump."""
     for number, namespace, title in read_table(chunks(path), ("lt_id", "lt_namespace", "lt_title"), "linktarget", path):
         if namespace == CATEGORY and isinstance(number, int):
             yield number, _title(title)
 
 
 def category_rows(path: str, linktarget: str | None) -> Iterator[tuple[int, int | str]]:
-    """Yield (page id, category) of a `categorylinks` dump, the category by number or by title.
+    """Yield (page id, category) of a `categorylinks` dump; the category is an id of `linktarget` or a title.
 
     Raises:
-        InputError: it names categories by number, and there is no `linktarget` to tell them.
+        InputError: the categories are ids and there is no `linktarget`.
     """
     try:
         numbered = next(read_table(chunks(path), ("cl_from", "cl_target_id"), "categorylinks", path), None) is not None
@@ -59,59 +60,55 @@ def _title(value: Value) -> str:
 
 
 class PageBits:
-    """Page id -> bits, as two sorted arrays."""
+    """The topic bits of pages (see `membership`), as two arrays sorted by page id. Other pages have 0."""
 
     def __init__(self, ids: npt.NDArray[np.int64], bits: npt.NDArray[np.int32]) -> None:
         self._ids, self._bits = ids, bits
 
-    def __len__(self) -> int:
-        return len(self._ids)
-
     def __getitem__(self, page: int) -> int:
-        place = int(np.searchsorted(self._ids, page))
-        return int(self._bits[place]) if place < len(self._ids) and self._ids[place] == page else 0
+        index = int(np.searchsorted(self._ids, page))
+        return int(self._bits[index]) if index < len(self._ids) and self._ids[index] == page else 0
 
     def save(self, directory: str, name: str) -> str:
-        """Write both arrays, and return where."""
+        """Write both arrays, and return their path."""
         return save_tables(directory, name, {"bits": self._bits, "ids": self._ids})
 
     @classmethod
     def load(cls, path: str) -> PageBits:
-        """Map what `save` wrote into memory."""
-        found = open_tables(path)
-        return cls(found["ids"], found["bits"])
+        """Memory-map what `save` wrote."""
+        tables = open_tables(path)
+        return cls(tables["ids"], tables["bits"])
 
     @classmethod
     def of_rows(cls, rows: Iterator[tuple[int, int]]) -> PageBits:
-        """Gather (page id, bits), several for a page."""
+        """Collect (page id, bits) in any order. The bits of a page are united."""
         ids, bits = np.empty(0, np.int64), np.empty(0, np.int32)
-        held: list[tuple[int, int]] = []
-        for row in rows:
-            held.append(row)
-            if len(held) >= _HELD:
-                ids, bits = _merged(ids, bits, held)
-                held.clear()
-        return cls(*_merged(ids, bits, held))
+        while chunk := list(islice(rows, _CHUNK_ROWS)):
+            ids, bits = _merged(ids, bits, chunk)
+        return cls(ids, bits)
 
 
 def _merged(
     ids: npt.NDArray[np.int64], bits: npt.NDArray[np.int32], rows: list[tuple[int, int]]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    more = np.array(rows, np.int64).reshape(-1, 2)
-    everything = np.concatenate((ids, more[:, 0]))
-    values = np.concatenate((bits, more[:, 1].astype(np.int32)))
-    if not len(everything):
-        return ids, bits
-    order = np.argsort(everything, kind="stable")
-    everything, values = everything[order], values[order]
-    first = np.flatnonzero(np.concatenate(([True], everything[1:] != everything[:-1])))
-    return everything[first], np.bitwise_or.reduceat(values, first)
+    """Return sorted page ids and their bits, with those of more rows united."""
+    more = np.array(rows, np.int64)
+    ids, page = np.unique(np.concatenate((ids, more[:, 0])), return_inverse=True)
+    united = np.zeros(len(ids), np.int32)
+    np.bitwise_or.at(united, page, np.concatenate((bits, more[:, 1].astype(np.int32))))
+    return ids, united
 
 
 def bits_by_page(
     rows: Iterator[tuple[int, int | str]], numbers: Mapping[int, str], names: Mapping[str, int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield (page id, bits) for the rows whose category tells something."""
+    """Yield (page id, bits) for the rows whose category has bits.
+
+    Args:
+        rows: of `category_rows`.
+        numbers: category of each id of `linktarget`.
+        names: bits of each category.
+    """
     wanted: dict[int | str, int] = {number: names[title] for number, title in numbers.items() if title in names}
     wanted.update(names)
     for page, target in rows:

@@ -1,7 +1,7 @@
-"""A dataset against released files: both in, how they agree out, by language and by label.
+"""Compare a dataset with the released MewsC-16, by language and by label.
 
-The released MewsC-16 is two files for each language, `ja_sentences.txt` and `ja_categories.txt`, a row a line, with
-labels as the wiki writes them. Sentences are compared by their letters and numbers alone.
+The released set has two files for each language, such as `ja_sentences.txt` and `ja_categories.txt`, with a row on each
+line and the labels of the wiki. Sentences are compared by their letters and digits alone.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from wikianchor.schemas import mewsc16 as schema
 
 _SAME = re.compile(r"[\W_]+")
 _NAME = re.compile(r"(?:.*/)?([a-z-]+)_(sentences|categories)\.txt")
-# What two sentences have to have in common where one is only a part of the other.
+# Minimum common text, characters, of a sentence and one that contains it.
 _WINDOW = 24
 _SHORTEST_PREFIX = 8
 
-#: What became of a released row, and of a row of ours that no released row is like.
+#: How a released row is matched; and rows of ours that match none.
 COLUMNS = ("exact", "prefix", "inside", "missing", "extra", "label differs")
 MEANING = (
     "exact: the same sentence; prefix: one begins with the other; inside: ours stands further on in the released row, "
@@ -33,7 +33,7 @@ MEANING = (
 )
 
 
-class Row(NamedTuple):
+class LabelledSentence(NamedTuple):
     """A sentence and its topic."""
 
     sentence: str
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """Counts by (label, column), the rows of the released set and of ours by label."""
+    """Counts by (label, column), and the rows of the released set and of ours by label."""
 
     counts: Counter[tuple[str, str]]
     released: Counter[str]
@@ -49,7 +49,7 @@ class Agreement(NamedTuple):
 
 
 def compare(output: str, paths: Sequence[str]) -> str:
-    """Return the table, as Markdown.
+    """Return the tables of `tables`, as Markdown.
 
     Args:
         output: directory of a dataset `mewsc16`.
@@ -59,24 +59,24 @@ def compare(output: str, paths: Sequence[str]) -> str:
         InputError: the dataset or a released file cannot be read, or they have no language in common.
     """
     dataset = open_datasets(output, "mewsc16", schema.VERSION, "output")[0]
-    found: dict[str, Agreement] = {}
+    agreements: dict[str, Agreement] = {}
     for language, released in read_released(paths).items():
         rows = [
-            Row(sentence, topic)
+            LabelledSentence(sentence, topic)
             for path in dataset.shards(language)
             for batch in read_batches(path, ["sentence", "label"])
             for sentence, topic in zip(*(column.to_pylist() for column in batch.columns), strict=True)
         ]
         if rows:
-            found[language] = agreement(rows, released)
-    if not found:
+            agreements[language] = agreement(rows, released)
+    if not agreements:
         raise InputError(
             f"--compare: no language in common: {output} has {', '.join(sorted(dataset.manifest['configs']))}"
         )
-    return "\n\n".join(tables(found))
+    return "\n\n".join(tables(agreements))
 
 
-def read_released(paths: Iterable[str]) -> dict[str, list[Row]]:
+def read_released(paths: Iterable[str]) -> dict[str, list[LabelledSentence]]:
     """Return the rows of released files, by language.
 
     Raises:
@@ -89,7 +89,7 @@ def read_released(paths: Iterable[str]) -> dict[str, list[Row]]:
             raise InputError(f"--compare: {path} is not named like ja_sentences.txt or ja_categories.txt")
         halves.setdefault(match[1], {})[match[2]] = path
     topics = load_topics()
-    found = {}
+    released = {}
     for language, half in sorted(halves.items()):
         for kind in ("sentences", "categories"):
             if kind not in half:
@@ -101,11 +101,11 @@ def read_released(paths: Iterable[str]) -> dict[str, list[Row]]:
                 f"--compare: {half['sentences']} has {len(sentences)} lines, {half['categories']} {len(labels)}: "
                 "they go line by line"
             )
-        found[language] = [
-            Row(sentence, _topic(label, topics.get(language, {}), half["categories"]))
+        released[language] = [
+            LabelledSentence(sentence, _topic(label, topics.get(language, {}), half["categories"]))
             for sentence, label in zip(sentences, labels, strict=True)
         ]
-    return found
+    return released
 
 
 def _lines(path: str) -> list[str]:
@@ -124,8 +124,11 @@ def _key(sentence: str) -> str:
     return _SAME.sub(" ", sentence.casefold()).strip()
 
 
-def agreement(ours: Sequence[Row], released: Sequence[Row]) -> Agreement:
-    """Match the rows of both sets, in a time that grows with their text and with how many of ours begin alike."""
+def agreement(ours: Sequence[LabelledSentence], released: Sequence[LabelledSentence]) -> Agreement:
+    """Match the rows of both sets.
+
+    Time is linear in the text, times the number of our rows with an equal beginning.
+    """
     keys = [_key(row.sentence) for row in ours]
     whole: dict[str, list[int]] = {}
     begins: dict[str, list[int]] = {}
@@ -151,36 +154,44 @@ def agreement(ours: Sequence[Row], released: Sequence[Row]) -> Agreement:
 def _match(
     key: str, whole: Mapping[str, list[int]], begins: Mapping[str, list[int]], keys: Sequence[str], ordered: list[str]
 ) -> tuple[str, list[int]]:
-    """Return how a released row is found, and the numbers of ours that it is like."""
+    """Return the column of a released row, and the indices of our rows that match it.
+
+    Args:
+        key: of the released row.
+        whole: indices of our rows by key.
+        begins: indices of our rows by the first characters of the key.
+        keys: of our rows.
+        ordered: our distinct keys, sorted.
+    """
     if key in whole:
         return "exact", whole[key]
-    # The sentences of ours that begin somewhere in the released one and stand in it whole.
-    for place in range(len(key) - _WINDOW + 1):
-        for number in begins.get(key[place : place + _WINDOW], ()):
-            if key.startswith(keys[number], place):
-                return "inside" if place else "prefix", [number]
+    # One of our sentences that the released one contains.
+    for start in range(len(key) - _WINDOW + 1):
+        for number in begins.get(key[start : start + _WINDOW], ()):
+            if key.startswith(keys[number], start):
+                return "inside" if start else "prefix", [number]
     if len(key) >= _SHORTEST_PREFIX:
-        place = bisect_left(ordered, key)
-        if place < len(ordered) and ordered[place].startswith(key):
-            return "prefix", whole[ordered[place]]
+        index = bisect_left(ordered, key)
+        if index < len(ordered) and ordered[index].startswith(key):
+            return "prefix", whole[ordered[index]]
     return "missing", []
 
 
-def tables(found: Mapping[str, Agreement]) -> Iterator[str]:
-    """Yield a table of all languages, one of each language by label, and what the columns mean."""
-    yield _table("language", [(language, _sums(one, None)) for language, one in found.items()])
-    for language, one in found.items():
-        topics = [topic for topic in schema.TOPICS if one.released[topic] or one.ours[topic]]
-        yield _table(language, [(topic, _sums(one, topic)) for topic in topics])
+def tables(agreements: Mapping[str, Agreement]) -> Iterator[str]:
+    """Yield a table of all languages, a table of labels for each language, and the meaning of the columns."""
+    yield _table("language", [(language, _sums(counts, schema.TOPICS)) for language, counts in agreements.items()])
+    for language, counts in agreements.items():
+        topics = [topic for topic in schema.TOPICS if counts.released[topic] or counts.ours[topic]]
+        yield _table(language, [(topic, _sums(counts, [topic])) for topic in topics])
     yield MEANING
 
 
-def _sums(one: Agreement, topic: str | None) -> list[int]:
-    topics = schema.TOPICS if topic is None else (topic,)
+def _sums(agreement: Agreement, topics: Sequence[str]) -> list[int]:
+    """Return the numbers of a line, for the rows of some topics."""
     return [
-        sum(one.released[name] for name in topics),
-        sum(one.ours[name] for name in topics),
-        *(sum(one.counts[name, column] for name in topics) for column in COLUMNS),
+        sum(agreement.released[topic] for topic in topics),
+        sum(agreement.ours[topic] for topic in topics),
+        *(sum(agreement.counts[topic, column] for topic in topics) for column in COLUMNS),
     ]
 
 

@@ -1,5 +1,7 @@
-"""What is known of the Wikinews editions: a language code in; names, signs and licences out. The facts and where they
-are from stand in `data/wikis.json` and `data/licences.json`."""
+"""Facts about the editions of Wikinews, by language: names of namespaces and templates, licences, months.
+
+The facts and their sources are in `data/*.json`.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +15,31 @@ from typing import Any
 from wikianchor.pipelines.wikimedia.site import Site, fold_name
 
 CATEGORY = 14
-# The first day on which every edition was closed: a dump made before may lack its last pages.
+# From this day on every edition is read-only: an earlier dump may lack the last pages.
 CLOSED = "2026-05-08"
 
 
-@cache
 def wiki_facts() -> Mapping[str, Mapping[str, Any]]:
-    """Return `data/wikis.json`."""
-    return _read("wikis.json")
+    """Return the content of `data/wikis.json`."""
+    return read_facts("wikis.json")
 
 
 @cache
-def _read(name: str) -> Mapping[str, Any]:
+def read_facts(name: str) -> Mapping[str, Any]:
+    """Return the content of a JSON file in `data/`."""
     with (resources.files("wikianchor.pipelines.mewsc16") / "data" / name).open(encoding="utf-8") as file:
         facts: Mapping[str, Any] = json.load(file)
     return facts
 
 
 def with_aliases(site: Site) -> Site:
-    """Add the names of the category namespace that only the site's configuration knows."""
+    """Return the site with the aliases of its category namespace that the <siteinfo> of a dump does not list."""
     names = wiki_facts()["category_aliases"].get(site.language, ())
     return replace(site, namespaces={fold_name(name): CATEGORY for name in names} | dict(site.namespaces))
 
 
 def language_names(kind: str, language: str) -> tuple[str, ...]:
-    """Return a list of names of a language, those for all languages first."""
+    """Return the names of a kind in `data/wikis.json`: those of all languages first, then those of the language."""
     facts = wiki_facts()[kind]
     return (*facts.get("*", ()), *facts.get(language, ()))
 
@@ -47,8 +49,8 @@ def licence(language: str, timestamp: str) -> str:
 
     Args:
         language: of the wiki.
-        timestamp: when the revision was saved, ISO 8601; "" counts as the beginning.
+        timestamp: of the revision, ISO 8601; "" stands for the earliest.
     """
-    table = _read("licences.json")["since"]
+    table = read_facts("licences.json")["since"]
     since: Mapping[str, str] = table.get(language, table["*"])
     return since[max(day for day in since if day <= timestamp[:10])]

@@ -1,18 +1,15 @@
-"""What is wrong with a topic sentence: a sentence in, the first fault that it has out.
+"""Find faults in topic sentences.
 
-The faults are those of the released MewsC-16: category links left as text, options of pictures, holes, captions and
-next sentences glued on, sentences cut at abbreviations. The wikitext engine leaves none of them on sound pages; what
-authors mistyped can look the same, and is found here.
+The faults are those of the released MewsC-16: category links and options of pictures in the text, missing words,
+captions and next sentences joined without a space, sentences cut at abbreviations. Our wikitext parser does not make
+them, but typing errors of authors look the same.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from functools import lru_cache
-from importlib import resources
 
-from wikianchor.pipelines.mewsc16.editions import CATEGORY, language_names
+from wikianchor.pipelines.mewsc16.editions import CATEGORY, language_names, read_facts
 from wikianchor.pipelines.text.fragments import make_fragment_test, markup_offsets
 from wikianchor.pipelines.text.prose import holds_no_spaces
 from wikianchor.pipelines.text.splitter import make_splitter, sentence_opener
@@ -27,7 +24,7 @@ REASONS = (
     "glued",
     "cut",
 )
-# Misspelled options that MediaWiki takes for a caption, and that stand in front of many sentences.
+# Misspelled picture options, which MediaWiki shows as a caption.
 _MISSPELLED = (
     "thumbs", "tumb", "thump", "thumbnails", "thumbail", "miniaturadaimagem", "maldekstre", "maldekstro", "dekstre",
     "vpravo", "vlevo", "náhled", "semmoldura", "esquerda", "direita", "rechts", "links", "mini", "miniatur", "vignette",
@@ -36,7 +33,7 @@ _IMAGE_OPTIONS = (
     "img_thumbnail", "img_manualthumb", "img_framed", "img_frameless", "img_border", "img_upright", "img_left",
     "img_right", "img_center", "img_none", "img_baseline", "img_middle",
 )  # fmt: skip
-# Options that are no words of their language, in scripts without capitals.
+# Picture options in scripts without capitals that are no words of their language.
 _PLAIN = ("섬네일", "تصغير", "بندانگشتی", "بندانگشتي")
 _UPPER = "A-ZÀ-ÖØ-Þ" + "".join(filter(str.isupper, map(chr, range(0x100, 0x180)))) + "Ѐ-Я"
 _SIZE = re.compile(r"(?<!\d)(?<!\d[.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)|(?<!\w)x\d{2,4}px")
@@ -52,20 +49,24 @@ _HOLE = re.compile(
 _GLUED = re.compile(
     r"(?<=[^\W\d_A-ZÀ-Þ]{3})[.!?](?=[A-ZÀ-ÞĀ-ŽЀ-Я](?:[^\W\d_A-ZÀ-ÞЀ-Я]|\s|['’]\w))(?!(?i:com|org|net|info)\b)"
 )
-# A word that follows a noun, without the noun.
+# Particles at the start of a sentence: the noun before them is missing.
 _HEADLESS = {
     "ja": re.compile(r"[でにのはがをともやへ](?![ぁ-んー])|(?:から|まで|には|とは|での)(?![ぁ-ん])"),
     "ko": re.compile(r"(?:은|는|가|을|를|에|에서|의|로|으로|와|과|에게|까지|부터)\s"),
 }
-# What may stand before the first word of a note.
+# Characters before the first word of a note.
 _OPENING = "\"'“„«*: "
-# A cut sentence has no more words than this.
+# Longer sentences are not tested for a cut.
 _CUT_WORDS = 12
 _SHORT_WORDS = 5
 
 
 class FaultFinder:
-    """Finds the faults of the sentences of one language."""
+    """Find the faults of the sentences of one language.
+
+    Args:
+        language: its code.
+    """
 
     def __init__(self, language: str) -> None:
         facts = language_facts(language)
@@ -79,13 +80,13 @@ class FaultFinder:
             key=len,
             reverse=True,
         )
-        # A short word may begin a longer one.
+        # Shorter words may be the beginning of another word.
         long = "|".join(word for word in words if len(word) > 3 or not word.isascii())
         either = "|".join(words)
         self._option = re.compile(
-            # With a bar behind it.
+            # Before a bar.
             rf"(?:^|(?<=[|\s\]]))(?:{either})\s?\|"
-            # In front of the sentence, or glued to its first word.
+            # Before the sentence, or joined to its first word.
             rf"|^(?:{long})\s?(?=[{_UPPER}\d„“\"«])|(?<=[|\s.])(?:{long})(?=[{_UPPER}])"
             rf"|(?:thumbs?|miniatur)(?=[{_UPPER}|])|^(?:thumb)+s?(?=\w|\s)"
             rf"|^(?:{'|'.join(_PLAIN)})(?=\w)"
@@ -96,14 +97,16 @@ class FaultFinder:
         self._split = make_splitter("rules", language)
         self._starter = sentence_opener(language) or "Xaver"
         self._unfinished = make_fragment_test(language)
-        self._notes = re.compile("|".join(f"(?:{pattern})" for pattern in _notes(language)) or "(?!)")
+        notes = read_facts("notes.json")
+        patterns = (*notes["*"], *notes.get(language, ()))
+        self._notes = re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or "(?!)")
 
     def is_note(self, sentence: str) -> bool:
-        """Whether a sentence is about the page, not the news."""
+        """Return whether a sentence is a note about the page, such as "This article is a stub"."""
         return self._notes.match(sentence.lstrip(_OPENING)) is not None
 
     def fault(self, sentence: str) -> str | None:
-        """Return the first fault of a sentence, of `REASONS` or "fragment:<reason>", None for a sound one."""
+        """Return the first fault of a sentence: one of `REASONS` or "fragment:<reason>"; None if it has none."""
         if self._category.search(sentence):
             return "category_marker"
         if _SIZE.search(sentence) or _FILE.search(sentence) or self._option.search(sentence):
@@ -122,24 +125,20 @@ class FaultFinder:
         return f"fragment:{fragment}" if fragment else None
 
     def is_cut(self, sentence: str) -> bool:
-        """Whether a sentence was cut at an abbreviation, an initial or a number: a longer one would not end there."""
+        """Return whether a sentence was cut at an abbreviation, an initial or a number.
+
+        The splitter decides: a sentence is cut if it would not end there with another word after it.
+        """
         words = sentence.count(" ") + 1
         if words > _CUT_WORDS or not self._glues or not sentence.endswith("."):
             return False
-        # The splitter would go on where a name follows; in a longer one, unless a number ends it, where a word follows
+        # A short sentence, or one that ends with a number, is tested with a name after it; a longer one with a word
         # that begins sentences.
         after = "Xaver" if words <= _SHORT_WORDS or sentence[-2:-1].isdigit() else self._starter
         return len(self._split(f"{sentence} {after}")) == 1
 
 
 def first_of_glued(sentence: str, language: str) -> str:
-    """Return what stands before the first full stop that lacks its blank: authors forget it."""
+    """Return the text up to the first full stop without a space after it: authors forget the space."""
     match = None if holds_no_spaces(language) else _GLUED.search(sentence)
     return sentence[: match.end()] if match else sentence
-
-
-@lru_cache(maxsize=64)
-def _notes(language: str) -> tuple[str, ...]:
-    with (resources.files("wikianchor.pipelines.mewsc16") / "data" / "notes.json").open(encoding="utf-8") as file:
-        patterns: dict[str, list[str]] = json.load(file)
-    return (*patterns["*"], *patterns.get(language, ()))

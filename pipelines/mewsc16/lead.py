@@ -1,16 +1,15 @@
-"""The first sentence of an article: its wikitext in, the sentence out, or why there is none.
+"""Find the first sentence of an article in its wikitext.
 
-Boxes, pictures and templates on lines of their own are gone when the wikitext has been read. What may still stand
-before the first sentence is passed over: headings, indented notes, days and places on lines of their own, captions. A
-sentence that lost words to an unknown template is not passed over: the article's first sentence is then not to be had,
-and the next one is not it.
+Boxes, pictures and templates on lines of their own leave no text. What may still be before the first sentence is
+skipped: headings, indented notes, days and places on lines of their own, captions. If the first sentence lost words to
+an unknown template, the article has no row: the next sentence is not its first.
 """
 
 from __future__ import annotations
 
 import re
 
-from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_day, words_never_last
+from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_day, words_of
 from wikianchor.pipelines.mewsc16.faults import FaultFinder, first_of_glued
 from wikianchor.pipelines.text.fragments import make_fragment_test
 from wikianchor.pipelines.text.prose import holds_no_spaces, judged_sentences
@@ -19,21 +18,25 @@ from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
 
-# Bold at the start of a line, a dash or a colon behind it.
+# Bold text at the start of a line, before a dash or a colon.
 _BOLD_CHARACTERS = range(2, 81)
 _BOLD_BEFORE_DASH = re.compile(r"^\s{0,9}'''([^'\[\]{}\n]{2,80})'''\s{0,9}[–—―:-]", re.MULTILINE)
-# A line without closing punctuation that is longer is a sentence whose full stop was forgotten, not a caption.
+# Shorter lines without a full stop are captions; longer ones are sentences whose full stop is missing.
 _CAPTION_WORDS = 12
 _CAPTION_CHARACTERS = 25
-# A first paragraph is looked for no further on than need be.
+# The lead is the text up to the first empty line after this many characters, or up to the first heading.
 _LEAD_CHARACTERS = 1200
 _PAIRS = (("{{", "}}"), ("<!--", "-->"), ("\n{|", "\n|}"), ("[[", "]]"), ("<gallery", "</gallery"))
-# What is passed over, if it is short: captions, places, days, names of agencies.
-_PASSED = frozenset(("fragment:short", "fragment:no_terminator", "fragment:no_letters"))
+# Short lines with one of these reasons are skipped: captions, places, days, names of agencies.
+_SKIPPED = frozenset(("fragment:short", "fragment:no_terminator", "fragment:no_letters"))
 
 
 class LeadReader:
-    """Reads the first sentences of the articles of one wiki; holds what is costly to make."""
+    """Find the first sentences of the articles of one wiki. Loading its rules is slow: make one for each worker.
+
+    Args:
+        site: the wiki.
+    """
 
     def __init__(self, site: Site) -> None:
         self._language = site.language
@@ -46,11 +49,8 @@ class LeadReader:
     def first_sentence(self, text: str, title: str) -> tuple[str, str]:
         """Return the first sentence and "", or "" and the reason why there is none."""
         lead = _lead(text)
-        if lead is not None:
-            found = self._first(lead, title)
-            if found != ("", "no_sentence"):
-                return found
-        return self._first(text, title)
+        result = self._first(lead, title) if lead is not None else ("", "no_sentence")
+        return self._first(text, title) if result == ("", "no_sentence") else result
 
     def _first(self, text: str, title: str) -> tuple[str, str]:
         extract = self._extractor.extract(text, title)
@@ -61,10 +61,10 @@ class LeadReader:
             if reason in ("heading", "preformatted") or sentence.region == "list":
                 continue
             words = sentence.text
-            if reason in _PASSED and self._is_aside(words):
+            if reason in _SKIPPED and self._is_aside(words):
                 continue
             if reason == "gap":
-                # A line that is no sentence is none with its words either.
+                # A short line that would be no sentence without the gap either.
                 if GAP in words and self._is_aside(words) and self._unfinished(words.replace(GAP, ""), False):
                     continue
                 words = self._behind_gaps(words)
@@ -84,8 +84,8 @@ class LeadReader:
         return "", "no_sentence"
 
     def _behind_gaps(self, words: str) -> str:
-        """Return the sentence behind a dateline that templates wrote, "" where a gap is in the sentence itself."""
-        # A gap stands for a name or a number.
+        """Return the sentence after a dateline that is made by templates; "" if a gap is in the sentence itself."""
+        # A gap in a dateline is a name or a number.
         rest = cut_dateline(words.replace(GAP, "X"), self._language, marked=True)
         return "" if GAP in words[len(words) - len(rest) :] else rest
 
@@ -97,18 +97,22 @@ class LeadReader:
 
 
 def _stop_joined(sentence: str) -> str:
-    """Remove the blank that a footnote or an empty template leaves before the full stop; one behind an article or a
-    preposition stays, since words are missing there."""
+    """Remove the space that a footnote or an empty template leaves before the full stop.
+
+    After an article or a preposition it stays, since words are missing there.
+    """
     if not sentence.endswith(" ."):
         return sentence
     rest = sentence[:-2].rstrip()
     last = rest.rpartition(" ")[2].lower()
-    return sentence if not last[-1:].isalnum() or last in words_never_last() else f"{rest}."
+    return sentence if not last[-1:].isalnum() or last in words_of("never_last") else f"{rest}."
 
 
 def _lead(text: str) -> str | None:
-    """Return the first paragraphs of wikitext, None where they may not be whole: most first sentences stand there, and
-    the rest of the page need not be read."""
+    """Return the first paragraphs of wikitext; None if markup continues after them.
+
+    Nearly all first sentences are there, so that the rest of the page need not be parsed.
+    """
     paragraph = text.find("\n\n", _LEAD_CHARACTERS)
     heading = text.find("\n==")
     for end in sorted({paragraph, heading} - {-1}):
@@ -118,7 +122,7 @@ def _lead(text: str) -> str | None:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether no template, comment, table, link or tag of a text reaches beyond its end, as far as counts can tell."""
+    """Return whether all templates, comments, tables, links and tags of a text are closed, by counting brackets."""
     return (
         all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS)
         and text.count("<") == text.count(">")

@@ -1,5 +1,9 @@
-"""Which topics a page has: category names, redirects, sub-categories and the wiki's own table in, topics with the route
-by which each was found out."""
+"""Determine the topics of a page from its categories, and by which route each was found.
+
+The categories of a wiki are encoded as bits: one bit for each topic whose category it is, one for each topic whose
+category it is directly below, and one for categories of published pages. The bits of a page are those of its
+categories.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +14,19 @@ from wikianchor.pipelines.mewsc16.categories import follow
 from wikianchor.pipelines.mewsc16.editions import wiki_facts
 from wikianchor.schemas.mewsc16 import SUBCATEGORY, TEMPLATE, TOPICS, WIKITEXT
 
-# Bits of a page: a topic's own category, a category right below it, the sign of publication.
+# Shift of the bits for sub-categories, and mask of the bits for topic categories.
 _BELOW = len(TOPICS)
-_OWN = (1 << _BELOW) - 1
+TOPIC_BITS = (1 << _BELOW) - 1
 PUBLISHED = 1 << (2 * len(TOPICS))
 
 
 @dataclass(frozen=True)
 class Categories:
-    """What the category pages of a wiki say.
+    """The category pages of a wiki.
 
     Attributes:
-        redirects: category -> the category that it stands for.
-        parents: category -> those that it is in.
+        redirects: category -> the target of its redirect.
+        parents: category -> the categories that it is in.
         ids: page id -> category.
     """
 
@@ -38,67 +42,65 @@ def bits_of_names(
     mode: str,
     extra_parents: Iterable[tuple[str, str]] = (),
 ) -> dict[str, int]:
-    """Return the bits of every category that tells something of the pages in it.
+    """Return the bits of every category that has any.
 
     Args:
         language: of the wiki.
         topics: category -> topic.
-        categories: of the wiki.
-        mode: of `names.MODES`.
-        extra_parents: more pairs of a category and one that it is in.
+        categories: the category pages of the wiki.
+        mode: one of `choices.MODES`; sub-categories count with "descend-1".
+        extra_parents: more pairs of a category and a category that it is in.
     """
     redirects = dict(categories.redirects)
     ends: dict[str, int] = {}
     for name, topic in topics.items():
-        # A name of the map may itself have been moved.
+        # A category of the map may itself be a redirect.
         ends.setdefault(follow(name, redirects), 1 << TOPICS.index(topic))
     for name in wiki_facts()["published"].get(language, {}).get("categories", ()):
         ends.setdefault(follow(name, redirects), PUBLISHED)
-    found = dict(ends)
-    for name in topics:
-        found.setdefault(name, ends[follow(name, redirects)])
-    for name in redirects:
+    bits_of = dict(ends)
+    for name in (*topics, *redirects):
         if (bits := ends.get(follow(name, redirects))) is not None:
-            found.setdefault(name, bits)
+            bits_of.setdefault(name, bits)
     if mode != "descend-1":
-        return found
+        return bits_of
     below: dict[str, int] = {}
     for child, parents in (*categories.parents.items(), *((child, (parent,)) for child, parent in extra_parents)):
         bits = 0
         for parent in parents:
-            bits |= (found.get(parent, 0) & _OWN) << _BELOW
-        if bits and child not in found:
+            bits |= (bits_of.get(parent, 0) & TOPIC_BITS) << _BELOW
+        if bits and child not in bits_of:
             below[child] = below.get(child, 0) | bits
     for name in redirects:
         end = follow(name, redirects)
-        if name not in found and end in below:
+        if name not in bits_of and end in below:
             below.setdefault(name, below[end])
-    return found | below
+    return bits_of | below
 
 
 def topics_of_bits(wikitext: int, table: int) -> dict[str, str]:
     """Return topic -> route, in the order of `TOPICS`.
 
     Args:
-        wikitext: bits of the categories that the page's text names.
-        table: bits of those that the wiki's own table has for it.
+        wikitext: bits of the categories in the wikitext of the page.
+        table: bits of its categories in the wiki's `categorylinks` table.
     """
-    found: dict[str, str] = {}
+    routes: dict[str, str] = {}
     for number, topic in enumerate(TOPICS):
         if wikitext >> number & 1:
-            found[topic] = WIKITEXT
+            routes[topic] = WIKITEXT
         elif table >> number & 1:
-            found[topic] = TEMPLATE
+            routes[topic] = TEMPLATE
         elif (wikitext | table) >> (number + _BELOW) & 1:
-            found[topic] = SUBCATEGORY
-    return found
+            routes[topic] = SUBCATEGORY
+    return routes
 
 
 def label_of(topics: Mapping[str, str]) -> str | None:
-    """Return the only topic, or the only one of those that are not by a category below; None where there are several.
+    """Return the topic of a page if there is exactly one, else None.
 
-    A page in a topic's own category says so; the one above a category it is in is a weaker word.
+    Topics of the page's own categories take precedence over those of categories above them.
     """
-    own = [topic for topic, route in topics.items() if route != SUBCATEGORY]
-    candidates = own or list(topics)
+    direct = [topic for topic, route in topics.items() if route != SUBCATEGORY]
+    candidates = direct or list(topics)
     return candidates[0] if len(candidates) == 1 else None

@@ -1,4 +1,4 @@
-"""Signs of publication: wikitext in, what a page says of its status out."""
+"""Determine from its wikitext whether a Wikinews page is published."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from wikianchor.pipelines.mewsc16.editions import language_names, wiki_facts
 
 
 class PublicationReader:
-    """Reads the status of the pages of one language."""
+    """Read the status of pages from their templates.
+
+    Args:
+        language: of the wiki.
+    """
 
     def __init__(self, language: str) -> None:
         self._published = _calls(wiki_facts()["published"].get(language, {}).get("templates", ()))
         self._unpublished = _calls(language_names("unpublished", language))
 
     def status(self, text: str, in_category: bool) -> str:
-        """Return "published", "unpublished", or "unknown" for a page that does not say.
+        """Return "published", "unpublished", or "unknown" for a page without any sign.
 
         Args:
             text: wikitext of the page.
@@ -28,5 +32,6 @@ class PublicationReader:
 
 
 def _calls(names: Iterable[str]) -> re.Pattern[str]:
+    """Return an expression for calls of templates; without names, one that never matches."""
     either = "|".join(re.escape(name).replace(r"\ ", "[ _]+") for name in names)
     return re.compile(rf"\{{\{{\s*(?i:{either})\s*[|}}\n]" if either else "(?!)")

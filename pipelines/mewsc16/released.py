@@ -1,8 +1,8 @@
-"""The rules of the released MewsC-16, and its faults, each by name.
+"""The rules of the released MewsC-16 (EASE, Nishikawa et al., NAACL 2022), and its faults, each by name.
 
-The rules alone (`--mode=paper`): exactly one topic, a text of five characters, the first sentence whatever it is, no
-look at publication or duplicates, classes of ten pages. What the released files suffer from beside that is left out
-unless `--faults` names it.
+The rules (`--mode=paper`): exactly one topic, a text of at least five characters, the first sentence whatever it is, at
+least ten pages for each topic; neither publication nor duplicates are checked. The faults of the released files are
+reproduced only with `--faults`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ _BLANK_AFTER_STOP = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 
 
 class ReleasedReader:
-    """Reads the pages of one wiki as the released set's script did, as far as the faults named make it."""
+    """Read the pages of one wiki as the script of the released set did.
+
+    Args:
+        site: the wiki.
+        faults: the faults to reproduce, keys of `choices.FAULTS`.
+    """
 
     def __init__(self, site: Site, faults: Collection[str]) -> None:
         self._faults = frozenset(faults)
@@ -31,7 +36,7 @@ class ReleasedReader:
         self._split = make_splitter("rules", site.language)
         prefix = wiki_facts()["old_prefixes"].get(site.language) or site.namespace_names[CATEGORY]
         self._line_start = re.compile(rf"^\[\[{re.escape(prefix)}:([^|\]\n]*)", re.MULTILINE)
-        # The released text had the links' brackets and sort keys taken off.
+        # The released text has category links without brackets and sort keys.
         self._category_link = re.compile(rf"\[\[({re.escape(prefix)}:[^|\[\]\n]*)(?:\|[^\[\]\n]*)?\]\]")
         names = "|".join(re.escape(name) for name, key in sorted(site.namespaces.items()) if key == _FILE)
         self._file = re.compile(
@@ -62,6 +67,7 @@ class ReleasedReader:
         return (" ".join(first.split()), "") if first else ("", "no_sentence")
 
     def _line(self, line: str) -> str:
+        """Return a line as the released text has it: with "glued", headings and lists keep their markup."""
         words = line.lstrip(LINE_MARKS)
         if "glued" not in self._faults:
             return "" if line[:1] == HEADING else words

@@ -1,9 +1,9 @@
-"""The steps of `wikianchor mewsc16`: ranges of Wikinews dumps in, the rows of each language out.
+"""The steps of `wikianchor mewsc16`.
 
-A dump is read twice: once for its category pages, which tell what a category stands for, and once for its articles. In
-between the wiki's own tables of categories are packed into a file that workers map into memory. `ReadNews` and `decide`
-are the two sides of a shuffle (`engine/shuffle.py`): all candidates of a language are judged together, because
-duplicates and small classes show in the whole language only.
+A dump is read twice: once for its category pages, with their redirects and parents, and once for its articles. In
+between, the SQL tables of categories are packed into a file that workers memory-map. `ReadNews` is the map side and
+`decide` the reduce side of a shuffle by language (`engine/shuffle.py`), because duplicates and small classes can be
+found only among all candidates of a language. A candidate is a page with a topic and a sentence.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import xxhash
 from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
+from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import Pulse
@@ -29,7 +29,14 @@ from wikianchor.pipelines.mewsc16 import category_tables as tables
 from wikianchor.pipelines.mewsc16.categories import CategoryReader
 from wikianchor.pipelines.mewsc16.editions import CATEGORY, licence
 from wikianchor.pipelines.mewsc16.lead import LeadReader
-from wikianchor.pipelines.mewsc16.membership import PUBLISHED, Categories, bits_of_names, label_of, topics_of_bits
+from wikianchor.pipelines.mewsc16.membership import (
+    PUBLISHED,
+    TOPIC_BITS,
+    Categories,
+    bits_of_names,
+    label_of,
+    topics_of_bits,
+)
 from wikianchor.pipelines.mewsc16.publication import PublicationReader
 from wikianchor.pipelines.mewsc16.released import ReleasedReader
 from wikianchor.pipelines.sentences.steps import sound_pages
@@ -37,20 +44,22 @@ from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import parse_target
-from wikianchor.schemas.mewsc16 import SCHEMA, SUBCATEGORY, TEMPLATE, TOPICS
+from wikianchor.schemas.mewsc16 import SCHEMA, SUBCATEGORY, TEMPLATE, TOPICS, WIKITEXT
 
-# Candidates of a range that become columns together: as Python values they take far more memory.
+# Candidates converted to Arrow at a time: Python values take far more memory.
 ROW_GROUP = 2_000
-# Of a candidate: the number of its range, and in the low 32 bits that of its row group in the range.
+# From the most to the least reliable.
+ROUTES = (WIKITEXT, TEMPLATE, SUBCATEGORY)
+# Sort key of a candidate: number of its range, and in the low 32 bits number of its row group in the range.
 ROW_GROUP_KEY = "row_group"
 BY_RANGE = Sorting(SCHEMA.append(pa.field(ROW_GROUP_KEY, pa.uint64(), False)), ROW_GROUP_KEY)
-# Candidates that memory holds, about, while a language is judged and written.
+# Approximate number of candidates in memory while the rows of a language are decided on.
 WINDOW_ROWS = 5 * ROW_GROUP
 
 
 @dataclass(frozen=True)
 class NewsWiki:
-    """One Wikinews: its site, its dumps, and its SQL tables by name, as far as they are given."""
+    """A Wikinews: its site, its dumps, and the SQL tables that are given, by name."""
 
     site: Site
     dumps: tuple[str, ...]
@@ -58,20 +67,20 @@ class NewsWiki:
 
     @property
     def language(self) -> str:
-        """The code that its host begins with."""
+        """The language code in the host name."""
         return self.site.wiki.removesuffix("wikinews").replace("_", "-")
 
 
 @dataclass(frozen=True)
 class NewsReader:
-    """How Wikinews becomes topic sentences.
+    """The options of the steps.
 
     Attributes:
         topics: language -> category -> topic.
-        membership: of `wikinews.names.MODES`.
-        faults: of the released set, to be made again; None for clean sentences.
-        min_pages: classes with fewer are dropped.
-        allow_truncated: take a cut-off file for what is in it.
+        membership: which categories of a page count, one of `choices.MODES`.
+        faults: the faults of the released set to reproduce; None for clean sentences.
+        min_pages: topics with fewer pages in a language are dropped.
+        allow_truncated: accept a truncated dump and process its complete pages.
     """
 
     topics: Mapping[str, Mapping[str, str]]
@@ -82,7 +91,7 @@ class NewsReader:
 
 
 class NewsRange(NamedTuple):
-    """A range of a wiki's dump and its place among all ranges."""
+    """A range of the dump of a wiki, and its number among all ranges."""
 
     order: int
     news: NewsWiki
@@ -95,14 +104,14 @@ class NewsRange(NamedTuple):
 
 
 class CategoryReading(NamedTuple):
-    """What the category pages of a range say: (page id, category, what it stands for or "", categories it is in)."""
+    """The category pages of a range: (page id, category, target of its redirect or "", categories that it is in)."""
 
     language: str
-    found: list[tuple[int, str, str, tuple[str, ...]]]
+    pages: list[tuple[int, str, str, tuple[str, ...]]]
 
 
 class TableReading(NamedTuple):
-    """What a wiki's tables of categories gave: the file of the bits of its pages, "" without tables."""
+    """The path of the packed topics of the pages of a wiki, "" without tables; and the problems of the tables."""
 
     language: str
     path: str
@@ -110,7 +119,17 @@ class TableReading(NamedTuple):
 
 
 class NewsReading(NamedTuple):
-    """What became of the pages of a range; `tail` is for the commit to see whether the file has its end."""
+    """The result of reading the articles of a range.
+
+    Attributes:
+        order: number of the range.
+        language: of the wiki.
+        counts: number of pages by reason.
+        problems: errors in the input, one line each.
+        path: of the dump.
+        tail: the last bytes of the range. The commit checks that the last range of a file ends with </mediawiki>.
+        newest: the latest timestamp of a revision.
+    """
 
     order: int
     language: str
@@ -127,7 +146,7 @@ class NewsReading(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What became of the candidates of a language."""
+    """The rows of a language: the file, and numbers of candidates by outcome and of rows by label, licence, route."""
 
     language: str
     parts: list[Part]
@@ -141,16 +160,16 @@ class Decision(NamedTuple):
 
 
 def list_ranges(wikis: Sequence[NewsWiki]) -> list[NewsRange]:
-    """Cut the dumps of wikis into ranges; the cut depends on the files alone."""
+    """Cut the dumps of wikis into ranges. The cut depends only on the files."""
     by_path = {path: wiki for wiki in wikis for path in wiki.dumps}
     return [NewsRange(order, by_path[part.path], part) for order, part in enumerate(split_dumps(list(by_path)))]
 
 
 def read_categories(task: NewsRange, reader: NewsReader) -> CategoryReading:
-    """Read the category pages of a range. What cannot be read here is reported when the articles are read."""
+    """Read the category pages of a range. Damage is reported when the articles are read."""
     with_parents = reader.membership == "descend-1"
     categories = CategoryReader(task.news.site)
-    found: list[tuple[int, str, str, tuple[str, ...]]] = []
+    pages: list[tuple[int, str, str, tuple[str, ...]]] = []
     try:
         for raw, offset in cut_pages(read_range(task.part), task.part.path):
             page = _category_page(raw, f"near byte {offset}", task.news.site)
@@ -160,13 +179,14 @@ def read_categories(task: NewsRange, reader: NewsReader) -> CategoryReading:
             redirect = categories.redirect(page) or ""
             parents = tuple(categories.categories(page.text)) if with_parents and not redirect else ()
             if redirect or with_parents:
-                found.append((page.page_id, name, redirect, parents))
+                pages.append((page.page_id, name, redirect, parents))
     except InputError:
         pass
-    return CategoryReading(task.wiki, found)
+    return CategoryReading(task.wiki, pages)
 
 
 def _category_page(raw: bytes, where: str, site: Site) -> Page | None:
+    """Return a page of the category namespace, None for any other."""
     namespace = page_namespace(raw, where)
     if namespace not in (CATEGORY, None):
         return None
@@ -176,25 +196,25 @@ def _category_page(raw: bytes, where: str, site: Site) -> Page | None:
 
 
 def categories_of(language: str, readings: Iterable[CategoryReading]) -> Categories:
-    """Join what the ranges of a wiki say of its categories."""
+    """Return the category pages of a wiki, from all its ranges."""
     redirects: dict[str, str] = {}
     parents: dict[str, tuple[str, ...]] = {}
     ids: dict[int, str] = {}
     for reading in readings:
         if reading.language == language:
-            for page_id, name, redirect, above in reading.found:
+            for page_id, name, redirect, page_parents in reading.pages:
                 ids[page_id] = name
                 if redirect:
                     redirects[name] = redirect
-                if above:
-                    parents[name] = above
+                if page_parents:
+                    parents[name] = page_parents
     return Categories(dict(sorted(redirects.items())), dict(sorted(parents.items())), ids)
 
 
 def read_tables(
     wiki: NewsWiki, reader: NewsReader, work: Workspace, categories: Sequence[CategoryReading]
 ) -> TableReading:
-    """Pack the tables of categories of a wiki."""
+    """Pack the topics of the pages of a wiki, from its SQL tables."""
     path, problems = "", list[str]()
     if "categorylinks" in wiki.tables:
         try:
@@ -216,25 +236,26 @@ def _pack(wiki: NewsWiki, reader: NewsReader, work: Workspace, categories: Categ
 def table_parents(
     wiki: NewsWiki, reader: NewsReader, categories: Categories, numbers: Mapping[int, str]
 ) -> list[tuple[str, str]]:
-    """Return (category, one that it is in) by the wiki's tables; none where sub-categories do not count."""
+    """Return (category, category that it is in) from the SQL tables; empty if sub-categories do not count."""
     if reader.membership != "descend-1":
         return []
-    found = []
-    for page, target in tables.category_rows(wiki.tables["categorylinks"], wiki.tables.get("linktarget")):
-        if (child := categories.ids.get(page)) is not None:
-            found.append((child, numbers.get(target, "") if isinstance(target, int) else target))
-    return found
+    rows = tables.category_rows(wiki.tables["categorylinks"], wiki.tables.get("linktarget"))
+    return [
+        (categories.ids[page], numbers.get(target, "") if isinstance(target, int) else target)
+        for page, target in rows
+        if page in categories.ids
+    ]
 
 
 def names_of(
     wiki: NewsWiki, reader: NewsReader, categories: Categories, parents: Iterable[tuple[str, str]] = ()
 ) -> dict[str, int]:
-    """Return the bits of each category of a wiki that tells something."""
+    """Return the bits of the categories of a wiki that have any, see `membership`."""
     return bits_of_names(wiki.site.language, reader.topics[wiki.language], categories, reader.membership, parents)
 
 
 class ReadNews:
-    """The step that reads the articles of a range; what is costly to set up is set up once for a wiki."""
+    """The step that reads the articles of a range. The rules of a wiki are loaded once for each worker."""
 
     def __init__(self, reader: NewsReader, work: Workspace) -> None:
         self._reader, self._work = reader, work
@@ -251,13 +272,13 @@ class ReadNews:
 def make_article_reader(
     wiki: NewsWiki, reader: NewsReader, categories: Sequence[CategoryReading], packed: Sequence[TableReading]
 ) -> ArticleReader:
-    """Return what reads the articles of a wiki.
+    """Return the reader of the articles of a wiki.
 
     Args:
-        wiki: whose articles they are.
+        wiki: the wiki.
         reader: the options.
-        categories: what the category pages say; those of other wikis are left out.
-        packed: the tables, one of this wiki among them.
+        categories: the category pages of all wikis.
+        packed: the packed tables of all wikis.
     """
     names = names_of(wiki, reader, categories_of(wiki.language, categories))
     path = next(table.path for table in packed if table.language == wiki.language)
@@ -267,7 +288,7 @@ def make_article_reader(
 def read_news(
     task: NewsRange, reader: NewsReader, work: Workspace, pages: ArticleReader
 ) -> Generator[pa.Table, None, NewsReading]:
-    """Read a range of a dump, and yield the candidates: pages with a topic and a sentence, whether kept or not."""
+    """Read the articles of a range, and yield the candidates as tables of at most ROW_GROUP rows."""
     counts: Counter[str] = Counter()
     problems: list[str] = []
     tail, newest = bytearray(), ""
@@ -297,7 +318,14 @@ def _table(rows: Sequence[tuple[object, ...]]) -> pa.Table:
 
 
 class ArticleReader:
-    """Reads the articles of one wiki; holds what is costly to make."""
+    """Read the articles of one wiki.
+
+    Args:
+        wiki: the wiki.
+        reader: the options.
+        names: bits of its categories.
+        table: bits of its pages from the SQL tables; None without tables.
+    """
 
     def __init__(
         self, wiki: NewsWiki, reader: NewsReader, names: Mapping[str, int], table: tables.PageBits | None
@@ -312,12 +340,19 @@ class ArticleReader:
         self._all_namespaces = faults is not None and "all_namespaces" in faults
         self._categories = CategoryReader(site)
         self._signs = PublicationReader(site.language)
-        self._lead = LeadReader(site) if faults is None else None
         self._released = None if faults is None else ReleasedReader(site, faults)
+        self._sentences = self._released or LeadReader(site)
         self._redirect = re.compile(rf"\s*[#＃](?i:{'|'.join(word.lstrip('#') for word in site.redirect_words)})\b")
 
     def parse(self, raw: bytes, where: str, counts: Counter[str], problems: list[str]) -> Page | None:
-        """Return an article, or None, counted, for any other page."""
+        """Return an article; count any other page and return None.
+
+        Args:
+            raw: the <page> element.
+            where: file and offset, for messages.
+            counts: of the range, added to.
+            problems: errors in the input, added to.
+        """
         counts["pages:seen"] += 1
         try:
             namespace = page_namespace(raw, where)
@@ -329,7 +364,7 @@ class ArticleReader:
             problems.append(str(error))
             return None
         if namespace is None and not self._all_namespaces:
-            # Exports before 0.5 tell the namespace by the title alone.
+            # Export formats before 0.5 have no <ns>: the title tells.
             target = parse_target(page.title, self._site)
             if target is None or target.namespace or target.interwiki:
                 counts["pages:other_namespace"] += 1
@@ -344,30 +379,27 @@ class ArticleReader:
 
     def read(self, page: Page, counts: Counter[str]) -> tuple[tuple[object, ...] | None, str]:
         """Return the row of a page and "", or None and the reason why it has none."""
-        if self._released is not None:
-            named = self._released.categories(page.text, self._categories)
-        else:
-            named = self._categories.categories(page.text)
-        written = 0
-        for name in named:
-            written |= self._names.get(name, 0)
-        listed = self._table[page.page_id] if self._table is not None else 0
+        names = (
+            self._categories.categories(page.text)
+            if self._released is None
+            else self._released.categories(page.text, self._categories)
+        )
+        in_text = in_table = 0
+        for name in names:
+            in_text |= self._names.get(name, 0)
         if self._table is not None:
-            _count_routes(written, listed, counts)
-        topics = topics_of_bits(written, 0 if self._direct else listed)
+            in_table = self._table[page.page_id]
+            _count_routes(in_text, in_table, counts)
+        topics = topics_of_bits(in_text, 0 if self._direct else in_table)
         if not topics:
             return None, "no_topic"
         label = label_of(topics)
         if label is None:
             return None, "several_topics"
-        status = self._signs.status(page.text, bool((written | listed) & PUBLISHED))
+        status = self._signs.status(page.text, bool((in_text | in_table) & PUBLISHED))
         if self._clean and status == "unpublished":
             return None, "unpublished"
-        if self._lead is not None:
-            sentence, reason = self._lead.first_sentence(page.text, page.title)
-        else:
-            assert self._released is not None
-            sentence, reason = self._released.first_sentence(page.text, page.title)
+        sentence, reason = self._sentences.first_sentence(page.text, page.title)
         if reason:
             return None, reason
         return (
@@ -386,24 +418,28 @@ class ArticleReader:
         ), ""
 
 
-def _count_routes(written: int, listed: int, counts: Counter[str]) -> None:
-    """Count the topics of a page by who knows of them: its text, the wiki's table, or both."""
-    own = (1 << len(TOPICS)) - 1
-    counts["memberships:both"] += (written & listed & own).bit_count()
-    counts["memberships:text_only"] += (written & ~listed & own).bit_count()
-    counts["memberships:table_only"] += (listed & ~written & own).bit_count()
+def _count_routes(in_text: int, in_table: int, counts: Counter[str]) -> None:
+    """Count the topics of a page that are in its wikitext, in the SQL tables, or in both."""
+    counts["memberships:both"] += (in_text & in_table & TOPIC_BITS).bit_count()
+    counts["memberships:text_only"] += (in_text & ~in_table & TOPIC_BITS).bit_count()
+    counts["memberships:table_only"] += (in_table & ~in_text & TOPIC_BITS).bit_count()
 
 
-# What makes two sentences the same: their letters and numbers.
-_SAME = re.compile(r"[\W_]+")
-KEPT = "kept"
-# What becomes of a candidate; a number stands for each while a language is judged.
-FATES = (KEPT, "unpublished", "several_labels", "duplicate", "small_class")
-_KEPT, _UNPUBLISHED, _SEVERAL_LABELS, _DUPLICATE, _SMALL_CLASS = range(len(FATES))
+# Sentences are duplicates if they agree in everything but these characters and case.
+_IGNORED = re.compile(r"[\W_]+")
+OUTCOMES = ("kept", "unpublished", "several_labels", "duplicate", "small_class")
+_KEPT, _UNPUBLISHED, _SEVERAL_LABELS, _DUPLICATE, _SMALL_CLASS = range(len(OUTCOMES))
 
 
-class Candidates(NamedTuple):
-    """What is judged of the candidates of a language, an array each: a page takes 18 bytes."""
+class CandidateColumns(NamedTuple):
+    """The candidates of a language, 18 bytes for each.
+
+    Attributes:
+        ids: page ids.
+        keys: hashes of the letters and digits of the sentences.
+        labels: indices into `TOPICS`.
+        unknown: whether the page has no sign of being published or unpublished.
+    """
 
     ids: NDArray[np.int64]
     keys: NDArray[np.uint64]
@@ -411,64 +447,61 @@ class Candidates(NamedTuple):
     unknown: NDArray[np.bool_]
 
     @staticmethod
-    def read(shard: Shard) -> Candidates:
-        """Read them in the order of the dump."""
-        ids, keys, labels = np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int8)
-        columns = [Candidates(ids, keys, labels, np.zeros(0, np.bool_))]
+    def read(shard: Shard) -> CandidateColumns:
+        """Read the candidates of a language in the order of the dump."""
+        kinds = (np.int64, np.uint64, np.int8, np.bool_)
+        parts: list[tuple[NDArray[Any], ...]] = [tuple(np.zeros(0, kind) for kind in kinds)]
         for rows in shard.windows(WINDOW_ROWS):
             sentences = rows["sentence"].to_pylist()
-            same = [
-                xxhash.xxh3_64_intdigest(_SAME.sub(" ", sentence.casefold()).strip().encode()) for sentence in sentences
-            ]
-            codes = [TOPICS.index(label) for label in rows["label"].to_pylist()]
+            keys = [hash_string(_IGNORED.sub(" ", sentence.casefold()).strip()) for sentence in sentences]
+            labels = [TOPICS.index(label) for label in rows["label"].to_pylist()]
             unknown = [status == "unknown" for status in rows["status"].to_pylist()]
-            ids = rows["page_id"].to_numpy().astype(np.int64)
-            columns.append(Candidates(ids, np.array(same, np.uint64), np.array(codes, np.int8), np.array(unknown)))
-        return Candidates(*map(np.concatenate, zip(*columns, strict=True)))
+            columns = (rows["page_id"].to_numpy(), keys, labels, unknown)
+            parts.append(tuple(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
+        return CandidateColumns(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def decide(wanted: KeyRange, shard: Shard, reader: NewsReader, work: Workspace) -> Decision:
-    """Decide which candidates of a language are kept and write them.
+    """Decide which candidates of a language are kept, and write them.
 
-    Of sentences that say the same, whatever their signs and capitals, the first is kept; all go where their labels
-    differ, as those of a template's text do.
+    Of duplicates, the first in the order of the dump is kept; if their labels differ, all are dropped, because such a
+    sentence is the text of a template.
     """
     language = wanted.group
-    candidates = Candidates.read(shard)
+    candidates = CandidateColumns.read(shard)
     problems = []
     pages, times = np.unique(candidates.ids, return_counts=True)
     if len(pages) < len(candidates.ids):
         twice = pages[times.argmax()]
         problems.append(f"{language}: page {twice} was given twice: give each page once, a dump or its parts")
-    fates = _fates(candidates, reader)
-    numbers = np.bincount(fates, minlength=len(FATES)).tolist()
-    counts = Counter({f"pages:{fate}": number for fate, number in zip(FATES, numbers, strict=True) if number})
+    outcomes = _outcomes(candidates, reader)
+    numbers = np.bincount(outcomes, minlength=len(OUTCOMES)).tolist()
+    counts = Counter({f"pages:{name}": number for name, number in zip(OUTCOMES, numbers, strict=True) if number})
     begin = 0
     with PartWriter(work.parts, language, wanted.number, SCHEMA) as file:
         for rows in _row_groups(shard):
-            stays = fates[begin : begin + rows.num_rows] == _KEPT
+            kept = rows.filter(pa.array(outcomes[begin : begin + rows.num_rows] == _KEPT))
             begin += rows.num_rows
-            kept = rows.filter(pa.array(stays))
             file.write(kept)
             _count_rows(kept, counts)
     return Decision(language, [file.part] if file.part is not None else [], dict(counts), problems)
 
 
-def _fates(candidates: Candidates, reader: NewsReader) -> NDArray[np.int8]:
-    """Return the place in FATES of what becomes of each candidate."""
-    fates = np.full(len(candidates.ids), _KEPT, np.int8)
+def _outcomes(candidates: CandidateColumns, reader: NewsReader) -> NDArray[np.int8]:
+    """Return the index into OUTCOMES of each candidate."""
+    outcomes = np.full(len(candidates.ids), _KEPT, np.int8)
     if reader.faults is None:
         if not candidates.unknown.all():
-            # Some pages say that they are published: those that do not are not.
-            fates[candidates.unknown] = _UNPUBLISHED
-        _drop_duplicates(fates, candidates)
-    sizes = np.bincount(candidates.labels[fates == _KEPT], minlength=len(TOPICS))
-    fates[(fates == _KEPT) & (sizes[candidates.labels] < reader.min_pages)] = _SMALL_CLASS
-    return fates
+            # In a wiki that marks published pages, a page without a mark is unpublished.
+            outcomes[candidates.unknown] = _UNPUBLISHED
+        _drop_duplicates(outcomes, candidates)
+    sizes = np.bincount(candidates.labels[outcomes == _KEPT], minlength=len(TOPICS))
+    outcomes[(outcomes == _KEPT) & (sizes[candidates.labels] < reader.min_pages)] = _SMALL_CLASS
+    return outcomes
 
 
 def _row_groups(shard: Shard) -> Iterator[pa.Table]:
-    """Yield the candidates of a language by row group; their bounds depend on the dump alone."""
+    """Yield the candidates of a language by row group. The row groups depend only on the dump."""
     for rows in shard.windows(WINDOW_ROWS):
         keys = rows[ROW_GROUP_KEY].to_numpy()
         starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])).tolist()
@@ -478,27 +511,21 @@ def _row_groups(shard: Shard) -> Iterator[pa.Table]:
 
 
 def _count_rows(rows: pa.Table, counts: Counter[str]) -> None:
-    """Count the rows of a dataset by label, licence, status and surest route."""
+    """Count rows by label, licence, status and most reliable route."""
     for column, kind in (("label", "labels"), ("licence", "licences"), ("status", "status")):
         counts.update(f"{kind}:{value}" for value in rows[column].to_pylist())
     for routes in rows["routes"].to_pylist():
-        counts[f"routes:{min(routes, key=_strength)}"] += 1
+        counts[f"routes:{min(routes, key=ROUTES.index)}"] += 1
 
 
-def _strength(route: str) -> int:
-    return {TEMPLATE: 1, SUBCATEGORY: 2}.get(route, 0)
-
-
-def _drop_duplicates(fates: NDArray[np.int8], candidates: Candidates) -> None:
-    """Set the fates of kept candidates whose sentence another one has."""
-    rows = np.flatnonzero(fates == _KEPT)
-    rows = rows[np.argsort(candidates.keys[rows], kind="stable")]
-    if not len(rows):
-        return
-    keys, labels = candidates.keys[rows], candidates.labels[rows]
-    first = np.append(True, keys[1:] != keys[:-1])
-    starts = np.flatnonzero(first)
-    group = np.cumsum(first) - 1
-    several = np.logical_or.reduceat(labels != labels[starts][group], starts)[group]
-    fates[rows[several]] = _SEVERAL_LABELS
-    fates[rows[~several & ~first]] = _DUPLICATE
+def _drop_duplicates(outcomes: NDArray[np.int8], candidates: CandidateColumns) -> None:
+    """Set the outcomes of kept candidates with equal sentences."""
+    rows = np.flatnonzero(outcomes == _KEPT)
+    labels = candidates.labels[rows]
+    _, first, group = np.unique(candidates.keys[rows], return_index=True, return_inverse=True)
+    several = np.zeros(len(first), np.bool_)
+    several[group[labels != labels[first][group]]] = True
+    is_first = np.zeros(len(rows), np.bool_)
+    is_first[first] = True
+    outcomes[rows[~is_first]] = _DUPLICATE
+    outcomes[rows[several[group]]] = _SEVERAL_LABELS

@@ -1,7 +1,7 @@
-"""The topic map: a file in; for each language, which category means which topic out.
+"""Read the topic map: which category of Wikinews belongs to which topic, by language.
 
-The map of the project is `data/topics.json`, with the evidence for each name. A map of one's own may be written like it
-or shorter, as the released set's is: {"Sports": {"de": "Themenportal Sport", "pl": ["Sport", "Piłka nożna"]}}.
+The default map is `data/topics.json`, with the evidence for each category. A map of the user has the same form, or a
+shorter one: {"Sports": {"de": "Themenportal Sport", "pl": ["Sport", "Piłka nożna"]}}.
 """
 
 from __future__ import annotations
@@ -15,56 +15,54 @@ from wikianchor.io.errors import InputError
 from wikianchor.io.storage import open_file
 from wikianchor.schemas.mewsc16 import TOPICS
 
-# The evidence for the names that the released set was made with.
+# The kinds of evidence for the categories that the released set was made with.
 OF_RELEASED = frozenset(("released", "mapped"))
 
 TopicMap = Mapping[str, Mapping[str, str]]
 
 
 def load_topics(path: str | None = None, only: Iterable[str] | None = None) -> TopicMap:
-    """Return language -> category name -> topic.
+    """Return language -> category -> topic.
 
     Args:
-        path: of a map of the user's; None for the project's.
-        only: the kinds of evidence that count; None for all.
+        path: of the map of a user; None for the default map.
+        only: use only categories with these kinds of evidence; None for all.
 
     Raises:
-        InputError: the map cannot be read, has an unknown topic, a topic or language twice, or one category under two
+        InputError: the map cannot be read, has an unknown topic, a topic or language twice, or a category under two
             topics.
     """
-    if path is None:
-        data = (resources.files("wikianchor.pipelines.mewsc16") / "data" / "topics.json").read_bytes()
-    else:
-        with open_file(path) as file:
-            data = file.read()
+    default = resources.files("wikianchor.pipelines.mewsc16") / "data" / "topics.json"
+    with default.open("rb") if path is None else open_file(path) as file:
+        data = file.read()
     source = path or "data/topics.json"
     try:
-        table = json.loads(data, object_pairs_hook=lambda pairs: _once(pairs, source))
+        table = json.loads(data, object_pairs_hook=lambda pairs: _unique(pairs, source))
     except (ValueError, RecursionError) as error:
         raise InputError(f"--topics={source}: not JSON ({error})") from error
     if isinstance(table, dict) and isinstance(table.get("topics"), dict):
         table = table["topics"]
-    found: dict[str, dict[str, str]] = {}
+    topics: dict[str, dict[str, str]] = {}
     kinds = None if only is None else frozenset(only)
     for topic, language, name, kind in _entries(table, source):
         if kinds is not None and kind not in kinds:
             continue
-        names = found.setdefault(language, {})
+        names = topics.setdefault(language, {})
         if names.setdefault(name, topic) != topic:
             raise InputError(f"--topics={source}: {language}: {name} stands for both {names[name]} and {topic}")
-    if not found:
+    if not topics:
         raise InputError(f"--topics={source}: names no category")
-    return found
+    return topics
 
 
-def _once(pairs: Sequence[tuple[str, Any]], source: str) -> dict[str, Any]:
-    """Make an object of its members, none of which may come twice."""
-    found: dict[str, Any] = {}
+def _unique(pairs: Sequence[tuple[str, Any]], source: str) -> dict[str, Any]:
+    """Return a JSON object as a dictionary; raise InputError for a key that occurs twice."""
+    members: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
-            raise InputError(f"--topics={source}: {key} has two entries, {_shown(found[key])} and {_shown(value)}")
-        found[key] = value
-    return found
+        if key in members:
+            raise InputError(f"--topics={source}: {key} has two entries, {_shown(members[key])} and {_shown(value)}")
+        members[key] = value
+    return members
 
 
 def _shown(value: Any) -> str:
@@ -72,7 +70,7 @@ def _shown(value: Any) -> str:
 
 
 def _entries(table: Any, source: str) -> Iterable[tuple[str, str, str, str]]:
-    """Yield topic, language, category name and kind of evidence, "" where none is given."""
+    """Yield topic, language, category and kind of evidence ("" for none)."""
     if not isinstance(table, dict):
         raise InputError(f'--topics={source}: has to be like {{"Sports": {{"de": "Themenportal Sport"}}}}')
     for topic, languages in table.items():

@@ -1,4 +1,4 @@
-"""`wikianchor topics`: SQL tables of Wikinews in, a topic map out, and how it differs from the map in use."""
+"""`wikianchor topics`: derive a topic map from SQL tables of Wikinews, and compare it with the map in use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from wikianchor.io.errors import InputError
 from wikianchor.io.storage import writing
 from wikianchor.pipelines.dataset.summary import next_lines, spent
 from wikianchor.pipelines.mewsc16.topic_map import TopicMap, load_topics
-from wikianchor.pipelines.mewsc16.topics.derive import ENGLISH, Found, by_items, by_links, english_pages, topic_items
+from wikianchor.pipelines.mewsc16.topics.derive import (
+    ENGLISH,
+    TopicCategory,
+    by_items,
+    by_links,
+    english_pages,
+    topic_items,
+)
 from wikianchor.pipelines.mewsc16.topics.options import TopicsOptions
 from wikianchor.schemas.mewsc16 import LANGUAGES, TOPICS
 
@@ -31,15 +38,16 @@ def run(config: TopicsOptions, beam_args: Sequence[str]) -> None:
     start = time.monotonic()
     tables = tables_of(config.sql)
     topics = load_topics()
-    found = list(derive(tables, topics))
-    if not found:
+    categories = list(derive(tables, topics))
+    if not categories:
         raise InputError("--sql: no category of another wiki leads to an English topic: is page_props given of both?")
     with writing(config.output), open(config.output, "w", encoding="utf-8") as file:
-        file.write(as_json(found, tables))
-    for line in differences(found, topics):
+        file.write(as_json(categories, tables))
+    for line in differences(categories, topics):
         print(line)
-    # stdout is the table.
-    about = f"{len(found):,} categories of {len({one.language for one in found})} languages: {config.output}"
+    # The log goes to stderr: stdout has only the table.
+    languages = {category.language for category in categories}
+    about = f"{len(categories):,} categories of {len(languages)} languages: {config.output}"
     comes_next = ["wikianchor", "mewsc16", "--dumps=FILES", f"--topics={config.output}", "--output=out/mewsc16"]
     logging.getLogger("wikianchor").info("%s; %s; %s", about, spent(start), *next_lines(comes_next))
 
@@ -48,9 +56,9 @@ def tables_of(paths: Iterable[str]) -> dict[tuple[str, str], str]:
     """Return the files by language and table.
 
     Raises:
-        InputError: a file is not named as the tables of a Wikinews are, or one that all needs is missing.
+        InputError: a file is not named like a table of a Wikinews, or a necessary table is missing.
     """
-    found: dict[tuple[str, str], str] = {}
+    tables: dict[tuple[str, str], str] = {}
     for path in paths:
         match = _NAME.fullmatch(path)
         if match is None:
@@ -58,19 +66,19 @@ def tables_of(paths: Iterable[str]) -> dict[tuple[str, str], str]:
         if match[3] not in TABLES:
             logging.getLogger("wikianchor").info("%s: not needed, left unread", path)
             continue
-        found[match[1].replace("_", "-"), match[3]] = path
-    if (ENGLISH, "page") not in found:
+        tables[match[1].replace("_", "-"), match[3]] = path
+    if (ENGLISH, "page") not in tables:
         raise InputError("--sql: enwikinews-...-page.sql.gz is missing: it has the ids of the English categories")
-    if (ENGLISH, "langlinks") not in found and (ENGLISH, "page_props") not in found:
+    if (ENGLISH, "langlinks") not in tables and (ENGLISH, "page_props") not in tables:
         raise InputError("--sql: give langlinks or page_props of enwikinews: they lead to the other wikis")
-    for language, table in sorted(found):
-        if table == "page_props" and (language, "page") not in found:
-            raise InputError(f"--sql: {found[language, table]} needs page.sql.gz of the same wiki")
-    return found
+    for language, table in sorted(tables):
+        if table == "page_props" and (language, "page") not in tables:
+            raise InputError(f"--sql: {tables[language, table]} needs page.sql.gz of the same wiki")
+    return tables
 
 
-def derive(tables: Mapping[tuple[str, str], str], topics: TopicMap) -> Iterator[Found]:
-    """Yield every category that stands for a topic."""
+def derive(tables: Mapping[tuple[str, str], str], topics: TopicMap) -> Iterator[TopicCategory]:
+    """Yield the category of each topic in each wiki whose tables are given."""
     languages = frozenset(LANGUAGES) - {ENGLISH}
     pages = english_pages(tables[ENGLISH, "page"], topics[ENGLISH])
     if missing := set(topics[ENGLISH].values()) - set(pages.values()):
@@ -79,7 +87,7 @@ def derive(tables: Mapping[tuple[str, str], str], topics: TopicMap) -> Iterator[
         )
     for name, topic in topics[ENGLISH].items():
         if topic in pages.values():
-            yield Found(topic, ENGLISH, name, TITLE, "")
+            yield TopicCategory(topic, ENGLISH, name, TITLE, "")
     if path := tables.get((ENGLISH, "langlinks")):
         yield from by_links(path, pages, languages)
     if path := tables.get((ENGLISH, "page_props")):
@@ -89,17 +97,17 @@ def derive(tables: Mapping[tuple[str, str], str], topics: TopicMap) -> Iterator[
                 yield from by_items(language, tables[language, "page"], props, items)
 
 
-def as_json(found: Iterable[Found], tables: Mapping[tuple[str, str], str]) -> str:
+def as_json(categories: Iterable[TopicCategory], tables: Mapping[tuple[str, str], str]) -> str:
     """Return the map in the form of `data/topics.json`."""
     entries: dict[str, dict[str, dict[str, str]]] = {topic: {} for topic in TOPICS}
     items: dict[str, str] = {}
-    for one in found:
-        # What both routes lead to is known by its item.
-        names = entries[one.topic].setdefault(one.language, {})
-        if one.kind == "wikibase_item" or one.name not in names:
-            names[one.name] = one.kind
-        if one.item:
-            items[one.topic] = one.item
+    for category in categories:
+        names = entries[category.topic].setdefault(category.language, {})
+        # Of two kinds of evidence, the item is kept.
+        if category.kind == "wikibase_item" or category.name not in names:
+            names[category.name] = category.kind
+        if category.item:
+            items[category.topic] = category.item
     dump = tables.get((ENGLISH, "langlinks"), "").rpartition("/")[2]
     return (
         json.dumps(
@@ -119,16 +127,15 @@ def as_json(found: Iterable[Found], tables: Mapping[tuple[str, str], str]) -> st
     )
 
 
-def differences(found: Iterable[Found], topics: TopicMap) -> Iterator[str]:
-    """Yield a line for each category that only one of both maps has."""
+def differences(categories: Iterable[TopicCategory], topics: TopicMap) -> Iterator[str]:
+    """Yield the lines of a table: each language and topic for which the derived map differs from the map in use."""
     derived: dict[tuple[str, str], set[str]] = {}
-    for one in found:
-        derived.setdefault((one.language, one.topic), set()).add(one.name)
+    for category in categories:
+        derived.setdefault((category.language, category.topic), set()).add(category.name)
     yield "language\ttopic\tin use\tderived"
-    known = {language for language, _ in derived}
-    for language in sorted(known):
+    for language in sorted({language for language, _ in derived}):
         for topic in TOPICS:
-            mine = {name for name, of in topics.get(language, {}).items() if of == topic}
-            theirs = derived.get((language, topic), set())
-            if mine != theirs:
-                yield "\t".join((language, topic, ", ".join(sorted(mine)) or "-", ", ".join(sorted(theirs)) or "-"))
+            in_use = {name for name, name_topic in topics.get(language, {}).items() if name_topic == topic}
+            names = derived.get((language, topic), set())
+            if in_use != names:
+                yield "\t".join((language, topic, ", ".join(sorted(in_use)) or "-", ", ".join(sorted(names)) or "-"))

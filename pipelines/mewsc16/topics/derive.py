@@ -1,8 +1,7 @@
-"""The topic map out of the wikis' own tables: which category of a wiki is that of an English topic.
+"""Derive the topic map from SQL tables: find the category in each wiki that corresponds to an English topic category.
 
-Two routes lead from a category of English Wikinews to that of another: the interlanguage links of its page
-(`langlinks`), and the Wikidata item that both pages have (`page_props`). Both name pages by id; `page` has their
-titles.
+There are two routes from a category of English Wikinews to that of another wiki: the interlanguage links of its page
+(`langlinks`), and the Wikidata item of both pages (`page_props`). Both refer to pages by id; `page` has their titles.
 """
 
 from __future__ import annotations
@@ -18,8 +17,16 @@ ENGLISH = "en"
 LANGLINKS, ITEM = "langlinks", "wikibase_item"
 
 
-class Found(NamedTuple):
-    """A category that stands for a topic: how it was found, and the item by which it was, "" for a link."""
+class TopicCategory(NamedTuple):
+    """A category of a topic.
+
+    Attributes:
+        topic: the topic.
+        language: of the wiki.
+        name: of the category.
+        kind: the evidence, a key of `command.EVIDENCE`.
+        item: the Wikidata item that led to it; "" for other evidence.
+    """
 
     topic: str
     language: str
@@ -40,8 +47,8 @@ def english_pages(path: str, names: Mapping[str, str]) -> dict[int, str]:
     return {page: names[name] for page, name in category_pages(path) if name in names}
 
 
-def by_links(path: str, topics: Mapping[int, str], languages: frozenset[str]) -> Iterator[Found]:
-    """Yield what the interlanguage links of the English topic categories say."""
+def by_links(path: str, topics: Mapping[int, str], languages: frozenset[str]) -> Iterator[TopicCategory]:
+    """Yield the categories to which the English topic categories have an interlanguage link."""
     for page, language, title in read_table(chunks(path), ("ll_from", "ll_lang", "ll_title"), "langlinks", path):
         if not isinstance(page, int) or page not in topics:
             continue
@@ -49,7 +56,7 @@ def by_links(path: str, topics: Mapping[int, str], languages: frozenset[str]) ->
             continue
         code, name = language.decode(), title.decode("utf-8", "replace").replace("_", " ")
         if code in languages and ":" in name:
-            yield Found(topics[page], code, name.partition(":")[2].strip(), LANGLINKS, "")
+            yield TopicCategory(topics[page], code, name.partition(":")[2].strip(), LANGLINKS, "")
 
 
 def topic_items(path: str, topics: Mapping[int, str]) -> dict[int, str]:
@@ -57,9 +64,9 @@ def topic_items(path: str, topics: Mapping[int, str]) -> dict[int, str]:
     return {item: topics[page] for page, item in page_props_items(chunks(path), path) if page in topics}
 
 
-def by_items(language: str, pages: str, page_props: str, items: Mapping[int, str]) -> Iterator[Found]:
-    """Yield the categories of a wiki that have the item of a topic."""
+def by_items(language: str, pages: str, page_props: str, items: Mapping[int, str]) -> Iterator[TopicCategory]:
+    """Yield the categories of a wiki whose Wikidata item is that of an English topic category."""
     wanted = {page: item for page, item in page_props_items(chunks(page_props), page_props) if item in items}
     for page, name in category_pages(pages):
         if (item := wanted.get(page)) is not None:
-            yield Found(items[item], language, name, ITEM, f"Q{item}")
+            yield TopicCategory(items[item], language, name, ITEM, f"Q{item}")
