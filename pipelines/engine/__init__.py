@@ -1,1 +1,1 @@
-"""What runs graphs: steps that are not repeated, the shuffle, local workers, signals."""
+"""Run graphs: transforms whose results are kept, the shuffle, worker processes, signals, Dataflow."""

@@ -1,17 +1,16 @@
-"""What Dataflow is told besides a graph: defaults that suit these pipelines, and what it would find wrong only after
-minutes, found before anything is submitted.
+"""Defaults of the Dataflow runner, and checks of its flags before a job is submitted.
 
-The defaults, each taken back by the flag it stands for:
+The defaults; a flag of the user takes precedence:
 
---job_name=wikianchor-STAGE[-WIKI]  one job for each stage; a name that Dataflow takes
---labels=wikianchor=STAGE           to see in the bill what a stage cost
+--job_name=wikianchor-STAGE[-WIKI]  one job for each stage, with a name that is valid on Dataflow
+--labels=wikianchor=STAGE           shows the cost of a stage in the bill
 --machine_type=n2-highmem-2         two workers of 8 GB each: a range of a dump needs 0.2, the look-up tables of `pairs`
                                     for English Wikipedia 0.6, and a T5 the rest
 --number_of_worker_harness_threads=2  Python's threads share one core: the second reads while the first works
 --disk_size_gb=50                   the look-up tables are copied to each machine once
---enable_hot_key_logging            no graph of ours groups by a key of the data but to take the lowest hashes, which is
-                                    done before anything is shuffled; should a key be hot all the same, its name helps
---no_save_main_session              workers import the package: nothing lives in the launching script
+--enable_hot_key_logging            names hot keys; none are expected, because keys of the data are grouped only to take
+                                    the smallest hashes, which workers combine before the shuffle
+--no_save_main_session              workers import the package, so the launching script has nothing to save
 """
 
 from __future__ import annotations
@@ -37,61 +36,61 @@ _DEFAULTS = (
     "--no_save_main_session",
 )
 # Other names of the same flags.
-_ALSO = {"--machine_type": "--worker_machine_type", "--no_save_main_session": "--save_main_session"}
-# The step that a model runs in, and no other, gets machines with one of these.
+_SYNONYMS = {"--machine_type": "--worker_machine_type", "--no_save_main_session": "--save_main_session"}
+# The resource hint of the step that runs a model.
 ACCELERATOR = "type:nvidia-l4;count:1;install-nvidia-driver"
 
 
 def is_dataflow(runner: str | None) -> bool:
-    """Whether a runner is Dataflow's."""
+    """Return whether a runner is Dataflow's."""
     return (runner or "").lower() in ("dataflowrunner", "dataflow")
 
 
 def with_defaults(args: Sequence[str], dataset: str, wiki: str | None) -> list[str]:
-    """Return the flags for Beam with those added that the user has not given."""
-    named = {arg.split("=")[0] for arg in args}
-    own = (f"--job_name={job_name(dataset, wiki)}", f"--labels=wikianchor={dataset}", *_DEFAULTS)
-    flags = {default.split("=")[0]: default for default in own}
-    return [*args, *(flag for name, flag in flags.items() if name not in named and _ALSO.get(name) not in named)]
+    """Return the flags for Beam, and the defaults of those that the user has not given."""
+    given = {arg.split("=")[0] for arg in args}
+    defaults = (f"--job_name={job_name(dataset, wiki)}", f"--labels=wikianchor={dataset}", *_DEFAULTS)
+    flags = {default.split("=")[0]: default for default in defaults}
+    return [*args, *(flag for name, flag in flags.items() if name not in given and _SYNONYMS.get(name) not in given)]
 
 
 def job_name(dataset: str, wiki: str | None) -> str:
-    """Return a name for the job of a stage that Dataflow takes."""
+    """Return a name for the job of a stage that is valid on Dataflow."""
     return re.sub("[^a-z0-9]+", "-", "-".join(filter(None, ("wikianchor", dataset, wiki))).lower())[:63].strip("-")
 
 
 def check(options: Any, output: str) -> None:
-    """Check what Dataflow does not before its machines run.
+    """Check options that Dataflow itself checks only after its machines have started, or never.
 
     Raises:
-        UsageError: it would fail there.
+        UsageError: an option is missing or wrong.
     """
     for problem in _problems(options.get_all_options(), output):
         raise UsageError(problem)
 
 
-def _problems(found: dict[str, Any], output: str) -> Iterator[str]:
-    name, machine = found["job_name"], found["machine_type"]
+def _problems(options: dict[str, Any], output: str) -> Iterator[str]:
+    name, machine = options["job_name"], options["machine_type"]
     if not _JOB_NAME.fullmatch(name):
         yield f"--job_name={name}: lower-case letters, digits and hyphens, at most 63, a letter first"
-    for label in found["labels"] or ():
+    for label in options["labels"] or ():
         if not _LABEL.fullmatch(label):
             yield f"--labels={label}: write key=value in lower-case letters, digits, hyphens and underscores"
     if not _MACHINE.fullmatch(machine):
         yield f"--machine_type={machine} is no type of machine: write one like n2-highmem-2"
-    if not found["region"]:
+    if not options["region"]:
         yield "--region is missing: where Dataflow runs, such as --region=europe-west4"
     if "://" not in output:
         yield f"--output={output}: Dataflow's machines do not see this disk: name a place in a bucket, gs://..."
-    if found["save_main_session"]:
+    if options["save_main_session"]:
         yield "--save_main_session: there is nothing to save, and it can fail: leave it out"
 
 
 def check_keys(pipeline: beam.Pipeline) -> None:
-    """Check that what is grouped by is told apart by the same bytes on every machine.
+    """Check that all keys that a graph groups by have deterministic coders.
 
     Raises:
-        UsageError: a key whose coder need not give the same bytes twice.
+        UsageError: a key has none.
     """
     bad = sorted(set(unstable_keys(pipeline)))
     if bad:
@@ -99,12 +98,12 @@ def check_keys(pipeline: beam.Pipeline) -> None:
 
 
 def unstable_keys(pipeline: beam.Pipeline) -> Sequence[str]:
-    """Return the names of the transforms of a pipeline that group by keys which need not give the same bytes twice."""
+    """Return the names of the transforms of a pipeline that group by keys without a deterministic coder."""
     from apache_beam import GroupByKey, coders
     from apache_beam.pipeline import PipelineVisitor
     from apache_beam.typehints import typehints
 
-    found: list[str] = []
+    names: list[str] = []
 
     class Visitor(PipelineVisitor):
         def enter_composite_transform(self, node: Any) -> None:
@@ -116,7 +115,7 @@ def unstable_keys(pipeline: beam.Pipeline) -> Sequence[str]:
                 typed = isinstance(pair, typehints.TupleHint.TupleConstraint) and len(pair.tuple_types) == 2
                 key = pair.tuple_types[0] if typed else typehints.Any
                 if not coders.registry.get_coder(key).is_deterministic():
-                    found.append(node.full_label)
+                    names.append(node.full_label)
 
     pipeline.visit(Visitor())
-    return found
+    return names

@@ -1,10 +1,10 @@
-"""SIGINT and SIGTERM end a command within seconds, also while a library holds the main thread.
+"""End a command within seconds at SIGINT and SIGTERM, also while a library blocks the main thread.
 
 Python runs a signal handler between two bytecodes of the main thread: never while that thread waits in C++ code, such
-as a store's client. But its C-level handler writes the number of the signal to a pipe at once
+as the client of an object store. But its C-level handler writes the number of the signal to a pipe at once
 (https://docs.python.org/3/library/signal.html#signal.set_wakeup_fd). A thread reads that pipe:
 
-    signal -> handler in the main thread: KeyboardInterrupt, a tidy end
+    signal -> handler in the main thread: raise KeyboardInterrupt, for an orderly end
            -> thread: request the cancellation of jobs on clusters at once; end the process if it has not ended in time
 """
 
@@ -27,13 +27,13 @@ from wikianchor.pipelines.engine.progress import wipe_bars
 
 STATUS = 130
 MESSAGE = "wikianchor: interrupted; what was finished stays, run the same command again to go on"
-# The time for a tidy end after the signal, or after the answer to a request to cancel a job on a cluster.
+# Time for an orderly end after the signal, or after the answer to a request to cancel a job on a cluster.
 GRACE_SECONDS = 3.0
-# The time for that answer.
+# Time for that answer.
 CANCEL_SECONDS = 15.0
-# A terminal, `timeout` or a scheduler may send one signal to a process twice. A person is slower.
+# A terminal, `timeout` or a scheduler may send one signal twice; a second signal after this time is from the user.
 REPEAT_SECONDS = 0.2
-# Writing to a terminal that is stopped takes for ever.
+# Time for the message: writing to a stopped terminal blocks.
 MESSAGE_SECONDS = 0.5
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -65,7 +65,7 @@ class _Cancellation:
                 self._thread.start()
 
     def wait(self) -> None:
-        """Wait until the request is answered, and say so where it is not."""
+        """Wait for the answer to the request, and warn if there is none."""
         self._thread.join(CANCEL_SECONDS)
         if self._error:
             reason = " ".join(self._error.split())
@@ -77,7 +77,7 @@ class _Watcher:
 
     def __init__(self) -> None:
         self._interrupted = False
-        self._spoken = threading.Lock()
+        self._printed = threading.Lock()
         self._cancellations: list[_Cancellation] = []
 
     def start(self) -> None:
@@ -104,7 +104,7 @@ class _Watcher:
         raise KeyboardInterrupt
 
     def add(self, cancellation: _Cancellation) -> None:
-        """Let a job be cancelled at the first signal."""
+        """Cancel a job at the first signal."""
         self._cancellations.append(cancellation)
 
     def remove(self, cancellation: _Cancellation) -> None:
@@ -112,9 +112,9 @@ class _Watcher:
         with suppress(ValueError):
             self._cancellations.remove(cancellation)
 
-    def may_speak(self) -> bool:
-        """Return True once: one thread tells the user."""
-        return self._spoken.acquire(blocking=False)
+    def may_print(self) -> bool:
+        """Return True at the first call: only one thread prints the message."""
+        return self._printed.acquire(blocking=False)
 
     def _watch(self, reader: int) -> None:
         while not _signalled(reader, None):
@@ -136,21 +136,21 @@ class _Watcher:
         return last + GRACE_SECONDS
 
     def _end(self) -> None:
-        thread = threading.Thread(target=self._speak, daemon=True)
+        thread = threading.Thread(target=self._print, daemon=True)
         thread.start()
         thread.join(MESSAGE_SECONDS)
         remove_beams_temporary_files()
         os._exit(STATUS)
 
-    def _speak(self) -> None:
-        if self.may_speak():
+    def _print(self) -> None:
+        if self.may_print():
             wipe_bars()
-            # sys.stderr may be redirected, or locked by the thread that hangs.
+            # sys.stderr may be redirected, or locked by the blocked thread.
             os.write(2, f"{MESSAGE}\n".encode())
 
 
 def _signalled(reader: int, seconds: float | None) -> bool:
-    """Wait for one of our signals, no longer than some seconds."""
+    """Return whether one of our signals arrives within some seconds; None for no limit."""
     if not select.select([reader], [], [], seconds)[0]:
         return False
     return any(number in _SIGNALS for number in os.read(reader, 512))
@@ -167,17 +167,17 @@ def install() -> None:
 
 
 def say_interrupted() -> None:
-    """Print the line for the user who interrupted a command, unless the thread has printed it."""
-    if _watcher is None or _watcher.may_speak():
+    """Print the message about an interrupt, unless the thread has printed it."""
+    if _watcher is None or _watcher.may_print():
         print(MESSAGE, file=sys.stderr)
 
 
 @contextmanager
 def cancelling(cancel: Callable[[], object]) -> Iterator[None]:
-    """Request the cancellation of a job on a cluster when the body is interrupted, and wait for it.
+    """Request the cancellation of a job on a cluster when the body is interrupted, and wait for the answer.
 
-    The request is sent at the signal, even if the main thread hangs, and before Beam stops the job server that it may
-    have started: the job needs that server to be cancelled.
+    The request is sent at the signal, even if the main thread is blocked, and before Beam stops a job server that it
+    has started, because that server cancels the job.
 
     Args:
         cancel: sends the request; called at most once, in another thread.
@@ -204,7 +204,7 @@ def cancelling(cancel: Callable[[], object]) -> Iterator[None]:
 
 
 def _take_sigint(watcher: _Watcher | None) -> Any:
-    """Put our handler of SIGINT in the place of another one, and return that; None where there is none."""
+    """Replace another handler of SIGINT by ours, and return it; None if there is none."""
     if watcher is None or threading.current_thread() is not threading.main_thread():
         return None
     handler = signal.getsignal(signal.SIGINT)

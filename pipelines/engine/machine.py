@@ -1,7 +1,7 @@
-"""How many worker processes a stage gets on this machine: by its work, and by the cores and the memory that are free.
+"""The number of worker processes of a stage on this machine: by its work, the cores and the free memory.
 
-To start the workers of a stage takes some seconds (`python benchmarks/scaling.py`), so a stage without much work runs
-in the process of the command.
+Starting workers takes some seconds (`python benchmarks/scaling.py`), so a stage with little work runs in the process
+of the command.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
-# What `--workers` accepts, at least; on a large machine four for each core.
-MOST = 64
-# The work for which another worker is started.
+# `--workers` accepts up to this number, or four for each core where that is more.
+MAX_WORKERS = 64
+# Each worker has at least so much work, and needs so much memory.
 WORKER_SECONDS = 10.0
 WORKER_BYTES = 400e6
 
 
 class Load(NamedTuple):
-    """What a stage asks of a machine, roughly.
+    """The work of a stage, estimated.
 
     Attributes:
-        seconds: that one worker takes.
-        memory: bytes that one worker needs.
+        seconds: for a single worker.
+        memory: bytes that each worker needs.
     """
 
     seconds: float = 0.0
@@ -30,17 +30,17 @@ class Load(NamedTuple):
 
 
 def default_workers(load: Load) -> int:
-    """Return how many workers a stage gets where no flag says it."""
+    """Return the number of workers of a stage if no flag sets it."""
     return max(1, min(cores(), int(available_memory() / load.memory), int(load.seconds / WORKER_SECONDS)))
 
 
 def most_workers() -> int:
-    """Return how many workers a user may ask for."""
-    return max(MOST, 4 * cores())
+    """Return the largest number of workers that `--workers` accepts."""
+    return max(MAX_WORKERS, 4 * cores())
 
 
 def cores() -> int:
-    """Return the cores that this process may use, by its affinity and by the limit of its container (cgroup v2)."""
+    """Return the number of cores that the affinity of this process and the limit of its container (cgroup v2) allow."""
     number = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quota, _, period = _first_line("/sys/fs/cgroup/cpu.max").partition(" ")
     if quota.isdigit() and period.isdigit():
@@ -49,7 +49,8 @@ def cores() -> int:
 
 
 def available_memory() -> float:
-    """Return the bytes of memory that programs can get; half of all memory where the system does not tell."""
+    """Return the bytes of memory that a new program can use, within the limit of the container; half of all memory
+    where /proc/meminfo does not exist."""
     limit = _first_line("/sys/fs/cgroup/memory.max")
     most = float(limit) if limit.isdigit() else float("inf")
     with suppress(OSError), open("/proc/meminfo", encoding="ascii") as file:

@@ -18,6 +18,7 @@ _BY_BEAM = frozenset(("dataflowrunner", "flinkrunner", "sparkrunner"))
 class EngineOptions(PipelineOptions):
     """Our flags, which Beam parses beside its own."""
 
+    # Beam documents this method for subclasses, in spite of its name.
     @classmethod
     def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
         add: Callable[..., object] = parser.add_argument

@@ -1,4 +1,4 @@
-"""How long one worker takes, roughly: the rates of `benchmarks/RESULTS.md`, rounded down."""
+"""Estimates of the work of a stage, by the rates of `benchmarks/RESULTS.md`, rounded down."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from wikianchor.io.storage import file_size
 
-# Bytes of a compressed dump that a worker reads in a second, by its ending.
+# Bytes of a dump that a worker reads in a second, by file extension.
 SENTENCES = {".bz2": 1.5e6, ".gz": 1.3e6, ".xz": 1.0e6, "": 6.0e6}
 ITEMS = {".bz2": 2.3e6, ".gz": 18e6, "": 200e6}
 LINKS_PER_SECOND = 200_000
@@ -16,21 +16,25 @@ MENTIONS = 4e6
 
 
 def dump_seconds(paths: Sequence[str]) -> float:
-    """Return how long one worker reads dumps of pages, roughly."""
+    """Return the estimated seconds in which one worker reads dumps of pages."""
     return sum(file_size(path) / SENTENCES[ending_of(path)] for path in paths)
 
 
 def item_seconds(paths: Sequence[str]) -> float:
-    """Return how long one worker reads dumps of items and page_props tables, roughly."""
+    """Return the estimated seconds in which one worker reads dumps of items and page_props tables."""
     return sum(file_size(path) / ITEMS.get(ending_of(path), ITEMS[""]) for path in paths)
 
 
 def pair_seconds(links: float) -> float:
-    """Return how long one worker makes pairs of some links in sentences, roughly."""
+    """Return the estimated seconds in which one worker makes pairs of a number of links."""
     return links / LINKS_PER_SECOND
 
 
 def ending_of(path: str) -> str:
-    """Return the ending of a compressed file that the rates know, else ""."""
+    """Return the extension of a compressed file, "" for one without a rate.
+
+    >>> ending_of("enwiki-pages-articles.xml.bz2"), ending_of("dump.xml")
+    ('.bz2', '')
+    """
     ending = os.path.splitext(path)[1]
     return ending if ending in SENTENCES else ""

@@ -1,9 +1,8 @@
-"""External sorting: tables in any order in, sorted runs on disk, and ranges of all runs together, in order, out.
+"""External merge sort: write tables as sorted runs on disk, and read a range of keys from all runs in order.
 
-A run is an Arrow file of rows that ascend by their sort key. The sort key of a row is its shuffle key, a uint64 or a
-string, and then its position: the number of the unit (an input shard, say) that gave the row, and the number of the row
-among those of the unit. No two rows have the same sort key, so the order of all rows does not depend on how they were
-spread over runs.
+A run is an Arrow file of rows in ascending order of their sort key. The sort key of a row is its shuffle key, a uint64
+or a string, and then its position: the number of its unit (such as an input shard) and the number of the row in the
+unit. No two rows have the same sort key, so the order of all rows does not depend on their distribution over runs.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ from wikianchor.pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
 
 Key = Any  # int or str
 POSITION = pa.field("position", pa.int64(), False)
-# A unit gives fewer rows than this.
+# A unit has fewer rows than this.
 UNIT_ROWS = 1 << 32
 # Rows of a record batch of a run.
 BATCH_ROWS = 4096
-# Rows held before they are sorted and written as a run, and their bytes.
+# Rows in memory, and their bytes, before they are sorted and written as a run.
 RUN_ROWS, RUN_BYTES = 100_000, 1 << 26
-# Runs that one worker has open at a time: with the file that it writes, 64.
+# Runs that one worker has open at a time; with the file that it writes, 64.
 FAN_IN = 63
-# Rows merged at a time, about.
+# Approximate number of rows that are merged at a time.
 WINDOW_ROWS = 1 << 16
-# Every so many-th key is looked at to know where to cut.
+# Windows are planned by every 256th key.
 SAMPLED = 256
 
 
 class Sorting(NamedTuple):
-    """What is sorted: the columns of a row, without its position, and the column of its shuffle key."""
+    """The columns of the rows, without their position, and the name of the column of the shuffle key."""
 
     schema: pa.Schema
     key: str
@@ -54,7 +53,7 @@ class Sorting(NamedTuple):
 
 
 class SortedRun(NamedTuple):
-    """A run on disk, of rows of one group; `order` is its place among all runs."""
+    """A run on disk, of rows of one group; runs ascend by `order`."""
 
     order: tuple[int, ...]
     group: str
@@ -63,7 +62,7 @@ class SortedRun(NamedTuple):
 
 
 class KeyRange(NamedTuple):
-    """Rows of a group with keys from `low` on and before `high`, None for no bound; the content of an output shard."""
+    """The keys of an output shard: those of a group with low <= key < high, None for no bound."""
 
     number: int
     group: str
@@ -72,11 +71,11 @@ class KeyRange(NamedTuple):
 
 
 class Sorter:
-    """Gather the rows of a unit and give them out as sorted tables of bounded size.
+    """Collect the rows of a unit and return them as sorted tables of bounded size.
 
     Args:
         sorting: of the rows.
-        unit: its number.
+        unit: number of the unit.
     """
 
     def __init__(self, sorting: Sorting, unit: int) -> None:
@@ -85,7 +84,7 @@ class Sorter:
         self._rows = self._bytes = 0
 
     def add(self, rows: pa.Table) -> pa.Table | None:
-        """Add rows; return what is to be written now, sorted, if it is enough."""
+        """Add rows; return the rows collected so far, sorted, if they fill a run."""
         positions = pa.array(np.arange(self._next, self._next + rows.num_rows))
         self._next += rows.num_rows
         self._waiting.append(rows.select(self._sorting.schema.names).append_column(POSITION, positions))
@@ -101,7 +100,7 @@ class Sorter:
 
 
 def sort_rows(tables: list[pa.Table], sorting: Sorting) -> pa.Table:
-    """Return the rows of all tables by sort key; the list is emptied, so that there is never a third copy."""
+    """Return the rows of all tables by sort key; empty the list, so that there are never three copies of the rows."""
     rows = pa.concat_tables(tables)
     tables.clear()
     key = rows[sorting.key]
@@ -118,10 +117,10 @@ def sort_rows(tables: list[pa.Table], sorting: Sorting) -> pa.Table:
 
 
 def _order(keys: npt.NDArray[Any], positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the permutation that puts rows in order by key, and those of one key by position.
+    """Return the permutation that sorts rows by key and then by position.
 
-    Few rows share a key, so only these are looked at again: sorting all by both takes several times as long, and so
-    does a stable sort.
+    Few rows share a key, so only these are sorted by position: `np.lexsort` of all rows takes several times as long,
+    and so does a stable sort.
     """
     order = np.argsort(keys)
     ascending = keys[order]
@@ -134,7 +133,7 @@ def _order(keys: npt.NDArray[Any], positions: npt.NDArray[np.int64]) -> npt.NDAr
 
 
 def _ascends(keys: pa.StringArray, positions: npt.NDArray[np.int64]) -> bool:
-    """Whether rows stand by key, and those of one key by position, as units give them that sort their own rows."""
+    """Return whether rows are sorted by key and then by position, as those of some map steps are."""
     if len(keys) < 2:
         return True
     later = bool(pc.all(pc.less_equal(keys[:-1], keys[1:])).as_py())
@@ -188,7 +187,7 @@ class Batches:
 
 
 class Span(NamedTuple):
-    """Rows of a record batch: so many, from the row `begin` on."""
+    """Rows of a record batch, from the row `begin` on."""
 
     number: int
     begin: int
@@ -196,18 +195,18 @@ class Span(NamedTuple):
 
 
 class View:
-    """Rows of one run with keys in a range, in order: record batches that are looked at, not copied.
+    """A view of the rows of one run with low <= key < high, without a copy.
 
     Args:
-        run: its record batches, each with rows, in the order of their keys.
+        run: its record batches, none of them empty, in the order of their keys.
         key: name of the column of the key.
-        low, high: the range is from `low` on and before `high`; None for no bound.
+        low, high: bounds of the range; None for no bound.
     """
 
     def __init__(self, run: ArrowFile | Batches, key: str, low: Key | None = None, high: Key | None = None) -> None:
         self._run, self._key = run, key
         self._spans: list[Span] = []
-        # The batch before the first that begins in the range may end in it.
+        # The range may begin inside the batch before the first one whose first key is in it.
         first = 0 if low is None else max(0, bisect_left(range(run.count), low, key=self._head) - 1)
         for number in range(first, run.count):
             keys = run.batch(number).column(key)
@@ -229,28 +228,28 @@ class View:
         return self._run.batch(span.number).slice(span.begin, span.rows)
 
     def cut(self, bounds: Iterable[Key]) -> Iterator[list[pa.RecordBatch]]:
-        """Yield the rows of each of the ranges of keys that ascending bounds make, one more than there are bounds."""
+        """Yield the rows before the first bound, between each two bounds, and from the last bound on."""
         batches = map(self._batch, self._spans)
         batch = next(batches, None)
         for bound in [*bounds, None]:
-            found = []
+            rows = []
             while batch is not None:
                 end = batch.num_rows if bound is None else first_from(batch.column(self._key), bound)
                 if end:
-                    found.append(batch.slice(0, end))
+                    rows.append(batch.slice(0, end))
                 if end < batch.num_rows:
                     batch = batch.slice(end)
                     break
                 batch = next(batches, None)
-            yield found
+            yield rows
 
     def sampled(self) -> list[Key]:
-        """Return every so many-th key."""
-        found: list[Key] = []
+        """Return every `SAMPLED`-th key of each record batch."""
+        sampled: list[Key] = []
         for span in self._spans:
             keys = self._batch(span).column(self._key)
-            found += keys.take(pa.array(range(0, len(keys), SAMPLED))).to_pylist()
-        return found
+            sampled += keys.take(pa.array(range(0, len(keys), SAMPLED))).to_pylist()
+        return sampled
 
     def ends(self) -> tuple[Key, Key]:
         """Return the lowest and the highest key."""
@@ -258,12 +257,12 @@ class View:
         return key_at(first, 0), key_at(last, len(last) - 1)
 
     def forget(self) -> None:
-        """Release the memory of rows that were looked at."""
+        """Release the memory of rows that have been read."""
         self._run.forget()
 
 
 class Shard:
-    """The rows of a range of keys, of all runs together.
+    """The rows of a range of keys of all runs.
 
     Args:
         views: the rows of each run.
@@ -280,31 +279,31 @@ class Shard:
         return min(lows), max(highs)
 
     def cut_at(self, bounds: Sequence[Key]) -> Iterator[pa.Table]:
-        """Yield the rows by sort key, in a table for each range of keys that holds some.
+        """Yield the rows by sort key, in a table for each range of keys with rows.
 
         Args:
             bounds: the lowest key of each range but the first, ascending.
         """
-        looked_at = 0
+        read = 0
         for cuts in zip(*(view.cut(bounds) for view in self._views), strict=True):
             tables = [pa.Table.from_batches(batches) for batches in cuts if batches]
             if not tables:
                 continue
             rows = sort_rows(tables, self._sorting)
-            looked_at += rows.num_rows
-            if looked_at >= WINDOW_ROWS:
+            read += rows.num_rows
+            if read >= WINDOW_ROWS:
                 self._forget()
-                looked_at = 0
+                read = 0
             yield rows
         self._forget()
 
     def _forget(self) -> None:
-        """Release the memory of rows that were looked at: what is yielded are copies, and runs may stay open."""
+        """Release the memory of rows that have been read: the tables yielded are copies, and runs may stay open."""
         for view in self._views:
             view.forget()
 
     def windows(self, rows: int = WINDOW_ROWS) -> Iterator[pa.Table]:
-        """Yield the rows by sort key, about so many at a time; rows of one key come together."""
+        """Yield the rows by sort key, in tables of about `rows` rows; rows of one key are in one table."""
         sampled = sorted(key for view in self._views for key in view.sampled())
         step = max(1, rows // SAMPLED)
         yield from self.cut_at(sorted(set(sampled[step::step])))
@@ -313,10 +312,10 @@ class Shard:
 def open_shard(
     runs: Iterable[SortedRun], sorting: Sorting, wanted: KeyRange, files: dict[str, ArrowFile] | None = None
 ) -> Shard:
-    """Open the rows of a range of keys; at most `FAN_IN` runs of its group.
+    """Open the rows of a range of keys.
 
     Args:
-        runs: of all groups.
+        runs: of all groups; those of the group of the range, at most `FAN_IN`, are opened.
         sorting: of their rows.
         wanted: the range.
         files: runs that stay open from one call to the next; those of other groups are closed.
@@ -332,9 +331,9 @@ def open_shard(
 
 
 def shard_of_pieces(pieces: Iterable[bytes], sorting: Sorting) -> Shard:
-    """Return the rows of pieces, serialised record batches in any order.
+    """Return the rows of serialised record batches in any order.
 
-    Many small pieces are sorted together into few large tables first.
+    Small pieces are sorted together into a few large tables first.
     """
     views: list[View] = []
     waiting: list[pa.RecordBatch] = []
@@ -357,50 +356,54 @@ def shard_of_pieces(pieces: Iterable[bytes], sorting: Sorting) -> Shard:
 
 
 def cut_rows(rows: pa.Table, sorting: Sorting, ranges: Sequence[KeyRange]) -> Iterator[tuple[int, bytes]]:
-    """Yield the number of each range that some of these sorted rows are in, with them, serialised without a schema.
+    """Yield the number of each range with rows, and these rows, serialised without a schema.
 
     Args:
-        rows: sorted, of one group.
+        rows: sorted rows of one group.
         sorting: of the rows.
         ranges: those of the group, ascending and without a gap.
     """
     (batch,) = rows.combine_chunks().to_batches()
     keys = batch.column(sorting.key)
-    starts = [0 if one.low is None else first_from(keys, one.low) for one in ranges]
-    for one, (first, last) in zip(ranges, pairwise([*starts, rows.num_rows]), strict=True):
+    starts = [0 if part.low is None else first_from(keys, part.low) for part in ranges]
+    for part, (first, last) in zip(ranges, pairwise([*starts, rows.num_rows]), strict=True):
         if first < last:
-            yield one.number, batch.slice(first, last - first).serialize().to_pybytes()
+            yield part.number, batch.slice(first, last - first).serialize().to_pybytes()
 
 
 def key_ranges(group: str, bounds: Sequence[Key], first: int = 0) -> list[KeyRange]:
-    """Return the ranges that these bounds cut the keys of a group into, numbered from `first` on."""
+    """Return the ranges between ascending bounds of the keys of a group, numbered from `first` on.
+
+    >>> [(part.low, part.high) for part in key_ranges("enwiki", [5, 9])]
+    [(None, 5), (5, 9), (9, None)]
+    """
     return [
         KeyRange(number, group, low, high) for number, (low, high) in enumerate(pairwise([None, *bounds, None]), first)
     ]
 
 
 class MergeTask(NamedTuple):
-    """Runs to be merged into one."""
+    """Runs to merge into one."""
 
     order: tuple[int, ...]
     runs: tuple[SortedRun, ...]
 
 
 def plan_merges(runs: Iterable[SortedRun], passes_left: int) -> list[MergeTask]:
-    """Return the merges after which so few runs of each group are left that the passes that follow can take them.
+    """Return the merges that leave at most FAN_IN ** (passes_left + 1) runs of each group.
 
-    No more is merged than has to be. A task of one run stands for a run that stays as it is.
+    As few runs as possible are merged; a task with one run keeps that run.
 
     Args:
-        runs: all there are.
-        passes_left: how many passes of merging come after this one.
+        runs: of all groups.
+        passes_left: number of merge passes after this one.
     """
     groups: dict[str, list[SortedRun]] = {}
     for run in sorted(runs):
         groups.setdefault(run.group, []).append(run)
     tasks: list[MergeTask] = []
     for _, members in sorted(groups.items()):
-        # The smallest ones are merged, dealt out so that all merges are of about one size.
+        # The smallest runs are merged, distributed so that all merges have about the same size.
         members.sort(key=lambda run: run.rows)
         surplus = max(0, len(members) - FAN_IN ** (passes_left + 1))
         merges = -(-surplus // (FAN_IN - 1))
@@ -422,21 +425,21 @@ def merge_runs(task: MergeTask, directory: str, sorting: Sorting) -> SortedRun:
 
 
 def remove_merged(task: MergeTask) -> None:
-    """Remove the runs that a finished merge has made useless."""
+    """Remove the runs that a finished merge has replaced."""
     for run in task.runs if len(task.runs) > 1 else ():
         if os.path.exists(run.path):
             os.unlink(run.path)
 
 
-def key_at(column: pa.Array, place: int) -> Key:
+def key_at(column: pa.Array, index: int) -> Key:
     """Return a key as a Python value."""
-    return column[place].as_py()
+    return column[index].as_py()
 
 
 def first_from(keys: pa.Array, low: Key) -> int:
-    """Return the place of the first of ascending keys that is not below `low`."""
+    """Return the index of the first of ascending keys that is not below `low`."""
     if isinstance(low, str):
-        return bisect_left(range(len(keys)), low, key=lambda place: key_at(keys, place))
+        return bisect_left(range(len(keys)), low, key=lambda index: key_at(keys, index))
     values = keys.to_numpy()
     # A Python int would turn unsigned keys into floats.
     return int(values.searchsorted(values.dtype.type(low)))

@@ -56,7 +56,7 @@ def build(
     from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
     from wikianchor.pipelines.interlanguage.steps import JoinTask, join_wiki
 
-    titles = {wiki_of(one): one.directory for one in sentences}
+    titles = {wiki_of(dataset): dataset.directory for dataset in sentences}
     wikis = entities.manifest["options"]["wikis"]
     tasks = [JoinTask(order, wiki, entities.directory, titles.get(wiki)) for order, wiki in enumerate(sorted(wikis))]
     joined = (

@@ -125,7 +125,7 @@ def commit_mentions(
     rows: dict[str, Counter[str]] = {wiki: Counter() for wiki in ledger}
     parts = []
     for part in written:
-        written_rows = sum(one.rows for one in part.parts)
+        written_rows = sum(file.rows for file in part.parts)
         rows[part.wiki].update(links=part.links, occurrences=part.occurrences, rows=written_rows)
         parts += part.parts
     for wiki, reasons in ledger.items():

@@ -43,7 +43,7 @@ TABLES = ("categorylinks", "linktarget")
 # Tables that a wiki has beside these, and that a glob for links may name.
 UNREAD = ("page", "page_props", "langlinks", "pagelinks", "iwlinks", "externallinks", "templatelinks", "imagelinks")
 _DATE = re.compile(r"-(\d{4})(\d\d)(\d\d)-")
-# What becomes of a page, besides the reasons of `wikinews.faults` and "fragment:...".
+# The count of kept pages, beside those of the reasons in `mewsc16.faults` and "fragment:...".
 KEPT = "kept"
 
 
@@ -101,11 +101,11 @@ def build_dataset(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str,
 
 
 def _input(path: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)}
-    if date := _DATE.search(found["path"]):
-        found["date"] = "-".join(date.groups())
-        found["before_closure"] = found["date"] < CLOSED
-    return found
+    entry: dict[str, Any] = {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)}
+    if date := _DATE.search(entry["path"]):
+        entry["date"] = "-".join(date.groups())
+        entry["before_closure"] = entry["date"] < CLOSED
+    return entry
 
 
 def read_wikis(config: Mewsc16Options, topics: Mapping[str, Mapping[str, str]]) -> list[NewsWiki]:
@@ -135,9 +135,9 @@ def read_wikis(config: Mewsc16Options, topics: Mapping[str, Mapping[str, str]]) 
         if table in tables[wiki]:
             raise InputError(f"--sql: {tables[wiki][table]} and {path} are the same table of {wiki}: give one of them")
         tables[wiki][table] = path
-    for wiki, found in tables.items():
-        if "linktarget" in found and "categorylinks" not in found:
-            raise InputError(f"--sql: {found['linktarget']} needs categorylinks.sql.gz of {wiki} beside it")
+    for wiki, paths in tables.items():
+        if "linktarget" in paths and "categorylinks" not in paths:
+            raise InputError(f"--sql: {paths['linktarget']} needs categorylinks.sql.gz of {wiki} beside it")
     return [NewsWiki(with_aliases(sites[wiki]), tuple(dumps[wiki]), tables[wiki]) for wiki in sorted(sites)]
 
 
@@ -245,7 +245,9 @@ def commit_decisions(
         for decision in decided:
             mine = [reading for reading in ordered if reading.language == decision.language]
             ledger[decision.language] = ledger_of(decision, mine)
-        problems = [nothing_of(language, found) for language, found in ledger.items() if not found["pages"].get(KEPT)]
+        problems = [
+            no_page_left(language, counts) for language, counts in ledger.items() if not counts["pages"].get(KEPT)
+        ]
     commit_dataset(
         config.output, work, head, [part for decision in decided for part in decision.parts], ledger, problems
     )
@@ -277,8 +279,8 @@ def ledger_of(decision: Any, readings: Sequence[Any]) -> dict[str, Any]:
     return ledger
 
 
-def nothing_of(language: str, ledger: Mapping[str, Any]) -> str:
-    """Return the line for a language of which no page is kept."""
+def no_page_left(language: str, ledger: Mapping[str, Any]) -> str:
+    """Return the problem of a language without a page that is kept."""
     lost = {name: number for name, number in ledger["pages"].items() if name not in ("seen", "other_namespace")}
     most = max(lost, key=lambda name: (lost[name], name), default="")
     return (
@@ -289,7 +291,7 @@ def nothing_of(language: str, ledger: Mapping[str, Any]) -> str:
 
 
 def remarks(manifest: Mapping[str, Any]) -> Iterable[str]:
-    """Yield what the user should know of a dataset that is in order."""
+    """Yield remarks for the user about a complete dataset."""
     for item in manifest["inputs"]:
         if item.get("before_closure"):
             yield f"{item['path']}: made before Wikinews was closed: a later dump has more pages"

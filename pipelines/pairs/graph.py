@@ -114,7 +114,7 @@ def build(
     from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
 
     table_task, decide_task = _tasks(config, work, entities)
-    datasets = [(wiki_of(one), one.directory) for one in sorted(sentences, key=wiki_of)]
+    datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
     wikis = [WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
 
     built = pipeline | "Build title indexes" >> BuildIndex(wikis, work)  # IndexBuilt
@@ -170,7 +170,7 @@ def _tasks(config: PairsOptions, work: Workspace, entities: Dataset) -> tuple[Ta
     return table, decide
 
 
-# Buckets of links that are pairs, or were until the cap and the sample.
+# Buckets of links that are pairs before the cap and the sample.
 LEFT = ("kept", "over_cap", "not_sampled")
 
 

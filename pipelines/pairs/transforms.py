@@ -44,10 +44,10 @@ class FindCaps(beam.PTransform):
     def expand(self, shards: beam.PCollection[SentenceShard]) -> beam.PCollection[str]:
         limits = (
             shards
-            | "Lots of entities" >> RunStep(steps.cap_keys, self.task.work, "caps", self.task, *self.look_ups)
-            | "Each entity" >> beam.FlatMap(lambda lots: lots).with_output_types(tuple[tuple[str, int], bytes])
-            | "Lowest of each entity" >> beam.CombinePerKey(steps.SmallestKeys(self.task.cap))
-        )  # ((scope, id), highest lot taken)
+            | "Keys of entities" >> RunStep(steps.cap_keys, self.task.work, "caps", self.task, *self.look_ups)
+            | "Each entity" >> beam.FlatMap(lambda keys: keys).with_output_types(tuple[tuple[str, int], bytes])
+            | "Smallest of each entity" >> beam.CombinePerKey(steps.SmallestKeys(self.task.cap))
+        )  # ((scope, id), greatest key kept)
         return shards.pipeline | "Save caps" >> CallOnce(steps.save_caps, self.task, limits)
 
 
@@ -69,10 +69,10 @@ class FindSamples(beam.PTransform):
         sample = RunStep(steps.sample_keys, self.task.work, "sample", self.task, *self.look_ups, self.caps)
         return (
             shards
-            | "Lots of shards" >> sample
-            | "Each scope" >> beam.Map(lambda lots: lots).with_output_types(tuple[str, bytes])
-            | "Lowest of all" >> beam.CombinePerKey(steps.SmallestKeys(self.task.sample))
-        )  # scope: highest lot taken
+            | "Keys of shards" >> sample
+            | "Each scope" >> beam.Map(lambda keys: keys).with_output_types(tuple[str, bytes])
+            | "Smallest of all" >> beam.CombinePerKey(steps.SmallestKeys(self.task.sample))
+        )  # (scope, greatest key kept)
 
 
 @dataclass
@@ -83,7 +83,7 @@ class ShufflePairs(beam.PTransform):
         task: how links become rows.
         look_ups: see `LookUps`.
         caps: side input, the path of the table of caps; None for no cap.
-        samples: side input, the highest lot taken by scope; empty for no sample.
+        samples: side input, the greatest sampling key kept by scope; empty for no sample.
     """
 
     task: DecideTask
