@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.pairs import steps as pairs_rows
 from wikianchor.pipelines.pairs.decisions import PLACE, ROW_SCHEMA
 
@@ -200,7 +200,7 @@ def _run_of(given: list[pa.Table], number: int, directory: Path) -> Any:
     tables = [table for rows in given if (table := sorter.add(rows)) is not None]
     tables += [rest] if (rest := sorter.rest()) is not None else []
     (table,) = tables
-    give_back()
+    release_memory()
     with RunWriter(str(directory), pairs_rows.BY_PLACE) as writer:
         writer.write(table)
     return SortedRun((number, 0), "", writer.path, writer.rows)
@@ -211,7 +211,7 @@ def _merged(task: Any, directory: Path) -> Any:
 
     run = merge_runs(task, str(directory), pairs_rows.BY_PLACE)
     remove_merged(task)
-    give_back()
+    release_memory()
     return run
 
 
@@ -220,7 +220,7 @@ def _written(wanted: Any, shard: Any, directory: Path) -> None:
 
     if shard.rows:
         pairs_rows.write_shard(wanted, shard, Workspace(str(directory), str(directory), ""))
-    give_back()
+    release_memory()
 
 
 def _bounds(case: Case) -> list[int]:

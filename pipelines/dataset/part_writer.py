@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wikianchor.io.storage import filesystem, make_parent, sync_file, writing
-from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.arrow_memory import release_memory
 
 
 class Part(NamedTuple):
@@ -100,7 +100,7 @@ class PartWriter:
             self._writer.write_table(table, row_group_size=table.num_rows)
         self._rows += table.num_rows
         # Arrow keeps what it frees: after many row groups that is a tenth of a worker's memory.
-        give_back()
+        release_memory()
 
     def _open(self) -> None:
         files, inner = filesystem(self.path)

@@ -9,7 +9,7 @@ import apache_beam as beam
 from apache_beam.metrics import Metrics
 from apache_beam.typehints.decorators import no_annotations
 
-from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.resume import Kept, order_of
 
@@ -44,7 +44,7 @@ class Run(beam.DoFn):
         try:
             result = self._kept(element, *args)
         finally:
-            give_back()
+            release_memory()
         # A map step of a shuffle has its runs beside its result.
         count(getattr(result[0] if type(result) is tuple and result else result, "metrics", {}))
         if result is not None:

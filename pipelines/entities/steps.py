@@ -15,7 +15,7 @@ from wikianchor.io.errors import InputError, Truncated
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.progress_file import Pulse
+from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.sql import page_props_items
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, Skip, iter_lines, parse_item, wanted_filter
@@ -141,11 +141,13 @@ def _read_json(
 ) -> None:
     wanted = wanted_filter(reader.wikis)
     waiting: list[Item] = []
-    pulse = Pulse(reader.work.scratch, f"{source.order}")
+    progress_file = ProgressFile(reader.work.scratch, f"{source.order}")
 
     def told(done: int) -> None:
-        if pulse.due():
-            pulse.beat(max(0, done - source.part.start), {"lines": counts["lines"], "items kept": counts["kept"]})
+        if progress_file.is_due():
+            progress_file.write(
+                max(0, done - source.part.start), {"lines": counts["lines"], "items kept": counts["kept"]}
+            )
 
     try:
         chunks = ends.watch(owned_lines(_told(read_range(source.part), told), source.part.start == 0))

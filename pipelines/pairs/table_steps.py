@@ -20,7 +20,7 @@ from wikianchor.pipelines.arrays.tables import distinct, find, read_table, save_
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.progress_file import Pulse
+from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.pairs.entity_table import TableOptions, build_entity_table
 from wikianchor.pipelines.titles.counts import ItemCounts, count_links, frequent_items
 from wikianchor.pipelines.titles.steps import IndexBuilt
@@ -94,7 +94,7 @@ def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], section
     """Look up what the links of a shard of sentences lead to, once for all steps, and count them by item."""
     found = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), sections)
     path = save_tables(work.scratch, f"links-{shard.order:06d}", found._asdict())
-    Pulse(work.scratch, f"count-{shard.order}").beat(file_size(shard.path), {})
+    ProgressFile(work.scratch, f"count-{shard.order}").write(file_size(shard.path), {})
     return Counted(shard.order, shard.wiki, len(found.which), path)
 
 

@@ -20,7 +20,7 @@ from wikianchor.io.errors import InputError, Truncated
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.progress_file import Pulse
+from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.sentences.columns import LedgerColumns, Mixed, SentenceColumns, TitleColumns
 from wikianchor.pipelines.sentences.previous import Earlier, EarlierPage, Group, groups_of
 from wikianchor.pipelines.text.prose import page_sentences
@@ -156,9 +156,9 @@ def read_dump(
         PartWriter(reader.work.parts, "titles", task.order, titles.SCHEMA) as title_file,
         PartWriter(reader.work.parts, "ledger", task.order, sentences.LEDGER) as ledger_file,
     ):
-        pulse = Pulse(reader.work.scratch, f"{task.order}")
+        progress_file = ProgressFile(reader.work.scratch, f"{task.order}")
         parse = pages.parse if unchanged is None else unchanged.parse
-        for page in sound_pages(task.part, reader.allow_truncated, parse, counts, problems, tail, pulse):
+        for page in sound_pages(task.part, reader.allow_truncated, parse, counts, problems, tail, progress_file):
             ids.append(page.page_id)
             if unchanged is not None and (found := unchanged.found) is not None:
                 all_names.add_earlier(*found.title)
@@ -247,7 +247,7 @@ def sound_pages(
     counts: Counter[str],
     problems: list[str],
     tail: bytearray,
-    pulse: Pulse,
+    progress_file: ProgressFile,
 ) -> Iterator[Page]:
     """Yield the pages of a range that `parse` returns; stop at what cannot be read and say so."""
     read = 0
@@ -259,9 +259,9 @@ def sound_pages(
             where = f"{part.path} near byte {offset}"
             if (page := parse(raw, where, counts, problems)) is not None:
                 yield page
-            if read % 100 == 0 and pulse.due():
-                pulse.beat(min(offset, part.end) - part.start, so_far(counts, read))
-        pulse.beat(part.end - part.start, so_far(counts, read))
+            if read % 100 == 0 and progress_file.is_due():
+                progress_file.write(min(offset, part.end) - part.start, so_far(counts, read))
+        progress_file.write(part.end - part.start, so_far(counts, read))
     except Truncated as error:
         counts["files:truncated"] += 1
         if not allow_truncated:
