@@ -18,6 +18,7 @@ from wikianchor.pipelines.commands.build import plan
 from wikianchor.pipelines.commands.download.needs import NEEDS
 from wikianchor.pipelines.engine.progress_file import ProgressFile, read_progress
 from wikianchor.pipelines.wikimedia import dumps
+from wikianchor.pipelines.wikimedia.inventory import Dumps
 from wikianchor.pipelines.wikimedia.wiki_lists import wiki_named
 
 ROOT = Path(__file__).parents[2]
@@ -106,7 +107,8 @@ def test_a_disk_that_is_hardly_enough_is_told(tmp_path: Path, wikianchor: Run, m
 def test_a_sample_needs_less_disk(tmp_path: Path) -> None:
     dump = tmp_path / "x.xml.bz2"
     dump.write_bytes(bytes(10_000_000))
-    all_of_it, some = (plan.build_stages({"enwiki": (str(dump),)}, [], [], "out", sample)[-1] for sample in (0, 100))
+    dumps = Dumps({"enwiki": (str(dump),)}, (), ())
+    all_of_it, some = (plan.build_stages(dumps, "out", sample)[-1] for sample in (0, 100))
     assert some.disk < all_of_it.disk / 100
 
 
