@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 from lib.measure import fresh, parser, report, table
 
-from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine import sorted_runs
 from wikianchor.pipelines.engine.shuffle import MERGE_PASSES
@@ -239,7 +239,7 @@ def measure_files(case: Case, directory: Path) -> dict[str, float]:
             shard = sorted_runs.open_shard(sorted(runs), sorting, wanted, opened)
             if shard.rows:
                 pairs_steps.write_shard(wanted, shard, Workspace(str(directory), str(directory), ""))
-            give_back()
+            release_memory()
     return {**meter.costs(case.rows), "merged": merged / case.rows}
 
 
@@ -247,7 +247,7 @@ def _sorted_run(rows: list[pa.Table], number: int, directory: Path) -> sorted_ru
     sorter = sorted_runs.Sorter(pairs_steps.BY_SHUFFLE_KEY, number)
     tables = [*map(sorter.add, rows), sorter.rest()]
     (whole,) = (found for found in tables if found is not None)
-    give_back()
+    release_memory()
     with sorted_runs.RunWriter(str(directory), pairs_steps.BY_SHUFFLE_KEY) as writer:
         writer.write(whole)
     return sorted_runs.SortedRun((number, 0), "", writer.path, writer.rows)
@@ -256,7 +256,7 @@ def _sorted_run(rows: list[pa.Table], number: int, directory: Path) -> sorted_ru
 def _merge(task: Any, directory: Path) -> sorted_runs.SortedRun:
     run = sorted_runs.merge_runs(task, str(directory), pairs_steps.BY_SHUFFLE_KEY)
     sorted_runs.remove_merged(task)
-    give_back()
+    release_memory()
     return run
 
 

@@ -1,4 +1,4 @@
-"""Arrow files that go from one step of a graph to a later one: record batches, written once and read by number."""
+"""Arrow files with intermediate results of a graph: record batches that are written once and read by number."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def new_arrow_file(path: str, schema: pa.Schema) -> Iterator[ipc.RecordBatchFile
     """Open a file for writing.
 
     Raises:
-        InputError: the disk is full or the place cannot be written.
+        InputError: the disk is full, or the file cannot be written.
     """
     files, inner = filesystem(path)
     with writing(path):
         make_parent(files, inner)
-        # Compressing what is read again once, soon, costs more than the disk.
+        # Not compressed: the file is read once, and compressing it takes longer than the disk.
         with files.open_output_stream(inner) as stream, ipc.new_file(stream, schema) as writer:
             yield writer
 
 
 class ArrowFile:
-    """A file opened for reading. On a local disk it is mapped, so that of a batch only what is looked at is read."""
+    """A file opened for reading. A local file is memory-mapped, so that only the columns in use are read."""
 
     def __init__(self, path: str) -> None:
-        # For readers of sorted batches: the first keys that they have looked at, by the number of the batch.
+        # A cache for readers of sorted batches: the first key of each batch that they have read, by its number.
         self.heads: dict[int, Any] = {}
         self._map: mmap.mmap | None = None
         files, inner = filesystem(path)
@@ -45,7 +45,7 @@ class ArrowFile:
 
     @property
     def count(self) -> int:
-        """How many record batches the file has."""
+        """The number of record batches."""
         return int(self._reader.num_record_batches)
 
     def batch(self, number: int) -> pa.RecordBatch:
@@ -58,7 +58,7 @@ class ArrowFile:
             yield self._reader.get_batch(number)
 
     def forget(self) -> None:
-        """Let go of the memory of what was looked at; batches stay readable."""
+        """Release the pages that were read from memory; batches stay readable."""
         if self._map is not None and hasattr(mmap, "MADV_DONTNEED"):
             with suppress(OSError):
                 self._map.madvise(mmap.MADV_DONTNEED)

@@ -1,8 +1,8 @@
-"""Memory that Arrow keeps after it was freed, given back to the system.
+"""Release memory that Arrow's allocator keeps after it was freed.
 
-Arrow's allocator keeps what a thread has freed for that thread, and an engine runs each step on any of its threads:
-after many shards every one of them holds as much as a step left behind. glibc does the same with what is NumPy's, for
-which the environment of a worker has a variable, MALLOC_ARENA_MAX (docs/how-to/engines.md).
+The allocator keeps what a thread has freed for that thread, and an engine runs each step on any of its threads: after
+many shards each thread holds as much as a step has used. glibc does the same with the memory of NumPy, for which a
+worker's environment sets MALLOC_ARENA_MAX (docs/how-to/engines.md).
 """
 
 from __future__ import annotations
@@ -10,6 +10,6 @@ from __future__ import annotations
 import pyarrow as pa
 
 
-def give_back() -> None:
-    """Give back what Arrow keeps for this thread and does not use. `engine.steps.Run` does so after every step."""
+def release_memory() -> None:
+    """Return the unused memory of Arrow's allocator to the system. Every step of a graph does so when it ends."""
     pa.default_memory_pool().release_unused()

@@ -1,4 +1,4 @@
-"""The card of a dataset: its manifest in, the README.md that people and `datasets.load_dataset` read out."""
+"""Write the card of a dataset, the README.md that people, the Hub and `datasets.load_dataset` read."""
 
 from __future__ import annotations
 
@@ -70,32 +70,32 @@ def card(manifest: Mapping[str, Any], directory: str = "DIR") -> str:
 
     Args:
         manifest: of the dataset; `languages` in it maps a language to the config that has its rows.
-        directory: that the examples read, or a repository of the Hub, as user/name.
+        directory: for the examples, or a repository of the Hub, as user/name.
     """
     name = manifest["dataset"]
     if name == "mewsc16":
         return news_card(manifest)
     _, notice = _LICENCES.get(name, ((), ATTRIBUTION))
-    places = config_places(manifest)
+    directories = config_directories(manifest)
     lines = ["---", *_head(manifest), "configs:"]
-    for number, (config, place) in enumerate(places.items()):
-        lines += [f"- config_name: {config}", "  data_files:", "  - split: train", f"    path: {place}/train-*.parquet"]
+    for number, (config, path) in enumerate(directories.items()):
+        lines += [f"- config_name: {config}", "  data_files:", "  - split: train", f"    path: {path}/train-*.parquet"]
         lines += ["  default: true"] if number == 0 else []
     lines += ["---", "", f"# {name}", "", notice, "", "| config | rows | shards |", "|---|---|---|"]
-    for config, found in sorted(manifest["configs"].items()):
-        lines.append(f"| {config} | {found['rows']:,} | {len(found['shards'])} |")
-    if places:
-        shown = next(iter((*manifest.get("languages", {}), *places)))
+    for config_name, config in sorted(manifest["configs"].items()):
+        lines.append(f"| {config_name} | {config['rows']:,} | {len(config['shards'])} |")
+    if directories:
+        shown = next(iter((*manifest.get("languages", {}), *directories)))
         files = f"hf://datasets/{directory}" if re.fullmatch(r"[\w.-]+/[\w.-]+", directory) else directory
         use = _USE.replace("FILES", files).replace("DIR", directory)
-        lines += ["", use.replace("CONFIG", shown).replace("PLACE", places[shown])]
+        lines += ["", use.replace("CONFIG", shown).replace("PLACE", directories[shown])]
     lines += ["", *_CITATION.splitlines(), ""]
     lines += ["Inputs, options, the ledger and the checksum of every shard stand in `manifest.json`.", ""]
     return "\n".join(lines)
 
 
-def config_places(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the directory of each config, the main one first; a language is a config as well."""
+def config_directories(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the directory of each config, the main config first; each language is a config too."""
     name = manifest["dataset"]
     configs = sorted(manifest["configs"], key=lambda config: (config != name, config))
     languages = {language: f"data/{config}" for language, config in manifest.get("languages", {}).items()}
@@ -105,10 +105,10 @@ def config_places(manifest: Mapping[str, Any]) -> dict[str, str]:
 def _head(manifest: Mapping[str, Any]) -> Iterator[str]:
     name, configs = manifest["dataset"], manifest["configs"]
     yield "license:"
-    yield from (f"- {one}" for one in licences(name))
+    yield from (f"- {licence}" for licence in licences(name))
     if languages := manifest.get("languages", {}):
         yield "language:"
-        yield from (f"- {one}" for one in languages)
+        yield from (f"- {language}" for language in languages)
     yield f"pretty_name: wikianchor {name}"
     yield f"size_categories:\n- {_size(configs.get(name, {'rows': 0})['rows'])}"
     if name in _TASKS:

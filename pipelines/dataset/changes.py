@@ -1,4 +1,4 @@
-"""Why a finished dataset is not the one that a command would make."""
+"""Say why a finished dataset is not the one that a command would make."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import Any
 
 
 def difference(manifest: Mapping[str, Any], head: Mapping[str, Any]) -> str:
-    """Return the first thing in which a manifest differs from the head of another, in a few words; "" if nothing does.
+    """Return the first difference of a manifest from the head of another, in a few words, or "".
 
     Args:
         manifest: of the finished dataset.
-        head: `schema_version`, `options`, `made_with` and `inputs`, as far as they are known.
+        head: of the new dataset: those of `schema_version`, `options`, `made_with` and `inputs` that are known.
 
     >>> difference({"options": {"min_links": 2}}, {"options": {"min_links": 10}})
     '--min_links was 2'
     """
-    for key, say in (
+    for key, describe in (
         ("schema_version", lambda old, new: f"its schema version was {old}"),
         ("made_with", lambda old, new: _first(old or {}, new, "made with {name} {value}")),
         ("options", lambda old, new: _first(old or {}, new, "--{name} was {value}")),
         ("inputs", lambda old, new: _input(old or (), new)),
     ):
         if key in head and manifest.get(key) != head[key]:
-            return str(say(manifest.get(key), head[key]))
+            return str(describe(manifest.get(key), head[key]))
     return ""
 
 
 def _first(old: Mapping[str, Any], new: Mapping[str, Any], text: str) -> str:
-    """Return what is said of the first name whose value differs."""
+    """Return the text for the first name whose value differs."""
     name = next(name for name in (*new, *old) if name not in old or name not in new or old[name] != new[name])
     return text.format(name=name, value=_value(old[name]) if name in old else "not known")
 
@@ -42,14 +42,15 @@ def _value(value: Any) -> str:
 
 
 def _input(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> str:
-    """Return what is said of the first input that was not there before, or is not there any more."""
-    for one in new:
-        if one not in old:
-            return f"{_name(one)} is new or has changed"
-    gone = next((one for one in old if one not in new), None)
-    return f"{_name(gone)} is gone" if gone else "its inputs are in another order"
+    """Return the text for the first input that is new or was removed."""
+    for source in new:
+        if source not in old:
+            return f"{_name(source)} is new or has changed"
+    removed = next((source for source in old if source not in new), None)
+    return f"{_name(removed)} is gone" if removed else "its inputs are in another order"
 
 
-def _name(one: Mapping[str, Any]) -> str:
-    """Return the name of an input: a file, or a dataset."""
-    return str(one.get("path") or " ".join(filter(None, (one.get("dataset"), one.get("wiki")))) or one.get("model"))
+def _name(source: Mapping[str, Any]) -> str:
+    """Return the name of an input: of a file, a dataset or a model."""
+    dataset = " ".join(filter(None, (source.get("dataset"), source.get("wiki"))))
+    return str(source.get("path") or dataset or source.get("model"))

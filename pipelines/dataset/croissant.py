@@ -1,5 +1,4 @@
-"""A dataset told in Croissant 1.1 (https://docs.mlcommons.org/croissant/): files with their sha256, columns with their
-meaning and type, licence and where it comes from."""
+"""Describe a dataset in Croissant 1.1 (https://docs.mlcommons.org/croissant/): files, columns, licence and origin."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from wikianchor.pipelines.dataset.card import ATTRIBUTION, CC0, config_places, licences
+from wikianchor.pipelines.dataset.card import ATTRIBUTION, CC0, config_directories, licences
 
 _LICENCE_URLS = {
     "cc-by-sa-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
@@ -64,7 +63,8 @@ def croissant(manifest: Mapping[str, Any], schemas: Mapping[str, pa.Schema], url
     name = str(manifest["dataset"])
     notice = CC0 if licences(name) == ("cc0-1.0",) else ATTRIBUTION
     inputs = ", ".join(
-        str(one.get("path") or f"{one.get('dataset')} {one.get('wiki') or ''}") for one in manifest["inputs"]
+        str(source.get("path") or f"{source.get('dataset')} {source.get('wiki') or ''}")
+        for source in manifest["inputs"]
     )
     return {
         "@context": _CONTEXT,
@@ -72,7 +72,7 @@ def croissant(manifest: Mapping[str, Any], schemas: Mapping[str, pa.Schema], url
         "name": f"wikianchor-{name}",
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "description": f"The dataset {name} of wikianchor. {notice}".replace("\n", " "),
-        "license": [_LICENCE_URLS.get(one, one) for one in licences(name)],
+        "license": [_LICENCE_URLS.get(licence, licence) for licence in licences(name)],
         "url": url,
         "version": f"{manifest['schema_version']}.0",
         "datePublished": date,
@@ -82,12 +82,12 @@ def croissant(manifest: Mapping[str, Any], schemas: Mapping[str, pa.Schema], url
         "rai:dataCollection": f"Made by wikianchor {manifest['made_with'].get('wikianchor', '')} from {inputs}.",
         "rai:dataBiases": "Wikipedia's: what has an article, in which language, and who wrote it. Frequent entities "
         "are far more frequent than others.",
-        "distribution": [*_files(manifest), *_sets(manifest)],
-        "recordSet": [_records(config, schema) for config, schema in schemas.items()],
+        "distribution": [*_file_objects(manifest), *_file_sets(manifest)],
+        "recordSet": [_record_set(config, schema) for config, schema in schemas.items()],
     }
 
 
-def _files(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _file_objects(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "@type": "cr:FileObject",
@@ -103,49 +103,49 @@ def _files(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _sets(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
-    places = config_places(manifest)
+def _file_sets(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
+    directories = config_directories(manifest)
     return [
         {
             "@type": "cr:FileSet",
             "@id": f"{config}-files",
             "name": f"{config}-files",
             "encodingFormat": "application/x-parquet",
-            "includes": f"{places[config]}/*.parquet",
+            "includes": f"{directories[config]}/*.parquet",
         }
         for config in manifest["configs"]
     ]
 
 
-def _records(config: str, schema: pa.Schema) -> dict[str, Any]:
+def _record_set(config: str, schema: pa.Schema) -> dict[str, Any]:
     return {
         "@type": "cr:RecordSet",
         "@id": config,
         "name": config,
-        "field": [_field(f"{config}/{one.name}", one, [one.name], f"{config}-files") for one in schema],
+        "field": [_field(f"{config}/{column.name}", column, [column.name], f"{config}-files") for column in schema],
     }
 
 
-def _field(name: str, one: pa.Field, path: list[str], files: str) -> dict[str, Any]:
-    kind, repeated = one.type, False
+def _field(name: str, column: pa.Field, path: list[str], files: str) -> dict[str, Any]:
+    kind, repeated = column.type, False
     while pa.types.is_list(kind) or pa.types.is_large_list(kind):
         kind, repeated = kind.value_type, True
-    found: dict[str, Any] = {
+    field: dict[str, Any] = {
         "@type": "cr:Field",
         "@id": name,
-        "name": one.name,
-        "description": (one.metadata or {}).get(b"description", b"").decode(),
+        "name": column.name,
+        "description": (column.metadata or {}).get(b"description", b"").decode(),
         "source": {"fileSet": {"@id": files}, "extract": {"column": path[0]}},
     }
     if len(path) > 1:
-        found["source"]["transform"] = {"jsonPath": "$." + ".".join(path[1:])}
+        field["source"]["transform"] = {"jsonPath": "$." + ".".join(path[1:])}
     if pa.types.is_struct(kind):
-        found["subField"] = [_field(f"{name}/{part.name}", part, [*path, part.name], files) for part in kind]
+        field["subField"] = [_field(f"{name}/{part.name}", part, [*path, part.name], files) for part in kind]
     else:
-        found["dataType"] = _type(kind)
+        field["dataType"] = _type(kind)
     if repeated:
-        found["repeated"] = True
-    return found
+        field["repeated"] = True
+    return field
 
 
 def _type(kind: pa.DataType) -> str:

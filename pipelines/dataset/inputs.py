@@ -1,4 +1,4 @@
-"""Datasets that are inputs of a stage: their wikis, and checksums of their content."""
+"""The wikis and the checksums of datasets that are inputs of a stage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wikianchor.pipelines.dataset.reader import Dataset
 
 
 def fingerprint(dataset: Dataset) -> str:
-    """Return one checksum for the content of a dataset, from those of its shards."""
+    """Return one checksum for the rows of a dataset, from those of its shards."""
     digest = hashlib.sha256()
     for name, config in sorted(dataset.manifest["configs"].items()):
         digest.update(name.encode())
@@ -21,19 +21,19 @@ def fingerprint(dataset: Dataset) -> str:
 
 
 def check_wikis(given: str, described: str, sentences: Sequence[Dataset], entities: Dataset) -> Sequence[str]:
-    """Return the wikis that datasets of sentences are of, sorted.
+    """Return the wikis of datasets of sentences, sorted.
 
     Args:
         given: the option --sentences.
         described: the option --entities.
-        sentences: the datasets.
-        entities: that of their items.
+        sentences: the datasets that it names.
+        entities: the dataset of their items.
 
     Raises:
-        UsageError: a wiki has two.
-        InputError: the items of a wiki are not there.
+        UsageError: two datasets are of one wiki.
+        InputError: the dataset of items was built without a wiki.
     """
-    wikis = Counter(one.manifest["options"]["wiki"] for one in sentences)
+    wikis = Counter(map(wiki_of, sentences))
     known = entities.manifest["options"]["wikis"]
     for wiki, number in sorted(wikis.items()):
         if number > 1:
@@ -46,5 +46,5 @@ def check_wikis(given: str, described: str, sentences: Sequence[Dataset], entiti
 
 
 def wiki_of(sentences: Dataset) -> str:
-    """Return the database name of the wiki that a dataset of sentences is of."""
+    """Return the database name of the wiki of a dataset of sentences."""
     return str(sentences.manifest["options"]["wiki"])

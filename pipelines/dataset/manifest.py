@@ -1,9 +1,9 @@
-"""Manifests: a dataset is finished when its `manifest.json` is there, and not before.
+"""Manifests: `manifest.json` is written last, and a directory without it is an unfinished dataset.
 
-A run takes the output directory for itself and writes parts under `_unfinished/<fingerprint>/`. `commit` first writes a
-journal that holds the new manifest and all renames, then follows it: it removes the old manifest, renames the parts to
-`data/<config>/train-00000-of-00064.parquet`, and puts the new manifest beside them last. Until the journal is there an
-older dataset in the same place stays as it was; from then on the next run completes the commit, however this one ended.
+A run locks the output directory and writes parts under `_unfinished/<fingerprint>/`. `commit` first writes a journal of
+all renames, then follows it: it removes the old manifest, renames the parts to
+`data/<config>/train-00000-of-00064.parquet`, and renames the new manifest last. Before the journal is written, an older
+dataset in the directory is unchanged; afterwards the next run completes the commit, even if this one is killed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.storage import filesystem, reading, writing
+from wikianchor.io.storage import filesystem, reading, sync_file, writing
 from wikianchor.pipelines.dataset.card import card
 from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace, scratch_root
@@ -27,9 +27,9 @@ from wikianchor.pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspac
 MANIFEST = "manifest.json"
 LOCK = "_lock"
 CARD = "README.md"
-# Left in place of the workspace of a run that failed and can use nothing again.
+# Replaces the workspace of a failed run that has no work for a repetition to use.
 FAILED = "failed"
-# In the workspace of a run: the commit that has begun.
+# The journal of a commit, in the workspace of the run.
 JOURNAL = "commit.json"
 # Of releases (`wikianchor.pipelines.dataset.release`).
 CROISSANT, RECIPE = "croissant.json", "release.json"
@@ -45,10 +45,10 @@ def read_manifest(directory: str, is_output: bool = False) -> dict[str, Any] | N
 
     Args:
         directory: of the dataset.
-        is_output: whether it is where the caller writes; the error then says so.
+        is_output: whether the caller writes to the directory, for the error.
 
     Raises:
-        InputError: the file is there and is no manifest.
+        InputError: the file cannot be read, or is no manifest.
     """
     files, inner = filesystem(directory)
     path = f"{inner}/{MANIFEST}"
@@ -100,20 +100,20 @@ def is_shard_path(path: object) -> bool:
 
 
 def damaged_shard(directory: str, manifest: Mapping[str, Any]) -> str | None:
-    """Return the path of a shard that is missing or not of the size in the manifest, or None: a check that costs
-    nothing, to be made before a dataset counts as done."""
+    """Return the path of a shard that is missing or has another size than the manifest says, or None. No shard is
+    read."""
     files, inner = filesystem(directory)
     shards = [shard for config in manifest["configs"].values() for shard in config["shards"]]
     with reading(directory):
-        found = files.get_file_info([f"{inner}/{shard['path']}" for shard in shards])
-    for shard, info in zip(shards, found, strict=True):
+        infos = files.get_file_info([f"{inner}/{shard['path']}" for shard in shards])
+    for shard, info in zip(shards, infos, strict=True):
         if info.type != fs.FileType.File or info.size != shard["bytes"]:
             return f"{directory}/{shard['path']}"
     return None
 
 
 def has_leftovers(directory: str) -> bool:
-    """Whether a run that was killed left something in a directory besides its dataset."""
+    """Return whether a killed run left files in a directory besides its dataset."""
     files, inner = filesystem(directory)
     with reading(directory):
         lock = files.get_file_info(f"{inner}/{LOCK}")
@@ -121,28 +121,28 @@ def has_leftovers(directory: str) -> bool:
 
 
 def has_unfinished_work(directory: str) -> bool:
-    """Whether a run on a directory was interrupted, or is under way."""
+    """Return whether a run on a directory was interrupted or is running."""
     with reading(directory):
         return any(files.get_file_info(root).type != fs.FileType.NotFound for files, root in _work_roots(directory))
 
 
 @contextmanager
 def claim(directory: str, dataset: str, keep: str = "", flag: str = "--output") -> Iterator[None]:
-    """Hold an output directory for one run.
+    """Lock an output directory for one run.
 
-    A lock of the operating system ends with its process, so a killed run locks nobody out. A commit that an earlier run
-    had begun is completed first; work of other runs than this one is removed. Object stores have no such lock: two runs
-    on one output there are for the user to avoid.
+    The lock is one of the operating system, so it ends with its process. Object stores have no such lock: there, the
+    user must not start two runs on one output. First, a commit that an earlier run has begun is completed, and the work
+    of other runs is removed.
 
     Args:
         directory: of the dataset.
         dataset: its name.
-        keep: fingerprint of the run, whose unfinished work is left in place until its dataset is finished.
-        flag: that names the directory.
+        keep: fingerprint of the run, whose unfinished work is kept until its dataset is finished.
+        flag: the option that names the directory.
 
     Raises:
-        UsageError: the directory holds something else than a dataset of this name, or another run writes to it.
-        InputError: it cannot be written.
+        UsageError: the directory contains something else than a dataset of this name, or another run writes to it.
+        InputError: the directory cannot be written.
     """
     files, inner = filesystem(directory)
     local = isinstance(files, fs.LocalFileSystem)
@@ -192,7 +192,7 @@ def _exists(files: fs.FileSystem, path: str) -> bool:
 
 
 def _remove_work(directory: str, keep: str = "") -> None:
-    """Remove the workspaces of runs, but for that of one fingerprint; what cannot be removed is for the next run."""
+    """Remove the workspaces of all runs but one; what cannot be removed is left to the next run."""
     for files, root in _work_roots(directory):
         with suppress(OSError):
             entries = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
@@ -204,7 +204,7 @@ def _remove_work(directory: str, keep: str = "") -> None:
 
 
 def _work_roots(directory: str) -> Iterator[tuple[fs.FileSystem, str]]:
-    """Yield where the workspaces of runs on a directory are."""
+    """Yield the filesystems and paths below which the workspaces of runs on a directory are."""
     files, inner = filesystem(directory)
     yield files, f"{inner}/{UNFINISHED}"
     if not isinstance(files, fs.LocalFileSystem):
@@ -212,7 +212,7 @@ def _work_roots(directory: str) -> Iterator[tuple[fs.FileSystem, str]]:
 
 
 def discard(work: Workspace) -> None:
-    """Remove the workspace of a run that no repetition can use; what cannot be removed is left to the next run."""
+    """Remove the workspace of a run that a repetition cannot use; what cannot be removed is left to the next run."""
     for path in {work.parts, work.scratch}:
         files, inner = filesystem(path)
         with suppress(OSError):
@@ -220,10 +220,10 @@ def discard(work: Workspace) -> None:
 
 
 def _check_ours(files: fs.FileSystem, directory: str, dataset: str, flag: str) -> None:
-    """Refuse a directory in which `clear` could remove what is not ours.
+    """Check that a directory contains nothing but a dataset of this name.
 
     Raises:
-        UsageError: the directory holds something else.
+        UsageError: it contains something else, which a commit could remove.
     """
     inner = filesystem(directory)[1]
     foreign = sorted(
@@ -246,7 +246,7 @@ def _check_ours(files: fs.FileSystem, directory: str, dataset: str, flag: str) -
 
 
 def _is_our_card(files: fs.FileSystem, path: str) -> bool:
-    """Whether a card may be written over: it is one of ours, or there is none."""
+    """Return whether a card may be replaced: it is one of wikianchor, or there is none."""
     if files.get_file_info(path).type == fs.FileType.NotFound:
         return True
     with files.open_input_stream(path) as stream:
@@ -264,7 +264,7 @@ def _lock(directory: str, inner: str, flag: str) -> TextIO:
         lock = open(f"{inner}/{LOCK}", "a")  # noqa: SIM115 held until the run ends
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # A run that ended in between has removed this very file, and another may hold the new one of its name.
+            # A run that ended in between has removed this file, and another run may have locked a new file of its name.
             if os.path.exists(lock.name) and os.path.samestat(os.fstat(lock.fileno()), os.stat(lock.name)):
                 return lock
         except BlockingIOError:
@@ -297,14 +297,13 @@ def _remove(files: fs.FileSystem, path: str) -> None:
 
 
 def commit(directory: str, work: str, parts: Iterable[Part], head: Mapping[str, Any]) -> dict[str, Any]:
-    """Give parts their final names, in their order, and write the manifest. A second call with the same parts changes
-    nothing.
+    """Rename parts to their final names, and write the manifest. Idempotent.
 
     Args:
         directory: of the dataset.
         work: directory of the run's parts.
-        parts: the parts that count, in any order.
-        head: what the manifest says besides its files.
+        parts: the parts of the dataset, in any order; other files of the run are removed.
+        head: the manifest without its files.
 
     Returns:
         The manifest.
@@ -325,20 +324,20 @@ def commit(directory: str, work: str, parts: Iterable[Part], head: Mapping[str, 
         configs[config] = {"rows": sum(part.rows for part in members), "shards": shards}
     manifest = {**head, "configs": configs}
     text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-    place = filesystem(work)[1]
+    inner_work = filesystem(work)[1]
     with writing(directory):
         _check_movable(files, inner, moves)
-        # All that takes room on the disk is written before the old dataset is touched.
+        # Everything that needs disk space is written before the old dataset is changed.
         for name, content in ((CARD, card(manifest)), (MANIFEST, text)):
-            _write_file(files, f"{place}/{name}", content)
+            _write_file(files, f"{inner_work}/{name}", content)
             moves.append((f"{work}/{name}", name))
-        _write_file(files, f"{place}/{JOURNAL}", json.dumps(moves, ensure_ascii=False))
-        _follow(files, inner, f"{place}/{JOURNAL}")
+        _write_file(files, f"{inner_work}/{JOURNAL}", json.dumps(moves, ensure_ascii=False))
+        _follow(files, inner, f"{inner_work}/{JOURNAL}")
     return manifest
 
 
 def _complete_commits(directory: str) -> None:
-    """Complete the commits that earlier runs had begun."""
+    """Complete the commits that earlier runs have begun."""
     files, inner = filesystem(directory)
     for entry in files.get_file_info(fs.FileSelector(f"{inner}/{UNFINISHED}", allow_not_found=True)):
         journal = f"{entry.path}/{JOURNAL}"
@@ -347,49 +346,49 @@ def _complete_commits(directory: str) -> None:
 
 
 def _follow(files: fs.FileSystem, inner: str, journal: str) -> None:
-    """Do what a journal says, from wherever an earlier attempt stopped."""
+    """Make the renames of a journal that an earlier attempt has not made."""
     with files.open_input_stream(journal) as stream:
         moves = [(source, name) for source, name in json.loads(stream.read())]
-    # What is not there any more an earlier attempt has renamed.
-    there = _listed(files, {source for source, _ in moves})
+    # A file that does not exist any more was renamed by an earlier attempt.
+    present = _existing(files, {source for source, _ in moves})
     shards, last = moves[:-2], moves[-2:]
     for source, name in last:
         # The old manifest goes first: it must never stand beside files that it does not describe. Where the source is
         # gone, an earlier attempt has put the new file there.
-        if source in there:
+        if source in present:
             _remove(files, f"{inner}/{name}")
     directories = sorted({f"{inner}/{name.rpartition('/')[0]}" for _, name in shards})
     for directory in directories:
         files.create_dir(directory, recursive=True)
     for source, name in shards:
-        if source in there:
+        if source in present:
             _move(files, filesystem(source)[1], f"{inner}/{name}")
     _remove_others(files, inner, {name for _, name in shards})
     for directory in (*directories, f"{inner}/data", inner):
         _sync_directory(files, directory)
     for source, name in last:
-        if source in there:
+        if source in present:
             _move(files, filesystem(source)[1], f"{inner}/{name}")
     _sync_directory(files, inner)
     files.delete_file(journal)
 
 
 def _remove_others(files: fs.FileSystem, inner: str, names: set[str]) -> None:
-    """Remove the shards of an older dataset, and the directories that they leave empty."""
-    found = files.get_file_info(fs.FileSelector(f"{inner}/data", allow_not_found=True, recursive=True))
+    """Remove the shards of an older dataset, and the directories that become empty."""
+    entries = files.get_file_info(fs.FileSelector(f"{inner}/data", allow_not_found=True, recursive=True))
     directories = {f"{inner}/{name.rpartition('/')[0]}" for name in names}
-    for entry in found:
+    for entry in entries:
         if entry.type == fs.FileType.File and entry.path[len(inner) + 1 :] not in names:
             files.delete_file(entry.path)
-    for entry in found:
+    for entry in entries:
         if entry.type == fs.FileType.Directory and entry.path not in directories:
             _remove(files, entry.path)
 
 
 def _write_file(files: fs.FileSystem, path: str, text: str) -> None:
-    """Write a file at once and durably."""
+    """Write a file atomically and durably."""
     if not isinstance(files, fs.LocalFileSystem):
-        # An object appears as a whole when its stream is closed.
+        # An object becomes visible when its stream is closed.
         with files.open_output_stream(path) as stream:
             stream.write(text.encode())
         return
@@ -404,38 +403,34 @@ def _write_file(files: fs.FileSystem, path: str, text: str) -> None:
 
 
 def _sync_directory(files: fs.FileSystem, path: str) -> None:
-    """Wait until the names in a local directory are on the disk."""
+    """Wait until the renames in a local directory are on the disk."""
     if isinstance(files, fs.LocalFileSystem) and os.path.isdir(path):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_file(path)
 
 
 def _check_movable(files: fs.FileSystem, inner: str, moves: Sequence[tuple[str, str]]) -> None:
-    """Check that each part is there, or that an earlier attempt has given it its final name.
+    """Check that each part exists, under its temporary or its final name.
 
     Raises:
-        InputError: a part is neither.
+        InputError: a part does not.
     """
-    there = _listed(files, {source for source, _ in moves})
+    present = _existing(files, {source for source, _ in moves})
     for source, name in moves:
-        if source not in there and files.get_file_info(f"{inner}/{name}").type != fs.FileType.File:
+        if source not in present and files.get_file_info(f"{inner}/{name}").type != fs.FileType.File:
             raise InputError(f"{source}: a finished part has vanished: is something else writing there?")
 
 
-def _listed(files: fs.FileSystem, paths: set[str]) -> set[str]:
-    """Return those of the paths at which there is a file, by listing their directories."""
-    found: set[str] = set()
+def _existing(files: fs.FileSystem, paths: set[str]) -> set[str]:
+    """Return the paths at which there is a file, by listing their directories."""
+    listed: set[str] = set()
     for directory in {path.rpartition("/")[0] for path in paths}:
         entries = files.get_file_info(fs.FileSelector(filesystem(directory)[1], allow_not_found=True))
-        found.update(f"{directory}/{entry.base_name}" for entry in entries if entry.type == fs.FileType.File)
-    return found & paths
+        listed.update(f"{directory}/{entry.base_name}" for entry in entries if entry.type == fs.FileType.File)
+    return listed & paths
 
 
 def _move(files: fs.FileSystem, source: str, target: str) -> None:
     files.move(source, target)
-    # Two names of one file stay as they are when one is renamed to the other.
+    # POSIX: renaming a hard link to another link of the same file does nothing.
     if isinstance(files, fs.LocalFileSystem) and os.path.exists(source):
         os.unlink(source)

@@ -1,4 +1,4 @@
-"""The card of `mewsc16`: its manifest in, README.md with a config for each language and the classes' names out."""
+"""Write the card of `mewsc16`, with a config for each language and the names of the classes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from wikianchor.schemas import mewsc16
 
-# Licences that the Hub has no name for are "other" in the head of the card; the rows have them all.
+# In the head of the card other licences are "other", because the Hub has no name for them; rows have their own.
 HUB_LICENCES = frozenset(("cc-by-2.5", "cc-by-4.0", "cc-by-sa-4.0", "gfdl"))
 _ABOUT = """\
 The first sentences of Wikinews articles with the topic of each: a set for clustering short texts, rebuilt from dumps
@@ -50,9 +50,9 @@ def news_card(manifest: Mapping[str, Any]) -> str:
 
 
 def _head(manifest: Mapping[str, Any]) -> Iterator[str]:
-    found = {name for ledger in manifest["ledger"].values() for name in ledger.get("licences", {})}
+    licences = {name for ledger in manifest["ledger"].values() for name in ledger.get("licences", {})}
     yield "license:"
-    for name in sorted({name if name in HUB_LICENCES else "other" for name in found}):
+    for name in sorted({name if name in HUB_LICENCES else "other" for name in licences}):
         yield f"- {name}"
     yield "language:"
     for language in sorted(manifest["configs"]):
@@ -77,7 +77,7 @@ def _configs(configs: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _features(configs: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the columns as the Hub wants them: the label is a class there, by number and name."""
+    """Yield the columns in the format of the Hub, where the label is a class with a number and a name."""
     yield "dataset_info:"
     for config in sorted(configs):
         yield from (f"- config_name: {config}", "  features:")

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import files_in, filesystem, matching, reading
-from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.manifest import MANIFEST, RECIPE, damaged_shard, has_unfinished_work, read_manifest
 
 
@@ -169,7 +169,7 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
         raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]}): build its dataset again") from error
     finally:
         # Arrow keeps the memory that it frees: after many shards that is a tenth of a worker's memory.
-        give_back()
+        release_memory()
 
 
 def _may_hold(group: pq.RowGroupMetaData, name: str, value: str) -> bool:

@@ -1,7 +1,7 @@
-"""A dataset made ready to be published: the same shards, its rows by language besides, and a card that says so.
+"""Prepare a dataset for publication: its shards, a config for each language, a card and a Croissant description.
 
-A release is a dataset directory of its own. Its shards are hard links where the disk allows it, so it costs no room but
-that of the languages of a shuffled dataset, which lie mixed in its shards and are written once more apart.
+A release is a directory of its own. Its shards are hard links where the filesystem allows it. The shards of a shuffled
+dataset mix languages, so the rows of each language are written once more.
 """
 
 from __future__ import annotations
@@ -36,50 +36,50 @@ from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 from wikianchor.pipelines.dataset.workspace import UNFINISHED
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 
-# Name of the workspace of a release; a release is cheap, so an interrupted one is not continued.
+# Name of the workspace of a release; an interrupted release is not continued, because a new one is cheap.
 WORK = "release"
-# Rows of a shard of one language, as many as one of all.
+# Rows of a shard of one language.
 ROWS_PER_SHARD = 250_000
 # Datasets whose main config has a column `wiki`.
 BY_WIKI = ("pairs", "sentences", "mentions")
 
 
-def make_release(one: Dataset, output: str, by_language: bool, url: str, date: str) -> Dataset:
-    """Write a release of a dataset, unless it is there.
+def make_release(dataset: Dataset, output: str, by_language: bool, url: str, date: str) -> Dataset:
+    """Write a release of a dataset, unless it exists already.
 
     Args:
-        one: the dataset, on this machine.
+        dataset: a local dataset.
         output: directory of the release.
-        by_language: whether languages become configs.
-        url: where it will be published, for its description.
+        by_language: whether each language becomes a config.
+        url: of the published dataset, for its description.
         date: of publication, YYYY-MM-DD.
 
     Raises:
-        UsageError: the directory holds something else.
-        InputError: it cannot be written.
+        UsageError: the directory contains something else.
+        InputError: the directory cannot be written.
     """
-    recipe = {"manifest": one.manifest, "by_language": by_language, "url": url}
+    recipe = {"manifest": dataset.manifest, "by_language": by_language, "url": url}
     if (done := _done(output, recipe)) is not None:
         return done
-    name = str(one.manifest["dataset"])
+    dataset_name = str(dataset.manifest["dataset"])
     with suppress(FileNotFoundError):
         os.unlink(f"{output}/{RECIPE}")
         os.unlink(f"{output}/{CROISSANT}")
-    with claim(output, name, flag="--release"):
+    with claim(output, dataset_name, flag="--release"):
         parts = [
-            _linked(f"{one.directory}/{shard['path']}", output, config, order, shard)
-            for config, found in one.manifest["configs"].items()
-            for order, shard in enumerate(found["shards"])
+            _linked(f"{dataset.directory}/{shard['path']}", output, name, order, shard)
+            for name, config in dataset.manifest["configs"].items()
+            for order, shard in enumerate(config["shards"])
         ]
         languages: dict[str, str] = {}
-        if by_language and name in BY_WIKI:
-            languages, more = _languages(one, name, output)
+        if by_language and dataset_name in BY_WIKI:
+            languages, more = _language_parts(dataset, dataset_name, output)
             parts += more
-        head = {key: value for key, value in one.manifest.items() if key != "configs"}
+        head = {key: value for key, value in dataset.manifest.items() if key != "configs"}
         manifest = commit(
             output, f"{output}/{UNFINISHED}/{WORK}", parts, {**head, **({"languages": languages} if languages else {})}
         )
-    schemas = {config: _schema(output, found) for config, found in manifest["configs"].items() if found["shards"]}
+    schemas = {name: _schema(output, config) for name, config in manifest["configs"].items() if config["shards"]}
     _write(f"{output}/{CARD}", card(manifest, url.removeprefix("https://huggingface.co/datasets/")))
     _write(
         f"{output}/{CROISSANT}",
@@ -120,32 +120,30 @@ def _linked(source: str, output: str, config: str, order: int, shard: Mapping[st
     return Part(config, order, path, shard["rows"], shard["bytes"], shard["sha256"])
 
 
-def _languages(one: Dataset, name: str, output: str) -> tuple[dict[str, str], list[Part]]:
-    """Return the config of each language, and the parts of those that are written apart."""
-    wikis = sorted(one.manifest["ledger"].get("links", {}) if name == "pairs" else _wikis(one))
+def _language_parts(dataset: Dataset, name: str, output: str) -> tuple[dict[str, str], list[Part]]:
+    """Write the rows of each language, and return the config of each language and the new parts."""
+    wikis = sorted(dataset.manifest["ledger"].get("links", {}) if name == "pairs" else _wikis(dataset))
     if len(wikis) <= 1:
         return {_language(wiki): name for wiki in wikis}, []
-    parts = []
-    for wiki in wikis:
-        parts += _apart(one, name, wiki, output)
+    parts = [part for wiki in wikis for part in _wiki_parts(dataset, name, wiki, output)]
     languages = sorted({part.config for part in parts})
     return {language: language for language in languages}, parts
 
 
-def _wikis(one: Dataset) -> list[str]:
-    options = one.manifest["options"]
+def _wikis(dataset: Dataset) -> list[str]:
+    options = dataset.manifest["options"]
     return [options["wiki"]] if "wiki" in options else list(options.get("wikis", ()))
 
 
 def _language(wiki: str) -> str:
-    """Return the name of a language's config: that of its wiki where two wikis are of one language."""
+    """Return the name of the config of a wiki's language. Simple English has its own."""
     return "simple" if wiki.startswith("simple") else language_of_wiki(wiki)
 
 
-def _apart(one: Dataset, name: str, wiki: str, output: str) -> list[Part]:
-    """Write the rows of a wiki, in the order in which they stand among the others."""
+def _wiki_parts(dataset: Dataset, name: str, wiki: str, output: str) -> list[Part]:
+    """Write the rows of a wiki, in the order of the dataset."""
     parts: list[Part] = []
-    schema = _schema(one.directory, one.manifest["configs"][name])
+    schema = _schema(dataset.directory, dataset.manifest["configs"][name])
     waiting: list[pa.RecordBatch] = []
 
     def flush() -> None:
@@ -157,10 +155,10 @@ def _apart(one: Dataset, name: str, wiki: str, output: str) -> list[Part]:
             parts.append(file.part)
         waiting.clear()
 
-    for path in one.shards(name):
+    for path in dataset.shards(name):
         for batch in read_batches(path, schema.names):
             waiting.append(batch.filter(pc.equal(batch["wiki"], wiki)))
-            if sum(found.num_rows for found in waiting) >= ROWS_PER_SHARD:
+            if sum(rows.num_rows for rows in waiting) >= ROWS_PER_SHARD:
                 flush()
     if waiting:
         flush()

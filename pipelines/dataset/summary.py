@@ -1,6 +1,6 @@
-"""What a command prints at its end: what it made, where, in how long, and which command comes next.
+"""Lines that a command prints at its end: what it made, where, in how long, and which command may come next.
 
-What is not known is in capitals in the command that comes next, such as MODEL.
+In the next command, unknown values are in capitals, such as MODEL.
 """
 
 from __future__ import annotations
@@ -18,51 +18,55 @@ from wikianchor.io.units import size
 from wikianchor.pipelines.dataset.reader import Dataset
 
 
-def made(one: Dataset) -> str:
-    """Return what a dataset holds, and where it is."""
-    dataset, configs = one.manifest["dataset"], one.manifest["configs"]
-    # The dataset's own rows come first; a ledger has no rows that anybody asked for.
-    names = sorted(configs.keys() - {"ledger"}, key=lambda name: (name != dataset, name))
+def made(dataset: Dataset) -> str:
+    """Return the line with the rows, the size and the directory of a dataset."""
+    configs = dataset.manifest["configs"]
+    # The main config comes first; rows of the ledger are not counted.
+    names = sorted(configs.keys() - {"ledger"}, key=lambda name: (name != dataset.manifest["dataset"], name))
     rows = ", ".join(f"{configs[name]['rows']:,} {name}" for name in names)
-    return f"{rows} in {_extent([one])}: {one.directory}"
+    return f"{rows} in {_extent([dataset])}: {dataset.directory}"
 
 
 def made_together(datasets: Sequence[Dataset], directory: str) -> str:
-    """Return what the datasets in a directory come to."""
+    """Return the line with the number and the size of the datasets in a directory."""
     return f"{len(datasets)} datasets in {_extent(datasets)}: {directory}"
 
 
 def _extent(datasets: Sequence[Dataset]) -> str:
-    shards = [shard for one in datasets for config in one.manifest["configs"].values() for shard in config["shards"]]
+    configs = [config for dataset in datasets for config in dataset.manifest["configs"].values()]
+    shards = [shard for config in configs for shard in config["shards"]]
     total = size(sum(shard["bytes"] for shard in shards))
     return f"{len(shards)} shard{'' if len(shards) == 1 else 's'}, {total}"
 
 
 def spent(start: float) -> str:
-    """Return the time since `start`, of `time.monotonic`, and the peak memory of the largest process."""
-    # Launcher or worker; macOS counts in bytes.
+    """Return the time since `start`, of `time.monotonic`, and the peak memory of the largest process.
+
+    The processes are this one and its workers.
+    """
+    # Linux counts in kilobytes, macOS in bytes.
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / unit
     return f"{time.monotonic() - start:.1f} seconds, {peak:.0f} MB peak memory"
 
 
 def next_lines(*commands: Sequence[str]) -> list[str]:
-    """Return the lines with the commands that may come next.
+    """Return lines with the commands that may come next.
 
     >>> next_lines(["wikianchor", "verify", "my out"])
     ["next: wikianchor verify 'my out'"]
     """
-    return [f"{'next:' if not place else '  or:'} {shlex.join(words)}" for place, words in enumerate(commands)]
+    return [f"{'next:' if not index else '  or:'} {shlex.join(words)}" for index, words in enumerate(commands)]
 
 
-def after(one: Dataset, config: Any) -> list[str]:
-    """Return the command that comes after the stage that made a dataset.
+def after(dataset: Dataset, config: Any) -> list[str]:
+    """Return the command that may come after the stage that made a dataset.
 
     Args:
-        one: the dataset.
-        config: what the user asked for.
+        dataset: the dataset.
+        config: the options of the stage.
     """
-    return _AFTER[one.manifest["dataset"]](one, config)
+    return _AFTER[dataset.manifest["dataset"]](dataset, config)
 
 
 def train_ease(pairs: str) -> list[str]:
@@ -70,34 +74,35 @@ def train_ease(pairs: str) -> list[str]:
     return _train("ease", f"--data={pairs}", output=_beside(pairs, "models/ease"))
 
 
-def _after_sentences(one: Dataset, config: Any) -> list[str]:
+def _after_sentences(dataset: Dataset, config: Any) -> list[str]:
     wikidata = matching(_beside(config.dumps[0], "wikidata-*.json*"), directories=False)
     # In the layout of a build, sentences are one level below.
-    base = dirname(one.directory) if basename(dirname(one.directory)) == "sentences" else one.directory
+    parent = dirname(dataset.directory)
+    base = parent if basename(parent) == "sentences" else dataset.directory
     return [
         *("wikianchor", "entities", f"--wikidata={wikidata[0] if wikidata else 'FILES'}"),
-        *(f"--wikis={one.manifest['options']['wiki']}", f"--output={_beside(base, 'entities')}"),
+        *(f"--wikis={dataset.manifest['options']['wiki']}", f"--output={_beside(base, 'entities')}"),
     ]
 
 
-def _after_entities(one: Dataset, config: Any) -> list[str]:
-    sentences = _beside(one.directory, "sentences")
+def _after_entities(dataset: Dataset, config: Any) -> list[str]:
+    sentences = _beside(dataset.directory, "sentences")
     if not matching(sentences, directories=True):
         sentences = "DIRS"
     return [
-        *("wikianchor", "pairs", f"--sentences={sentences}", f"--entities={one.directory}"),
+        *("wikianchor", "pairs", f"--sentences={sentences}", f"--entities={dataset.directory}"),
         *(() if config.wikidata else ("--negatives=0",)),
-        f"--output={_beside(one.directory, 'pairs')}",
+        f"--output={_beside(dataset.directory, 'pairs')}",
     ]
 
 
 def after_download(target: str, wikis: Sequence[str], directory: str) -> list[str]:
-    """Return the command that makes something of dumps that were fetched.
+    """Return the command that reads downloaded dumps.
 
     Args:
-        target: what they are for.
-        wikis: that they are of.
-        directory: where they are.
+        target: the option --for.
+        wikis: of the dumps.
+        directory: of the dumps.
     """
     tables = f"{directory}/*wikinews-*.sql.gz"
     wiki = wikis[0]
@@ -123,17 +128,17 @@ def _train(objective: str, *flags: str, output: str) -> list[str]:
 
 
 def _beside(path: str, name: str) -> str:
-    """Return the path of something beside a file or directory."""
+    """Return the path of a name in the same directory as a path."""
     parent = dirname(path)
     return f"{parent}/{name}" if parent else name
 
 
 def _trains(objective: str, *flags: str) -> Callable[[Dataset, Any], list[str]]:
-    """Return what gives the command that trains with a dataset; DIR in the flags is its directory."""
+    """Return a function that returns the command that trains with a dataset; DIR in the flags is its directory."""
 
-    def command(one: Dataset, config: Any) -> list[str]:
-        filled = [flag.replace("DIR", one.directory) for flag in flags]
-        return _train(objective, *filled, output=_beside(one.directory, f"models/{objective}"))
+    def command(dataset: Dataset, config: Any) -> list[str]:
+        filled = [flag.replace("DIR", dataset.directory) for flag in flags]
+        return _train(objective, *filled, output=_beside(dataset.directory, f"models/{objective}"))
 
     return command
 
@@ -141,11 +146,11 @@ def _trains(objective: str, *flags: str) -> Callable[[Dataset, Any], list[str]]:
 _AFTER: Mapping[str, Callable[[Dataset, Any], list[str]]] = {
     "sentences": _after_sentences,
     "entities": _after_entities,
-    "pairs": lambda one, config: train_ease(one.directory),
+    "pairs": lambda dataset, config: train_ease(dataset.directory),
     "mentions": _trains("mboe", "--data=FILE", "--mentions=DIR"),
-    "interlanguage": lambda one, config: ["wikianchor", "verify", one.directory],
-    "mewsc16": lambda one, config: [
-        *("wikianchor", "evaluate", "--model=MODEL", f"--data={one.directory}", "--tasks=mewsc16"),
+    "interlanguage": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
+    "mewsc16": lambda dataset, config: [
+        *("wikianchor", "evaluate", "--model=MODEL", f"--data={dataset.directory}", "--tasks=mewsc16"),
     ],
     "corpus": _trains("t5", "--data=DIR"),
     "negatives": _trains("sdjc", "--data=DIR"),

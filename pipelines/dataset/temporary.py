@@ -1,7 +1,7 @@
-"""Where temporary files go, and a directory for those that Beam leaves behind.
+"""The directory for temporary files, and one for those of Beam.
 
-Beam's clients of other engines make directories for the files that they send, and do not remove them. Here they lie in
-one directory, which is removed when the process ends.
+Beam's clients of other engines make temporary directories for the files that they send, and do not remove them. Here
+they are made in one directory, which is removed when the process ends.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _of_beam = ""
 
 
 def temporary_root() -> str:
-    """Return the directory for temporary files, `$TMPDIR` or the system's."""
+    """Return the directory for temporary files: `$TMPDIR`, or the default of the system."""
     return _root or tempfile.gettempdir()
 
 
 @contextmanager
 def beams_temporary_files() -> Iterator[None]:
-    """Keep the temporary files that are made in the body until the process ends, and no longer."""
+    """Context manager: put the temporary files that Beam makes into a directory that is removed at exit."""
     global _root, _of_beam
     if not _of_beam:
         _of_beam = tempfile.mkdtemp(prefix="wikianchor-beam-")
-        # Beam's job servers stop, and remove their own files, after what was registered later.
+        # Exit handlers run in reverse order: Beam's job servers are registered later, and stop before this one.
         atexit.register(remove_beams_temporary_files)
     before = _root, tempfile.tempdir
     _root, tempfile.tempdir = temporary_root(), _of_beam
@@ -38,7 +38,7 @@ def beams_temporary_files() -> Iterator[None]:
 
 
 def remove_beams_temporary_files() -> None:
-    """Remove them; to be called where a process ends without its exit handlers."""
+    """Remove the temporary files of Beam. Call it before `os._exit`, which runs no exit handlers."""
     global _of_beam
     if _of_beam:
         shutil.rmtree(_of_beam, ignore_errors=True)

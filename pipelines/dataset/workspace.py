@@ -1,7 +1,7 @@
-"""Where a running stage keeps its work: parts of the dataset, tables and sorted runs, records of finished steps.
+"""The directories of a running stage: parts of the dataset, tables and sorted runs, records of finished steps.
 
-Everything lies below a directory named by the fingerprint of the run, so a repeated command finds what an interrupted
-one has finished, and never mistakes the work of other inputs, options or sources for its own.
+They are named by the fingerprint of the run, so a repeated command finds the finished work of an interrupted one, and
+never that of other inputs, options or sources.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from wikianchor.io.errors import InputError
 from wikianchor.pipelines.dataset.temporary import temporary_root
 
 UNFINISHED = "_unfinished"
-# Of a workspace: the results of finished steps.
+# Directory of a workspace with the results of finished steps.
 RECORDS = "finished"
-# Versions of these packages change rows or the layout of files, besides the versions that a manifest carries.
+# Packages whose version may change rows or files, besides those whose version is in the manifest.
 _LIBRARIES = ("apache-beam", "numpy", "pyarrow")
 _PACKAGES = ("wikianchor.pipelines", "wikianchor.schemas", "wikianchor.aliases", "wikianchor.io")
 _SOURCES = (".py", ".json", ".css", ".html")
@@ -34,9 +34,9 @@ class Workspace(NamedTuple):
 
     Attributes:
         parts: finished Parquet files under temporary names, on the file system of the output.
-        scratch: what only this run reads: tables, sorted runs, records of finished steps, progress. The same as
+        scratch: files that only this run reads: tables, sorted runs, records of finished steps, progress. The same as
             `parts`, but on the local disk where all workers share this machine and the output is an object store.
-        shuffle: how rows change places: "files" or "beam", or "" where that is not known.
+        shuffle: how rows are shuffled: "files" or "beam", or "" where that is not known.
     """
 
     parts: str
@@ -50,7 +50,7 @@ def workspace_of(output: str, fingerprint: str, shuffle: str) -> Workspace:
     Args:
         output: directory of the dataset.
         fingerprint: of the run.
-        shuffle: how rows change places; by files only where all workers share this machine.
+        shuffle: how rows are shuffled; by files only where all workers share this machine.
     """
     parts = f"{output}/{UNFINISHED}/{fingerprint}"
     if "://" in output and shuffle == "files":
@@ -67,7 +67,7 @@ def private_directory() -> str:
     """Return a directory for temporary files that no other user can read or write.
 
     Raises:
-        InputError: the path belongs to somebody else or is no directory.
+        InputError: the path belongs to another user or is no directory.
     """
     path = f"{temporary_root()}/wikianchor-{os.geteuid()}"
     with suppress(FileExistsError):
@@ -79,12 +79,12 @@ def private_directory() -> str:
 
 
 def fingerprint_of(head: Mapping[str, Any], output: str, **how: Any) -> str:
-    """Return the fingerprint of a run: what decides the content of its intermediate files.
+    """Return the fingerprint of a run, a hash of everything that decides the content of its intermediate files.
 
     Args:
-        head: inputs, options and versions, as the manifest carries them.
-        output: directory of the dataset, as the user wrote it; records of finished steps hold paths below it.
-        how: anything else that changes what steps leave behind, such as the kind of shuffle.
+        head: inputs, options and versions, as in the manifest.
+        output: directory of the dataset, as the user wrote it; records of finished steps contain paths below it.
+        how: anything else that changes the files of steps, such as the kind of shuffle.
     """
     parts = {
         "head": head,

@@ -1,7 +1,8 @@
-"""How far a running stage has come, told by its workers to the one that started them, on one machine.
+"""How many bytes the workers of a running stage have read, by files that the launcher adds up.
 
-A worker writes a small file into the scratch directory of the run, once a second; the launcher adds them up. Nothing is
-written where the scratch directory is on an object store: a cluster has its own pages.
+Each element that is worked on has a small file in the scratch directory of the run, which its worker writes at most
+once a second. Nothing is written where the scratch directory is in an object store: a cluster has its own progress
+pages.
 """
 
 from __future__ import annotations
@@ -13,51 +14,49 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 
-SECONDS = 1.0
-PULSES = "pulses"
+from wikianchor.io.storage import is_local
+
+# Seconds between two writes of a file.
+INTERVAL = 1.0
+DIRECTORY = "progress"
 
 
-class Pulse:
-    """What one worker tells of one element.
+class ProgressFile:
+    """The progress of one element.
 
     Args:
         scratch: directory of the run's workspace.
-        name: of the element among those of the stage; a second attempt at it takes the place of the first.
+        name: of the element within its stage; a second attempt at it replaces the file of the first.
     """
 
     def __init__(self, scratch: str, name: str) -> None:
-        self._place = None if "://" in scratch else f"{scratch}/{PULSES}"
-        self._name, self._next = name, 0.0
+        self._path = f"{scratch}/{DIRECTORY}/{name}" if is_local(scratch) else None
+        self._next = 0.0
 
-    def due(self) -> bool:
-        """Whether it is time to tell."""
-        return self._place is not None and time.monotonic() >= self._next
+    def is_due(self) -> bool:
+        """Return whether the file is to be written again."""
+        return self._path is not None and time.monotonic() >= self._next
 
-    def beat(self, done: int, counts: Mapping[str, int]) -> None:
-        """Tell how many bytes of the input are read, and what came of them."""
-        if self._place is None:
+    def write(self, done: int, counts: Mapping[str, int]) -> None:
+        """Write the number of bytes that are read of the input, and counts for the user. A full disk is no error."""
+        if self._path is None:
             return
-        self._next = time.monotonic() + SECONDS
-        # Nothing depends on it: a full disk is told of by who writes rows.
+        self._next = time.monotonic() + INTERVAL
         with suppress(OSError):
-            os.makedirs(self._place, exist_ok=True)
-            path = f"{self._place}/{self._name}"
-            with open(path + ".new", "w", encoding="utf-8") as file:
+            os.makedirs(os.path.dirname(self._path), exist_ok=True)
+            with open(self._path + ".new", "w", encoding="utf-8") as file:
                 json.dump({"done": done, "counts": counts}, file)
-            os.replace(path + ".new", path)
+            os.replace(self._path + ".new", self._path)
 
 
-def pulses(scratch: str) -> tuple[int, Counter[str]]:
-    """Return the bytes read so far by all workers, and the sums of what they count."""
+def read_progress(scratch: str) -> tuple[int, Counter[str]]:
+    """Return the number of bytes that all workers have read, and the sums of their counts."""
     done, counts = 0, Counter[str]()
-    if "://" in scratch:
-        return done, counts
-    place = f"{scratch}/{PULSES}"
     with suppress(OSError):
-        for entry in os.scandir(place):
+        for entry in os.scandir(f"{scratch}/{DIRECTORY}") if is_local(scratch) else ():
             if not entry.name.endswith(".new"):
                 with suppress(OSError, ValueError), open(entry.path, encoding="utf-8") as file:
-                    found = json.load(file)
-                    done += found["done"]
-                    counts.update(found["counts"])
+                    progress = json.load(file)
+                    done += progress["done"]
+                    counts.update(progress["counts"])
     return done, counts

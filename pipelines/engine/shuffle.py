@@ -20,7 +20,7 @@ from apache_beam.typehints.decorators import no_annotations
 from pyarrow import ipc
 
 from wikianchor.pipelines.dataset.arrow_files import ArrowFile
-from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.options import check_shuffle
 from wikianchor.pipelines.engine.resume import result_type
@@ -168,7 +168,7 @@ class SpillRuns:
                 table = next(rows)
             except StopIteration as end:
                 return end.value, tuple(runs)
-            give_back()
+            release_memory()
             with RunWriter(self._directory, self._sorting) as writer:
                 writer.write(table)
             runs.append(SortedRun((unit.order, len(runs)), group, writer.path, writer.rows))

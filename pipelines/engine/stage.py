@@ -24,7 +24,7 @@ from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace, fingerpri
 from wikianchor.pipelines.engine import dataflow
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.progress import Progress
-from wikianchor.pipelines.engine.progress_file import pulses
+from wikianchor.pipelines.engine.progress_file import read_progress
 from wikianchor.pipelines.engine.runner import NO_LOAD, make_pipeline, run_apart, runner_of
 from wikianchor.pipelines.engine.step_errors import find_error
 
@@ -164,8 +164,8 @@ class Watch:
     def __init__(self, dataset: str, wiki: object, scratch: str, total: int) -> None:
         self._name = f"{dataset} {wiki}" if wiki else dataset
         self._scratch, self._total = scratch, total
-        # Bytes that an interrupted run had read already.
-        self._done = pulses(scratch)[0] if total else 0
+        # What an interrupted run had read already.
+        self._done = read_progress(scratch)[0] if total else 0
         self._progress = Progress()
 
     def __enter__(self) -> Watch:
@@ -177,7 +177,7 @@ class Watch:
     def look(self) -> None:
         """Read the progress files of the workers and show their sum."""
         if self._total:
-            done, counts = pulses(self._scratch)
+            done, counts = read_progress(self._scratch)
             note = ", ".join(f"{number:,} {name}" for name, number in counts.items())
             self._progress.advance(self._name, max(0, done - self._done), note)
             self._done = max(done, self._done)

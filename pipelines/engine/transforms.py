@@ -13,7 +13,7 @@ import apache_beam as beam
 from apache_beam.metrics import Metrics
 from apache_beam.typehints.decorators import no_annotations
 
-from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.resume import CachedStep, order_of, result_type
 from wikianchor.pipelines.engine.step_errors import mark_errors
@@ -125,7 +125,7 @@ class _RunStep(beam.DoFn):
             with mark_errors():
                 result = self._step(element, *sides)
         finally:
-            give_back()
+            release_memory()
         # A map step of a shuffle returns its sorted runs beside its result.
         count(getattr(result[0] if type(result) is tuple and result else result, "metrics", {}))
         if result is not None:

@@ -17,7 +17,7 @@ from wikianchor.io.errors import InputError, Truncated
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.progress_file import Pulse
+from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.sql import page_props_items
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, Skip, iter_lines, parse_item, wanted_filter
@@ -158,13 +158,13 @@ def _read_json(
     """Write the entities and sitelinks of a range of a JSON dump."""
     wanted = wanted_filter(reader.wikis)
     items: list[Item] = []
-    pulse = Pulse(reader.work.scratch, f"{source.order}")
+    progress_file = ProgressFile(reader.work.scratch, f"{source.order}")
 
     def chunks() -> Iterator[Chunk]:
         for chunk in read_range(source.part):
-            if pulse.due():
+            if progress_file.is_due():
                 done = max(0, chunk.offset - source.part.start)
-                pulse.beat(done, {"lines": counts["lines"], "items kept": counts["kept"]})
+                progress_file.write(done, {"lines": counts["lines"], "items kept": counts["kept"]})
             yield chunk
 
     try:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from wikianchor.pipelines.arrays.hashing import hash_strings
 from wikianchor.pipelines.arrays.spill import TableSpill
-from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -82,7 +82,7 @@ def join_wiki(task: JoinTask, work: Workspace) -> Joined:
     ):
         for rows in _joined(task, parts):
             joined.add(rows, np.searchsorted(bounds, rows.column("qid").to_numpy(), side="right"))
-            give_back()
+            release_memory()
         for part in range(len(bounds) + 1):
             table = _distinct(joined.read(part))
             table = table.append_column("wiki", pa.repeat(pa.scalar(task.wiki), table.num_rows))

@@ -21,7 +21,7 @@ from wikianchor.io.storage import sync_file
 from wikianchor.pipelines.arrays.spill import Spill, hash_range, rows_of
 from wikianchor.pipelines.arrays.tables import distinct, open_tables, read_table, save_pieces, save_tables
 from wikianchor.pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
-from wikianchor.pipelines.dataset.arrow_memory import give_back
+from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -240,7 +240,7 @@ def merge_range(wanted: KeyRange, shard: Shard, work: Workspace) -> Merged:
             numbered = keyed.set_column(0, "name", pc.add(keyed["name"], total))
             file.write_table(numbered.select(_MERGED.names).cast(_MERGED))
             total += len(names.keys)
-            give_back()
+            release_memory()
     sync_file(path)
     prefixes = merge(nodes)
     tables: dict[str, npt.NDArray[Any]] = {

@@ -23,7 +23,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.progress_file import Pulse
+from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting
 from wikianchor.pipelines.mewsc16 import category_tables as tables
 from wikianchor.pipelines.mewsc16.categories import CategoryReader
@@ -294,8 +294,8 @@ def read_news(
     tail, newest = bytearray(), ""
     rows: list[tuple[object, ...]] = []
     key = task.order << 32
-    pulse = Pulse(work.scratch, f"{task.order}")
-    for page in sound_pages(task.part, reader.allow_truncated, pages.parse, counts, problems, tail, pulse):
+    progress_file = ProgressFile(work.scratch, f"{task.order}")
+    for page in sound_pages(task.part, reader.allow_truncated, pages.parse, counts, problems, tail, progress_file):
         newest = max(newest, page.timestamp)
         row, reason = pages.read(page, counts)
         if row is None:

@@ -23,7 +23,7 @@ from wikianchor.pipelines.arrays.tables import distinct, open_tables, read_table
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.progress_file import Pulse
+from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting
 from wikianchor.pipelines.pairs.decisions import (
     ANY_KEY,
@@ -239,7 +239,7 @@ def decide_shard(
         buckets += batch_buckets
         yield rows
     counts = {"links": int(buckets.sum()), "kept": int(buckets[BUCKETS.index("kept")])}
-    Pulse(task.work.scratch, f"decide-{shard.order}").beat(file_size(shard.path), counts)
+    ProgressFile(task.work.scratch, f"decide-{shard.order}").write(file_size(shard.path), counts)
     return Decided(shard.order, shard.wiki, tuple(buckets.tolist()))
 
 

@@ -21,7 +21,7 @@ from wikianchor.pipelines.arrays.tables import distinct, find, read_table, save_
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.progress_file import Pulse
+from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
 from wikianchor.pipelines.pairs.entity_table import TableOptions, build_entity_table
 from wikianchor.pipelines.titles.counts import ItemCounts, count_links, frequent_items
@@ -116,7 +116,7 @@ def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], section
     """Look up the targets of the links of a shard of sentences, count them by item, and save both for later steps."""
     links = count_links(shard.path, TitleIndex(indexes[shard.wiki].path), sections)
     path = save_tables(work.scratch, f"links-{shard.order:06d}", links._asdict())
-    Pulse(work.scratch, f"count-{shard.order}").beat(file_size(shard.path), {})
+    ProgressFile(work.scratch, f"count-{shard.order}").write(file_size(shard.path), {})
     return Counted(shard.order, shard.wiki, len(links.which), path)
 
 

@@ -20,7 +20,7 @@ from wikianchor.io.errors import InputError, Truncated
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.engine.progress_file import Pulse
+from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.sentences.columns import LedgerColumns, SentenceColumns, TableBuffer, TitleColumns
 from wikianchor.pipelines.sentences.previous import Group, PreviousPage, PreviousPages, row_groups_by_table
 from wikianchor.pipelines.text.prose import page_sentences
@@ -164,8 +164,8 @@ def read_dump(
         title_buffer = TableBuffer(titles, title_file, ROW_GROUP, TITLE_LINKS)
         ledger_buffer = TableBuffer(ledger, ledger_file, ROW_GROUP, LEDGER_COUNTS)
         buffers = (sentence_buffer, title_buffer, ledger_buffer)
-        pulse = Pulse(reader.work.scratch, f"{task.order}")
-        for page in sound_pages(task.part, reader.allow_truncated, source.parse, counts, problems, tail, pulse):
+        progress_file = ProgressFile(reader.work.scratch, f"{task.order}")
+        for page in sound_pages(task.part, reader.allow_truncated, source.parse, counts, problems, tail, progress_file):
             page_ids.append(page.page_id)
             if (unchanged := source.unchanged) is not None:
                 page_counts = _copy_page(unchanged, *buffers)
@@ -250,7 +250,7 @@ def sound_pages(
     counts: Counter[str],
     problems: list[str],
     tail: bytearray,
-    pulse: Pulse,
+    progress_file: ProgressFile,
 ) -> Iterator[Page]:
     """Yield the pages of a range for which `parse` returns one; stop at damage.
 
@@ -261,7 +261,7 @@ def sound_pages(
         counts: of the range, added to.
         problems: errors in the input, added to.
         tail: set to the last TAIL_BYTES of the range.
-        pulse: gets the progress.
+        progress_file: gets the progress.
     """
     read = 0
     try:
@@ -272,9 +272,9 @@ def sound_pages(
             where = f"{part.path} near byte {offset}"
             if (page := parse(raw, where, counts, problems)) is not None:
                 yield page
-            if read % 100 == 0 and pulse.due():
-                pulse.beat(min(offset, part.end) - part.start, so_far(counts, read))
-        pulse.beat(part.end - part.start, so_far(counts, read))
+            if read % 100 == 0 and progress_file.is_due():
+                progress_file.write(min(offset, part.end) - part.start, so_far(counts, read))
+        progress_file.write(part.end - part.start, so_far(counts, read))
     except Truncated as error:
         counts["files:truncated"] += 1
         if not allow_truncated:

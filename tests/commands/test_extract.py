@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.dumps import export, multistream, page
 from tests.wikimedia.wikitext.test_hostile import MARKUP
-from wikianchor.pipelines.commands.extract.command import PageReader
+from wikianchor.pipelines.commands.extract.command import PageExtractor
 from wikianchor.pipelines.commands.extract.options import ExtractOptions
 from wikianchor.pipelines.text.prose import page_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
@@ -176,7 +176,7 @@ def test_a_disambiguation_page_has_no_sentences_to_learn_from() -> None:
     assert [one["dropped"] for one in line["sentences"]] == ["disambiguation_page"]
 
 
-READER = PageReader(ExtractOptions(wiki="en", sentences=True), site_for("enwiki"))
+READER = PageExtractor(ExtractOptions(wiki="en", sentences=True), site_for("enwiki"))
 
 
 @settings(max_examples=200)

@@ -16,8 +16,9 @@ from tests.dumps import export, page
 from wikianchor.pipelines.cli import command_line as cli
 from wikianchor.pipelines.commands.build import plan
 from wikianchor.pipelines.commands.download.needs import NEEDS
-from wikianchor.pipelines.engine.progress_file import Pulse, pulses
+from wikianchor.pipelines.engine.progress_file import ProgressFile, read_progress
 from wikianchor.pipelines.wikimedia import dumps
+from wikianchor.pipelines.wikimedia.inventory import Dumps
 from wikianchor.pipelines.wikimedia.wiki_lists import wiki_named
 
 ROOT = Path(__file__).parents[2]
@@ -106,7 +107,8 @@ def test_a_disk_that_is_hardly_enough_is_told(tmp_path: Path, wikianchor: Run, m
 def test_a_sample_needs_less_disk(tmp_path: Path) -> None:
     dump = tmp_path / "x.xml.bz2"
     dump.write_bytes(bytes(10_000_000))
-    all_of_it, some = (plan.build_stages({"enwiki": (str(dump),)}, [], [], "out", sample)[-1] for sample in (0, 100))
+    dumps = Dumps({"enwiki": (str(dump),)}, (), ())
+    all_of_it, some = (plan.build_stages(dumps, "out", sample)[-1] for sample in (0, 100))
     assert some.disk < all_of_it.disk / 100
 
 
@@ -169,24 +171,24 @@ def test_wrong_settings(name: str, tmp_path: Path, wikianchor: Run) -> None:
 # --- progress ---------------------------------------------------------------------------------------------------------
 
 
-def test_pulses_add_up(tmp_path: Path) -> None:
-    assert pulses(str(tmp_path)) == (0, Counter())
-    first, second = Pulse(str(tmp_path), "1"), Pulse(str(tmp_path), "2")
-    assert first.due()
-    first.beat(10, {"pages": 1})
-    assert not first.due()
-    second.beat(5, {"pages": 2, "links": 3})
-    first.beat(20, {"pages": 4})
-    assert pulses(str(tmp_path)) == (25, Counter(pages=6, links=3))
-    Pulse(str(tmp_path), "2").beat(1, {"pages": 1})
-    assert pulses(str(tmp_path)) == (21, Counter(pages=5))
+def test_progress_files_add_up(tmp_path: Path) -> None:
+    assert read_progress(str(tmp_path)) == (0, Counter())
+    first, second = ProgressFile(str(tmp_path), "1"), ProgressFile(str(tmp_path), "2")
+    assert first.is_due()
+    first.write(10, {"pages": 1})
+    assert not first.is_due()
+    second.write(5, {"pages": 2, "links": 3})
+    first.write(20, {"pages": 4})
+    assert read_progress(str(tmp_path)) == (25, Counter(pages=6, links=3))
+    ProgressFile(str(tmp_path), "2").write(1, {"pages": 1})
+    assert read_progress(str(tmp_path)) == (21, Counter(pages=5))
 
 
 def test_nothing_is_told_to_a_store() -> None:
-    pulse = Pulse("gs://bucket/out", "1")
-    assert not pulse.due()
-    pulse.beat(1, {})
-    assert pulses("gs://bucket/out") == (0, Counter())
+    progress_file = ProgressFile("gs://bucket/out", "1")
+    assert not progress_file.is_due()
+    progress_file.write(1, {})
+    assert read_progress("gs://bucket/out") == (0, Counter())
 
 
 @pytest.mark.parametrize("flags", [(), ("--direct_num_workers=2", "--direct_running_mode=multi_processing")])

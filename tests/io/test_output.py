@@ -15,6 +15,7 @@ import pytest
 
 import wikianchor.io.flags
 import wikianchor.io.output
+import wikianchor.io.units
 from tests.dumps import export, item, json_dump, page
 from wikianchor.io.output import CleanStream, clean_output, printable, printable_json
 from wikianchor.pipelines.cli.command_line import main
@@ -162,7 +163,7 @@ def test_what_is_harmless_stays() -> None:
         assert printable(text) == text
 
 
-@pytest.mark.parametrize("module", [wikianchor.io.flags, wikianchor.io.output])
+@pytest.mark.parametrize("module", [wikianchor.io.flags, wikianchor.io.output, wikianchor.io.units])
 def test_examples(module: Any) -> None:
     found = doctest.testmod(module)
     assert found.attempted

@@ -1,1 +1,1 @@
-"""What the command lines of both sides share: flags, errors, and what a terminal is shown. Imports nothing of ours."""
+"""Files, stores, errors, units and output to the terminal, for the pipelines and the trainer."""

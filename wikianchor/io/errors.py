@@ -1,8 +1,8 @@
-"""The errors that a user can correct. Each text is one line: what is wrong, where, and what to do."""
+"""The errors that a user can correct. Each message is one line: what is wrong, where, and what to do."""
 
 
 class UsageError(Exception):
-    """The command line asks for something that cannot be: exit status 2."""
+    """The command line is wrong: exit status 2."""
 
 
 class InputError(Exception):
@@ -10,8 +10,8 @@ class InputError(Exception):
 
 
 class Truncated(InputError):
-    """A file ends before its data does. The complete part has been returned."""
+    """A file is truncated. Its complete part has been returned."""
 
 
 class WorkerDied(InputError):
-    """A worker process was killed, or ended before its work was done."""
+    """A worker process was killed, or ended before it had finished."""

@@ -1,7 +1,6 @@
-"""What reaches the terminal: text of dumps, datasets and file names without the power to control it.
+"""Escape control characters in everything that is printed, so that text of dumps cannot control the terminal.
 
-A title may hold ESC or a C1 control character, which a terminal obeys. Everything that is printed goes through
-`clean_output`, which shows such characters as escapes.
+A title may contain ESC or a C1 control character, which a terminal would obey. `clean_output` shows them as escapes.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 # Control characters (C0, DEL, C1) but tab and newline; line and paragraph separators; and the bidirectional embeddings,
-# overrides and isolates, which reorder what stands beside them.
+# overrides and isolates, which reorder the text beside them.
 _UNSAFE = (*range(0x20), 0x7F, *range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _SHOWN = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _UNSAFE if chr(code) not in "\t\n"}
 _IN_JSON = {code: f"\\u{code:04x}" for code in _SHOWN}
 
 
 def printable(text: str) -> str:
-    r"""Return a text with what would control a terminal as visible escapes; tabs and newlines stay.
+    r"""Return a text in which characters that control a terminal are visible escapes; tabs and newlines stay.
 
     >>> printable("a\x1b[31mb\x9bc")
     'a\\x1b[31mb\\x9bc'
@@ -29,14 +28,14 @@ def printable(text: str) -> str:
 
 
 def printable_json(text: str) -> str:
-    """Return JSON whose strings hold the same, with what would control a terminal escaped; without newlines."""
+    """Return equal JSON in which characters that control a terminal are escaped."""
     return text if text.isascii() and text.isprintable() else text.translate(_IN_JSON)
 
 
 class CleanStream:
-    """A text stream that writes `printable` text to another one, in characters that its encoding has.
+    """A text stream that writes `printable` text to another stream, with escapes for what that cannot encode.
 
-    All but writing is the other stream's own. `uncleaned` is that stream, for control sequences of ours.
+    Everything but writing is passed to the other stream, which is `uncleaned`, for control sequences of the program.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -53,14 +52,14 @@ class CleanStream:
 
 
 def control(stream: TextIO, sequence: str) -> None:
-    """Write a control sequence of ours, such as one that erases a line."""
+    """Write a control sequence of the program, such as one that erases a line, unescaped."""
     getattr(stream, "uncleaned", stream).write(sequence)
 
 
 @contextmanager
 def clean_output() -> Iterator[None]:
-    """Make stdout and stderr of this process clean streams. They stay so after an unexpected error: Python prints its
-    traceback through them."""
+    """Context manager: make stdout and stderr clean streams. After an unexpected error they stay clean, because Python
+    prints its traceback through them."""
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (_clean(stream) for stream in streams)
     try:
@@ -73,6 +72,6 @@ def clean_output() -> Iterator[None]:
 
 def _clean(stream: TextIO | None) -> TextIO:
     if stream is None:
-        # It was closed when the process began: what is printed is lost.
+        # The stream was closed when the process began: output is discarded.
         return open(os.devnull, "w", encoding="utf-8")
     return cast(TextIO, stream if isinstance(stream, CleanStream) else CleanStream(stream))

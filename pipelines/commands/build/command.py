@@ -1,6 +1,6 @@
-"""`wikianchor build`: a directory of dumps in, training pairs out: `sentences` for each wiki, `entities`, `pairs`.
+"""`wikianchor build`: make training pairs from dumps, by the stages `sentences` (of each wiki), `entities` and `pairs`.
 
-A stage that is done with the same inputs and options is skipped, so the same command goes on where it was interrupted.
+A stage that is finished with the same inputs and options is skipped, so the same command continues an interrupted one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ from collections.abc import Sequence
 
 from wikianchor.io.errors import UsageError
 from wikianchor.pipelines.commands.build.options import BuildOptions
+from wikianchor.pipelines.commands.build.plan import build_stages, plan_lines
+from wikianchor.pipelines.dataset import summary
+from wikianchor.pipelines.dataset.inputs import wiki_of
 from wikianchor.pipelines.dataset.reader import find_datasets, finished_datasets
+from wikianchor.pipelines.dataset.text_report import print_report
 from wikianchor.pipelines.engine.runner import with_workers, workers_of
 from wikianchor.pipelines.entities import graph as entities
 from wikianchor.pipelines.entities.options import EntitiesOptions
@@ -20,31 +24,33 @@ from wikianchor.pipelines.pairs.options import PairsOptions
 from wikianchor.pipelines.sentences import graph as sentences
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.wikimedia.inventory import Dumps, find_dumps, read_site
+from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 
 
 def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
-    """Print the plan, run the stages and print the report."""
-    from wikianchor.pipelines.commands.build.plan import build_stages, plan_lines
-    from wikianchor.pipelines.dataset import summary
-    from wikianchor.pipelines.dataset.text_report import print_report
+    """Print the plan, run the stages and print the report.
 
+    Raises:
+        InputError: a dump is missing or broken, or the output cannot be written.
+        UsageError: options contradict each other.
+    """
     start = time.monotonic()
-    found = find_dumps(config.dumps, config.wikis)
-    wikis = tuple(found.pages)
+    dumps = find_dumps(config.dumps, config.wikis)
+    wikis = tuple(dumps.pages)
     pairs.check_floor(config.choices, wikis)
     rows = config.choices.sample * (len(wikis) if config.choices.sample_per_wiki else 1)
-    of_sentences, of_entities, of_pairs = stage_configs(config, found)
-    options = [sentences.options_of(one, read_site(one.dumps, None)[0]) for one in of_sentences]
+    of_sentences, of_entities, of_pairs = stage_configs(config, dumps)
+    options = [sentences.options_of(stage, read_site(stage.dumps, None)[0]) for stage in of_sentences]
     options += [entities.options_of(of_entities), pairs.options_of(of_pairs)]
-    stages = build_stages(dict(found.pages), found.wikidata, found.page_props, config.output, rows, options)
+    stages = build_stages(dumps, config.output, rows, options)
     workers = [workers_of(beam_args, stage.load) for stage in stages]
     print("\n".join(plan_lines(stages, config.output, workers)), flush=True)
     if config.dry_run:
         return
-    # As many workers as the plan says: what a stage itself knows of its input may be another number.
+    # As many workers as in the plan: a stage by itself may choose another number.
     flags = [with_workers(beam_args, stage.load) for stage in stages]
-    for one, stage_flags in zip(of_sentences, flags, strict=False):
-        sentences.run(one, stage_flags)
+    for stage_config, stage_flags in zip(of_sentences, flags, strict=False):
+        sentences.run(stage_config, stage_flags)
     entities.run(of_entities, flags[-2])
     pairs.run(of_pairs, flags[-1])
     datasets = finished_datasets(config.output)
@@ -87,25 +93,22 @@ def stage_configs(config: BuildOptions, found: Dumps) -> tuple[list[SentencesOpt
 
 
 def earlier_sentences(previous: str | None, wiki: str) -> str | None:
-    """Return where an earlier build has the sentences of a wiki, None where it has none.
+    """Return the directory of the sentences of a wiki in an earlier build, None where that has no such wiki.
 
     Raises:
-        UsageError: there is no earlier build at all.
+        UsageError: the directory contains no build.
     """
     if previous is None:
         return None
-    every = (one for one in find_datasets(previous) if one.manifest["dataset"] == "sentences")
-    found = {one.manifest["options"]["wiki"]: one for one in every}
-    if not found:
+    datasets = [dataset for dataset in find_datasets(previous) if dataset.manifest["dataset"] == "sentences"]
+    directories = {wiki_of(dataset): dataset.directory for dataset in datasets}
+    if not directories:
         raise UsageError(f"--previous={previous} holds no sentences: give the --output of an earlier build")
-    if wiki not in found:
+    if wiki not in directories:
         logging.getLogger("wikianchor").info("%s: not in --previous, so all of it is read", wiki)
-        return None
-    return found[wiki].directory
+    return directories.get(wiki)
 
 
 def language(wiki: str) -> str:
     """Return the language code of a wiki."""
-    from wikianchor.pipelines.wikimedia.languages import language_of_wiki
-
     return language_of_wiki(wiki)

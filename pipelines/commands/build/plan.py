@@ -1,6 +1,6 @@
-"""What a build is going to do, told before it begins: stages, inputs, how long, and how much disk.
+"""The plan of a build: its stages, their inputs, how long they take and how much disk space they need.
 
-The rates are those of `benchmarks/RESULTS.md`, rounded down; a plan is right to a factor of two.
+The rates are those of `benchmarks/RESULTS.md`, rounded down. A plan is right to a factor of two.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wikianchor.io.storage import file_size, free_bytes
+from wikianchor.io.storage import file_size, free_bytes, is_local
 from wikianchor.io.units import duration, size
 from wikianchor.pipelines.dataset.changes import difference
 from wikianchor.pipelines.dataset.manifest import damaged_shard, read_manifest
@@ -19,30 +19,33 @@ from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds, ending_of, item_seconds, pair_seconds
 from wikianchor.pipelines.engine.stage import made_with
 from wikianchor.pipelines.wikimedia.dumps import is_one_task
+from wikianchor.pipelines.wikimedia.inventory import Dumps
 
-# Bytes of a dataset for each byte of a bz2 dump; other packings are told by what they would be as bz2.
-SENTENCES_DISK, AS_BZ2 = 0.9, {".bz2": 1.0, ".gz": 0.8, ".xz": 1.1, "": 0.28}
-LINKS = 11e-3  # links in sentences for each byte of a bz2 dump
+# Bytes of a bz2 dump for each byte of a dump of another compression.
+AS_BZ2 = {".bz2": 1.0, ".gz": 0.8, ".xz": 1.1, "": 0.28}
+# For each byte of a bz2 dump: bytes of its sentences, and links in them.
+SENTENCES_DISK, LINKS = 0.9, 11e-3
 BYTES_PER_PAIR = 120
-# Of the scratch directory: a row of `pairs` on its way through the shuffle, and what a link leads to.
+# In the scratch directory: a row of `pairs` in the shuffle, and the target of a link.
 BYTES_PER_SHUFFLED_ROW, BYTES_PER_LINK = 400, 14
+# Bytes of the dataset for each byte of a dump of Wikidata.
 ITEMS_DISK = 0.02
-# What is needed may be so many times what the plan says.
+# A plan is right to this factor.
 UNCERTAINTY = 2
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage that is going to run.
+    """A stage of a plan.
 
     Attributes:
-        name: what the user sees.
+        name: for the user.
         output: directory of its dataset.
-        inputs: paths of dumps; none for what reads datasets.
-        seconds: of one worker, roughly.
-        disk: bytes of its dataset, roughly.
-        scratch: bytes that it needs besides while it runs, roughly.
-        options: those that its manifest will carry.
+        inputs: paths of dumps; none for a stage that reads datasets.
+        seconds: of one worker, an estimate.
+        disk: bytes of its dataset, an estimate.
+        scratch: further bytes that it needs while it runs, an estimate.
+        options: of its manifest; {} where they are not known.
     """
 
     name: str
@@ -55,57 +58,47 @@ class Stage:
 
     @property
     def load(self) -> Load:
-        """What it asks of a machine."""
+        """The load on a machine, which decides the number of workers."""
         return Load(self.seconds)
 
 
 def build_stages(
-    pages: dict[str, tuple[str, ...]],
-    wikidata: Sequence[str],
-    page_props: Sequence[str],
-    output: str,
-    sample: int,
-    options: Sequence[Mapping[str, Any]] | None = None,
+    dumps: Dumps, output: str, sample: int, options: Sequence[Mapping[str, Any]] | None = None
 ) -> list[Stage]:
     """Return the stages of a build, in order.
 
     Args:
-        pages: dumps by wiki.
-        wikidata, page_props: dumps of items.
-        output: of the build.
-        sample: rows of pairs at most, 0 for all.
-        options: of each stage, in order; None where nothing is known of them.
+        dumps: that the build reads.
+        output: directory of the build.
+        sample: the largest number of pairs, 0 for all.
+        options: of each stage, in order; None where they are not known.
     """
     stages = []
     total = 0.0
-    known = iter(options or [{}] * (len(pages) + 2))
-    for wiki, paths in pages.items():
+    next_options = iter(options or [{}] * (len(dumps.pages) + 2))
+    for wiki, paths in dumps.pages.items():
         as_bz2 = sum(file_size(path) * AS_BZ2[ending_of(path)] for path in paths)
         total += as_bz2
-        place = f"{output}/sentences/{wiki}"
-        seconds = dump_seconds(paths)
-        stages.append(Stage(f"sentences {wiki}", place, tuple(paths), seconds, as_bz2 * SENTENCES_DISK, 0, next(known)))
-    inputs = (*wikidata, *page_props)
-    bytes_ = sum(file_size(path) for path in wikidata)
-    stages.append(
-        Stage("entities", f"{output}/entities", inputs, item_seconds(inputs), bytes_ * ITEMS_DISK, 0, next(known))
-    )
+        name, directory, disk = f"sentences {wiki}", f"{output}/sentences/{wiki}", as_bz2 * SENTENCES_DISK
+        stages.append(Stage(name, directory, tuple(paths), dump_seconds(paths), disk, 0, next(next_options)))
+    inputs = (*dumps.wikidata, *dumps.page_props)
+    disk = sum(file_size(path) for path in dumps.wikidata) * ITEMS_DISK
+    stages.append(Stage("entities", f"{output}/entities", inputs, item_seconds(inputs), disk, 0, next(next_options)))
     links = total * LINKS
     rows = min(links, sample) if sample else links
-    scratch = rows * BYTES_PER_SHUFFLED_ROW + links * BYTES_PER_LINK
-    stages.append(
-        Stage("pairs", f"{output}/pairs", (), pair_seconds(links), rows * BYTES_PER_PAIR, scratch, next(known))
-    )
+    disk, scratch = rows * BYTES_PER_PAIR, rows * BYTES_PER_SHUFFLED_ROW + links * BYTES_PER_LINK
+    stages.append(Stage("pairs", f"{output}/pairs", (), pair_seconds(links), disk, scratch, next(next_options)))
     return stages
 
 
 def reason_to_run(stage: Stage, rebuilt: bool) -> str | None:
-    """Return why a stage runs: "" where there is no dataset yet, else what has changed; None where it seems to be done.
-    Inputs are told by their names and sizes; the stage itself looks closer.
+    """Return why a stage runs: "" where there is no dataset yet, else what has changed; None where it is finished.
+
+    Inputs are compared by name and size; the stage itself compares their checksums.
 
     Args:
         stage: of the plan.
-        rebuilt: whether a dataset that it reads will be another one.
+        rebuilt: whether an earlier stage of the plan runs.
     """
     manifest = read_manifest(stage.output, is_output=True)
     if manifest is None:
@@ -125,31 +118,23 @@ def reason_to_run(stage: Stage, rebuilt: bool) -> str | None:
 
 
 def plan_lines(stages: Sequence[Stage], output: str, workers: Sequence[int | None]) -> list[str]:
-    """Return the plan as it is printed.
+    """Return the lines of the plan.
 
     Args:
         stages: in order.
-        output: where the disk is.
-        workers: that share the work of each stage; None where that is not known, on a cluster.
+        output: directory of the build.
+        workers: of each stage; None where the number is not known, on a cluster.
     """
     width = max(len(stage.name) for stage in stages)
     lines = ["plan"]
-    left = need = scratch = wall = 0.0
-    counts: set[int] = set()
+    running: list[tuple[Stage, int | None]] = []
     for stage, count in zip(stages, workers, strict=True):
         read = f"{size(sum(file_size(path) for path in stage.inputs))} in {len(stage.inputs)} files"
-        reason = reason_to_run(stage, left > 0)
-        if reason is None:
-            about = "done"
-        else:
-            left += stage.seconds
-            need += stage.disk
-            scratch = max(scratch, stage.scratch)
-            about = "to do"
-            if count is not None:
-                wall += stage.seconds / count
-                counts.add(count)
-                about = f"about {duration(stage.seconds / count)}"
+        reason = reason_to_run(stage, bool(running))
+        about = "done"
+        if reason is not None:
+            running.append((stage, count))
+            about = "to do" if count is None else f"about {duration(stage.seconds / count)}"
             about = f"rebuild, {reason}: {about}" if reason else about
         lines.append(f"  {stage.name:{width}}  {read if stage.inputs else 'the datasets above':22}  {about}")
         if reason is not None:
@@ -158,20 +143,26 @@ def plan_lines(stages: Sequence[Stage], output: str, workers: Sequence[int | Non
                 for path in stage.inputs
                 if is_one_task(path)
             ]
-    if counts:
+    return lines + _total_lines(running, output)
+
+
+def _total_lines(running: Sequence[tuple[Stage, int | None]], output: str) -> list[str]:
+    """Return the lines with the time and the disk space of the stages that run, with the workers of each."""
+    if not running:
+        return []
+    lines = []
+    if counts := [count for _, count in running if count is not None]:
+        seconds = sum(stage.seconds / count for stage, count in running if count is not None)
         fewest, most = min(counts), max(counts)
         shared = f"{most} worker{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} workers"
-        lines.append(f"  all of it: about {duration(wall)} with {shared}, see --workers")
-    return lines + (_disk_lines(output, need, scratch) if need else [])
-
-
-def _disk_lines(output: str, need: float, scratch: float) -> list[str]:
-    """Return the lines on the disk that datasets need, and the scratch directory of a shuffle on this machine."""
-    if "://" in output:
-        place = scratch_root(output)
-        return [f"  scratch disk: about {size(scratch)} in {place}, {_free(place, scratch)}"]
-    where = f"about {size(scratch)} of it below {UNFINISHED}/ while it runs"
-    return [f"  disk: about {size(need + scratch)} needed, {where}, {_free(output, need + scratch)}"]
+        lines.append(f"  all of it: about {duration(seconds)} with {shared}, see --workers")
+    scratch = max(stage.scratch for stage, _ in running)
+    if not is_local(output):
+        directory = scratch_root(output)
+        return [*lines, f"  scratch disk: about {size(scratch)} in {directory}, {_free(directory, scratch)}"]
+    need = sum(stage.disk for stage, _ in running) + scratch
+    below = f"about {size(scratch)} of it below {UNFINISHED}/ while it runs"
+    return [*lines, f"  disk: about {size(need)} needed, {below}, {_free(output, need)}"]
 
 
 def _free(directory: str, need: float) -> str:

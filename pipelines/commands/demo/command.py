@@ -1,7 +1,7 @@
 """`wikianchor demo`: write a sample of three wikis to a directory and build training pairs from it.
 
-The sample also holds the documents and the scored sentence pairs that the documentation trains and evaluates with, so
-its commands work after `pip install`, without a clone of the repository.
+The sample also contains the documents and the scored sentence pairs with which the documentation trains and evaluates,
+so its commands work after `pip install`, without a clone of the repository.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wikianchor.pipelines.pairs.options import PairChoices
 
 # The sample has few links to each entity.
 MIN_LINKS = 2
-# The files of demo/ that setup.py puts into the wheel; the others there are what these are made of.
+# The files of demo/ that setup.py puts into the wheel; the others are the sources of these.
 PATTERNS = ("dumps/*", "documents.jsonl", "sts.tsv")
 
 
@@ -32,10 +32,10 @@ def run(config: DemoOptions, beam_args: Sequence[str]) -> None:
 
 
 def copy_sample(target: Path) -> None:
-    """Write the files of the sample to a directory, except those that are there already.
+    """Write the files of the sample to a directory, except those that exist already.
 
     Raises:
-        InputError: one of these files is there with other content.
+        InputError: a file exists with other content.
     """
     root = sample_root()
     for name in sample_files(root):
@@ -50,7 +50,7 @@ def copy_sample(target: Path) -> None:
 def sample_root() -> Path:
     """Return the directory of the sample: in the package when it is installed, else demo/ of the checkout."""
     pipelines = Path(__file__).parents[2]
-    return next(place for place in (pipelines / "sample", pipelines.parents[1] / "demo") if place.is_dir())
+    return next(path for path in (pipelines / "sample", pipelines.parents[1] / "demo") if path.is_dir())
 
 
 def sample_files(root: Path) -> Iterator[Path]:

@@ -1,9 +1,8 @@
-"""`wikianchor extract`: the wikitext engine alone, for people and for checks.
+"""`wikianchor extract`: run the wikitext parser alone, on pages from standard input or on one page of a dump.
 
-Lines {"title", "text"} in, lines {"title", "blocks", "links"} out: the blocks of text that a reader of the page sees
-(paragraphs, headings, list items) and the links in them as [anchor, target title], in the order of the page. Links to
-other wikis, to the page itself and within it are text only; links to other namespaces carry the local namespace's name.
-Or one page of a dump, to be read on the terminal.
+Each line of input is JSON with "title" and "text" (wikitext); each line of output has "title", "blocks" and "links".
+Blocks are the paragraphs, headings and list items that a reader of the page sees. A link is [anchor, target title];
+links to other wikis, to the page itself and within it are text only. A page of a dump is printed for people to read.
 """
 
 from __future__ import annotations
@@ -35,14 +34,19 @@ from wikianchor.pipelines.wikimedia.titles import normalise_title
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Links
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
 
-# What a gap is shown as: Unicode's sign for something that stands here and is no text.
-SHOWN_GAP = "\ufffc"
+# Stands for the missing words of a template.
+SHOWN_GAP = "\N{OBJECT REPLACEMENT CHARACTER}"
 
 
 def run(config: ExtractOptions, beam_args: Sequence[str]) -> None:
-    """Write what a reader sees of the pages on standard input, or of one page of a dump, on standard output."""
+    """Write the text of the pages on standard input, or of one page of a dump, to standard output.
+
+    Raises:
+        InputError: a line, a file or a dump is malformed.
+        UsageError: the options do not say which wiki the pages are from.
+    """
     site = read_site(config)
-    reader = PageReader(config, site)
+    reader = PageExtractor(config, site)
     try:
         if config.title is None:
             if sys.stdin.isatty():
@@ -54,15 +58,15 @@ def run(config: ExtractOptions, beam_args: Sequence[str]) -> None:
                 print(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader, `head` for one, has had enough; Python would complain once more at exit.
+        # The reader of the pipe has ended, such as `head`; Python would report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def read_site(config: ExtractOptions) -> Site:
-    """Return the wiki that the flags name.
+    """Return the wiki that the options name.
 
     Raises:
-        InputError: a file is not what its flag says.
+        InputError: a file is malformed.
         UsageError: they name none.
     """
     wiki = config.wiki
@@ -76,7 +80,7 @@ def read_site(config: ExtractOptions) -> Site:
 
 
 def _site_of_api(path: str, wiki: str | None) -> Site:
-    """Return a site with the names and aliases of namespaces that the wiki's API tells (formats 1 and 2)."""
+    """Return a site with the namespaces of an answer of the wiki's API (format versions 1 and 2)."""
     with open_file(path) as file:
         data = file.read()
     try:
@@ -85,15 +89,15 @@ def _site_of_api(path: str, wiki: str | None) -> Site:
         aliases = {
             str(entry.get("*", entry.get("alias", ""))): int(entry["id"]) for entry in query.get("namespacealiases", ())
         }
-        told = query.get("general", {}).get("wikiid")
+        wiki_of_api = query.get("general", {}).get("wikiid")
     except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError) as error:
         raise InputError(
             f"--siteinfo={path}: not the answer of a wiki's API to meta=siteinfo&siprop=namespaces|namespacealiases "
             f"({type(error).__name__}: {error})"
         ) from error
-    if wiki is None and not isinstance(told, str):
+    if wiki is None and not isinstance(wiki_of_api, str):
         raise UsageError(f"--siteinfo={path} does not tell its language (siprop=general would): say it with --wikis=uk")
-    site = site_for(wiki or told)
+    site = site_for(wiki or wiki_of_api)
     names = {key: html.unescape(name).replace("_", " ").strip() for key, name in names.items() if name.strip()}
     return replace(
         site,
@@ -105,10 +109,10 @@ def _site_of_api(path: str, wiki: str | None) -> Site:
 
 
 def find_page(dumps: Sequence[str], title: str, site: Site) -> Page:
-    """Return a page of a dump by its title, which is read as one in a link is.
+    """Return the page of a title, which is normalised like the title in a link.
 
     Raises:
-        InputError: it is not there, or the dump cannot be read.
+        InputError: no page has the title, or a dump cannot be read.
     """
     wanted = normalise_title(title, site) or title
     for path in dumps:
@@ -119,11 +123,11 @@ def find_page(dumps: Sequence[str], title: str, site: Site) -> Page:
     raise InputError(f"{', '.join(dumps)}: no page has the title {wanted}: small and capital letters matter")
 
 
-def extracted(lines: Iterable[bytes], reader: PageReader) -> Iterator[bytes]:
+def extracted(lines: Iterable[bytes], reader: PageExtractor) -> Iterator[bytes]:
     """Yield a line of JSON for each line of JSON.
 
     Raises:
-        InputError: a line is not what it should be; the message has its number.
+        InputError: a line is malformed; the message has its number.
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -147,8 +151,8 @@ def _read_line(line: bytes, number: int) -> tuple[str, str]:
     raise InputError(f'standard input, line {number}: {problem}: each line has to be {{"title": "...", "text": "..."}}')
 
 
-class PageReader:
-    """Reads pages as the flags say; holds what is costly to make."""
+class PageExtractor:
+    """Extracts the text and the links of pages, with the parser and the splitter of the options."""
 
     def __init__(self, config: ExtractOptions, site: Site) -> None:
         self._site = site
@@ -158,7 +162,7 @@ class PageReader:
         self._kinds = PageKinds(site.language)
 
     def shown(self, title: str, text: str) -> dict[str, Any]:
-        """Return the line of a page, ready for JSON."""
+        """Return the line of a page, as a dict for JSON."""
         extract = self._extractor.extract(text, title)
         line = shown_page(extract, title, self._gap)
         if self._split is not None:
@@ -167,7 +171,7 @@ class PageReader:
         return line
 
     def readable(self, page: Page) -> Iterator[str]:
-        """Yield the lines in which a page is shown on the terminal."""
+        """Yield the lines of a page for the terminal."""
         yield f"{page.title}\n{'=' * len(page.title)}"
         if page.redirect is not None:
             yield f"a redirect to {page.redirect or 'another page'}"
@@ -181,7 +185,7 @@ class PageReader:
                 yield from readable_sentences(extract, self._judged(extract, page.title, page.text))
 
     def _judged(self, extract: Extract, title: str, text: str) -> Iterator[tuple[Sentence, str | None]]:
-        """Yield the sentences of a page with the reasons why `wikianchor sentences` drops them."""
+        """Yield the sentences of a page, each with the reason why `wikianchor sentences` drops it, or None."""
         assert self._split is not None
         disambiguation = "disambiguation" in self._kinds.flags(title, text)
         for sentence, reason in judged_sentences(extract, self._split, self._site.language):
@@ -192,13 +196,13 @@ def _links(*columns: Links) -> list[tuple[int, int, str]]:
     """Return links as (start, end, title with fragment), in the order of the page."""
     return sorted(
         (start, end, target + (f"#{fragment}" if fragment else ""))
-        for found in columns
-        for start, end, target, fragment in zip(found.starts, found.ends, found.targets, found.fragments, strict=True)
+        for links in columns
+        for start, end, target, fragment in zip(links.starts, links.ends, links.targets, links.fragments, strict=True)
     )
 
 
 def shown_page(extract: Extract, title: str, gap: str) -> dict[str, Any]:
-    """Return the line of a page, ready for JSON; `gap` stands where words are missing."""
+    """Return the line of a page, as a dict for JSON; `gap` replaces missing words."""
     text = extract.text
     marks = _marks(gap)
     blocks = (" ".join(line.translate(marks).split()) for line in text.split("\n"))
@@ -219,38 +223,38 @@ def _marks(gap: str) -> dict[int, str]:
 def shown_sentences(
     extract: Extract, blocks: Sequence[str], judged: Iterable[tuple[Sentence, str | None]], gap: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield the sentences of a page, ready for JSON, each with its place in the blocks."""
+    """Yield the sentences of a page, as dicts for JSON, each with its offsets in its block."""
     links, marks = extract.links, _marks(gap)
-    block = place = 0
+    block = position = 0
     for sentence, reason in judged:
         text = sentence.text.translate(marks)
-        # White space is folded in blocks; what stands between two sentences is no text.
+        # As in blocks, white space is folded.
         folded = " ".join(text.split())
         if not folded:
             continue
-        while (start := blocks[block].find(folded, place)) < 0:
-            block, place = block + 1, 0
-        place = start + len(folded)
+        while (start := blocks[block].find(folded, position)) < 0:
+            block, position = block + 1, 0
+        position = start + len(folded)
         yield {
             "text": text,
             "block": block,
             "start": start,
-            "end": place,
+            "end": position,
             "region": sentence.region,
             "links": [
                 {
-                    "start": links.starts[at] - sentence.start,
-                    "end": links.ends[at] - sentence.start,
-                    "target": links.targets[at],
-                    "fragment": links.fragments[at],
+                    "start": links.starts[index] - sentence.start,
+                    "end": links.ends[index] - sentence.start,
+                    "target": links.targets[index],
+                    "fragment": links.fragments[index],
                 }
-                for at in range(sentence.first, sentence.last)
+                for index in range(sentence.first, sentence.last)
             ],
             "dropped": reason,
         }
 
 
-# What the extractor marks text with; the text itself holds no such character.
+# Characters with which the extractor marks text; the text itself does not contain them.
 _INNER_MARKS = re.compile("[\x00-\x08\x0b-\x1f]")
 
 
@@ -266,13 +270,13 @@ def readable_blocks(extract: Extract) -> Iterator[str]:
 
 
 def readable_sentences(extract: Extract, judged: Iterable[tuple[Sentence, str | None]]) -> Iterator[str]:
-    """Yield a page sentence by sentence, with its links marked, and what becomes of each."""
+    """Yield a page sentence by sentence, with its links marked, and why it is dropped."""
     links = _links(extract.links)
-    counted = passed = kept = dropped = 0
+    position = gaps = kept = dropped = 0
     for sentence, reason in judged:
-        passed += extract.text.count(GAP, counted, sentence.start)
-        counted = sentence.start
-        names = iter(extract.gaps[passed : passed + sentence.text.count(GAP)])
+        gaps += extract.text.count(GAP, position, sentence.start)
+        position = sentence.start
+        names = iter(extract.gaps[gaps : gaps + sentence.text.count(GAP)])
         text = _marked(sentence.text, links[sentence.first : sentence.last], sentence.start, names)
         kept, dropped = kept + (reason is None), dropped + (reason is not None)
         yield f"{reason or 'kept':22} {_INNER_MARKS.sub('', ' '.join(text.split()))}"
@@ -285,7 +289,7 @@ def _marked(text: str, links: Iterable[tuple[int, int, str]], offset: int, names
     for start, end, target in links:
         anchor = text[max(0, start - offset) : end - offset]
         pieces.append(text[position : max(0, start - offset)])
-        # Where it leads is plain to see but for a capital.
+        # The target is left out where it differs from the anchor in a capital at most.
         plain = anchor[1:] == target[1:] and anchor[:1].lower() == target[:1].lower()
         pieces.append(f"[{anchor}]" if plain else f"[{anchor} -> {target}]")
         position = end - offset
