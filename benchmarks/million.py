@@ -22,6 +22,8 @@ from typing import Any
 from lib import generate, slices
 from lib.measure import digest, fresh, parser, report, table, wikianchor
 
+from wikianchor.pipelines.wikimedia.pages import Page
+
 MEAN_BYTES = 10_000
 RUNS = {
     "one worker": [],
@@ -64,7 +66,8 @@ def write(dumps: Path, language: str, pages: int) -> None:
     """Write the dump and its items."""
     source = generate.read_source(slices.paths(language))
     # From the shortest on, as many as have the wanted mean.
-    chosen, size = [], 0
+    chosen: list[Page] = []
+    size = 0
     for page in sorted(source.pages, key=lambda page: (len(page.text), page.page_id)):
         size += len(page.text)
         if size > MEAN_BYTES * (len(chosen) + 1):
