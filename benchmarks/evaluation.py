@@ -87,7 +87,8 @@ def compare_japanese(arguments: Namespace) -> None:
     rows: list[list[Any]] = []
     for split in ("test", "dev"):
         names = [name for (name, part), paths in files.items() if part == split and paths]
-        scores = evaluate(path, data, f"--tasks={','.join(names)}", f"--split={split}")
+        flags = [f"--tasks={','.join(names)}", f"--split={split}"]
+        scores = evaluate(path, data, *flags) if names else {}
         for name in names:
             pairs = [pair for file in files[name, split] for pair in read_pairs(file)]
             row = next(row for (task, _), row in scores.items() if task == name)

@@ -82,18 +82,18 @@ def articles(root: Path) -> dict[str, tuple[Site, dict[str, str]]]:
 
     Files that are no dumps are left out, and a damaged dump counts as far as it goes.
     """
-    found: dict[str, tuple[Site, dict[str, str]]] = {}
+    wikis: dict[str, tuple[Site, dict[str, str]]] = {}
     for path in sorted(str(path) for path in root.rglob("*") if path.is_file()):
         try:
             site = site_of(path)
-            pages = found.setdefault(site.wiki, (site, {}))[1]
+            pages = wikis.setdefault(site.wiki, (site, {}))[1]
             reader = page_reader(site)
             for page in pages_of(reader, path):
                 if page.text.strip():
                     pages.setdefault(page.title, page.text)
         except InputError as error:
             print(f"left out: {str(error)[:150]}", file=sys.stderr)
-    return found
+    return wikis
 
 
 def page_reader(site: Site) -> PageReader:
@@ -150,12 +150,12 @@ def compare(site: Site, pages: dict[str, str], truth: dict[str, Any]) -> Counter
 
 def links_of(page: dict[str, Any]) -> Counter[tuple[str, str]]:
     """Return the links of a page as (target, anchor): those to a page of the same wiki."""
-    found: Counter[tuple[str, str]] = Counter()
+    links: Counter[tuple[str, str]] = Counter()
     for anchor, target in page["links"]:
         target = " ".join(target.replace("_", " ").split()).strip(" :")
         if target and target not in ("SELF", page["title"]) and not target.startswith(("#", "iw:")):
-            found[target, " ".join(anchor.split())] += 1
-    return found
+            links[target, " ".join(anchor.split())] += 1
+    return links
 
 
 def blocks_of(page: dict[str, Any]) -> Counter[str]:
@@ -249,10 +249,10 @@ def compare_boundaries(arguments: Namespace) -> None:
     lines: list[list[Any]] = []
     sums = [0.0] * (1 + len(splitters))
     for wiki in sorted(set(verdicts) & set(arguments.wikis.split(",") if arguments.wikis else verdicts)):
-        found = wrong_ends(*pages[wiki], verdicts[wiki], splitters)
-        shares = [f"{100 * wrong / found[0]:.1f}" for wrong in found[1:]]
-        lines.append([wiki, found[0], *shares])
-        sums = [total + number for total, number in zip(sums, found, strict=True)]
+        counts = wrong_ends(*pages[wiki], verdicts[wiki], splitters)
+        shares = [f"{100 * wrong / counts[0]:.1f}" for wrong in counts[1:]]
+        lines.append([wiki, counts[0], *shares])
+        sums = [total + number for total, number in zip(sums, counts, strict=True)]
     lines.append(["all", round(sums[0]), *(f"{100 * wrong / sums[0]:.1f}" for wrong in sums[1:])])
     report("boundaries", table(["wiki", "places", *(f"{name}, % wrong" for name in splitters)], lines))
 
@@ -313,8 +313,8 @@ def peer(venv: Path, name: str, language: str, lines: list[str]) -> list[list[in
     if ended.returncode:
         print(f"{name}, {language}: left out: {ended.stderr.strip().splitlines()[-1]}", file=sys.stderr)
         return []
-    found: list[list[int]] = json.loads(ended.stdout.splitlines()[-1])
-    return found
+    ends: list[list[int]] = json.loads(ended.stdout.splitlines()[-1])
+    return ends
 
 
 def _next(line: str, end: int) -> int:

@@ -244,7 +244,7 @@ def measure_files(case: Case, directory: Path) -> dict[str, float]:
 def _sorted_run(rows: list[pa.Table], number: int, directory: Path) -> sorted_runs.SortedRun:
     sorter = sorted_runs.Sorter(pairs_steps.BY_PLACE, number)
     tables = [*map(sorter.add, rows), sorter.rest()]
-    (whole,) = (found for found in tables if found is not None)
+    (whole,) = (rows for rows in tables if rows is not None)
     give_back()
     with sorted_runs.RunWriter(str(directory), pairs_steps.BY_PLACE) as writer:
         writer.write(whole)
