@@ -20,6 +20,7 @@ from typing import Any
 
 from lib import slices
 from lib.measure import parser, report, run_parts, table
+from lib.real_pairs import minilm
 
 from wikianchor.trainer.evaluate.command import run
 from wikianchor.trainer.evaluate.options import parse
@@ -42,7 +43,6 @@ JAPANESE = {
     ("JSTS", "test"): "jsts-v1.3/valid-v1.3.json",
     ("JSICK", "test"): "jsick/test.tsv",
 }
-Triple = tuple[str, str, float]
 
 
 def main() -> None:
@@ -54,8 +54,6 @@ def main() -> None:
 
 def model_of(arguments: Namespace) -> str:
     """Return the directory of the model."""
-    from lib.real_pairs import minilm
-
     return str(arguments.model or minilm())
 
 
@@ -89,7 +87,8 @@ def compare_japanese(arguments: Namespace) -> None:
     rows: list[list[Any]] = []
     for split in ("test", "dev"):
         names = [name for (name, part), paths in files.items() if part == split and paths]
-        scores = evaluate(path, data, f"--tasks={','.join(names)}", f"--split={split}")
+        flags = [f"--tasks={','.join(names)}", f"--split={split}"]
+        scores = evaluate(path, data, *flags) if names else {}
         for name in names:
             pairs = [pair for file in files[name, split] for pair in read_pairs(file)]
             row = next(row for (task, _), row in scores.items() if task == name)
@@ -99,7 +98,7 @@ def compare_japanese(arguments: Namespace) -> None:
     report("SDJC: Japanese STS", table(["set (part)", "pairs", "evaluator", "ten lines", "difference"], rows))
 
 
-def read_pairs(path: Path) -> list[Triple]:
+def read_pairs(path: Path) -> list[tuple[str, str, float]]:
     """Return (sentence, sentence, gold score) of a file, read as simply as possible."""
     lines = path.read_text(encoding="utf-8").split("\n")
     if path.name.startswith("STS.input"):
@@ -118,7 +117,7 @@ def read_pairs(path: Path) -> list[Triple]:
     return [(row[1].strip(), row[2].strip(), float(row[0])) for row in rows if len(row) == 3 and row[0]]
 
 
-def spearman(model: Any, pairs: list[Triple]) -> float:
+def spearman(model: Any, pairs: list[tuple[str, str, float]]) -> float:
     """Return Spearman in per cent."""
     from scipy.stats import spearmanr
 

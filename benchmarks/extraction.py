@@ -9,8 +9,7 @@
   to text and links.
 - `parsers`: the engine against the other extractors on wikitext in memory, start and imports left out.
 - `agreement`: the engine against `--parser=mwparserfromhell`: speed, and the share of links that both find, by what
-  they show and where they lead. "table": table markup is left in the text of mwparserfromhell; "bracket": a label
-  ends in "]"; "other": the rest. Needs the extra `mwparserfromhell`.
+  they show and where they lead. Needs the extra `mwparserfromhell`.
 - `previous`: `sentences --previous` against a full build of a dump of which every twentieth page has changed.
 - `entities`: `wikianchor entities` against decompression of a stand-in for Wikidata's dump with lines of 10 KB.
 
@@ -58,9 +57,6 @@ from wikianchor.pipelines.wikimedia.choices import PARSERS
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
 from wikianchor.pipelines.wikimedia.pages import Page
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import LINE_MARKS
-
-Row = list[Any]
 
 
 def main() -> None:
@@ -93,10 +89,8 @@ TARGETS = {"wikianchor": "", "wikipedia2vec": 10, "mwparserfromhell": 10, "wikie
 def install(directory: Path) -> dict[str, Path]:
     """Install the other tools, each in a virtual environment; return the Python of each that can be installed."""
     tools: dict[str, Path] = {}
-    for name in TARGETS:
+    for name in list(TARGETS)[1:]:
         home = directory / name
-        if name == "wikianchor":
-            continue
         if not (home / "installed").exists():
             venv.create(home, with_pip=True, clear=True)
             if subprocess.run([home / "bin/python", "-m", "pip", "install", "--quiet", name], check=False).returncode:
@@ -112,7 +106,7 @@ def install(directory: Path) -> dict[str, Path]:
 def compare_tools(arguments: Namespace) -> None:
     """Print `sentences` against the other tools."""
     work, names = arguments.work, install(arguments.venvs)
-    rows: list[Row] = []
+    rows: list[list[Any]] = []
     for language in arguments.languages or ("en", "uk"):
         dump, start = slices.dump(work, language), slices.one_page(work, language)
         articles = [page for page in generate.read_source([str(dump)]).pages if is_article(page)]
@@ -167,7 +161,7 @@ def compare_bz2(arguments: Namespace) -> None:
         cases[f"{name}: engine"] = partial(engine, generate.read_source([str(dump)]))
         cases[f"{name}: job"] = partial(sentences, work, dump)
     times = rounds_of(arguments.rounds, cases)
-    rows: list[Row] = []
+    rows: list[list[Any]] = []
     for name, dump in dumps.items():
         bare, whole = times[f"{name}: bz2"], times[f"{name}: job"]
         net, size = less(whole, times["start"]), unpack(dump) / 1e6
@@ -267,7 +261,7 @@ def read(title, text):
 def compare_parsers(arguments: Namespace) -> None:
     """Print the engine against the other extractors on the same pages."""
     pythons = {"wikianchor": Path(sys.executable), **install(arguments.venvs)}
-    rows: list[Row] = []
+    rows: list[list[Any]] = []
     for language in arguments.languages or sorted(slices.SLICES):
         texts = random_articles(generate.read_source(slices.paths(language)), arguments.pages)
         pages = arguments.work / f"parsers-{language}.ndjson"
@@ -299,19 +293,15 @@ def random_articles(source: generate.Source, pages: int) -> list[tuple[str, str]
     return [(page.text.translate(dict.fromkeys({*range(32)} - {9, 10})), page.title) for page in chosen]
 
 
-CLASSES = ("table", "bracket", "other")
-_TABLE_LEFT = re.compile(rf"^[{LINE_MARKS}]*[|!]|\{{\|", re.MULTILINE)
-
-
 def compare_agreement(arguments: Namespace) -> None:
     """Print the speed of both parsers, and on how many links they agree."""
     names = arguments.languages or sorted(slices.SLICES)
     rows = [agreement(language, arguments.rounds, arguments.pages) for language in names]
     head = ["language", "pages", "links", *(f"{name}, MB / CPU s" for name in PARSERS), "times", "agreement"]
-    report("parsers: our engine and mwparserfromhell", table([*head, *(f"differ: {name}" for name in CLASSES)], rows))
+    report("parsers: our engine and mwparserfromhell", table(head, rows))
 
 
-def agreement(language: str, rounds: int, pages: int) -> Row:
+def agreement(language: str, rounds: int, pages: int) -> list[Any]:
     """Return the row of a language."""
     source = generate.read_source(slices.paths(language))
     texts = random_articles(source, pages)
@@ -323,17 +313,13 @@ def agreement(language: str, rounds: int, pages: int) -> Row:
         return seconds(lambda: extracts.update({name: [extractor.extract(*page) for page in texts]}))
 
     times = rounds_of(rounds, {name: partial(extract, name) for name in PARSERS})
-    differ = Counter[str]()
     either = both = 0
-    for (text, _), our_extract, their_extract in zip(texts, *(extracts[name] for name in PARSERS), strict=True):
-        ours, theirs = links(our_extract), links(their_extract)
+    for ours, theirs in zip(*(map(links, extracts[name]) for name in PARSERS), strict=True):
         either, both = either + (ours | theirs).total(), both + (ours & theirs).total()
-        kind = "table" if _TABLE_LEFT.search(their_extract.text) else "bracket" if "]]]" in text else "other"
-        differ[kind] += ((ours | theirs) - (ours & theirs)).total()
     size = sum(len(text.encode()) for text, _ in texts) / 1e6
     speeds = [size / median(times[name]) for name in PARSERS]
     slower = ratio(*(times[name] for name in reversed(PARSERS)))
-    return [language, len(texts), either, *speeds, slower, f"{both / either:.4f}", *(differ[name] for name in CLASSES)]
+    return [language, len(texts), either, *speeds, slower, f"{both / either:.4f}"]
 
 
 def links(extract: Extract) -> Counter[tuple[str, str]]:
@@ -353,7 +339,7 @@ def compare_previous(arguments: Namespace) -> None:
     work, language = arguments.work, (arguments.languages or ["uk"])[0]
     xml = bz2.decompress(slices.dump(work, language, 5 * arguments.megabytes).read_bytes())
     start = slices.one_page(work, language)
-    rows: list[Row] = []
+    rows: list[list[Any]] = []
     for packing in ("bz2", "gz", "plain"):
         old, new = (packed(work, xml, packing, month) for month in (1, 2))
         last = work / "previous-old"
@@ -416,7 +402,7 @@ def compare_entities(arguments: Namespace) -> None:
         cases[f"{ending}: bare"] = partial(seconds, partial(unpack, path))
         cases[f"{ending}: job"] = partial(entities, path, f"{language}wiki")
     times = rounds_of(arguments.rounds, cases)
-    rows: list[Row] = []
+    rows: list[list[Any]] = []
     size = unpack(files["gz"]) / 1e6
     for ending in files:
         bare, whole = times[f"{ending}: bare"], times[f"{ending}: job"]

@@ -7,7 +7,7 @@
   Chinese (which has one more kind of markup), at 100 KB, 1 MB and 10 MB. Targets: at most 12 times the time from 1 to
   10 MB, where short times are left out; 1.5 seconds a MB; and memory of 20 times the page. A class beyond a target is
   measured again, up to --rounds times, and the least time of each size counts. The table has the slowest, the hungriest
-  and the least linear; --all prints every class.
+  and the least linear.
 - `fuzz`: the cases and checks of tests/fuzzing.py: nothing is raised; links are in order, within the text, and show
   something; every gap has its name; no mark of the engine is left in the text; sentences are pieces of the text and
   account for every link; another engine, which has not read the same pages, returns the same. One case in a thousand is
@@ -40,7 +40,6 @@ from wikianchor.pipelines.wikimedia.wikitext import Extractor
 GROWTH, SECONDS, MEMORY = 12, 1.5, 20
 # Below this a time is mostly noise, and its growth says nothing.
 MEASURABLE = 0.02
-SHOWN = 6
 TIMED_EVERY, FRESH_EVERY = 1_000, 50_000
 MOST_FAILURES = 20
 
@@ -48,7 +47,6 @@ MOST_FAILURES = 20
 def main() -> None:
     """Measure and print the tables, or measure one class."""
     flags = parser(__doc__, parts=list(PARTS))
-    flags.add_argument("--all", action="store_true", help="print every class")
     flags.add_argument("--cases", type=int, default=1_000_000, help="number of random cases (1000000)")
     flags.add_argument("--seed", type=int, default=1, help="of the random cases (1)")
     flags.add_argument("--only", type=int, help="run the case with this number")
@@ -63,8 +61,8 @@ def compare_slow(arguments: Namespace) -> None:
         rows.append((name, times[1], times[2] / 10, growth_of(times), memory))
         print(f"{name}: {rows[-1]}", file=sys.stderr)
     missed = [row for row in rows if row[2] > SECONDS or row[3] > GROWTH or row[4] > MEMORY]
-    shown = {row for column in (2, 3, 4) for row in sorted(rows, key=itemgetter(column), reverse=True)[:SHOWN]}
-    cells = [[f"`{name.strip()}`", *numbers] for name, *numbers in rows if arguments.all or (name, *numbers) in shown]
+    shown = {row for column in (2, 3, 4) for row in sorted(rows, key=itemgetter(column), reverse=True)[:6]}
+    cells = [[f"`{name.strip()}`", *numbers] for name, *numbers in rows if (name, *numbers) in shown]
     head = ["class", "1 MB, s", "10 MB, s / MB", "10 MB / 1 MB", "memory / page"]
     targets = f"at most {SECONDS} s / MB, {GROWTH} times, {MEMORY} times"
     report("hostile", f"{table(head, cells)}\n\n{len(rows)} classes, {len(missed)} beyond a target: {targets}.")

@@ -20,6 +20,8 @@ import json
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -45,10 +47,9 @@ from wikianchor.schemas import sentences, titles
 from wikianchor.trainer.mboe.detector import detect
 from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
 
-LONGEST = 50
 # What makes wikipedia2vec leave nothing out, as we do.
 ALL_WORDS = ("--min-word-count=1000000", "--min-entity-count=1", "--min-paragraph-len=0")
-ALL_NAMES = ("--min-link-prob=0", "--min-prior-prob=0", f"--max-mention-len={LONGEST}", "--tokenizer=regexp")
+ALL_NAMES = ("--min-link-prob=0", "--min-prior-prob=0", "--max-mention-len=50", "--tokenizer=regexp")
 Span = tuple[int, int, int]
 
 
@@ -202,13 +203,13 @@ def page_xml(title: str, number: int, text: str) -> str:
 
 def select(dataset: Dataset, output: Path, keep: Callable[[Any], Any]) -> Dataset:
     """Write a dataset with the sentences of some pages, and all titles."""
+    directory = generate.parts_of(fresh(output))
     parts: list[Any] = []
     for name, schema in (("sentences", sentences.SCHEMA), ("titles", titles.SCHEMA)):
-        with PartWriter(generate.parts_of(fresh(output) if not parts else output), name, 0, schema) as writer:
-            for shard in dataset.shards(name):
-                for batch in read_batches(shard, schema.names):
-                    pages = batch.column("page_id").to_numpy()
-                    writer.write(batch.filter(pa.array(keep(pages))) if name == "sentences" else batch)
+        with PartWriter(directory, name, 0, schema) as writer:
+            for batch in (batch for shard in dataset.shards(name) for batch in read_batches(shard, schema.names)):
+                pages = batch.column("page_id").to_numpy()
+                writer.write(batch.filter(pa.array(keep(pages))) if name == "sentences" else batch)
         parts.append(writer.part)
     generate.finish(output, parts, head_of(dataset))
     return open_dataset(output)
@@ -225,15 +226,8 @@ def targets_of(dataset: Dataset, items: Path) -> Targets:
 
 def linked_pages(dataset: Dataset, targets: Targets) -> Iterator[tuple[int, list[tuple[str, list[Span]]]]]:
     """Yield (page id, its sentences), each sentence with (start, end, item) of its links that lead to one."""
-    page, held = -1, list[tuple[str, list[Span]]]()
-    for number, text, spans in linked_sentences(dataset, targets):
-        if number != page and held:
-            yield page, held
-            held = []
-        page = number
-        held.append((text, spans))
-    if held:
-        yield page, held
+    for page, group in groupby(linked_sentences(dataset, targets), key=itemgetter(0)):
+        yield page, [(text, spans) for _, text, spans in group]
 
 
 def linked_sentences(dataset: Dataset, targets: Targets) -> Iterable[tuple[int, str, list[Span]]]:

@@ -8,7 +8,7 @@ judged.
   a program `RENDER DIR LANGUAGE < pages.ndjson > truth.ndjson` that lets MediaWiki parse each {"title", "text"}, every
   template blank, and prints {"title", "blocks", "links"}; its answers are kept under --work. Links are equal when
   target and anchor are; characters are those of equal blocks of text. Links to other wikis, within the page and to
-  itself are left out on both sides. A second table sorts what differs.
+  itself are left out on both sides.
 - `boundaries`: the share of wrong decisions at places where a sentence might end. A place is a terminator with closing
   quotes and brackets, and more of the line to come. `tests/data/sentence_boundaries.json` has the verdicts by a hash of
   the surrounding text. Other splitters (PyICU, sentencex, blingfire, pysbd) run in the environment --venv.
@@ -24,11 +24,10 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 from lib import slices
@@ -52,15 +51,6 @@ SMALL = 1_000
 LINKS, ALL_LINKS, CHARACTERS = 0.997, 0.999, 0.99
 
 
-class Difference(NamedTuple):
-    """A link or block that only one side has: ours or MediaWiki's."""
-
-    kind: str
-    title: str
-    content: Any
-    ours: bool
-
-
 def main() -> None:
     """Compare and print the tables."""
     flags = parser(__doc__, rounds=1, parts=list(PARTS))
@@ -72,21 +62,19 @@ def main() -> None:
 
 
 def compare_mediawiki(arguments: Namespace) -> None:
-    """Print links and characters wiki by wiki, and what differs."""
+    """Print links and characters wiki by wiki."""
     if not arguments.judge or not arguments.mediawiki:
         raise SystemExit("mediawiki: give --judge and --mediawiki")
     wanted = set(filter(None, arguments.wikis.split(",")))
     totals: dict[str, Counter[str]] = {}
-    classes: Counter[str] = Counter()
     for wiki, (site, pages) in sorted(articles(slices.data() / "wikipedia-xml").items()):
         if pages and (not wanted or wiki in wanted):
             truth = judged(arguments, wiki, site.language, pages)
-            totals[wiki] = compare(site, pages, truth, classes)
+            totals[wiki] = compare(site, pages, truth)
             print(f"{wiki}: {len(pages)} pages", file=sys.stderr)
     head = ["wiki", "pages", "links", "recall", "precision", "characters", "recall", "precision"]
     targets = f"Targets: links {LINKS} in each wiki and {ALL_LINKS} in all, characters {CHARACTERS} in each."
     report("rightness", table(head, list(rows(totals))) + "\n\n" + targets)
-    report("what differs", table(["what differs, and who is right", "links and blocks"], classes.most_common()))
 
 
 def articles(root: Path) -> dict[str, tuple[Site, dict[str, str]]]:
@@ -94,18 +82,18 @@ def articles(root: Path) -> dict[str, tuple[Site, dict[str, str]]]:
 
     Files that are no dumps are left out, and a damaged dump counts as far as it goes.
     """
-    found: dict[str, tuple[Site, dict[str, str]]] = {}
+    wikis: dict[str, tuple[Site, dict[str, str]]] = {}
     for path in sorted(str(path) for path in root.rglob("*") if path.is_file()):
         try:
             site = site_of(path)
-            pages = found.setdefault(site.wiki, (site, {}))[1]
+            pages = wikis.setdefault(site.wiki, (site, {}))[1]
             reader = page_reader(site)
             for page in pages_of(reader, path):
                 if page.text.strip():
                     pages.setdefault(page.title, page.text)
         except InputError as error:
             print(f"left out: {str(error)[:150]}", file=sys.stderr)
-    return found
+    return wikis
 
 
 def page_reader(site: Site) -> PageReader:
@@ -146,57 +134,33 @@ def judged(arguments: Namespace, wiki: str, language: str, pages: dict[str, str]
     return {answer["title"]: answer for answer in answers}
 
 
-def compare(site: Site, pages: dict[str, str], truth: dict[str, Any], classes: Counter[str]) -> Counter[str]:
-    """Return counts of links and characters of MediaWiki, of ours, and of both; add what differs to its classes."""
+def compare(site: Site, pages: dict[str, str], truth: dict[str, Any]) -> Counter[str]:
+    """Return counts of links and characters of MediaWiki, of ours, and of both."""
     extractor, total = Extractor(site, literal=True), Counter(pages=len(truth))
     for title, answer in truth.items():
         text = pages[title].encode().translate(None, CONTROLS).decode()
         shown = shown_page(extractor.extract(text, title), title, "")
-        different: list[Difference] = []
         for kind, of, size in (("links", links_of, lambda _: 1), ("characters", blocks_of, len)):
             theirs: Counter[Any] = of(answer)
             ours: Counter[Any] = of(shown)
-            sides = {"theirs": theirs, "ours": ours, "both": theirs & ours}
-            total.update(
-                {f"{kind} {side}": sum(size(key) * n for key, n in found.items()) for side, found in sides.items()}
-            )
-            different += [Difference(kind, title, key, False) for key in (theirs - ours).elements()]
-            different += [Difference(kind, title, key, True) for key in (ours - theirs).elements()]
-        classes.update(class_of(one, different, text) for one in different)
+            for side, counts in {"theirs": theirs, "ours": ours, "both": theirs & ours}.items():
+                total[f"{kind} {side}"] += sum(size(key) * number for key, number in counts.items())
     return total
 
 
 def links_of(page: dict[str, Any]) -> Counter[tuple[str, str]]:
     """Return the links of a page as (target, anchor): those to a page of the same wiki."""
-    found: Counter[tuple[str, str]] = Counter()
+    links: Counter[tuple[str, str]] = Counter()
     for anchor, target in page["links"]:
         target = " ".join(target.replace("_", " ").split()).strip(" :")
         if target and target not in ("SELF", page["title"]) and not target.startswith(("#", "iw:")):
-            found[target, " ".join(anchor.split())] += 1
-    return found
+            links[target, " ".join(anchor.split())] += 1
+    return links
 
 
 def blocks_of(page: dict[str, Any]) -> Counter[str]:
     """Return the blocks of text of a page."""
     return Counter(filter(None, (" ".join(block.split()) for block in page["blocks"])))
-
-
-def class_of(one: Difference, different: Iterable[Difference], text: str) -> str:
-    """Return the cause of a difference, and which side is right, by the two sides and the wikitext."""
-    others = [other.content for other in different if other.kind == one.kind and other.ours != one.ours]
-    if one.kind == "links":
-        target, anchor = one.content
-        for other_target, other_anchor in others:
-            if anchor == other_anchor and target.upper() == other_target.upper():
-                return "first letter that MediaWiki 1.39 capitalises and the wikis do not (ß, Georgian): ours"
-            if anchor == other_anchor and ":" in target and ":" in other_target:
-                return "name of a namespace or special page that a newer MediaWiki changed: either"
-        return "link that one side alone sees: MediaWiki"
-    if get_close_matches(one.content[:300], [other[:300] for other in others], 1, 0.5):
-        return "block that reads otherwise (date of today, mistaken reference, newline in a link): MediaWiki"
-    if not one.ours and one.content[:15] not in text:
-        return "message of MediaWiki's own, of a mistake in the page: ours"
-    return "block that one side alone sees: MediaWiki"
 
 
 def rows(totals: dict[str, Counter[str]]) -> Iterator[list[object]]:
@@ -285,10 +249,10 @@ def compare_boundaries(arguments: Namespace) -> None:
     lines: list[list[Any]] = []
     sums = [0.0] * (1 + len(splitters))
     for wiki in sorted(set(verdicts) & set(arguments.wikis.split(",") if arguments.wikis else verdicts)):
-        found = wrong_ends(*pages[wiki], verdicts[wiki], splitters)
-        shares = [f"{100 * wrong / found[0]:.1f}" for wrong in found[1:]]
-        lines.append([wiki, found[0], *shares])
-        sums = [total + number for total, number in zip(sums, found, strict=True)]
+        counts = wrong_ends(*pages[wiki], verdicts[wiki], splitters)
+        shares = [f"{100 * wrong / counts[0]:.1f}" for wrong in counts[1:]]
+        lines.append([wiki, counts[0], *shares])
+        sums = [total + number for total, number in zip(sums, counts, strict=True)]
     lines.append(["all", round(sums[0]), *(f"{100 * wrong / sums[0]:.1f}" for wrong in sums[1:])])
     report("boundaries", table(["wiki", "places", *(f"{name}, % wrong" for name in splitters)], lines))
 
@@ -349,14 +313,12 @@ def peer(venv: Path, name: str, language: str, lines: list[str]) -> list[list[in
     if ended.returncode:
         print(f"{name}, {language}: left out: {ended.stderr.strip().splitlines()[-1]}", file=sys.stderr)
         return []
-    found: list[list[int]] = json.loads(ended.stdout.splitlines()[-1])
-    return found
+    ends: list[list[int]] = json.loads(ended.stdout.splitlines()[-1])
+    return ends
 
 
 def _next(line: str, end: int) -> int:
-    while end < len(line) and line[end].isspace():
-        end += 1
-    return end
+    return len(line) - len(line[end:].lstrip())
 
 
 PARTS: dict[str, Callable[[Namespace], None]] = {"mediawiki": compare_mediawiki, "boundaries": compare_boundaries}

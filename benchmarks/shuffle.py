@@ -41,7 +41,6 @@ SIZES = ("20x8", "980x400", "2300x920", "7000x3100")
 # Rows of a run, and rows that a map step yields at a time.
 RUN_ROWS, BATCH_ROWS = 100_000, 10_000
 OPEN_FILES = 256
-TEXT_BYTES = 208
 FILES_COLUMNS = {
     **{name: name for name in ("write", "merge", "read")},
     "total": "in all",
@@ -49,7 +48,6 @@ FILES_COLUMNS = {
     "merged": "times merged",
     "written": "bytes written / row",
     "peak": "peak MB",
-    "anonymous": "less mapped files, MB",
     "files": "open files",
 }
 
@@ -93,7 +91,7 @@ def cases_of(size: str, rows: int) -> dict[str, Case]:
 def figures(costs: Sequence[Mapping[str, float]], names: Mapping[str, str]) -> list[float | int]:
     """Return the median of each time, and the largest of each size."""
     columns = {name: [cost[name] for cost in costs] for name in names}
-    sizes = ("written", "peak", "anonymous", "files")
+    sizes = ("written", "peak", "files")
     return [round(max(column)) if name in sizes else float(median(column)) for name, column in columns.items()]
 
 
@@ -112,11 +110,11 @@ def measure(case: Case, work: Path) -> dict[str, float]:
 
 
 class Meter:
-    """The user CPU of stages, and the highest memory and number of open files of this process meanwhile."""
+    """The user CPU of stages, and the highest number of open files of this process meanwhile."""
 
     def __init__(self) -> None:
         self.user: dict[str, float] = {}
-        self.anonymous = self.files = 0
+        self.files = 0
         self._ended = threading.Event()
         self._files_before = len(os.listdir("/proc/self/fd"))
         self._system = self._written = 0.0
@@ -125,17 +123,16 @@ class Meter:
     def _sample(self) -> None:
         while not self._ended.wait(0.02):
             self.files = max(self.files, len(os.listdir("/proc/self/fd")) - self._files_before)
-            self.anonymous = max(self.anonymous, _proc("status", "RssAnon:"))
 
     @contextmanager
     def of(self, stage: str) -> Iterator[None]:
         """Add the CPU of the block to a stage."""
-        before, written = resource.getrusage(resource.RUSAGE_SELF), _proc("io", "wchar:")
+        before, written = resource.getrusage(resource.RUSAGE_SELF), _written()
         yield
         after = resource.getrusage(resource.RUSAGE_SELF)
         self.user[stage] = self.user.get(stage, 0.0) + after.ru_utime - before.ru_utime
         self._system += after.ru_stime - before.ru_stime
-        self._written += _proc("io", "wchar:") - written
+        self._written += _written() - written
 
     def costs(self, rows: int) -> dict[str, float]:
         """Return times in us and bytes, each by row; memory in MB; and the number of open files."""
@@ -143,12 +140,13 @@ class Meter:
         user = {stage: 1e6 * seconds / rows for stage, seconds in self.user.items()}
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         by_row = {"total": sum(user.values()), "system": 1e6 * self._system / rows, "written": self._written / rows}
-        return {**user, **by_row, "peak": peak, "anonymous": self.anonymous / 1024, "files": self.files}
+        return {**user, **by_row, "peak": peak, "files": self.files}
 
 
-def _proc(name: str, field: str) -> int:
-    lines = Path(f"/proc/self/{name}").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+def _written() -> int:
+    """Return the bytes that this process has written."""
+    lines = Path("/proc/self/io").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("wchar:"))
 
 
 class Source:
@@ -182,7 +180,7 @@ def _pool(random: np.random.Generator) -> pa.Table:
 
     def column(field: pa.Field) -> pa.Array:
         if field.name in ("text", "title"):
-            mean = TEXT_BYTES if field.name == "text" else 20
+            mean = 208 if field.name == "text" else 20
             sizes = np.minimum(random.gamma(4.0, mean / 4, RUN_ROWS), 2000).astype(int)
             starts = random.integers(0, len(text) - 2000, RUN_ROWS)
             return pa.array([text[start : start + size] for start, size in zip(starts, sizes, strict=True)])
@@ -246,7 +244,7 @@ def measure_files(case: Case, directory: Path) -> dict[str, float]:
 def _sorted_run(rows: list[pa.Table], number: int, directory: Path) -> sorted_runs.SortedRun:
     sorter = sorted_runs.Sorter(pairs_steps.BY_SHUFFLE_KEY, number)
     tables = [*map(sorter.add, rows), sorter.rest()]
-    (whole,) = (found for found in tables if found is not None)
+    (whole,) = (rows for rows in tables if rows is not None)
     release_memory()
     with sorted_runs.RunWriter(str(directory), pairs_steps.BY_SHUFFLE_KEY) as writer:
         writer.write(whole)

@@ -38,7 +38,7 @@ _MIX = 0x9E3779B97F4A7C15
 _QUARTER = 1 << 62
 FIRST_ITEM, FIRST_TYPE = 1_000_000, 900_000
 HUMAN, OCCUPATIONS, TYPES = 5, 40, 400
-# Letters of the languages that a well-known item has labels in.
+# Languages of the labels of a well-known item.
 LABELS = ("en", "de", "fr", "es", "ru", "ja", "zh", "ar", "uk", "el", "bn", "hi", "ko", "pl", "pt", "tr", "vi", "fa")
 
 # Number of an item, and (wiki, title, page id) of its pages.
@@ -57,7 +57,7 @@ def finish(output: Path, parts: Iterable[Part | None], head: Mapping[str, object
 
 
 def key_of(*parts: object) -> int:
-    """Return a hash of 64 bits of the parts: what stands where other programs draw random numbers."""
+    """Return a hash of 64 bits of the parts, in place of random numbers."""
     return int.from_bytes(hashlib.blake2b("\0".join(map(str, parts)).encode(), digest_size=8).digest(), "big")
 
 
@@ -71,7 +71,7 @@ class Source:
 
 
 def read_pages(path: str) -> Iterator[Page]:
-    """Yield the pages of a dump, of a cut-off one as far as it goes."""
+    """Yield the pages of a dump; of a truncated one its complete pages."""
     chunks = read_range(Range(path, 0, file_size(path), True))
     try:
         for raw, _ in cut_pages(chunks, path):
@@ -80,10 +80,10 @@ def read_pages(path: str) -> Iterator[Page]:
         return
 
 
-def read_source(paths: Sequence[str], wiki: str | None = None) -> Source:
+def read_source(paths: Sequence[str]) -> Source:
     """Read dumps of one wiki."""
     head = read_head(paths[0]).decode("utf-8", "replace").partition("</siteinfo>")[0]
-    site = site_from_header(head + "</siteinfo>", wiki, paths[0])
+    site = site_from_header(head + "</siteinfo>", None, paths[0])
     pages: dict[str, Page] = {}
     for page in itertools.chain.from_iterable(map(read_pages, paths)):
         if page.namespace is None:
@@ -221,10 +221,10 @@ def write_packed(path: Path, chunks: Iterable[bytes]) -> None:
 
 
 class Types:
-    """Types and occupations for items by a skewed draw: the n-th type has a share in proportion to 1/n.
+    """Types and occupations of items by a skewed distribution: the n-th type has a share in proportion to 1/n (Zipf).
 
     Args:
-        dominant: share of the items that one type holds, 0 for none beyond its turn.
+        dominant: share of the items that one type holds, 0 for the skewed distribution alone.
     """
 
     def __init__(self, dominant: float = 0) -> None:
@@ -247,11 +247,11 @@ class Types:
         return FIRST_TYPE + rank, None
 
 
-def articles(paths: Sequence[str], wiki: str | None = None) -> Iterator[tuple[str, str, int]]:
+def articles(paths: Sequence[str]) -> Iterator[tuple[str, str, int]]:
     """Yield (wiki, title, page id) for each article of the dumps that is no redirect."""
     for path in paths:
         head = read_head(path).decode("utf-8", "replace")
-        site = site_from_header(head, wiki, path)
+        site = site_from_header(head, None, path)
         for page in read_pages(path):
             if not page.namespace and page.redirect is None:
                 yield site.wiki, page.title, page.page_id
@@ -272,8 +272,8 @@ def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], types:
         qid: its number.
         title: its label.
         sitelinks: (wiki, title) of its pages.
-        types: what type it gets.
-        line_bytes: filled with labels, claims and references of other properties up to this size, as real ones are.
+        types: chooses its type.
+        line_bytes: size of the line, which is filled with labels, claims and references of other properties.
     """
     kind, occupation = types.of(title)
     claims = {"P31": [_claim(qid, 31, kind)]}
@@ -307,7 +307,7 @@ def _claim(qid: int, number: int, value: int, hashes: str = "") -> dict[str, obj
         "rank": "normal",
     }
     if hashes:
-        snaks = {f"P{place}": [_snak(place, value + place, hashes[40:80])] for place in (248, 813)}
+        snaks = {f"P{other}": [_snak(other, value + other, hashes[40:80])] for other in (248, 813)}
         statement["references"] = [{"hash": hashes[80:120], "snaks": snaks, "snaks-order": list(snaks)}]
     return statement
 
@@ -327,14 +327,14 @@ def _snak(number: int, value: int, digest: str) -> dict[str, object]:
 
 def type_lines() -> Iterator[bytes]:
     """Yield the items that are types themselves: subclasses of a hundred others."""
-    for place in range(TYPES + OCCUPATIONS):
-        qid = FIRST_TYPE + place
+    for number in range(TYPES + OCCUPATIONS):
+        qid = FIRST_TYPE + number
         entity = {
             "type": "item",
             "id": f"Q{qid}",
-            "labels": {"en": {"language": "en", "value": f"type {place}"}},
-            "claims": {"P279": [_claim(qid, 279, FIRST_TYPE + 10_000 + place % 100)]},
-            "sitelinks": {"enwiki": {"site": "enwiki", "title": f"Type {place} (benchmark)", "badges": []}},
+            "labels": {"en": {"language": "en", "value": f"type {number}"}},
+            "claims": {"P279": [_claim(qid, 279, FIRST_TYPE + 10_000 + number % 100)]},
+            "sitelinks": {"enwiki": {"site": "enwiki", "title": f"Type {number} (benchmark)", "badges": []}},
         }
         yield json.dumps(entity, separators=(",", ":")).encode()
 

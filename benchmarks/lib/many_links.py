@@ -132,7 +132,7 @@ def _write_titles(title: pa.RecordBatch, number: int, pages: PartWriter) -> None
     columns["links"] = pa.ListArray.from_arrays(links.offsets, targets, type=links.type)
     pages.write(_batch(columns, titles.SCHEMA))
     if number:
-        targets = targets.filter(pc.ends_with(targets, _suffix(number)))
+        targets = targets.filter(pc.ends_with(targets, f" ({number})"))
     missing = pc.unique(targets)
     missing = missing.filter(pc.invert(pc.is_in(missing, value_set=columns["title"])))
     count = len(missing)
@@ -148,12 +148,8 @@ def _shift(title: pa.RecordBatch, number: int) -> int:
     return int(number * 10 ** len(str(2 * pc.max(title.column("page_id")).as_py() + 10_000_000)))
 
 
-def _suffix(number: int) -> str:
-    return f" ({number})"
-
-
 def _suffixed(texts: pa.Array, number: int) -> pa.Array:
-    return pc.binary_join_element_wise(texts, _suffix(number), "") if number else texts
+    return pc.binary_join_element_wise(texts, f" ({number})", "") if number else texts
 
 
 def _renamed(targets: pa.Array, pages: Any, number: int) -> pa.Array:

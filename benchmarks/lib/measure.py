@@ -14,7 +14,6 @@ import platform
 import resource
 import shlex
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -56,12 +55,7 @@ def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = N
                 (os.POSIX_SPAWN_DUP2, log.fileno(), 2),
             ],
         )
-        try:
-            _, status, usage = os.wait4(pid, 0)
-        except BaseException:
-            os.kill(pid, signal.SIGTERM)
-            os.waitpid(pid, 0)
-            raise
+        _, status, usage = os.wait4(pid, 0)
         wall = time.monotonic() - start
         if status:
             log.seek(0)

@@ -1,4 +1,4 @@
-"""The released MewsC-16 and collected Wikinews articles, against verdicts in tests/data/mewsc16_released.json.
+"""The released MewsC-16 and collected articles, against verdicts of a person (tests/data/mewsc16_released.json).
 
 The verdicts are the numbers of the faulty rows among 200 of each language, chosen by a hash, and first sentences of
 articles by a hash. docs/explanation/studies/released-mewsc16.md has the method and the figures.
