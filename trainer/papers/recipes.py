@@ -13,10 +13,10 @@ from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import make
 from wikianchor.trainer.data.shards import PairDataset, open_pairs, read_wikis
 from wikianchor.trainer.evaluate.command import load_tasks
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.registry import choose
 from wikianchor.trainer.evaluate.report import Result, markdown, write_results
-from wikianchor.trainer.evaluate.task import Options
+from wikianchor.trainer.evaluate.task import EvaluationOptions
 from wikianchor.trainer.papers.runs import decisive, over_seeds, score, train_once
 from wikianchor.trainer.papers.tables import LABSE, RECIPES, Recipe, Row, parse, parse_backbones, possible, preset_of
 from wikianchor.trainer.presets import PRESETS
@@ -47,8 +47,8 @@ def run(recipe: Recipe, flags: Mapping[str, Any], chosen: argparse.Namespace) ->
     rows, left_out = possible(shown, flags, read_wikis(pairs))
     if not any(row.objective for row in rows):
         raise InputError(f"nothing to train for {recipe.title}: {left_out[0]}")
-    options = Options(recipe.split, recipe.seeds)
-    tasks, missing = load_tasks(Data(chosen.evaluation), choose(recipe.tasks), recipe.tasks, options)
+    options = EvaluationOptions(recipe.split, recipe.seeds)
+    tasks, missing = load_tasks(EvaluationFiles(chosen.evaluation), choose(recipe.tasks), recipe.tasks, options)
     if not tasks:
         raise InputError(missing[0])
     output = str(flags["output"])

@@ -15,9 +15,9 @@ from wikianchor.trainer import task
 from wikianchor.trainer.card import versions
 from wikianchor.trainer.config import Config
 from wikianchor.trainer.distributed import choose_device
-from wikianchor.trainer.evaluate.command import Loaded, evaluate
+from wikianchor.trainer.evaluate.command import LoadedTasks, evaluate
 from wikianchor.trainer.evaluate.report import Result, model_facts
-from wikianchor.trainer.evaluate.task import Options
+from wikianchor.trainer.evaluate.task import EvaluationOptions
 from wikianchor.trainer.loop.checkpoint import FREE
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -57,7 +57,9 @@ def decisive() -> list[str]:
     return [option.name for option in dataclasses.fields(Config) if option.name not in free]
 
 
-def score(path: str, pooler: str | None, tasks: Loaded, options: Options, device: str, whiten: int = 0) -> list[Result]:
+def score(
+    path: str, pooler: str | None, tasks: LoadedTasks, options: EvaluationOptions, device: str, whiten: int = 0
+) -> list[Result]:
     """Return the results of one model, its vectors whitened to `whiten` directions where that is above 0."""
     encoder = Encoder.load(path, pooler or None, choose_device(device))
     return evaluate(encoder, model_facts(path, encoder, None, versions()), tasks, options, 128, whiten)

@@ -16,10 +16,10 @@ from wikianchor.io.flags import FlagParser
 from wikianchor.trainer.config import Config, add_flags, make
 from wikianchor.trainer.data.texts import open_texts
 from wikianchor.trainer.evaluate.command import load_tasks
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.registry import choose
 from wikianchor.trainer.evaluate.report import Result, markdown, write_results
-from wikianchor.trainer.evaluate.task import Options
+from wikianchor.trainer.evaluate.task import EvaluationOptions
 from wikianchor.trainer.papers.runs import over_seeds, score, train_once
 from wikianchor.trainer.papers.sdjc_options import parse
 
@@ -174,9 +174,9 @@ def run(argv: Sequence[str]) -> tuple[str, str, str]:
     flags, own = parse(argv)
     output = str(flags["output"])
     rows = chosen_rows(own.rows, sources_of(own, output))
-    options = Options()
+    options = EvaluationOptions()
     # What is missing or wrong is said before hours of work.
-    tasks, missing = load_tasks(Data(own.evaluation), choose(own.tasks), own.tasks, options)
+    tasks, missing = load_tasks(EvaluationFiles(own.evaluation), choose(own.tasks), own.tasks, options)
     sources = sources_of(own, output)
     t5_config(sources["corpus"], f"{output}/t5", own, "")
     for row in rows:

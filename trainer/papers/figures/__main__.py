@@ -19,21 +19,23 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.output import printable_json
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.distributed import choose_device
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.report import short_names
-from wikianchor.trainer.evaluate.task import Options, Vectors
+from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import retrieval
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.papers.figures import polar, relevant
 from wikianchor.trainer.papers.figures.options import parse
 
 
-def encoders(flags: argparse.Namespace) -> dict[str, Vectors]:
+def encoders(flags: argparse.Namespace) -> dict[str, SentenceVectors]:
     """Return the vectors of each model by its name in the figure."""
     names = short_names(path.rstrip("/") for path in flags.model)
     device = choose_device(flags.device)
     return {
-        names[path.rstrip("/")]: Vectors(Encoder.load(path, flags.pooler, device), flags.batch_size, flags.max_length)
+        names[path.rstrip("/")]: SentenceVectors(
+            Encoder.load(path, flags.pooler, device), flags.batch_size, flags.max_length
+        )
         for path in flags.model
     }
 
@@ -102,7 +104,7 @@ def polar_figure(flags: argparse.Namespace) -> str:
     if flags.pairs:
         scene = polar.pair_scene(relevant.similar_pairs(flags.pairs, flags.least), flags.most, flags.seed)
     else:
-        sets = retrieval.load(Data(flags.retrieval), Options())
+        sets = retrieval.load(EvaluationFiles(flags.retrieval), EvaluationOptions())
         if not sets:
             raise InputError(f"{flags.retrieval}: no qrels/test.tsv with corpus.jsonl and queries.jsonl beside it")
         scene = polar.retrieval_scene(sets[0], flags.most, flags.seed)
