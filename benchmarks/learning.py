@@ -32,8 +32,8 @@ from wikianchor.trainer import task
 from wikianchor.trainer.config import make
 from wikianchor.trainer.data.shards import open_pairs
 from wikianchor.trainer.entity_vectors import initial_vectors
-from wikianchor.trainer.evaluate.files import Data
-from wikianchor.trainer.evaluate.task import Options, Vectors
+from wikianchor.trainer.evaluate.files import EvaluationFiles
+from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import tatoeba
 from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.loop.train import train
@@ -60,10 +60,11 @@ class Curve:
     def score(self, model: Any) -> tuple[float, Mapping[str, float]]:
         """Return the mean accuracy in per cent, and that of each language."""
         with torch.autocast("cpu", torch.bfloat16):
-            rows = tatoeba.score(self.sets, Vectors(model.encoder), Options()).splits["test"]
-        self.points.append({row["hf_subset"].partition("-")[0]: 100 * row["main_score"] for row in rows})
-        print(self.points[-1], file=sys.stderr, flush=True)
-        return mean(self.points[-1].values()), self.points[-1]
+            found = tatoeba.score(self.sets, SentenceVectors(model.encoder), EvaluationOptions()).splits["test"]
+        point = {row["hf_subset"].partition("-")[0]: 100 * row["main_score"] for row in found}
+        self.points.append(point)
+        print(" ".join(f"{code} {value:.1f}" for code, value in point.items()), file=sys.stderr, flush=True)
+        return mean(point.values()), point
 
 
 def main() -> None:
@@ -127,7 +128,9 @@ def learn(objective: str, seed: int, data: Path, work: Path, quota: int) -> list
         options |= {"quota": str(quota), "max_steps": every * POINTS, "epochs": EPOCHS, "seed": seed}
         config = make(objective, {**options, "device": "cpu", "precision": "bf16"}, {})
         run = task.prepare(config, open_pairs(config.data), torch.device("cpu"), Log(scratch, "", False))
-        curve = Curve(tatoeba.load(Data(str(slices.data() / "eval")), Options(languages=tuple(LANGUAGES))))
+        curve = Curve(
+            tatoeba.load(EvaluationFiles(str(slices.data() / "eval")), EvaluationOptions(languages=tuple(LANGUAGES)))
+        )
         curve.score(run.model)
         train(replace(run, dev=curve))
     return [{"rows": number * every * SHARED["softmax_size"], **point} for number, point in enumerate(curve.points)]

@@ -1,7 +1,7 @@
-"""From a model and a directory of evaluation sets to scores that can be compared with the papers.
+"""Evaluation of sentence encoders by the protocols of the papers.
 
     wikianchor evaluate --model=DIR --data=DIR --tasks=sts,tatoeba
 
-`task.py` says what a task is, one file holds each family of them, `registry.py` lists them all, `metrics.py` has what
-they compute, and `report.py` what is written.
+`task.py` has the types, `tasks/` a module for each family of tasks, `registry.py` the list of all tasks, `metrics.py`
+the metrics, and `report.py` the reports.
 """

@@ -20,7 +20,7 @@ from wikianchor.io.output import printable_json
 from wikianchor.trainer.card import versions
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.distributed import choose_device
-from wikianchor.trainer.evaluate.files import Data, Source
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import canonical
 from wikianchor.trainer.evaluate.options import EvaluateOptions, parse
 from wikianchor.trainer.evaluate.registry import choose
@@ -34,24 +34,35 @@ from wikianchor.trainer.evaluate.report import (
     write_report,
     write_results,
 )
-from wikianchor.trainer.evaluate.task import Options, Task, Vectors
+from wikianchor.trainer.evaluate.task import EvaluationOptions, EvaluationTask, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import clustering, sphere, sts
 from wikianchor.trainer.evaluate.whitening import Whitened, sentences
 from wikianchor.trainer.models.encoder import Encoder
 
-# Vectors kept from task to task: 600 MB where they are 768 wide. Small sets share sentences, large ones do not.
+# Vectors kept between tasks: 600 MB if they are 768 wide. Small sets share sentences, large sets do not.
 MOST_VECTORS = 200_000
 
-Loaded = list[tuple[Task, Sequence[Any]]]
+LoadedTasks = list[tuple[EvaluationTask, Sequence[Any]]]
 
 
-def load_tasks(data: Data, tasks: Sequence[Task], named: str, options: Options) -> tuple[Loaded, list[str]]:
-    """Read the sets; return those that are there, and a line for each that is not.
+def load_tasks(
+    data: EvaluationFiles, tasks: Sequence[EvaluationTask], named: str, options: EvaluationOptions
+) -> tuple[LoadedTasks, list[str]]:
+    """Read the sets.
+
+    Args:
+        data: files under `--data`.
+        tasks: to be scored.
+        named: the value of `--tasks`.
+        options: of the protocols.
+
+    Returns:
+        the tasks whose sets exist with their subsets, and a line for each missing set.
 
     Raises:
-        InputError: a set named by itself is not there.
+        InputError: a set that `named` names alone, not as one of a group, is missing.
     """
-    loaded: Loaded = []
+    loaded: LoadedTasks = []
     missing: list[str] = []
     by_name = {name.strip().lower() for name in named.split(",")}
     for task in tasks:
@@ -66,22 +77,22 @@ def load_tasks(data: Data, tasks: Sequence[Task], named: str, options: Options) 
     return loaded, missing
 
 
-def load_all(flags: EvaluateOptions, options: Options) -> tuple[Loaded, list[str]]:
+def load_all(flags: EvaluateOptions, options: EvaluationOptions) -> tuple[LoadedTasks, list[str]]:
     """Read all sets that the flags ask for.
 
     Raises:
-        UsageError: they ask for none, or for a language that none has.
-        InputError: none is there.
+        UsageError: they ask for no set, or for a language that no set has.
+        InputError: no set exists.
     """
-    loaded: Loaded = []
+    loaded: LoadedTasks = []
     missing: list[str] = []
     if flags.data:
-        loaded, missing = load_tasks(Data(flags.data), choose(flags.tasks), flags.tasks, options)
+        loaded, missing = load_tasks(EvaluationFiles(flags.data), choose(flags.tasks), flags.tasks, options)
     elif not flags.sts:
         raise UsageError("--data is missing: the directory with evaluation sets; or --sts, a file")
     for path in flags.sts:
         task = sts.file_task(path)
-        loaded.append((task, task.load(Data.of_file(path), options)))
+        loaded.append((task, task.load(EvaluationFiles.of_file(path), options)))
     if not loaded:
         raise InputError(missing[0])
     check_languages(loaded, options.languages)
@@ -89,11 +100,27 @@ def load_all(flags: EvaluateOptions, options: Options) -> tuple[Loaded, list[str
 
 
 def evaluate(
-    encoder: Encoder, facts: ModelFacts, tasks: Loaded, options: Options, batch_size: int, whiten: int = 0
+    encoder: Encoder,
+    facts: ModelFacts,
+    tasks: LoadedTasks,
+    options: EvaluationOptions,
+    batch_size: int,
+    whiten: int = 0,
 ) -> list[Result]:
-    """Score one encoder in all tasks, with a line on stderr for each."""
+    """Score one encoder in all tasks, with a line on stderr for each.
+
+    Args:
+        encoder: the model.
+        facts: its description.
+        tasks: with their subsets.
+        options: of the protocols.
+        batch_size: texts encoded at once.
+        whiten: directions kept by whitening, 0 for vectors as they are.
+    """
     length = facts.facts["max_length"]
-    vectors = Whitened(encoder, batch_size, length, dim=whiten) if whiten else Vectors(encoder, batch_size, length)
+    vectors = (
+        Whitened(encoder, batch_size, length, dim=whiten) if whiten else SentenceVectors(encoder, batch_size, length)
+    )
     results = []
     for task, parts in tasks:
         start = time.perf_counter()
@@ -102,7 +129,7 @@ def evaluate(
         scores = task.score(parts, vectors, options)
         scores.protocol.update({"whitening": whiten} if whiten else {})
         seconds = time.perf_counter() - start
-        source = sum((part.source for part in parts), Source())
+        source = sum((part.source for part in parts), SetSource())
         date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         results.append(Result(facts, task.name, scores, source, seconds, date))
         print(f"{task.name}: {source.kept:,} rows, {seconds:.1f} s", file=sys.stderr, flush=True)
@@ -112,8 +139,8 @@ def evaluate(
 
 
 def run(flags: EvaluateOptions) -> tuple[list[Result], list[str]]:
-    """Return the results of all models, and what was not there."""
-    options = Options(flags.split, flags.seeds, flags.normalize, flags.languages, flags.clusters)
+    """Return the results of all models, and a line for each missing set."""
+    options = EvaluationOptions(flags.split, flags.seeds, flags.normalize, flags.languages, flags.clusters)
     loaded, missing = load_all(flags, options)
     if flags.clusters:
         check_clusters(loaded, flags.model)
@@ -128,23 +155,23 @@ def run(flags: EvaluateOptions) -> tuple[list[Result], list[str]]:
     return results, missing
 
 
-def check_clusters(loaded: Loaded, models: Sequence[str]) -> None:
-    """Raise UsageError unless one language of MewsC-16 and one model are to be plotted."""
-    there = [len(parts) for task, parts in loaded if task.name == clustering.MEWSC16_TASK]
-    if there != [1] or len(models) > 1:
+def check_clusters(loaded: LoadedTasks, models: Sequence[str]) -> None:
+    """Raise UsageError unless `--clusters` applies to one language of MewsC-16 and one model."""
+    languages = [len(parts) for task, parts in loaded if task.name == clustering.MEWSC16_TASK]
+    if languages != [1] or len(models) > 1:
         raise UsageError("--clusters shows one model in one language of MewsC-16: --tasks=mewsc16 --languages=ja")
 
 
-def check_languages(loaded: Loaded, languages: Sequence[str]) -> None:
+def check_languages(loaded: LoadedTasks, languages: Sequence[str]) -> None:
     """Raise UsageError for a language that is in none of the sets."""
-    there = {"eng"} | {canonical(code) for _, parts in loaded for part in parts for code in part.name.split("-")}
-    absent = [code for code in languages if canonical(code) not in there]
-    if absent:
-        raise UsageError(f"--languages: {', '.join(absent)} is in none of the sets that were found")
+    known = {"eng"} | {canonical(code) for _, parts in loaded for part in parts for code in part.name.split("-")}
+    missing = [code for code in languages if canonical(code) not in known]
+    if missing:
+        raise UsageError(f"--languages: {', '.join(missing)} is in none of the sets that were found")
 
 
 def draw(results: Sequence[Result], path: str) -> None:
-    """Write the plot of those models whose alignment and uniformity were measured."""
+    """Write the plot of alignment and uniformity."""
     names = short_names(result.model.name for result in results)
     models = {names[result.model.name]: result.scores.splits for result in results if result.task == sphere.NAME}
     if not models:
@@ -158,7 +185,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def report(flags: EvaluateOptions) -> str:
-    """Score, write what was asked for, and return what is to be printed."""
+    """Score the models, write the files that the flags ask for, and return the text to print."""
     results, missing = run(flags)
     text = markdown(results, missing)
     if flags.output:

@@ -1,4 +1,4 @@
-"""The dev part of a set, scored again and again while an encoder is trained."""
+"""Dev parts of STS sets, scored repeatedly while an encoder is trained."""
 
 from __future__ import annotations
 
@@ -7,40 +7,44 @@ import math
 import numpy as np
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.trainer.evaluate.files import Data
-from wikianchor.trainer.evaluate.pairs import Pairs, correlations
+from wikianchor.trainer.evaluate.files import EvaluationFiles
+from wikianchor.trainer.evaluate.pairs import ScoredPairs, correlations
 from wikianchor.trainer.evaluate.tasks import japanese, sts
 from wikianchor.trainer.models.encoder import Encoder
 
 
 class DevSet:
-    """A dev part that is scored again and again while an encoder is trained: its sentences are tokenised once."""
+    """A dev part of an STS set; its sentences are tokenised once for all scores."""
 
-    def __init__(self, pairs: Pairs) -> None:
+    def __init__(self, pairs: ScoredPairs) -> None:
         self.pairs = pairs
         self.texts = list(dict.fromkeys([*pairs.first, *pairs.second]))
         self.tokens: list[list[int]] = []
 
     def score(self, encoder: Encoder) -> float:
-        """Return the Spearman correlation in per cent; 0 where all sentences have one vector."""
+        """Return Spearman's rank correlation in per cent; 0 if all cosines are equal."""
         self.tokens = self.tokens or encoder.tokenize(self.texts)
         vectors = dict(zip(self.texts, encoder.encode_tokens(self.tokens), strict=True))
-        found = correlations(self.pairs, lambda texts: np.array([vectors[text] for text in texts]))["spearman"]
-        return 0.0 if math.isnan(found) else 100 * found
+        spearman = correlations(self.pairs, lambda texts: np.array([vectors[text] for text in texts]))["spearman"]
+        return 0.0 if math.isnan(spearman) else 100 * spearman
 
 
 def load_dev(directory: str, task: str) -> DevSet:
-    """Return the dev part of a set, for choosing among checkpoints.
+    """Return the dev part of a set.
+
+    Args:
+        directory: with evaluation sets.
+        task: name of the set.
 
     Raises:
-        UsageError: the set has no dev part that this knows.
-        InputError: it is not under the directory, or broken.
+        UsageError: there is no dev part of a set with this name.
+        InputError: its file is missing or damaged.
     """
     loaders = {**sts.LOADERS, **japanese.LOADERS}
     if task not in loaders:
         raise UsageError(f"--dev_tasks={task}: has no dev part: choose of {', '.join(loaders)}")
-    pairs = loaders[task](Data(directory), "dev")
+    pairs = loaders[task](EvaluationFiles(directory), "dev")
     if pairs is None:
-        layout = {**sts.LAYOUTS, **{one.name: one.layout for one in japanese.TASKS}}[task]
+        layout = {**sts.LAYOUTS, **{task.name: task.layout for task in japanese.TASKS}}[task]
         raise InputError(f"{directory}: no dev part of {task} ({layout}): --dev names where it is")
     return DevSet(pairs)

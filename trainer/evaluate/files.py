@@ -1,6 +1,6 @@
-"""The files of evaluation sets: found by their names anywhere under one directory, read with what is broken counted.
+"""The files of evaluation sets, found by their names anywhere under one directory.
 
-Sets are released with fixed file names, so a set is found by them and not by where a user keeps it.
+Sets are published with fixed file names, so they are found wherever a user keeps them.
 """
 
 from __future__ import annotations
@@ -8,20 +8,25 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import exists, filesystem, read_bytes, reading
+from wikianchor.trainer.evaluate.languages import asked
 
 
 @dataclass
-class Source:
-    """What a set was read from: files with their sha256, and what became of their rows.
+class SetSource:
+    """The files that a set was read from, and counts of their rows.
 
-    `blank` rows have no gold label and are left out as the sets' makers ask; `broken` rows cannot be read.
+    Attributes:
+        files: sha256 of each file.
+        rows: number of rows.
+        blank: rows without a gold label, which are left out as the sets' makers say.
+        broken: rows that cannot be parsed.
     """
 
     files: dict[str, str] = field(default_factory=dict)
@@ -31,15 +36,16 @@ class Source:
 
     @property
     def kept(self) -> int:
+        """Number of rows that are used."""
         return self.rows - self.blank - self.broken
 
-    def __add__(self, other: Source) -> Source:
-        return Source(
+    def __add__(self, other: SetSource) -> SetSource:
+        return SetSource(
             {**self.files, **other.files}, self.rows + other.rows, self.blank + other.blank, self.broken + other.broken
         )
 
     def check(self, name: str) -> None:
-        """Raise InputError if not one row is left."""
+        """Raise InputError if no row can be used."""
         if self.kept <= 0:
             raise InputError(
                 f"{', '.join(self.files)}: no row of {name} can be used ({self.rows} rows, {self.blank} without gold, "
@@ -47,8 +53,13 @@ class Source:
             )
 
 
-class Data:
-    """The files under a directory, local or gs://; hidden directories are left out."""
+class EvaluationFiles:
+    """The files under a directory, local or a URI. Hidden files and directories are ignored.
+
+    Attributes:
+        root: the directory.
+        names: paths of the files relative to it, sorted.
+    """
 
     def __init__(self, root: str) -> None:
         self.root = root.rstrip("/") or "/"
@@ -56,40 +67,69 @@ class Data:
         with reading(self.root):
             if files.get_file_info(inner).type != fs.FileType.Directory:
                 raise InputError(f"{root}: no such directory: --data names where the evaluation sets are")
-            found = files.get_file_info(fs.FileSelector(inner, recursive=True))
-        names = [os.path.relpath(info.path, inner) for info in found if info.type == fs.FileType.File]
+            infos = files.get_file_info(fs.FileSelector(inner, recursive=True))
+        names = [os.path.relpath(info.path, inner) for info in infos if info.type == fs.FileType.File]
         self.names = sorted(name for name in names if not name.startswith(".") and "/." not in name)
 
     @classmethod
-    def of_file(cls, path: str) -> Data:
-        """Return a directory of which only one file counts.
+    def of_file(cls, path: str) -> EvaluationFiles:
+        """Return one file and its directory.
 
         Raises:
             InputError: there is no such file.
         """
-        found = cls.__new__(cls)
+        files = cls.__new__(cls)
         folder, _, name = path.rpartition("/")
-        found.root, found.names = folder or ("/" if path.startswith("/") else "."), [name]
-        if not exists(found.path(name)):
+        files.root, files.names = folder or ("/" if path.startswith("/") else "."), [name]
+        if not exists(files.path(name)):
             raise InputError(f"{path}: no such file")
-        return found
+        return files
 
     def match(self, pattern: str) -> dict[str, re.Match[str]]:
-        """Return the files whose path under the root ends in the pattern, after a slash or from the start."""
+        """Return the files whose last path components match a regular expression, with their matches."""
         compiled = re.compile(rf"(?:.*/)?{pattern}")
         matches = ((name, compiled.fullmatch(name)) for name in self.names)
         return {name: match for name, match in matches if match}
 
-    def one(self, pattern: str, what: str) -> str | None:
-        """Return the one file that ends in the pattern, or None.
+    def find(self, pattern: str, what: str) -> str | None:
+        """Return the file that matches, or None.
+
+        Args:
+            pattern: as for `match`.
+            what: the file in words, for the error.
 
         Raises:
-            InputError: there are several, and they differ.
+            InputError: several files match, and their contents differ.
         """
         return self.same(list(self.match(pattern)), what)
 
+    def by_group(self, pattern: str) -> dict[str, list[str]]:
+        """Return the files that match a pattern by its first group, sorted by that."""
+        groups: dict[str, list[str]] = {}
+        for name, match in sorted(self.match(pattern).items(), key=lambda item: item[1][1]):
+            groups.setdefault(match[1], []).append(name)
+        return groups
+
+    def by_language(self, pattern: str, what: str, languages: Iterable[str]) -> dict[str, str]:
+        """Return the file of each language, for languages that are asked for.
+
+        Args:
+            pattern: as for `match`; its first group is the code of the language.
+            what: the set in words, for the error.
+            languages: those asked for; none for all.
+
+        Raises:
+            InputError: several files of a language match, and their contents differ.
+        """
+        groups = {code: names for code, names in self.by_group(pattern).items() if asked(code, languages)}
+        return {code: str(self.same(names, f"{what} {code}")) for code, names in groups.items()}
+
     def same(self, names: Sequence[str], what: str) -> str | None:
-        """Return the first of files that are all the same, or None where there is none."""
+        """Return the first of several copies of a file, or None where there is none.
+
+        Raises:
+            InputError: the contents of the files differ.
+        """
         if len(names) > 1 and len({self.sha256(name) for name in names}) > 1:
             raise InputError(
                 f"{self.root}: {what} is there several times and differs: {', '.join(names)}: name one by --data"
@@ -97,23 +137,30 @@ class Data:
         return names[0] if names else None
 
     def path(self, name: str) -> str:
+        """Return the path of a file."""
         return f"{self.root}/{name}"
 
     def bytes(self, name: str) -> bytes:
+        """Return the content of a file."""
         return read_bytes(self.path(name))
 
     def sha256(self, name: str) -> str:
+        """Return the sha256 of a file, in hexadecimal."""
         return hashlib.sha256(self.bytes(name)).hexdigest()
 
-    def lines(self, name: str, source: Source) -> list[str | None]:
-        """Return a file's lines without their ends, None for one that is not UTF-8, and note the file."""
+    def lines(self, name: str, source: SetSource) -> list[str | None]:
+        """Return a file's lines, None for a line that is not UTF-8, and record the file in `source`."""
         content = self.bytes(name)
         source.files[name] = hashlib.sha256(content).hexdigest()
         return split_lines(content)
 
 
 def split_lines(content: bytes) -> list[str | None]:
-    """Cut at line feeds alone: the other characters that Python takes for ends of lines are text in these files."""
+    """Split a file at line feeds alone; other characters at which `str.splitlines` splits are text in these files.
+
+    >>> split_lines(b"a\\x0bb\\r\\nc\\n")
+    ['a\\x0bb', 'c']
+    """
     lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -128,7 +175,7 @@ def _decode(line: bytes) -> str | None:
 
 
 def aligned(names: Sequence[str], columns: Sequence[Sequence[str | None]]) -> None:
-    """Raise InputError unless files that belong together line by line have the same number of lines."""
+    """Raise InputError if files that correspond line by line differ in their number of lines."""
     if len({len(column) for column in columns}) > 1:
         counts = ", ".join(f"{name} has {len(column)}" for name, column in zip(names, columns, strict=True))
         raise InputError(f"files that belong together line by line differ in lines: {counts}: get them again")

@@ -1,10 +1,10 @@
-"""Codes of languages: the two letters of Wikipedia and papers, the three letters of Tatoeba's files, mteb's tags."""
+"""Codes of languages: two letters (Wikipedia, papers), three letters (Tatoeba), and mteb's tags."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-# Two letters: the code and script of mteb's tags.
+# mteb's tags by two-letter code.
 TAGS = {
     "ar": "ara-Arab", "ca": "cat-Latn", "cs": "ces-Latn", "de": "deu-Latn", "en": "eng-Latn", "eo": "epo-Latn",
     "es": "spa-Latn", "fa": "fas-Arab", "fr": "fra-Latn", "it": "ita-Latn", "ja": "jpn-Jpan", "ko": "kor-Hang",
@@ -12,7 +12,7 @@ TAGS = {
     "zh": "zho-Hans",
 }  # fmt: skip
 
-# Codes of ISO 639 to those that Tatoeba uses. Where a code means a group of languages, the member that Tatoeba has.
+# Tatoeba's codes by ISO 639 code. For the code of a macrolanguage, the member that Tatoeba has.
 CODES = {
     "af": "afr", "am": "amh", "ar": "ara", "az": "aze", "be": "bel", "bg": "bul", "bn": "ben", "br": "bre",
     "bs": "bos", "ca": "cat", "cs": "ces", "cy": "cym", "da": "dan", "de": "deu", "el": "ell", "en": "eng",
@@ -30,26 +30,42 @@ CODES = {
 
 TWO = {three: two for two, three in reversed(list(CODES.items())) if len(two) == 2}
 
-# The languages beside English that EASE's multilingual models are trained on.
+# Languages other than English that EASE's multilingual models are trained on.
 EASE = ("ar", "ca", "cs", "de", "eo", "es", "fa", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "sv", "tr")
 
 
 def tag(code: str) -> str:
-    """Return mteb's tag of a language, or the code itself where it is not known."""
+    """Return mteb's tag of a language, or the code itself if there is none.
+
+    >>> tag("de"), tag("jpn"), tag("xx")
+    ('deu-Latn', 'jpn-Jpan', 'xx')
+    """
     return TAGS.get(short(code), code)
 
 
 def canonical(code: str) -> str:
-    """Return one code for all codes of a language, so that fa, fas and pes are the same."""
+    """Return the same code for all codes of a language.
+
+    >>> canonical("fa"), canonical("fas"), canonical("PES")
+    ('pes', 'pes', 'pes')
+    """
     return CODES.get(code.lower(), code.lower())
 
 
 def short(code: str) -> str:
-    """Return the two letters of a language, or the code itself where it has none."""
+    """Return the two-letter code of a language, or the code itself if there is none.
+
+    >>> short("cmn"), short("kab")
+    ('zh', 'kab')
+    """
     return TWO.get(canonical(code), code)
 
 
 def asked(code: str, languages: Iterable[str]) -> bool:
-    """Return whether a language is one of those asked for; all are where none is asked for."""
+    """Return whether `languages` is empty or has the language.
+
+    >>> asked("jpn", ["ja"]), asked("jpn", []), asked("jpn", ["de"])
+    (True, True, False)
+    """
     wanted = {canonical(language) for language in languages}
     return not wanted or canonical(code) in wanted

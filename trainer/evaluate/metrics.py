@@ -1,11 +1,13 @@
-"""The scores, as functions of numbers alone. All are between 0 and 1, or -1 and 1, where nothing else is said."""
+"""Metrics, as functions of arrays. Scores are between 0 and 1, correlations and cosines between -1 and 1, unless the
+docstring says otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import pearsonr, spearmanr
@@ -15,48 +17,84 @@ Vectors = NDArray[np.float32]
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """vectors: (rows, dim); returns them scaled to length 1. A vector of zeros stays one."""
+    """Return vectors (rows, dim) scaled to unit length. A zero vector stays zero.
+
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.divide(vectors, np.where(norms > 0, norms, 1), dtype=vectors.dtype)
 
 
 def pair_cosines(first: Vectors, second: Vectors) -> NDArray[np.float64]:
-    """first, second: (rows, dim); returns (rows,)."""
-    found: NDArray[np.float64] = np.einsum("ij,ij->i", unit(first).astype(np.float64), unit(second).astype(np.float64))
-    return found
+    """Return the cosine of each two vectors, (rows,) float64.
+
+    Args:
+        first, second: (rows, dim).
+    """
+    products: NDArray[np.float64] = np.einsum(
+        "ij,ij->i", unit(first).astype(np.float64), unit(second).astype(np.float64)
+    )
+    return products
+
+
+def cosine_blocks(queries: Vectors, targets: Vectors, device: torch.device, most: int) -> Iterator[torch.Tensor]:
+    """Yield the cosines of all queries with all targets, in blocks of queries.
+
+    Args:
+        queries, targets: (rows, dim), of unit length.
+        device: where the products are computed.
+        most: numbers in a block.
+
+    Yields:
+        (queries of the block, targets) float32.
+    """
+    columns = torch.from_numpy(targets).to(device).T
+    rows = max(1, most // len(targets))
+    for start in range(0, len(queries), rows):
+        yield torch.from_numpy(queries[start : start + rows]).to(device) @ columns
 
 
 def spearman(a: NDArray[Any], b: NDArray[Any]) -> float:
-    """a, b: (rows,); ties share their mean rank. NaN where one of them is constant."""
+    """Return Spearman's rank correlation of a and b, (rows,); ties get their mean rank. NaN if a or b is constant.
+
+    >>> spearman(np.array([1, 2, 3]), np.array([1, 4, 9]))
+    1.0
+    """
     return float("nan") if constant(a) or constant(b) else float(spearmanr(a, b).statistic)
 
 
 def pearson(a: NDArray[Any], b: NDArray[Any]) -> float:
-    """a, b: (rows,). NaN where one of them is constant."""
+    """Return Pearson's correlation of a and b, (rows,); NaN if a or b is constant."""
     return float("nan") if constant(a) or constant(b) else float(pearsonr(a, b).statistic)
 
 
 def constant(values: NDArray[Any]) -> bool:
+    """Return whether all values are equal, or there are fewer than two."""
     return len(values) < 2 or bool(np.all(values == values[0]))
 
 
 def clustering_accuracy(gold: Sequence[int], clusters: Sequence[int]) -> float:
-    """Return the share of rows that are right under the best one-to-one map of clusters to labels."""
+    """Return the share of correct rows under the best one-to-one mapping of clusters to labels (Hungarian algorithm).
+
+    >>> clustering_accuracy([0, 0, 1, 1], [1, 1, 0, 1])
+    0.75
+    """
     table = contingency(gold, clusters)
     return float(table[linear_sum_assignment(-table)].sum() / len(gold))
 
 
 def contingency(gold: Sequence[int], clusters: Sequence[int]) -> NDArray[np.int64]:
-    """Return (labels, clusters): rows with this label in this cluster. Labels and clusters count from 0."""
+    """Return the number of rows of each label in each cluster, (labels, clusters). Both are numbered from 0."""
     table = np.zeros((max(gold) + 1, max(clusters) + 1), np.int64)
     np.add.at(table, (np.asarray(gold), np.asarray(clusters)), 1)
     return table
 
 
 def clustering_scores(gold: Sequence[int], clusters: Sequence[int]) -> dict[str, float]:
-    """Return accuracy, NMI, V-measure and adjusted Rand index (the last from -0.5 on).
+    """Return accuracy, NMI, V-measure and adjusted Rand index (-0.5 to 1).
 
-    NMI with the arithmetic mean is the V-measure; both names stand there, since papers use either.
+    NMI with the arithmetic mean equals the V-measure; both names are given, because papers use either.
     """
     return {
         "accuracy": clustering_accuracy(gold, clusters),
@@ -67,27 +105,54 @@ def clustering_scores(gold: Sequence[int], clusters: Sequence[int]) -> dict[str,
 
 
 def majority_share(gold: Sequence[int]) -> float:
-    """Return what a single cluster would score."""
+    """Return the accuracy of one cluster for all rows: the share of the most frequent label.
+
+    >>> majority_share([0, 0, 1])
+    0.6666666666666666
+    """
     return float(np.bincount(np.asarray(gold)).max() / len(gold))
 
 
 def matching_accuracy(first: Vectors, second: Vectors) -> tuple[float, float]:
-    """first, second: (rows, dim), translations row by row; returns the shares whose nearest, by cosine, is their own:
-    first to second, second to first. Of equally near ones the earliest counts."""
+    """Return the accuracies of nearest-neighbour search by cosine, from first to second and from second to first.
+
+    Among equal cosines the first row is the nearest neighbour.
+
+    Args:
+        first, second: (rows, dim), translations row by row.
+    """
     similarity = unit(first) @ unit(second).T
-    own = np.arange(len(first))
-    return float(np.mean(similarity.argmax(1) == own)), float(np.mean(similarity.argmax(0) == own))
+    gold = np.arange(len(first))
+    return float(np.mean(similarity.argmax(1) == gold)), float(np.mean(similarity.argmax(0) == gold))
 
 
 def alignment(first: Vectors, second: Vectors) -> float:
-    """Return the mean squared distance of positive pairs on the unit sphere, 0 to 4; lower is better (EASE, eq. 5)."""
+    """Return the mean squared distance of positive pairs on the unit sphere, 0 to 4; lower is better.
+
+    Equation 5 of EASE, after https://arxiv.org/abs/2005.10242.
+
+    Args:
+        first, second: (rows, dim), positive pairs row by row.
+
+    >>> alignment(np.array([[1.0, 0.0]]), np.array([[-2.0, 0.0]]))
+    4.0
+    """
     distance = unit(first).astype(np.float64) - unit(second).astype(np.float64)
     return float((distance**2).sum(1).mean())
 
 
 def uniformity(vectors: Vectors, chunk: int = 1024) -> float:
-    """Return the log of the mean of exp(-2 |x - y|^2) over all pairs of different rows on the unit sphere, -8 to 0;
-    lower is better (EASE, eq. 6)."""
+    """Return log mean exp(-2 |x - y|^2) over all pairs of different rows on the unit sphere, -8 to 0; lower is better.
+
+    Equation 6 of EASE, after https://arxiv.org/abs/2005.10242.
+
+    Args:
+        vectors: (rows, dim).
+        chunk: rows compared with all others at once.
+
+    >>> uniformity(np.array([[1.0, 0.0], [-1.0, 0.0]]))
+    -8.0
+    """
     x = unit(vectors).astype(np.float64)
     total = 0.0
     for start in range(0, len(x), chunk):
@@ -100,19 +165,24 @@ def uniformity(vectors: Vectors, chunk: int = 1024) -> float:
 
 
 def f1(hits: int, proposed: int, gold: int) -> float:
-    """Return the harmonic mean of hits / proposed and hits / gold."""
+    """Return F1, the harmonic mean of precision (hits / proposed) and recall (hits / gold).
+
+    >>> f1(1, 1, 3)
+    0.5
+    """
     return 2 * hits / (proposed + gold) if proposed + gold else 0.0
 
 
 def best_threshold(cosines: NDArray[np.float32], right: NDArray[np.bool_], gold: int) -> float:
-    """Return the threshold at or above which proposals have the best F1; of equally good ones the highest.
+    """Return the threshold with the best F1 of the proposals at or above it; the highest of equally good ones.
 
     Args:
         cosines: (proposals,), at least one.
-        right: (proposals,), whether each is in the gold pairs.
-        gold: the number of gold pairs.
+        right: (proposals,), whether each is a gold pair.
+        gold: number of gold pairs.
 
-    It lies in the middle between two different cosines, since equal ones cannot be told apart, or is the lowest.
+    Returns:
+        the mean of two consecutive different cosines, or the lowest cosine.
     """
     order = np.argsort(-cosines, kind="stable")
     sorted_cosines, hits = cosines[order].astype(np.float64), np.cumsum(right[order])
@@ -124,12 +194,15 @@ def best_threshold(cosines: NDArray[np.float32], right: NDArray[np.bool_], gold:
 
 
 def average_precision(relevance: Sequence[bool], relevant: int) -> float:
-    """Return the average precision of a ranking of which the first places are known.
+    """Return the average precision at k.
 
     Args:
-        relevance: whether each of the first k is relevant, the best first.
-        relevant: the number of all relevant ones, 1 or more. If there are more than k, k count.
+        relevance: whether each of the k best candidates is relevant, the best first.
+        relevant: number of relevant candidates in the whole ranking, 1 or more; the divisor is at most k.
+
+    >>> average_precision([True, False, True, False], 2)
+    0.8333333333333333
     """
-    found = np.asarray(relevance, np.float64)
-    precision = np.cumsum(found) / np.arange(1, len(found) + 1)
-    return float((precision * found).sum() / min(relevant, len(found)))
+    hits = np.asarray(relevance, np.float64)
+    precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+    return float((precision * hits).sum() / min(relevant, len(hits)))

@@ -1,10 +1,10 @@
-"""Pairs of sentences with a gold score, from the layouts in which STS sets are released.
+"""Pairs of sentences with gold scores, in the layouts in which STS sets are published.
 
 two files     STS.input.X.txt (sentence TAB sentence) and STS.gs.X.txt (score), line by line: SemEval 2012 to 2017
-seven columns sts-test.csv (genre, file, year, id, score, sentence, sentence; with tabs): the STS Benchmark
-three columns sentence, sentence, score or score, sentence, sentence: translations of these; with tabs or commas
-a header      that names the columns: SICK, KorSTS
-JSON lines    with the same names: JGLUE. Parquet likewise.
+seven columns sts-test.csv (genre, file, year, id, score, sentence, sentence), tab-separated: the STS Benchmark
+three columns sentence, sentence, score or score, sentence, sentence, separated by tabs or commas: translations
+a header      with names of columns: SICK, KorSTS
+JSON lines    and Parquet, with the same names: JGLUE
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import csv
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,11 @@ from pyarrow import parquet
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import reading
-from wikianchor.trainer.evaluate.files import Data, Source, aligned
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, aligned
 from wikianchor.trainer.evaluate.metrics import pair_cosines, pearson, spearman
+from wikianchor.trainer.evaluate.task import mteb_row
 
-Row = tuple[str, str, str]
+RawRow = tuple[str, str, str]
 
 FIRST = ("sentence1", "sentence_a", "text1", "sent1")
 SECOND = ("sentence2", "sentence_b", "text2", "sent2")
@@ -34,21 +35,39 @@ GOLD = ("score", "relatedness_score", "label", "similarity_score", "similarity",
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Sentences row by row and their gold scores, (rows,) float64."""
+class ScoredPairs:
+    """Pairs of sentences with gold scores.
+
+    Attributes:
+        name: of the set.
+        first, second: the sentences, row by row.
+        gold: (rows,) float64.
+        source: files and counts.
+        shared: number of rows that are in another split too, by split.
+    """
 
     name: str
     first: list[str]
     second: list[str]
     gold: NDArray[np.float64]
-    source: Source
+    source: SetSource
+    shared: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.first)
 
 
-def make_pairs(name: str, rows: Iterable[Row | None], source: Source) -> Pairs:
-    """Return the rows that have two sentences and a number, None standing for a broken row, and count the others."""
+def make_pairs(name: str, rows: Iterable[RawRow | None], source: SetSource) -> ScoredPairs:
+    """Return the rows with two sentences and a finite score, and count the others in `source`.
+
+    Args:
+        name: of the set.
+        rows: two sentences and a score; None for a row that cannot be parsed.
+        source: of the set.
+
+    Raises:
+        InputError: no row can be used.
+    """
     kept: list[tuple[str, str, float]] = []
     for row in rows:
         source.rows += 1
@@ -61,48 +80,51 @@ def make_pairs(name: str, rows: Iterable[Row | None], source: Source) -> Pairs:
         else:
             kept.append((row[0].strip(), row[1].strip(), gold))
     source.check(name)
-    return Pairs(
-        name, [row[0] for row in kept], [row[1] for row in kept], np.array([row[2] for row in kept], np.float64), source
-    )
+    first, second, gold_scores = zip(*kept, strict=True)
+    return ScoredPairs(name, list(first), list(second), np.array(gold_scores, np.float64), source)
 
 
-def concatenate(name: str, parts: Sequence[Pairs]) -> Pairs:
+def concatenate(name: str, parts: Sequence[ScoredPairs]) -> ScoredPairs:
     """Return all pairs of the parts as one set."""
-    return Pairs(
+    return ScoredPairs(
         name,
         [text for part in parts for text in part.first],
         [text for part in parts for text in part.second],
         np.concatenate([part.gold for part in parts]),
-        sum((part.source for part in parts), Source()),
+        sum((part.source for part in parts), SetSource()),
     )
 
 
-def read_two_files(data: Data, sentences: str, gold: str, name: str) -> Pairs:
-    """Read STS.input.X.txt and STS.gs.X.txt. Columns after the second, where STS16 says whose text it is, are left."""
-    source = Source()
+def read_two_files(data: EvaluationFiles, sentences: str, gold: str, name: str) -> ScoredPairs:
+    """Read STS.input.X.txt and STS.gs.X.txt. Columns after the second, the attributions of STS16, are ignored."""
+    source = SetSource()
     texts, scores = data.lines(sentences, source), data.lines(gold, source)
     aligned((sentences, gold), (texts, scores))
     return make_pairs(name, map(_join, texts, scores), source)
 
 
-def _join(text: str | None, score: str | None) -> Row | None:
+def _join(text: str | None, score: str | None) -> RawRow | None:
     columns = (text or "").split("\t")
     return None if len(columns) < 2 or score is None else (columns[0], columns[1], score)
 
 
-def read_pairs(data: Data, file: str, name: str, part: tuple[str, str] | None = None) -> Pairs:
-    """Read one file of any of the layouts above.
+def read_pairs(data: EvaluationFiles, file: str, name: str, part: tuple[str, str] | None = None) -> ScoredPairs:
+    """Read one file in any of the layouts above.
 
     Args:
-        part: a column of a table with a header and what stands in it: only those rows are read.
+        data: the evaluation sets.
+        file: path of the file.
+        name: of the set.
+        part: a column and a value: only rows with this value are read. For tables with a header.
 
     Raises:
-        InputError: its columns cannot be told.
+        InputError: the file has none of the layouts.
     """
-    source = Source()
+    source = SetSource()
     if file.endswith(".parquet"):
         table = _parquet(data, file, source)
-        return make_pairs(name, _named(table, *_places(file, table.column_names)), source)
+        columns = _columns(file, table.column_names)
+        return make_pairs(name, (_cells(row, columns) for row in table.select(columns).to_pylist()), source)
     lines = data.lines(file, source)
     if file.endswith((".json", ".jsonl")):
         return make_pairs(name, _json_rows(file, lines), source)
@@ -115,8 +137,8 @@ def _part(file: str, rows: Sequence[list[str] | None], column: str, value: str) 
     head = rows[0] if rows else None
     if head is None or column not in head:
         raise InputError(f"{file}: has no column {column}, which says what part a row is of")
-    place = head.index(column)
-    return [head, *(row for row in rows[1:] if row and len(row) > place and row[place].strip() == value)]
+    index = head.index(column)
+    return [head, *(row for row in rows[1:] if row and len(row) > index and row[index].strip() == value)]
 
 
 def _number(text: str) -> float | None:
@@ -128,8 +150,11 @@ def _number(text: str) -> float | None:
 
 
 def _split(file: str, lines: Sequence[str | None]) -> list[list[str] | None]:
-    """Return the columns of each row. Quotes mean something only in files with commas; in those with tabs they are
-    text. A row is a line even there, so that a stray quote costs its own row alone."""
+    """Return the cells of each row, None for a row that cannot be parsed.
+
+    Quotes are text in tab-separated files. In comma-separated files each line is parsed alone, so that an unbalanced
+    quote breaks one row only.
+    """
     sample = next((line for line in lines if line), "")
     if not file.endswith(".csv") or "\t" in sample:
         return [None if line is None else line.split("\t") for line in lines]
@@ -143,12 +168,12 @@ def _commas(line: str) -> list[str] | None:
         return None
 
 
-def _table_rows(file: str, rows: Sequence[list[str] | None]) -> list[Row | None]:
+def _table_rows(file: str, rows: Sequence[list[str] | None]) -> list[RawRow | None]:
     head = next((row for row in rows if row), [])
     names = [cell.strip().lower() for cell in head]
     if any(name in names for name in FIRST):
         start = 1
-        first, second, gold = (names.index(name) for name in _places(file, names))
+        first, second, gold = (names.index(name) for name in _columns(file, names))
     else:
         start = 0
         first, second, gold = _headless(file, head)
@@ -157,7 +182,7 @@ def _table_rows(file: str, rows: Sequence[list[str] | None]) -> list[Row | None]
 
 
 def _headless(file: str, head: Sequence[str]) -> tuple[int, int, int]:
-    """Return the places of the two sentences and the score, by the number of columns."""
+    """Return the columns of the two sentences and the score, by the number of columns."""
     if len(head) >= 7:
         return 5, 6, 4
     if len(head) == 3:
@@ -168,83 +193,72 @@ def _headless(file: str, head: Sequence[str]) -> tuple[int, int, int]:
     )
 
 
-def _places(file: str, names: Sequence[str]) -> tuple[str, str, str]:
-    """Return the names of the two sentences' columns and the score's."""
+def _columns(file: str, names: Sequence[str]) -> tuple[str, str, str]:
+    """Return the names of the columns of the two sentences and the score."""
     lower = {name.lower(): name for name in reversed(names)}
-    found = [next((lower[name] for name in wanted if name in lower), None) for wanted in (FIRST, SECOND, GOLD)]
-    if None in found:
+    first, second, gold = (
+        next((lower[name] for name in known if name in lower), None) for known in (FIRST, SECOND, GOLD)
+    )
+    if first is None or second is None or gold is None:
         raise InputError(f"{file}: has the columns {', '.join(names)}: two sentences and a score are needed")
-    return str(found[0]), str(found[1]), str(found[2])
+    return first, second, gold
 
 
-def _json_rows(file: str, lines: Sequence[str | None]) -> list[Row | None]:
+def _json_rows(file: str, lines: Sequence[str | None]) -> list[RawRow | None]:
     objects = [_object(line) for line in lines]
     head = next((item for item in objects if item), None)
     if head is None:
         raise InputError(f"{file}: has no line that is a JSON object")
-    places = _places(file, list(head))
-    return [None if item is None else _cells(item, places) for item in objects]
+    columns = _columns(file, list(head))
+    return [None if item is None else _cells(item, columns) for item in objects]
 
 
 def _object(line: str | None) -> Mapping[str, object] | None:
     try:
-        found = json.loads(line or "")
+        value = json.loads(line or "")
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
-def _cells(item: Mapping[str, object], places: tuple[str, str, str]) -> Row | None:
-    first, second, gold = (item.get(name) for name in places)
+def _cells(item: Mapping[str, object], columns: tuple[str, str, str]) -> RawRow | None:
+    first, second, gold = (item.get(name) for name in columns)
     if not isinstance(first, str) or not isinstance(second, str):
         return None
     return first, second, "" if gold is None else str(gold)
 
 
-def _parquet(data: Data, file: str, source: Source) -> pa.Table:
+def _parquet(data: EvaluationFiles, file: str, source: SetSource) -> pa.Table:
     source.files[file] = data.sha256(file)
     with reading(data.path(file)):
         return parquet.read_table(pa.BufferReader(data.bytes(file)))
 
 
-def _named(table: pa.Table, first: str, second: str, gold: str) -> list[Row | None]:
-    columns = [table[name].to_pylist() for name in (first, second, gold)]
-    names = (first, second, gold)
-    return [_cells(dict(zip(names, row, strict=True)), names) for row in zip(*columns, strict=True)]
-
-
 PROTOCOL = {"similarity": "cosine", "correlation": "Spearman"}
 
 
-def correlations(pairs: Pairs, vectors: Callable[[Sequence[str]], Any]) -> dict[str, float]:
+def correlations(pairs: ScoredPairs, vectors: Callable[[Sequence[str]], Any]) -> dict[str, float]:
     """Return the Spearman and the Pearson correlation of a set of pairs, between -1 and 1."""
     cosines = pair_cosines(vectors(pairs.first), vectors(pairs.second))
     both = {"spearman": spearman(cosines, pairs.gold), "pearson": pearson(cosines, pairs.gold)}
     return {**both, **{f"cosine_{name}": value for name, value in both.items()}}
 
 
-def row(name: str, languages: Sequence[str], scores: Mapping[str, float], pairs: Pairs) -> dict[str, Any]:
-    """Return a row of mteb's result."""
-    return {
-        "hf_subset": name,
-        "languages": list(languages),
-        "main_score": scores["spearman"],
-        **scores,
-        "rows": len(pairs),
-    }
+def row(name: str, languages: Sequence[str], scores: Mapping[str, float], pairs: ScoredPairs) -> dict[str, Any]:
+    """Return the row of mteb's result for a set of pairs."""
+    return mteb_row(name, languages, scores["spearman"], **scores, rows=len(pairs))
 
 
-def two_file_sets(data: Data, folder: str, name: str) -> list[Pairs]:
-    """Return the sets STS.input.X.txt with their STS.gs.X.txt in the folders of a pattern. Sets without sentences,
-    as SMT of 2013, are not there for want of a licence."""
-    names: dict[str, list[str]] = {}
-    for file, match in data.match(rf"{folder}/STS\.input\.(.+)\.txt").items():
-        names.setdefault(match[1], []).append(file)
-    found = []
-    for subset, files in sorted(names.items()):
+def two_file_sets(data: EvaluationFiles, folder: str, name: str) -> list[ScoredPairs]:
+    """Return the sets STS.input.X.txt with STS.gs.X.txt in the folders that match a pattern.
+
+    SMT of 2013 is missing, because its sentences are not published.
+    """
+    sets = []
+    for subset, files in data.by_group(rf"{folder}/STS\.input\.(.+)\.txt").items():
         file = str(data.same(files, f"{name} {subset}"))
         gold = file.replace("STS.input.", "STS.gs.")
         if gold not in data.names:
             raise InputError(f"{data.path(file)}: its gold scores {data.path(gold)} are missing: get the set again")
-        found.append(read_two_files(data, file, gold, subset))
-    return found
+        sets.append(read_two_files(data, file, gold, subset))
+    return sets

@@ -1,10 +1,10 @@
-"""All tasks. A new family of them is a file with a list `TASKS`, named among `FAMILIES`."""
+"""All evaluation tasks. To add a family of tasks, add a module with a list `TASKS` to `FAMILIES`."""
 
 from __future__ import annotations
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
-from wikianchor.trainer.evaluate.task import Task
+from wikianchor.trainer.evaluate.task import EvaluationTask
 from wikianchor.trainer.evaluate.tasks import (
     bucc,
     clustering,
@@ -19,22 +19,25 @@ from wikianchor.trainer.evaluate.tasks import (
 )
 
 FAMILIES = (sts, transfer, clustering, tatoeba, lareqa, bucc, mldoc, sphere, japanese, retrieval)
-TASKS: list[Task] = [task for family in FAMILIES for task in family.TASKS]
+TASKS: list[EvaluationTask] = [task for family in FAMILIES for task in family.TASKS]
 
 
-def choose(names: str) -> list[Task]:
-    """Return the tasks of a list with commas: names of tasks or of groups, in any case; all of them for "all".
+def choose(names: str) -> list[EvaluationTask]:
+    """Return the tasks that `--tasks` names.
+
+    Args:
+        names: names of tasks or groups, separated by commas, in any case; "all" for all tasks.
 
     Raises:
         UsageError: there is no such name.
     """
-    chosen: list[Task] = []
+    chosen: list[EvaluationTask] = []
     for name in (part.strip().lower() for part in names.split(",")):
-        found = [task for task in TASKS if name in ("all", task.name.lower(), *task.groups)]
-        if not found:
+        matches = [task for task in TASKS if name in ("all", task.name.lower(), *task.groups)]
+        if not matches:
             groups = sorted({group for task in TASKS for group in task.groups})
             tasks = [task.name for task in TASKS]
             choose_of = f": choose of {', '.join(tasks)}; groups: {', '.join(groups)}, all"
             raise UsageError(f"--tasks: no task {name!r}{did_you_mean(name, [*tasks, *groups, 'all']) or choose_of}")
-        chosen += [task for task in found if task not in chosen]
+        chosen += [task for task in matches if task not in chosen]
     return chosen

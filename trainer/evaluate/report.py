@@ -1,7 +1,7 @@
-"""What an evaluation writes: tables laid out like the papers', and a JSON per task in the shape of mteb's results.
+"""Reports of an evaluation: tables in the layout of the papers, and JSON files in the layout of mteb.
 
-mteb's shape is results/MODEL/REVISION/TASK.json with model_meta.json beside it; its readers find `task_name`,
-`scores` by split, `main_score`. We add `protocol`, with which scores can be compared, and `source`, of what.
+mteb's layout is results/MODEL/REVISION/TASK.json and model_meta.json in the same directory, with `task_name`, and
+`scores` by split with `main_score`. Added are `protocol`, how the scores were computed, and `source`, the data.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
+from wikianchor.io.markdown import markdown_table
 from wikianchor.io.storage import writing
-from wikianchor.trainer.evaluate.files import Source
-from wikianchor.trainer.evaluate.task import Cell, Scores
+from wikianchor.trainer.evaluate.files import SetSource
+from wikianchor.trainer.evaluate.task import TableCell, TaskScores
 from wikianchor.trainer.models.encoder import Encoder
 
-# Files that make a model's vectors what they are.
+# Files that a model's vectors depend on.
 MODEL_FILES = (".safetensors", ".bin", ".json", ".txt", ".model")
-# Above so many columns a table is turned round.
+# Tables with more columns are transposed.
 WIDEST = 20
 
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """A model's name in the tables, its revision, and all that its vectors depend on."""
+    """A model's name in the tables, its revision, and everything else that its vectors depend on."""
 
     name: str
     revision: str
@@ -37,18 +38,34 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class Result:
-    """The scores of one model in one task; `seconds` is what it took, `date` when, in ISO 8601."""
+    """The scores of one model in one task.
+
+    Attributes:
+        model: the model.
+        task: name of the task.
+        scores: the result.
+        source: files and counts of the set.
+        seconds: duration.
+        date: of the end, in ISO 8601.
+    """
 
     model: ModelFacts
     task: str
-    scores: Scores
-    source: Source
+    scores: TaskScores
+    source: SetSource
     seconds: float
     date: str
 
 
 def model_facts(path: str, encoder: Encoder, max_length: int | None, versions: Mapping[str, str]) -> ModelFacts:
-    """Describe an encoder that was loaded from a path or by its name on the Hub."""
+    """Describe an encoder.
+
+    Args:
+        path: where it was loaded from: a directory or a name on the Hub.
+        encoder: the encoder.
+        max_length: tokens kept of a text, None for the model's limit.
+        versions: of packages.
+    """
     revision = _sha256_of_model(path) if os.path.isdir(path) else getattr(encoder.backbone.config, "_commit_hash", None)
     facts = {
         "path": path,
@@ -65,36 +82,27 @@ def model_facts(path: str, encoder: Encoder, max_length: int | None, versions: M
 
 
 def _sha256_of_model(path: str) -> str:
-    """Return one hash of the files that a model's vectors depend on."""
-    whole = hashlib.sha256()
+    """Return a hash of the files that a model's vectors depend on."""
+    fingerprint = hashlib.sha256()
     for folder, folders, names in os.walk(path):
         folders.sort()
         for name in sorted(names):
             if name.endswith(MODEL_FILES) and not name.startswith("."):
-                place = os.path.join(folder, name)
-                with open(place, "rb") as stream:
-                    digest = (
-                        hashlib.file_digest(stream, "sha256") if hasattr(hashlib, "file_digest") else _digest(stream)
-                    )
-                whole.update(f"{os.path.relpath(place, path)}\0{digest.hexdigest()}\n".encode())
-    return whole.hexdigest()
+                file, digest = os.path.join(folder, name), hashlib.sha256()
+                with open(file, "rb") as stream:
+                    while block := stream.read(1 << 20):
+                        digest.update(block)
+                fingerprint.update(f"{os.path.relpath(file, path)}\0{digest.hexdigest()}\n".encode())
+    return fingerprint.hexdigest()
 
 
-def _digest(stream: Any) -> Any:
-    """hashlib.file_digest of Python 3.11."""
-    found = hashlib.sha256()
-    while block := stream.read(1 << 20):
-        found.update(block)
-    return found
-
-
-def dataset_revision(source: Source) -> str:
-    """Return one hash for the contents of a set's files, whatever they are called."""
+def dataset_revision(source: SetSource) -> str:
+    """Return a hash of the contents of a set's files, which does not depend on their names."""
     return hashlib.sha256("\n".join(sorted(source.files.values())).encode()).hexdigest()
 
 
 def to_json(result: Result) -> dict[str, Any]:
-    """Return a result in mteb's shape."""
+    """Return a result in mteb's layout."""
     source = result.source
     return _finite(
         {
@@ -119,7 +127,7 @@ def to_json(result: Result) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON knows no NaN: a score that is none becomes null."""
+    """Replace numbers that JSON does not have, such as NaN, by None."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
@@ -136,12 +144,14 @@ def write_results(results: Sequence[Result], output: str) -> None:
     with writing(output):
         for result in results:
             model = result.model
-            place = os.path.join(output, "results", _folder(model.name), model.revision[:40])
-            os.makedirs(place, exist_ok=True)
-            _write(os.path.join(place, f"{result.task}.json"), to_json(result))
-            _write(
-                os.path.join(place, "model_meta.json"), {"name": model.name, "revision": model.revision, **model.facts}
-            )
+            # mteb's name of the folder: the organisation and the model; for a path, its last two components.
+            folder = "__".join(part for part in model.name.split("/")[-2:] if part not in ("", ".", ".."))
+            directory = os.path.join(output, "results", folder, model.revision[:40])
+            os.makedirs(directory, exist_ok=True)
+            meta = {"name": model.name, "revision": model.revision, **model.facts}
+            for name, value in ((result.task, to_json(result)), ("model_meta", meta)):
+                with open(os.path.join(directory, f"{name}.json"), "w", encoding="utf-8") as stream:
+                    stream.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def write_report(markdown: str, output: str) -> None:
@@ -154,21 +164,16 @@ def write_report(markdown: str, output: str) -> None:
         stream.write(markdown)
 
 
-def _folder(name: str) -> str:
-    """Return mteb's name of a model's folder: the organisation and the model; of a path, its last two parts."""
-    return "__".join(part for part in name.split("/")[-2:] if part not in ("", ".", ".."))
-
-
-def _write(path: str, value: object) -> None:
-    with open(path, "w", encoding="utf-8") as stream:
-        stream.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
-
-
 # --------------------------------------------------------------------------------------------------------- markdown
 
 
 def markdown(results: Sequence[Result], notes: Iterable[str]) -> str:
-    """Return the report: one table for each kind of task with a row for each model, then what stands behind it."""
+    """Return the report: tables of scores with a row for each model, and tables of the models and the data.
+
+    Args:
+        results: of all models and tasks.
+        notes: lines about what was not scored.
+    """
     names = short_names([result.model.name for result in results])
     titles = list(dict.fromkeys(cell.table for result in results for cell in result.scores.cells))
     parts = [f"### {title}\n\n{_table(title, results, names)}" for title in titles]
@@ -179,19 +184,23 @@ def markdown(results: Sequence[Result], notes: Iterable[str]) -> str:
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return the shortest ends of paths by which they can be told apart."""
+    """Return for each path its shortest suffix that is not a suffix of another path.
+
+    >>> short_names(["runs/a/model", "runs/b/model", "bert"])
+    {'runs/a/model': 'a/model', 'runs/b/model': 'b/model', 'bert': 'bert'}
+    """
     unique = list(dict.fromkeys(paths))
-    found = {}
+    names = {}
     for path in unique:
         parts = path.split("/")
         ends = ("/".join(parts[-count:]) for count in range(1, len(parts) + 1))
-        found[path] = next((end for end in ends if sum(f"/{other}".endswith(f"/{end}") for other in unique) == 1), path)
-    return found
+        names[path] = next((end for end in ends if sum(f"/{other}".endswith(f"/{end}") for other in unique) == 1), path)
+    return names
 
 
 def _table(title: str, results: Sequence[Result], names: Mapping[str, str]) -> str:
-    """Return one table: fixed rows first, then the models; the last column is the mean of those that count."""
-    cells: dict[str, dict[str, Cell]] = {}
+    """Return one table: rows that are no model first, then the models; the last column is the average."""
+    cells: dict[str, dict[str, TableCell]] = {}
     for result in results:
         for cell in result.scores.cells:
             if cell.table == title:
@@ -204,10 +213,11 @@ def _table(title: str, results: Sequence[Result], names: Mapping[str, str]) -> s
         grid[0].append(f"Avg. of {counted}")
         for line, row in zip(grid[1:], rows, strict=True):
             line.append(_average(list(cells[row].values()), len(columns)))
-    return _lines([list(line) for line in zip(*grid, strict=True)] if len(columns) > WIDEST else grid)
+    head, *lines = zip(*grid, strict=True) if len(columns) > WIDEST else grid
+    return markdown_table(head, lines)
 
 
-def _number(cell: Cell | None) -> str:
+def _number(cell: TableCell | None) -> str:
     if cell is None or not math.isfinite(cell.value):
         return "–"
     digits, scale = (2, 100) if cell.per_cent else (4, 1)
@@ -215,21 +225,18 @@ def _number(cell: Cell | None) -> str:
     return f"{scale * cell.value:.{digits}f}{spread}"
 
 
-def _average(cells: Sequence[Cell], columns: int) -> str:
-    """Return the mean over the columns; none where a column has no score, since means of other columns are no match.
-    Of several trainings each has a mean, and these their deviation."""
+def _average(cells: Sequence[TableCell], columns: int) -> str:
+    """Return the mean over the columns, with the standard deviation of the means of several trainings.
+
+    There is no mean if a column has no score, because it could not be compared with the means of other rows.
+    """
     counted = [cell for cell in cells if cell.average]
     if len(cells) < columns or not all(math.isfinite(cell.value) for cell in counted):
         return "–"
     means = [fmean(values) for values in zip(*(cell.runs for cell in counted), strict=True)]
     spread = stdev(means) if len(means) > 1 else None
     value = fmean(cell.value for cell in counted)
-    return _number(Cell("", "", value, spread, per_cent=counted[0].per_cent))
-
-
-def _lines(grid: Sequence[Sequence[str]]) -> str:
-    head, *rows = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in grid]
-    return "\n".join([head, "| --- |" + " ---: |" * (len(grid[0]) - 1), *rows])
+    return _number(TableCell("", "", value, spread, per_cent=counted[0].per_cent))
 
 
 def _models(results: Sequence[Result], names: Mapping[str, str]) -> str:
@@ -242,7 +249,7 @@ def _models(results: Sequence[Result], names: Mapping[str, str]) -> str:
         rows.append([names[name], revisions, *(str(facts[fact]) for fact in shown)])
     versions = next(iter(models.values())).facts["versions"]
     stated = ", ".join(f"{name} {value}" for name, value in versions.items())
-    return f"{_lines([['', 'revision', *shown], *rows])}\n\n{stated}"
+    return f"{markdown_table(['', 'revision', *shown], rows)}\n\n{stated}"
 
 
 def _data(results: Sequence[Result]) -> str:
@@ -251,4 +258,4 @@ def _data(results: Sequence[Result]) -> str:
         [task, *map(str, (len(source.files), source.kept, source.blank, source.broken)), dataset_revision(source)[:16]]
         for task, source in sources.items()
     ]
-    return _lines([["", "files", "rows used", "without gold", "broken", "sha256"], *rows])
+    return markdown_table(["", "files", "rows used", "without gold", "broken", "sha256"], rows)

@@ -1,7 +1,7 @@
-"""What an evaluation task is, what it is given, and what it gives back.
+"""The types of evaluation tasks: options, subsets, vectors, scores.
 
-A new task is a `Task` in a file of its own, listed in `registry.py`. `load` finds and reads the files, so that what
-is missing or broken is known before a model is loaded; `score` computes.
+A new task is an `EvaluationTask` in a file of its own, listed in `registry.py`. Its `load` reads the files, so that
+missing and damaged files are reported before a model is loaded; its `score` computes.
 """
 
 from __future__ import annotations
@@ -15,15 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wikianchor.io.output import control
-from wikianchor.trainer.evaluate.files import Data, Source
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.models.encoder import Encoder
 
 ERASE_LINE = "\r\x1b[K"
 
 
 @dataclass(frozen=True)
-class Options:
-    """What a user may choose of the protocols; what a task used of it stands in its protocol block."""
+class EvaluationOptions:
+    """Options of the protocols.
+
+    Attributes:
+        split: test or dev.
+        seeds: number of runs of anything that begins at random, with seeds from 0.
+        normalize: cluster and classify vectors of unit length.
+        languages: codes of the languages to score; none for all.
+        clusters: file for a plot of clusters, "" for none.
+    """
 
     split: str = "test"
     seeds: int = 10
@@ -33,18 +41,27 @@ class Options:
 
 
 class Subset(Protocol):
-    """A part of a set with a score of its own: a year's source, a language, a direction."""
+    """A part of a set with a score of its own, such as a language."""
 
     @property
     def name(self) -> str: ...
     @property
-    def source(self) -> Source: ...
+    def source(self) -> SetSource: ...
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One number of a table of the report, between 0 and 1 where `per_cent`; `row` is empty for the model's own. Where
-    it is the mean over several trainings, `runs` are their values."""
+class TableCell:
+    """One number in a table of the report.
+
+    Attributes:
+        table, column: where it is.
+        value: the number, 0 to 1 if `per_cent`.
+        spread: standard deviation over seeds.
+        row: title of the row; "" for that of the model.
+        per_cent: print it times 100.
+        average: include it in the average of the row.
+        runs: the values of several trainings of which `value` is the mean.
+    """
 
     table: str
     column: str
@@ -57,46 +74,46 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Scores:
-    """What a task found.
+class TaskScores:
+    """The result of a task.
 
-    Args:
-        splits: rows in mteb's shape by split: `hf_subset`, `languages`, `main_score` between 0 and 1, and more.
-        cells: what the tables show.
-        protocol: how it was computed, in words and numbers.
+    Attributes:
+        splits: by split, rows of `mteb_row`.
+        cells: the numbers in the tables of the report.
+        protocol: how the scores were computed.
     """
 
     splits: dict[str, list[dict[str, Any]]]
-    cells: list[Cell]
+    cells: list[TableCell]
     protocol: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Task:
+class EvaluationTask:
     """A set with its protocol.
 
-    Args:
-        name: mteb's name where the protocol is mteb's, else one with our protocol's name after a dot.
-        groups: other names by which `--tasks` finds it, lower case.
-        load: returns the subsets that are there, none where the set is missing. Raises InputError for broken files.
+    Attributes:
+        name: mteb's name if the protocol is mteb's, else a name with a suffix for the protocol.
+        groups: further names for `--tasks`, lower case.
+        load: returns the subsets whose files exist. Raises InputError for damaged files.
         score: returns the scores of the subsets.
         layout: the files that `load` looks for, in words.
-        home: where the set is to be had.
+        home: where to get the set.
     """
 
     name: str
     groups: tuple[str, ...]
-    load: Callable[[Data, Options], Sequence[Any]]
-    score: Callable[[Sequence[Any], Vectors, Options], Scores]
+    load: Callable[[EvaluationFiles, EvaluationOptions], Sequence[Any]]
+    score: Callable[[Sequence[Any], SentenceVectors, EvaluationOptions], TaskScores]
     layout: str
     home: str
 
 
-Part = TypeVar("Part", bound=Subset)
+SubsetT = TypeVar("SubsetT", bound=Subset)
 
 
-def progress(parts: Sequence[Part]) -> Iterator[Part]:
-    """Yield the parts; on a terminal, say which one is at work."""
+def progress(parts: Sequence[SubsetT]) -> Iterator[SubsetT]:
+    """Yield the subsets, and show the current one on a terminal."""
     for number, part in enumerate(parts, 1):
         if sys.stderr.isatty():
             control(sys.stderr, ERASE_LINE)
@@ -107,9 +124,27 @@ def progress(parts: Sequence[Part]) -> Iterator[Part]:
         sys.stderr.flush()
 
 
+def mteb_row(subset: str, languages: Sequence[str], main_score: float, **more: Any) -> dict[str, Any]:
+    """Return a row of mteb's result.
+
+    Args:
+        subset: name of the subset, `default` if there is only one.
+        languages: mteb's tags.
+        main_score: 0 to 1.
+        more: further scores and counts.
+    """
+    return {"hf_subset": subset, "languages": list(languages), "main_score": main_score, **more}
+
+
 @dataclass
-class Vectors:
-    """The vectors of sentences, each sentence encoded once: sets share many."""
+class SentenceVectors:
+    """Encodes sentences and caches their vectors, because sets share many sentences.
+
+    Attributes:
+        encoder: of the sentences.
+        batch_size: sentences encoded at once.
+        max_length: tokens kept of a sentence, None for as many as the model takes.
+    """
 
     encoder: Encoder
     batch_size: int = 128
@@ -133,5 +168,5 @@ class Vectors:
         return len(self._rows)
 
     def forget(self) -> None:
-        """Free the memory."""
+        """Empty the cache."""
         self._rows, self._table = {}, []

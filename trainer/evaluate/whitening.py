@@ -1,6 +1,6 @@
-"""BERT-whitening (https://arxiv.org/abs/2103.15316): vectors moved to mean zero and made round, without training.
+"""BERT-whitening (https://arxiv.org/abs/2103.15316): a linear map to vectors with mean 0 and identity covariance.
 
-The map is that of the sentences of the set which is scored, as in the paper; it knows no gold score.
+As in the paper, the map is computed from the sentences of the set that is scored, without gold scores.
 """
 
 from __future__ import annotations
@@ -13,14 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wikianchor.io.errors import UsageError
-from wikianchor.trainer.evaluate.task import Vectors
+from wikianchor.trainer.evaluate.task import SentenceVectors
 
+# Directions with a smaller standard deviation are left out.
 SMALLEST = 1e-9
 
 
 def whitening(vectors: NDArray[np.float32], dim: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean (width,) and the map (width, dim) after which the covariance of the vectors is the identity; of
-    the directions those with most variance are kept."""
+    """Return the mean and the map W of vectors, so that (x - mean) W has identity covariance.
+
+    Args:
+        vectors: (rows, width).
+        dim: directions kept, those with the largest variance.
+
+    Returns:
+        the mean (width,) and W (width, at most dim), float64.
+    """
     x = vectors.astype(np.float64)
     mean = x.mean(0)
     _, scale, rows = np.linalg.svd((x - mean) / np.sqrt(max(1, len(x))), full_matrices=False)
@@ -29,18 +37,18 @@ def whitening(vectors: NDArray[np.float32], dim: int) -> tuple[NDArray[np.float6
 
 
 @dataclass
-class Whitened(Vectors):
-    """Vectors that are whitened over the set that is scored; `dim` of them are kept."""
+class Whitened(SentenceVectors):
+    """Sentence vectors whitened over the set that is scored; `dim` directions are kept."""
 
     dim: int = 256
     _mean: Any = field(default=None)
     _map: Any = field(default=None)
 
     def fit(self, texts: Iterable[str]) -> None:
-        """Find the map of a set's sentences.
+        """Compute the map from a set's sentences.
 
         Raises:
-            UsageError: there are fewer than three different ones.
+            UsageError: there are fewer than three different sentences.
         """
         listed = list(dict.fromkeys(texts))
         if len(listed) < 3:
@@ -48,14 +56,12 @@ class Whitened(Vectors):
         self._mean, self._map = whitening(super().__call__(listed), self.dim)
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        found: NDArray[np.float32] = ((super().__call__(texts) - self._mean) @ self._map).astype(np.float32)
-        return found
+        """Return whitened vectors (rows, dim) float32 in the order of the texts."""
+        whitened: NDArray[np.float32] = ((super().__call__(texts) - self._mean) @ self._map).astype(np.float32)
+        return whitened
 
 
 def sentences(parts: Sequence[Any]) -> list[str]:
-    """Return the sentences of a task's subsets, of whatever kind these are."""
-    found: list[str] = []
-    for part in parts:
-        for name in ("first", "second", "texts", "queries", "sentences"):
-            found += getattr(part, name, [])
-    return found
+    """Return the sentences of a task's subsets of any type."""
+    names = ("first", "second", "texts", "queries", "sentences")
+    return [text for part in parts for name in names for text in getattr(part, name, [])]

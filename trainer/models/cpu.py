@@ -1,8 +1,8 @@
-"""Dropout and attention for training on a CPU.
+"""Faster dropout and attention for training on a CPU.
 
-There torch draws dropout's numbers one by one, which takes up to a quarter of a small model's step; here one number
-of 64 bits decides on four elements. Attention with dropout has no kernel of its own on a CPU, so it is written out,
-with that dropout and with a mask that is no larger than the tokens.
+torch draws one random number for each element, which takes up to a quarter of a small model's step; here one random
+number of 64 bits is used for four elements. torch has no CPU kernel for attention with dropout, so attention is written
+out here, with this dropout, and with a mask that broadcasts.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.masking_utils import bidirectional_mask_function, eager_mask
 
 ATTENTION = "wikianchor-cpu"
-# Those whose attention is softmax(q k / sqrt(width) + mask) v and nothing more; others have an "eager" of their own.
+# Models with plain attention, softmax(q k / sqrt(width) + mask) v. Other models use their implementation "eager".
 PLAIN = ("bert", "roberta", "xlm-roberta")
 LEVELS = 1 << 16
 
 
 def drop(x: Tensor, p: float) -> Tensor:
-    """Return x with a share p of its elements set to zero and the others scaled up.
+    """Return x with a share p of its elements set to zero and the others divided by 1 - p.
 
-    On a CPU p is taken to one in 65,536, and the numbers come out of torch's own generator. A graph that is compiled
-    has a kernel of its own, and so has a GPU.
+    On a CPU p is rounded to a multiple of 1 / 65,536, and the random numbers are from torch's default generator. On a
+    GPU, and in compiled graphs, torch's dropout is used.
     """
-    gone = round(p * LEVELS)
-    if x.device.type != "cpu" or not 0 < gone < LEVELS or torch.compiler.is_compiling():
+    dropped = round(p * LEVELS)
+    if x.device.type != "cpu" or not 0 < dropped < LEVELS or torch.compiler.is_compiling():
         return nn.functional.dropout(x, p)
-    drawn = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
-    # 16 bits are a number from -LEVELS / 2 on.
-    kept = drawn.view(torch.int16)[: x.numel()].view(x.shape).ge_(gone - LEVELS // 2)
-    return x * (kept * (LEVELS / (LEVELS - gone))).to(x.dtype)
+    bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
+    # int16 is uniform from -LEVELS / 2 to LEVELS / 2 - 1.
+    kept = bits.view(torch.int16)[: x.numel()].view(x.shape).ge_(dropped - LEVELS // 2)
+    return x * (kept * (LEVELS / (LEVELS - dropped))).to(x.dtype)
 
 
 class Dropout(nn.Dropout):
-    """torch's dropout, quicker on a CPU."""
+    """torch's dropout, faster on a CPU."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """x: of any shape."""
+        """Drop elements of x, of any shape, in training mode."""
         return drop(x, self.p) if self.training else x
 
 
 def replace_dropout(model: nn.Module) -> None:
-    """Put `Dropout` in the place of torch's in a model."""
+    """Replace torch's dropout modules in a model by `Dropout`."""
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
             if type(child) is nn.Dropout:
@@ -52,7 +52,7 @@ def replace_dropout(model: nn.Module) -> None:
 
 
 def training_attention(model: PreTrainedModel) -> str:
-    """Return the name of the attention to train a model with on a CPU."""
+    """Return the name of the attention implementation for training a model on a CPU."""
     plain = model.config.model_type in PLAIN and not model.config.is_decoder
     return ATTENTION if plain else "eager"
 
@@ -67,23 +67,35 @@ def attention(
     dropout: float = 0.0,
     **_: Any,
 ) -> tuple[Tensor, Tensor]:
-    """query, key, value: (batch, heads, length, width); attention_mask: 0 or very negative, of a shape that broadcasts
-    to (batch, heads, length, length); returns (batch, length, heads, width) and the shares that were dropped out of."""
+    """Return attention, softmax(q k / sqrt(width) + mask) v, by the interface of transformers.
+
+    Args:
+        module: the attention layer, for its mode.
+        query, key, value: (batch, heads, length, width).
+        attention_mask: added to the scores; broadcasts to (batch, heads, length, length).
+        scaling: factor of the scores, 1 / sqrt(width) by default.
+        dropout: probability.
+
+    Returns:
+        (batch, length, heads, width), and the attention weights (batch, heads, length, length).
+    """
     scores = (query * (query.shape[-1] ** -0.5 if scaling is None else scaling)) @ key.transpose(2, 3)
     if attention_mask is not None:
         scores += attention_mask
-    shares = scores.softmax(-1)
+    weights = scores.softmax(-1)
     if module.training and dropout:
-        shares = drop(shares, dropout)
-    return (shares @ value).transpose(1, 2).contiguous(), shares
+        weights = drop(weights, dropout)
+    return (weights @ value).transpose(1, 2).contiguous(), weights
 
 
-def mask(**given: Any) -> Tensor:
-    """Return what is added to the scores of attention: 0 for a token, very negative for padding. The arguments are
-    those that transformers calls such a function with."""
-    tokens, dtype = given["attention_mask"], given["dtype"]
-    if tokens is None or given["mask_function"] is not bidirectional_mask_function:
-        return eager_mask(**given)
+def mask(**arguments: Any) -> Tensor:
+    """Return the mask that is added to attention scores: 0 for tokens, the lowest number for padding.
+
+    The arguments are those of mask functions in transformers.
+    """
+    tokens, dtype = arguments["attention_mask"], arguments["dtype"]
+    if tokens is None or arguments["mask_function"] is not bidirectional_mask_function:
+        return eager_mask(**arguments)
     return (~tokens[:, None, None, :]).to(dtype) * torch.finfo(dtype).min
 
 

@@ -1,9 +1,9 @@
-"""A sentence encoder: a backbone of transformers, a pooler, and a head over it.
+"""A sentence encoder: a backbone of transformers, a pooler, and an optional head.
 
     tokens (batch, length) --backbone--> hidden states --pooler--> (batch, width) --head--> (batch, dim)
 
-The head is what SimCSE calls the MLP: linear and tanh over [CLS]. SimCSE and EASE train with it and leave it out
-afterwards (`head_only_train`), so their models are evaluated with `cls_before_pooler`.
+The head is SimCSE's MLP: a linear layer and tanh over [CLS]. SimCSE and EASE use it in training alone
+(`head_only_train`), so their models are evaluated with the pooler `cls_before_pooler`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from wikianchor.trainer.models import cpu, gpu
 from wikianchor.trainer.models.hub import check_model, no_model
 from wikianchor.trainer.models.modules import Head, Layout, read_layout
 
-# A tokenizer that states no limit states a huge number.
+# A tokenizer without a limit has a huge number as `model_max_length`.
 NO_LIMIT = 100_000
-# What the configs of transformers call the probabilities of dropout.
+# Names of dropout probabilities in configs of transformers.
 DROPOUTS = (
     "hidden_dropout_prob",
     "attention_probs_dropout_prob",
@@ -35,22 +35,22 @@ DROPOUTS = (
     "dropout",
     "dropout_rate",
 )
-# Sentences tokenised at once: more would only hold more lists.
+# Sentences tokenised at once; larger chunks need more memory and are not faster.
 CHUNK = 16_384
 
 
 class Encoder(nn.Module):
-    """A backbone, how its hidden states become one vector, and an optional head.
+    """Maps sentences to vectors.
 
     Args:
-        backbone: a model of transformers with `last_hidden_state`, or with `hidden_states` for two layers.
+        backbone: a model of transformers.
         tokenizer: its tokenizer.
-        pooler: one of `POOLERS`. `cls` and `cls_before_pooler` take the first token; `cls` has a head.
-        head: a map over the pooled vector, or None.
+        pooler: one of `POOLERS`. `cls` and `cls_before_pooler` use the first token; `cls` has a head.
+        head: applied to the pooled vector, or None.
         head_only_train: leave the head out in eval mode.
-        normalize: scale to unit length in `encode`, because the model's own modules say so.
-        max_length: tokens kept of a sentence, special ones included; `encode` may be told another.
-        lower: lower-case the text first, as some sentence-transformers models ask.
+        normalize: scale vectors to unit length in `encode`, as modules.json of the model says.
+        max_length: tokens kept of a sentence, special tokens included, unless `encode` sets another limit.
+        lower: lower-case texts, as some models of sentence-transformers need.
     """
 
     def __init__(
@@ -82,14 +82,17 @@ class Encoder(nn.Module):
     def load(
         cls, path: str, pooler: str | None = None, device: str | torch.device = "cpu", dropout: float | None = None
     ) -> Encoder:
-        """Read an encoder from a directory or by its name on the Hub, in eval mode.
+        """Read an encoder, in eval mode.
 
-        A directory of sentence-transformers says itself how it pools; `pooler` overrides that, and then its head and
-        its scaling are left out. Elsewhere the default is `avg`, and `cls` uses the backbone's own pooling layer.
-        `dropout` replaces all the probabilities of dropout in the backbone's config.
+        Args:
+            path: a directory or a name on the Hub.
+            pooler: default: that of the model's modules.json, else `avg`. Another one replaces the model's head and
+                normalisation too; `cls` then uses the backbone's pooling layer.
+            device: of the encoder.
+            dropout: replaces all dropout probabilities of the backbone.
 
         Raises:
-            InputError: there is no such model, or it does what this encoder cannot.
+            InputError: there is no such model, or it has modules that are not supported.
         """
         backbone, missing = _read_backbone(path, dropout)
         layout = read_layout(path)
@@ -97,7 +100,7 @@ class Encoder(nn.Module):
             layout = Layout(pooler, max_length=layout.max_length, lower=layout.lower)
         head = layout.head
         if layout.pooler == "cls" and head is None:
-            head = _own_pooling_layer(backbone, missing, path)
+            head = _pooling_layer(backbone, missing, path)
         tokenizer = _read_tokenizer(path)
         limit = layout.max_length or _limit(backbone, tokenizer)
         encoder = cls(backbone, tokenizer, layout.pooler, head, False, layout.normalize, limit, layout.lower)
@@ -105,16 +108,17 @@ class Encoder(nn.Module):
 
     @property
     def dim(self) -> int:
-        """The width of the vectors."""
-        width = getattr(self.head, "out_features", None) if self.head is not None and self._head_counts() else None
+        """Width of the vectors in the current mode."""
+        width = getattr(self.head, "out_features", None) if self.head is not None and self._uses_head() else None
         return int(width or self.backbone.config.hidden_size)
 
     @property
     def device(self) -> torch.device:
+        """Device of the backbone."""
         return next(self.backbone.parameters()).device
 
     def train(self, mode: bool = True) -> Encoder:
-        """The attention that is quicker with dropout is not the one that is quicker without."""
+        """Set the mode, and the attention that is fastest in it: with dropout another one than without."""
         if mode and self.device.type == "cpu":
             self.backbone.set_attn_implementation(cpu.training_attention(self.backbone))
         elif mode and self._attention == "sdpa":
@@ -124,27 +128,38 @@ class Encoder(nn.Module):
         super().train(mode)
         return self
 
-    def _head_counts(self) -> bool:
+    def _uses_head(self) -> bool:
         return self.training or not self.head_only_train
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """input_ids, attention_mask: (batch, length) int; returns (batch, dim), not scaled."""
-        two = self.pooler in ("avg_top2", "avg_first_last")
-        output = self.backbone(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=two)
-        pooled = pool(self.pooler, output.last_hidden_state, attention_mask, output.hidden_states if two else None)
-        if self.head is not None and self._head_counts():
+        """Return vectors (batch, dim), not normalised.
+
+        Args:
+            input_ids, attention_mask: (batch, length).
+        """
+        two_layers = self.pooler in ("avg_top2", "avg_first_last")
+        output = self.backbone(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=two_layers)
+        pooled = pool(
+            self.pooler, output.last_hidden_state, attention_mask, output.hidden_states if two_layers else None
+        )
+        if self.head is not None and self._uses_head():
             pooled = self.head(pooled)
         return pooled
 
     def encode(self, texts: Sequence[str], batch_size: int = 128, max_length: int | None = None) -> NDArray[np.float32]:
-        """Return the vectors of sentences in their order, (rows, dim) float32, in eval mode and without gradients.
+        """Return the vectors of sentences, (rows, dim) float32, in eval mode and without gradients.
 
-        Sentences of like length go through the model together; padding is masked, so that changes nothing else.
+        Sentences of similar length are encoded together, which saves padding.
+
+        Args:
+            texts: the sentences.
+            batch_size: sentences encoded at once.
+            max_length: tokens kept of a sentence, None for the encoder's limit.
         """
         return self.encode_tokens(self.tokenize(texts, max_length), batch_size)
 
     def encode_tokens(self, tokens: Sequence[Sequence[int]], batch_size: int = 128) -> NDArray[np.float32]:
-        """Return the vectors of sentences that are tokenised already; else as `encode`."""
+        """Return the vectors of tokenised sentences, as `encode` does."""
         was_training = self.training
         self.eval()
         try:
@@ -154,7 +169,7 @@ class Encoder(nn.Module):
             self.train(was_training)
 
     def _encode(self, tokens: Sequence[Sequence[int]], batch_size: int) -> NDArray[np.float32]:
-        found = np.empty((len(tokens), self.dim), np.float32)
+        encoded = np.empty((len(tokens), self.dim), np.float32)
         order = sorted(range(len(tokens)), key=lambda row: (-len(tokens[row]), row))
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
@@ -162,42 +177,48 @@ class Encoder(nn.Module):
             vectors = self(ids.to(self.device), mask.to(self.device)).float()
             if self.normalize:
                 vectors = nn.functional.normalize(vectors, dim=-1)
-            found[rows] = vectors.cpu().numpy()
-        return found
+            encoded[rows] = vectors.cpu().numpy()
+        return encoded
 
     def tokenize(self, texts: Sequence[str], max_length: int | None = None) -> list[list[int]]:
-        """Return the token ids of each sentence, special tokens included, cut at `max_length`."""
+        """Return the token ids of each sentence, special tokens included, truncated to `max_length`."""
         clean = [text.strip().lower() if self.lower else text.strip() for text in texts]
         length = max_length or self.max_length
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        found: list[list[int]] = []
+        tokens: list[list[int]] = []
         for start in range(0, len(clean), CHUNK):
             part = clean[start : start + CHUNK]
             if backend is None:
-                found += self.tokenizer(part, truncation=True, max_length=length)["input_ids"]
+                tokens += self.tokenizer(part, truncation=True, max_length=length)["input_ids"]
                 continue
-            # Ids alone: transformers asks for each token's place in the text too, which takes a fifth of the time.
+            # Without offsets, which transformers computes too and which take a fifth of the time.
             backend.enable_truncation(length, direction=self.tokenizer.truncation_side)
             backend.no_padding()
-            found += [encoding.ids for encoding in backend.encode_batch_fast(part)]
-        return found
+            tokens += [encoding.ids for encoding in backend.encode_batch_fast(part)]
+        return tokens
 
-    def save(self, place: str) -> None:
+    def save(self, directory: str) -> None:
         """Write backbone and tokenizer to a directory, as transformers does.
 
-        The tokenizer is saved without truncation and padding. Both are settings of its last call, and the library
-        `tokenizers` would apply them to every text. The longest input stands in `tokenizer_config.json`.
+        The tokenizer is saved without truncation and padding, which are settings of its last call: the library
+        `tokenizers` would apply them to every text. `tokenizer_config.json` has the limit of tokens.
         """
-        self.backbone.save_pretrained(place)
+        self.backbone.save_pretrained(directory)
         if (backend := getattr(self.tokenizer, "backend_tokenizer", None)) is not None:
             backend.no_truncation()
             backend.no_padding()
-        self.tokenizer.save_pretrained(place)
+        self.tokenizer.save_pretrained(directory)
 
 
 def pool(pooler: str, last: Tensor, mask: Tensor, layers: Sequence[Tensor] | None = None) -> Tensor:
-    """last: (batch, length, width); mask: (batch, length); layers: all hidden states, embeddings first, for the two
-    poolers that average two of them; returns (batch, width)."""
+    """Pool hidden states to (batch, width).
+
+    Args:
+        pooler: one of `POOLERS`.
+        last: (batch, length, width), the last layer.
+        mask: (batch, length).
+        layers: all layers, embeddings first, for `avg_top2` and `avg_first_last`.
+    """
     if pooler in ("cls", "cls_before_pooler"):
         return last[:, 0]
     if pooler == "avg":
@@ -209,13 +230,26 @@ def pool(pooler: str, last: Tensor, mask: Tensor, layers: Sequence[Tensor] | Non
 
 
 def mean(hidden: Tensor, mask: Tensor) -> Tensor:
-    """hidden: (batch, length, width); mask: (batch, length); returns the mean over the tokens that count."""
+    """Return the mean over the tokens of a mask, (batch, width).
+
+    Args:
+        hidden: (batch, length, width).
+        mask: (batch, length).
+
+    >>> mean(torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[1, 1, 0]]))
+    tensor([[2.]])
+    """
     weights = mask.unsqueeze(-1).to(hidden.dtype)
     return (hidden * weights).sum(1) / weights.sum(1).clamp(min=1e-9)
 
 
 def pad(tokens: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
-    """Return ids and mask, (batch, longest) int64, of lists of token ids."""
+    """Return token ids and mask of rows, (rows, longest) int64 each.
+
+    >>> ids, mask = pad([[5], [6, 7]], 0)
+    >>> ids.tolist(), mask.tolist()
+    ([[5, 0], [6, 7]], [[1, 0], [1, 1]])
+    """
     longest = max((len(row) for row in tokens), default=0)
     ids = np.full((len(tokens), longest), padding, np.int64)
     mask = np.zeros_like(ids)
@@ -226,7 +260,7 @@ def pad(tokens: Sequence[Sequence[int]], padding: int) -> tuple[Tensor, Tensor]:
 
 
 def _read_backbone(path: str, dropout: float | None) -> tuple[PreTrainedModel, set[str]]:
-    """Return the model in float32, and the names of the weights that its files lack."""
+    """Return the model in float32, and the names of weights that are missing in its files."""
     check_model(path)
     try:
         config = AutoConfig.from_pretrained(path, trust_remote_code=False)
@@ -237,7 +271,7 @@ def _read_backbone(path: str, dropout: float | None) -> tuple[PreTrainedModel, s
             path, config=config, output_loading_info=True, dtype=torch.float32, trust_remote_code=False
         )
     except Exception as error:
-        # transformers raises many kinds here; each means that the model cannot be had.
+        # transformers raises exceptions of many types for a model that cannot be read.
         raise no_model(path, error) from error
     if not hasattr(model.config, "hidden_size"):
         raise InputError(f"{path}: not an encoder of text with one hidden size: choose another model")
@@ -251,7 +285,7 @@ def _read_tokenizer(path: str) -> PreTrainedTokenizerBase:
         raise no_model(path, error, "tokenizer") from error
 
 
-def _own_pooling_layer(backbone: PreTrainedModel, missing: set[str], path: str) -> Head:
+def _pooling_layer(backbone: PreTrainedModel, missing: set[str], path: str) -> Head:
     layer = getattr(getattr(backbone, "pooler", None), "dense", None)
     if not isinstance(layer, nn.Linear) or any(name.startswith("pooler.") for name in missing):
         raise InputError(f"{path}: the pooler cls needs a trained pooling layer, and there is none: cls_before_pooler")
@@ -261,8 +295,11 @@ def _own_pooling_layer(backbone: PreTrainedModel, missing: set[str], path: str) 
 
 
 def _limit(backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int:
-    """Tokens that the backbone has positions for. RoBERTa counts positions from its padding id on, so its tokenizer
-    knows better where it states a limit."""
+    """Return the limit of tokens: the smaller of the tokenizer's limit and the number of positions.
+
+    RoBERTa numbers positions from its padding id + 1, so it takes fewer tokens than it has positions; its tokenizer has
+    the limit.
+    """
     stated = int(tokenizer.model_max_length)
     positions = getattr(backbone.config, "max_position_embeddings", None)
     limits = [limit for limit in (stated, positions) if limit and limit < NO_LIMIT]

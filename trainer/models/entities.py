@@ -1,10 +1,10 @@
-"""The entity table: one trained vector for each entity of the dataset, and where the vectors begin.
+"""The entity table: one trained vector for each entity of the dataset, and its initial values.
 
-Sparse is the default: a step moves the rows of its batch alone, so it costs the same for a thousand entities as for
-five million. Dense AdamW, which the paper used, reads and writes table, gradient and two moments in each step: 28
-bytes for each number, which at a million rows takes longer than BERT-base itself.
+By default gradients are sparse: a step updates the rows of its batch alone, and costs the same for a thousand entities
+as for five million. Dense AdamW, as in the paper, reads and writes table, gradient and two moments in each step: 28
+bytes for each number, which for a million rows takes longer than BERT-base.
 
-`python -m wikianchor.trainer.entity_vectors` makes the file of initial vectors that training reads.
+`python -m wikianchor.trainer.entity_vectors` writes files of initial vectors.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from torch import Tensor, nn
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import fetch_file
 
-# As in EASE's code: entities without a vector begin uniformly between these.
+# Random initial values are uniform between -SPREAD and SPREAD, as in EASE's code.
 SPREAD = 0.05
 ROWS_AT_ONCE = 65_536
 
 
 class EntityTable(nn.Module):
-    """Vectors of entities, (rows, dim) float32.
+    """An embedding of entities, which may be on another device than the encoder.
 
-    The table may lie on another device than the encoder: then the rows of a batch travel there and their gradients
-    back, and the optimiser's states lie with the table.
+    Args:
+        weight: (entities, dim) float32.
+        sparse: whether gradients are sparse.
     """
 
     def __init__(self, weight: Tensor, sparse: bool = True) -> None:
@@ -38,36 +39,39 @@ class EntityTable(nn.Module):
         self.sparse = sparse
 
     def forward(self, ids: Tensor) -> Tensor:
-        """ids: (...) int64 on the table's device or another; returns (..., dim) on the device of `ids`."""
-        # Waiting for the copy: from a GPU, another would be read before it is there.
+        """Return the vectors of entities, (..., dim), on the device of `ids`, (...) int64."""
+        # A blocking copy: after an asynchronous copy from a GPU, the CPU could read ids that have not arrived.
         local = ids.to(self.weight.device)
         return nn.functional.embedding(local, self.weight, sparse=self.sparse).to(ids.device)
 
 
 def random_vectors(rows: int, dim: int, seed: int) -> Tensor:
-    """Return (rows, dim) float32 between -SPREAD and SPREAD, the same for the same seed."""
+    """Return random vectors, (rows, dim) float32, uniform between -SPREAD and SPREAD; equal for equal seeds."""
     generator = torch.Generator().manual_seed(seed)
     return torch.empty(rows, dim).uniform_(-SPREAD, SPREAD, generator=generator)
 
 
 def read_vectors(path: str, rows: int, dim: int, qids: NDArray[np.int64], seed: int) -> tuple[Tensor, int]:
-    """Read the initial table from a file of `python -m wikianchor.trainer.entity_vectors`.
-
-    Returns the table, and how many of its rows were known there.
+    """Read initial vectors from a file of `python -m wikianchor.trainer.entity_vectors`.
 
     Args:
-        rows: the entities of the dataset; the file must be of the same ones, in the same order.
-        dim: the width asked for, or 0 for that of the file.
+        path: of the file, local or a URI.
+        rows: number of entities of the dataset.
+        dim: expected width, 0 for any.
+        qids: items of the entities; those of the file must be the same, in the same order.
+        seed: of the vectors that the file does not have.
+
+    Returns:
+        the vectors, (rows, dim) float32, and how many of them are from the file.
 
     Raises:
-        InputError: the file cannot be read, or has another number of rows, other entities or another width.
+        InputError: the file cannot be read, or has other entities or another width.
     """
     try:
         with tempfile.TemporaryDirectory() as scratch, safe_open(fetch_file(path, scratch), "pt") as stream:
-            found = {name: stream.get_slice(name) for name in ("vectors", "known")}
-            stated = stream.get_tensor("qids").numpy()
-            shape = tuple(found["vectors"].get_shape())
-            if shape[0] != rows or not np.array_equal(stated, qids):
+            vectors, is_known = stream.get_slice("vectors"), stream.get_slice("known")
+            shape = tuple(vectors.get_shape())
+            if shape[0] != rows or not np.array_equal(stream.get_tensor("qids").numpy(), qids):
                 raise InputError(
                     f"{path}: vectors of {shape[0]} entities that are not those of the data: make it again"
                 )
@@ -76,14 +80,14 @@ def read_vectors(path: str, rows: int, dim: int, qids: NDArray[np.int64], seed: 
             table = random_vectors(rows, shape[1], seed)
             known = 0
             for start in range(0, rows, ROWS_AT_ONCE):
-                mask = found["known"][start : start + ROWS_AT_ONCE].bool()
-                part = found["vectors"][start : start + ROWS_AT_ONCE].float()
+                mask = is_known[start : start + ROWS_AT_ONCE].bool()
+                part = vectors[start : start + ROWS_AT_ONCE].float()
                 table[start : start + len(mask)] = torch.where(mask[:, None], part, table[start : start + len(mask)])
                 known += int(mask.sum())
     except InputError:
         raise
     except Exception as error:
-        # safetensors has errors of its own, and those of files.
+        # safetensors raises exceptions of many types for damaged files.
         line = " ".join(str(error).split())
         raise InputError(f"{path}: not a file of `python -m wikianchor.trainer.entity_vectors` ({line})") from error
     return table, known

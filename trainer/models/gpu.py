@@ -1,7 +1,7 @@
-"""Attention for training on a GPU: torch's own, with a mask that is made without a look at it.
+"""Attention for training on a GPU: torch's SDPA with a mask in every batch.
 
-transformers leaves the mask out where no token is padding. To know that it waits for the GPU, in each step, until all
-that was asked of it is done, and the next kernels are asked for too late.
+transformers leaves the mask out of batches without padding. To test for padding it synchronises with the GPU in each
+step, and the GPU then waits for the next kernel launches.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from transformers.masking_utils import sdpa_mask
 ATTENTION = "wikianchor-gpu"
 
 
-def mask(**given: Any) -> Tensor | None:
-    """Return the mask of `sdpa`; the arguments are those that transformers calls such a function with."""
-    return sdpa_mask(**{**given, "allow_is_bidirectional_skip": False})
+def mask(**arguments: Any) -> Tensor | None:
+    """Return the mask of `sdpa`; the arguments are those of mask functions in transformers."""
+    return sdpa_mask(**{**arguments, "allow_is_bidirectional_skip": False})
 
 
 AttentionInterface.register(ATTENTION, sdpa_attention_forward)

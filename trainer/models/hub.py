@@ -1,4 +1,4 @@
-"""Models by the name of a directory or of a repository on the Hub: what to say where one cannot be had."""
+"""Errors for models that cannot be read, from a directory or from the Hub."""
 
 from __future__ import annotations
 
@@ -9,45 +9,43 @@ from wikianchor.io.errors import InputError
 from wikianchor.io.flags import did_you_mean
 
 CONFIG = "config.json"
-# How transformers and huggingface_hub say that there is no network, and that there is no such model.
+# Messages of transformers and huggingface_hub for a missing network and for a missing model.
 _NO_NETWORK = re.compile(r"couldn't connect|offline|cannot send a request|name or service not known", re.IGNORECASE)
 _NO_MODEL = re.compile(r"not a valid model identifier|repository not found|repo id must|401|404", re.IGNORECASE)
 
 
 def check_model(path: str) -> None:
-    """Check that a directory holds a model; a name that is no path is for the Hub to judge, and a URI
-    for its store.
+    """Check that a directory holds a model. Names on the Hub and URIs are not checked.
 
     Raises:
-        InputError: there is no such directory, or no model in it.
+        InputError: the path is no directory, or one without a model.
     """
     if "://" in path:
         return
-    place = path.rstrip("/")
-    if os.path.isdir(place):
-        if os.path.isfile(f"{place}/{CONFIG}"):
+    directory = path.rstrip("/")
+    if os.path.isdir(directory):
+        if os.path.isfile(f"{directory}/{CONFIG}"):
             return
-        if os.path.isfile(f"{place}/model/{CONFIG}"):
-            raise InputError(f"{path}: holds no model ({CONFIG}): did you mean {place}/model?")
+        if os.path.isfile(f"{directory}/model/{CONFIG}"):
+            raise InputError(f"{path}: holds no model ({CONFIG}): did you mean {directory}/model?")
         raise InputError(f"{path}: holds no model ({CONFIG}): name the directory of a model")
-    if os.path.exists(place):
+    if os.path.exists(directory):
         raise InputError(f"{path}: is a file: name the directory of a model")
-    parent, _, name = place.rpartition("/")
-    # user/model is a name on the Hub, unless there is a directory of the first name here.
+    parent, _, name = directory.rpartition("/")
+    # user/model is a name on the Hub, unless there is a local directory `user`.
     if path.startswith(("/", ".", "~")) or path.endswith("/") or "/" in parent or (parent and os.path.isdir(parent)):
-        beside = os.listdir(parent) if os.path.isdir(parent) else []
-        nearest = did_you_mean(name, beside)
+        nearest = did_you_mean(name, os.listdir(parent) if os.path.isdir(parent) else [])
         suggestion = nearest.replace("mean ", f"mean {parent}/") or ": name the directory of a model"
         raise InputError(f"{path}: no such directory{suggestion}")
 
 
 def no_model(path: str, error: Exception, kind: str = "model") -> InputError:
-    """Return the error to raise where a model cannot be read.
+    """Return the error for a model that cannot be read.
 
     Args:
-        path: its name.
-        error: what transformers raised: many kinds, and texts of many lines.
-        kind: of what is missing.
+        path: of the model.
+        error: raised by transformers; of many types, with texts of many lines.
+        kind: what is missing: model, tokenizer or T5.
     """
     text = " ".join(str(error).split())
     if not os.path.isdir(path):

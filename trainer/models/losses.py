@@ -1,8 +1,10 @@
-"""The losses of SimCSE and EASE: pure functions on tensors, in float32 whatever the encoder computes in.
+"""The losses of SimCSE, EASE, SDJC and MixCSE: pure functions of tensors, computed in float32.
 
-Symbols: s_i a sentence's vector, z_i and z_i' its two views under dropout, e_i its entity's vector in the sentences'
-space, e_i^- its hard negatives, N sentences in a softmax, tau a temperature that divides. A row may be told apart from
-more columns than there are rows: under torchrun a process has its own rows and the columns of all.
+SimCSE: https://aclanthology.org/2021.emnlp-main.552/; EASE: https://aclanthology.org/2022.naacl-main.284/.
+
+Symbols: s_i is the vector of sentence i, z_i and z_i' its two dropout views, e_i the projected vector of its entity,
+e_i^- a hard negative of it, N the number of sentences in a softmax, and tau the temperature. There may be more columns
+than rows: under torchrun a process has n = N / W rows and the m = N columns of all W processes.
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ from torch.nn.functional import cross_entropy, normalize
 
 
 def projection(kind: str, entity_dim: int, dim: int) -> nn.Module:
-    """Return the map W from entity vectors, (..., entity_dim), to the sentences' space, (..., dim)."""
+    """Return the projection W of entity vectors, from (..., entity_dim) to (..., dim).
+
+    >>> projection("tanh", 3, 2)
+    Sequential(
+      (0): Linear(in_features=3, out_features=2, bias=True)
+      (1): Tanh()
+    )
+    """
     if kind == "none":
         return nn.Identity()
     layers: list[nn.Module] = [nn.Linear(entity_dim, dim)]
@@ -27,7 +36,15 @@ def projection(kind: str, entity_dim: int, dim: int) -> nn.Module:
 
 
 def cosines(rows: Tensor, columns: Tensor) -> Tensor:
-    """rows: (n, dim); columns: (m, dim); returns (n, m) float32, outside any autocast."""
+    """Return the cosines of all rows with all columns, (n, m) float32, computed without autocast.
+
+    Args:
+        rows: (n, dim).
+        columns: (m, dim).
+
+    >>> cosines(torch.tensor([[2.0, 0.0]]), torch.tensor([[1.0, 0.0], [0.0, 3.0]]))
+    tensor([[1., 0.]])
+    """
     kind = rows.device.type
     with torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext():
         return normalize(rows.float(), dim=-1) @ normalize(columns.float(), dim=-1).T
@@ -36,10 +53,22 @@ def cosines(rows: Tensor, columns: Tensor) -> Tensor:
 def simcse_loss(
     z: Tensor, other: Tensor, temperature: float, labels: Tensor | None = None, same: Tensor | None = None
 ) -> Tensor:
-    """Equation 3: -log exp(cos(z_i, z_i')/tau) / sum_j exp(cos(z_i, z_j')/tau), mean over rows.
+    """Return SimCSE's loss, EASE's equation 3: mean over i of
+    -log exp(cos(z_i, z_i')/tau) / sum_j exp(cos(z_i, z_j')/tau).
 
-    z: (n, dim) first views; other: (m, dim) second views; labels: (n,) int64, the column of row i, i by default;
-    same: (n, m) bool, columns that are the same sentence as the row; returns () loss.
+    Args:
+        z: (n, dim), first views.
+        other: (m, dim), second views.
+        temperature: tau.
+        labels: (n,) int64, the column of each row's positive; i for row i by default.
+        same: (n, m) bool, columns with the same sentence as the row, which are no negatives.
+
+    Returns:
+        the loss, ().
+
+    >>> z = torch.eye(2)
+    >>> simcse_loss(z, z, 1.0)  # log(1 + exp(-1))
+    tensor(0.3133)
     """
     labels = torch.arange(len(z), device=z.device) if labels is None else labels
     logits = cosines(z, other) / temperature
@@ -58,11 +87,21 @@ def entity_loss(
     same: Tensor | None = None,
     no_negative: Tensor | None = None,
 ) -> Tensor:
-    """Equation 2: -log exp(cos(s_i, e_i)/tau) / sum_j [exp(cos(s_i, e_j)/tau) + sum_k exp(cos(s_i, e_jk^-)/tau)].
+    """Return EASE's equation 2: mean over i of
+    -log exp(cos(s_i, e_i)/tau) / sum_j [exp(cos(s_i, e_j)/tau) + sum_k exp(cos(s_i, e_jk^-)/tau)].
 
-    s: (n, dim); e: (m, dim); negative: (m, k, dim) or None; weight: added to the logits of a row's own negatives, 0 in
-    the paper and 1 in the released code; labels: (n,) int64; same: (n, m) bool, columns that are no negatives of the
-    row; no_negative: (n, m, k) bool, likewise for the negatives; returns () loss.
+    Args:
+        s: (n, dim), sentences.
+        e: (m, dim), entities.
+        negative: (m, k, dim), hard negatives, or None.
+        temperature: tau.
+        weight: added to the logits of a row's own hard negatives; 0 in the paper, 1 in the released code.
+        labels: (n,) int64, the column of each row's entity; i for row i by default.
+        same: (n, m) bool, entities that are no negatives of the row.
+        no_negative: (n, m, k) bool, hard negatives that are no negatives of the row.
+
+    Returns:
+        the loss, ().
     """
     labels = torch.arange(len(s), device=s.device) if labels is None else labels
     return cross_entropy(entity_logits(s, e, negative, temperature, weight, labels, same, no_negative), labels)
@@ -78,19 +117,20 @@ def entity_logits(
     same: Tensor | None = None,
     no_negative: Tensor | None = None,
 ) -> Tensor:
-    """Return the logits of equation 2, (n, m + m k): of each row with all e, then with all negatives."""
+    """Return the logits of equation 2, (n, m + m * k): of all entities, then of all hard negatives; arguments as for
+    `entity_loss`."""
     if negative is None or negative.shape[1] == 0:
         logits = cosines(s, e) / temperature
         return logits if same is None else mask_out(logits, same, labels)
-    own = torch.arange(len(e), device=s.device) == labels[:, None]
-    # One product for all columns: the negatives of e_0, then those of e_1, stand after all of e.
+    positive = torch.arange(len(e), device=s.device) == labels[:, None]
+    # One matrix product: the columns of the entities, then of the negatives of e_0, of e_1, and so on.
     k = negative.shape[1]
     logits = cosines(s, torch.cat((e, negative.flatten(0, 1)))) / temperature
     if weight:
-        logits = logits + torch.cat((torch.zeros_like(own), own.repeat_interleave(k, 1)), 1) * weight
+        logits = logits + torch.cat((torch.zeros_like(positive), positive.repeat_interleave(k, 1)), 1) * weight
     if same is not None or no_negative is not None:
-        none = torch.zeros_like(own)
-        left = none if same is None else same & ~own
+        none = torch.zeros_like(positive)
+        left = none if same is None else same & ~positive
         right = none.repeat(1, k) if no_negative is None else no_negative.expand(len(s), -1, -1).flatten(1)
         logits = logits.masked_fill(torch.cat((left, right), 1), -torch.inf)
     return logits
@@ -107,13 +147,22 @@ def sdjc_loss(
     no_negative: Tensor | None = None,
     mixed: Tensor | None = None,
 ) -> Tensor:
-    """SDJC's equation 1: -log of exp(cos(v_i, v_i+)/tau) over itself, alpha exp(cos(v_i, v_i*)/tau), and the same of
-    all other rows' positives and hard negatives, these without alpha.
+    """Return SDJC's equation 1: EASE's equation 2 with sentences in place of entities, and with weight = log alpha.
 
-    That is EASE's equation 2 with sentences for entities, and with weight = log alpha. MixCSE has one column more, of
-    the row alone: a `mixed` negative.
+    The hard negatives of row i are weighted by alpha in its denominator, those of other rows are not. MixCSE adds one
+    column to each row: its `mixed` negative.
 
-    v: (n, dim); positive: (m, dim); hard: (m, k, dim) or None; mixed: (n, dim) or None; returns () loss.
+    Args:
+        v: (n, dim), anchors.
+        positive: (m, dim).
+        hard: (m, k, dim), hard negatives, or None.
+        temperature: tau.
+        weight: log alpha.
+        labels, same, no_negative: as for `entity_loss`.
+        mixed: (n, dim), or None.
+
+    Returns:
+        the loss, ().
     """
     labels = torch.arange(len(v), device=v.device) if labels is None else labels
     logits = entity_logits(v, positive, hard, temperature, weight, labels, same, no_negative)
@@ -123,31 +172,56 @@ def sdjc_loss(
 
 
 def mixed_negatives(positive: Tensor, others: Tensor, share: float) -> Tensor:
-    """Return MixCSE's negatives: `share` of the positive and the rest of another sentence, unit vectors both; no
-    gradient goes through them (https://ojs.aaai.org/index.php/AAAI/article/view/21428).
+    """Return MixCSE's negatives (https://ojs.aaai.org/index.php/AAAI/article/view/21428): unit vectors of
+    share * positive + (1 - share) * other, both scaled to unit length first, without gradient.
 
-    positive, others: (n, dim); returns (n, dim) unit-norm.
+    Args:
+        positive: (n, dim).
+        others: (n, dim), vectors of other sentences.
+        share: of the positive, 0 to 1.
+
+    Returns:
+        (n, dim), of unit length.
     """
-    one, other = normalize(positive.detach().float(), dim=-1), normalize(others.detach().float(), dim=-1)
-    return normalize(share * one + (1 - share) * other, dim=-1)
+    unit_positive, unit_other = normalize(positive.detach().float(), dim=-1), normalize(others.detach().float(), dim=-1)
+    return normalize(share * unit_positive + (1 - share) * unit_other, dim=-1)
 
 
 def entity_to_sentence_loss(
     e: Tensor, s: Tensor, temperature: float, labels: Tensor | None = None, same: Tensor | None = None
 ) -> Tensor:
-    """Equation 2 the other way round and without hard negatives: which sentence is the entity's?
+    """Return equation 2 with the roles of sentences and entities exchanged, and without hard negatives.
 
-    e: (n, dim); s: (m, dim); returns () loss.
+    Args:
+        e: (n, dim), entities.
+        s: (m, dim), sentences.
+        temperature, labels, same: as for `simcse_loss`.
+
+    Returns:
+        the loss, ().
     """
     return simcse_loss(e, s, temperature, labels, same)
 
 
 def mask_out(logits: Tensor, same: Tensor, labels: Tensor) -> Tensor:
-    """logits, same: (n, m); returns logits with -inf where `same` holds, but never at the row's own column."""
-    own = torch.arange(logits.shape[1], device=logits.device) == labels[:, None]
-    return logits.masked_fill(same & ~own, -torch.inf)
+    """Return logits (n, m) with -inf where `same`, (n, m), is True, except in the column of the row's positive.
+
+    >>> mask_out(torch.zeros(1, 3), torch.tensor([[True, True, False]]), torch.tensor([0]))
+    tensor([[0., -inf, 0.]])
+    """
+    positive = torch.arange(logits.shape[1], device=logits.device) == labels[:, None]
+    return logits.masked_fill(same & ~positive, -torch.inf)
 
 
 def same_ids(rows: Tensor, columns: Tensor) -> Tensor:
-    """rows: (n,) int64; columns: (m,) or (m, k) int64; returns (n, m) or (n, m, k) bool."""
+    """Return whether the id of each row equals that of each column, (n, m) or (n, m, k) bool.
+
+    Args:
+        rows: (n,) int64.
+        columns: (m,) or (m, k) int64.
+
+    >>> same_ids(torch.tensor([1, 2]), torch.tensor([2, 2, 1])).int()
+    tensor([[0, 0, 1],
+            [1, 1, 0]], dtype=torch.int32)
+    """
     return rows.view(-1, *[1] * columns.dim()) == columns

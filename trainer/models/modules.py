@@ -1,8 +1,8 @@
-"""What a directory of sentence-transformers says about itself: pooling, head, scaling, length.
+"""The modules of a sentence-transformers model: pooling, head, normalisation, limit of tokens.
 
-Such a directory has `modules.json`, a row of modules with a folder each. Read are Transformer, Pooling (first token
-or mean), Dense (identity or tanh) and Normalize, in this order. Anything else is refused, since leaving a module out
-would give other vectors without a word.
+`modules.json` lists modules, each with a folder. Supported are Transformer, Pooling (first token or mean), Dense
+(identity or tanh) and Normalize, in this order. Other modules are an error, because without them the vectors would
+silently differ.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.parsing import malformed
 
-# Our own file beside those, for poolers that sentence-transformers has no module for.
+# Written by this project, for poolers that sentence-transformers does not have.
 LAYOUT = "wikianchor.json"
 POOLING = {"cls": "cls_before_pooler", "mean": "avg"}
 _PREFIX = "pooling_mode_"
@@ -29,7 +30,7 @@ _ACTIVATIONS = {"Tanh": True, "Identity": False}
 
 @dataclass(frozen=True)
 class Layout:
-    """How a model's hidden states become its vectors; `max_length` None where it is not said."""
+    """How hidden states become vectors; `max_length` is None where no file states it."""
 
     pooler: str = "avg"
     head: nn.Module | None = None
@@ -39,85 +40,84 @@ class Layout:
 
 
 def read_layout(path: str) -> Layout:
-    """Return what `modules.json` says, or the default where there is none.
+    """Return the layout of a model, or the default for a model without modules.json.
+
+    Args:
+        path: a directory or a name on the Hub.
 
     Raises:
-        InputError: it names a module or an option that this encoder does not have.
+        InputError: the model has a module or an option that is not supported.
     """
     modules = _json(path, "modules.json")
     if modules is None:
-        own = _json(path, LAYOUT) or {}
-        return Layout(own.get("pooler", Layout.pooler))
+        return Layout((_json(path, LAYOUT) or {}).get("pooler", Layout.pooler))
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
-    places = {kind: str(module["path"]) for kind, module in zip(kinds, modules, strict=True)}
-    expected = [kind for kind in ("Transformer", "Pooling", "Dense", "Normalize") if kind in places]
+    folders = {kind: str(module["path"]) for kind, module in zip(kinds, modules, strict=True)}
+    expected = [kind for kind in ("Transformer", "Pooling", "Dense", "Normalize") if kind in folders]
     if kinds != expected or kinds[:2] != ["Transformer", "Pooling"]:
         raise InputError(f"{path}/modules.json: {' + '.join(kinds)}: only Transformer, Pooling, Dense, Normalize")
     prompts = (_json(path, "config_sentence_transformers.json") or {}).get("default_prompt_name")
     if prompts is not None:
         raise InputError(f"{path}: puts the prompt {prompts!r} before each text, which is not supported")
-    settings = _json(path, os.path.join(places["Transformer"], "sentence_bert_config.json")) or {}
+    settings = _json(path, os.path.join(folders["Transformer"], "sentence_bert_config.json")) or {}
     return Layout(
-        pooler=_pooler(path, places["Pooling"]),
-        head=_dense(path, places["Dense"]) if "Dense" in places else None,
-        normalize="Normalize" in places,
+        pooler=_pooler(path, folders["Pooling"]),
+        head=_dense(path, folders["Dense"]) if "Dense" in folders else None,
+        normalize="Normalize" in folders,
         max_length=settings.get("max_seq_length"),
         lower=bool(settings.get("do_lower_case", False)),
     )
 
 
-def _pooler(path: str, place: str) -> str:
-    settings = _json(path, f"{place}/config.json") or {}
+def _pooler(path: str, folder: str) -> str:
+    settings = _json(path, f"{folder}/config.json") or {}
     mode = settings.get("pooling_mode")
     if mode is None:
         on = [name.removeprefix(_PREFIX) for name, value in settings.items() if name.startswith(_PREFIX) and value]
         mode = _OLD_NAMES.get(on[0], on[0]) if len(on) == 1 else on
     if not isinstance(mode, str) or mode not in POOLING:
-        raise InputError(f"{path}/{place}: pools by {mode}, which is not supported: only cls and mean are")
+        raise InputError(f"{path}/{folder}: pools by {mode}, which is not supported: only cls and mean are")
     return POOLING[mode]
 
 
-def _dense(path: str, place: str) -> nn.Module:
-
-    settings = _json(path, f"{place}/config.json") or {}
+def _dense(path: str, folder: str) -> nn.Module:
+    settings = _json(path, f"{folder}/config.json") or {}
     activation = str(settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
     if activation not in _ACTIVATIONS or not settings.get("bias", True):
-        raise InputError(f"{path}/{place}: a Dense with {activation}, bias {settings.get('bias')} is not supported")
+        raise InputError(f"{path}/{folder}: a Dense with {activation}, bias {settings.get('bias')} is not supported")
     head = Head(settings["in_features"], settings["out_features"], tanh=_ACTIVATIONS[activation])
-    tensors = _file(path, f"{place}/model.safetensors")
-    pickled = _file(path, f"{place}/pytorch_model.bin") if tensors is None else None
+    tensors = _file(path, f"{folder}/model.safetensors")
+    pickled = _file(path, f"{folder}/pytorch_model.bin") if tensors is None else None
     if tensors is None and pickled is None:
-        raise InputError(f"{path}/{place}: has no model.safetensors and no pytorch_model.bin")
+        raise InputError(f"{path}/{folder}: has no model.safetensors and no pytorch_model.bin")
     head.load_state_dict(load_file(tensors) if tensors else torch.load(str(pickled), weights_only=True))
     return head
 
 
 def _json(path: str, name: str) -> Any:
-    found = _file(path, name)
-    if found is None:
+    """Return the content of a JSON file of a model, None where there is no such file."""
+    file = _file(path, name)
+    if file is None:
         return None
-    try:
-        with open(found, encoding="utf-8") as stream:
-            return json.load(stream)
-    except ValueError as error:
-        raise InputError(f"{path}/{name}: not JSON ({error}): the download may be broken") from error
+    with open(file, encoding="utf-8") as stream, malformed(f"{path}/{name}: not JSON, the download may be broken"):
+        return json.load(stream)
 
 
 def _file(path: str, name: str) -> str | None:
-    """Return the path of a file of a model, fetched from the Hub where `path` is a name, or None."""
+    """Return the local path of a file of a model, downloaded if needed; None where there is no such file."""
     name = os.path.normpath(name)
     if os.path.isdir(path):
-        found = os.path.join(path, name)
-        return found if os.path.isfile(found) else None
+        file = os.path.join(path, name)
+        return file if os.path.isfile(file) else None
     try:
         return hf_hub_download(path, name)
     except Exception:
-        # No network, no such model, no such file: the backbone's own error says which.
+        # No network, no such model or no such file. The backbone, which is read too, raises the error.
         return None
 
 
 class Head(nn.Module):
-    """Linear and tanh, or linear alone: the MLP of SimCSE, the pooling layer of BERT, the Dense of LaBSE."""
+    """A linear layer and tanh, or a linear layer alone: SimCSE's MLP, BERT's pooling layer, LaBSE's Dense."""
 
     def __init__(self, width: int, dim: int, tanh: bool = True) -> None:
         super().__init__()
@@ -126,6 +126,6 @@ class Head(nn.Module):
         self.out_features = dim
 
     def forward(self, pooled: Tensor) -> Tensor:
-        """pooled: (batch, width); returns (batch, dim)."""
+        """Map pooled vectors (batch, width) to (batch, dim)."""
         mapped = self.linear(pooled)
         return torch.tanh(mapped) if self.tanh else mapped

@@ -1,7 +1,6 @@
-"""An encoder that is begun here: a BERT with random weights, and word pieces learnt from the sentences of a dataset.
+"""A new encoder: a BERT with random weights, and a WordPiece vocabulary learnt from the sentences of a dataset.
 
-For runs without a network, and to see at toy size that all of a training works. It knows nothing but what it is trained
-on, so it is no match for a pretrained model.
+For runs without a network and for small tests. Pretrained models are far better.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.presets import NEW_BERTS
 
 SPECIAL = {f"{name.lower()}_token": f"[{name}]" for name in ("PAD", "UNK", "CLS", "SEP", "MASK")}
-# Sentences that word pieces are learnt from; more change little.
+# Sentences that the vocabulary is learnt from; more of them change it little.
 VOCABULARY_SENTENCES = 1_000_000
 MOST_TOKENS = 512
 
@@ -25,8 +24,15 @@ MOST_TOKENS = 512
 def new_encoder(
     pairs: PairDataset, size: str, vocabulary_size: int, pooler: str = "avg", dropout: float | None = None
 ) -> Encoder:
-    """Return a BERT of a size of `NEW_BERTS`; its weights follow from torch's seed, its word pieces from the pairs.
-    `dropout` replaces BERT's own probability, which is 0.1."""
+    """Return a BERT with random weights by torch's seed.
+
+    Args:
+        pairs: the sentences that the vocabulary is learnt from.
+        size: a key of `NEW_BERTS`.
+        vocabulary_size: number of word pieces.
+        pooler: of the encoder.
+        dropout: probability, 0.1 by default.
+    """
     tokenizer = learn_word_pieces(islice(_sentences(pairs), VOCABULARY_SENTENCES), vocabulary_size)
     config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=MOST_TOKENS, **NEW_BERTS[size])
     if dropout is not None:
@@ -40,13 +46,15 @@ def _sentences(pairs: PairDataset) -> Iterator[str]:
 
 
 def learn_word_pieces(sentences: Iterable[str], size: int) -> PreTrainedTokenizerFast:
-    """Return BERT's tokenizer with `size` pieces, or all letters where these are more. Words are lower-cased; accents
-    stay, as they make other letters in many languages."""
+    """Return a WordPiece tokenizer of `size` pieces, or of all characters if these are more.
+
+    Texts are lower-cased. Accents are kept, because in many languages letters with accents are different letters.
+    """
     texts = list(sentences)
     learner = _tokenizer(models.WordPiece(unk_token=SPECIAL["unk_token"]))
-    # Letters get their ids in the order of a hash table, and ids decide between pieces that are equally frequent. Named
-    # as special ones, the letters come first and in our order.
-    first = [*SPECIAL.values(), *_letters(texts, learner)]
+    # The trainer numbers characters in the order of a hash table, and these numbers decide between equally frequent
+    # pieces. As special tokens the characters come first and in sorted order, so that the vocabulary is reproducible.
+    first = [*SPECIAL.values(), *_characters(texts, learner)]
     learner.train_from_iterator(
         texts, trainers.WordPieceTrainer(vocab_size=size, special_tokens=first, show_progress=False)
     )
@@ -59,16 +67,16 @@ def learn_word_pieces(sentences: Iterable[str], size: int) -> PreTrainedTokenize
 
 
 def _tokenizer(model: models.WordPiece) -> Tokenizer:
-    found = Tokenizer(model)
-    found.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=False)
-    found.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    return found
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer
 
 
-def _letters(texts: Sequence[str], tokenizer: Tokenizer) -> list[str]:
-    """Return the pieces of one letter, at the beginning of words and within them, in the order of their codes."""
-    found: set[str] = set()
+def _characters(texts: Sequence[str], tokenizer: Tokenizer) -> list[str]:
+    """Return the pieces of one character, at the beginning of words and within words, sorted."""
+    pieces: set[str] = set()
     for text in texts:
         for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(text)):
-            found.update((word[0], *(f"##{letter}" for letter in word[1:])))
-    return sorted(found)
+            pieces.update((word[0], *(f"##{character}" for character in word[1:])))
+    return sorted(pieces)

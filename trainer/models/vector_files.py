@@ -1,4 +1,4 @@
-"""Files of entity vectors by name, read without running anything: `options.py` tells of which kinds."""
+"""Files of entity vectors by name, read without executing code; `entity_vectors/options.py` lists the formats."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ import bz2
 import gzip
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import safe_open
 
 from wikianchor.io.errors import InputError
 
 TEXT = (".txt", ".vec", ".tsv")
 PACKED = {".gz": gzip.open, ".bz2": bz2.open}
 ENTITY = "ENTITY/"
-# A name is a title, or the number of a Wikidata item.
+# A title or the number of a Wikidata item, and its vector, (dim,).
 NamedVector = tuple[str | int, NDArray[np.float32]]
 
 
 class BrokenLines:
-    """Counts lines that are no vector."""
+    """Counter of lines that are no vector."""
 
     lines = 0
 
@@ -29,8 +31,12 @@ class BrokenLines:
 def read_named_vectors(path: str, broken: BrokenLines) -> Iterator[NamedVector]:
     """Yield names and vectors, (dim,) float32, in the order of the file. Words of wikipedia2vec are left out.
 
+    Args:
+        path: of the file.
+        broken: counts malformed lines of text files.
+
     Raises:
-        InputError: the file is not there, or is of no kind that is read here.
+        InputError: the file is missing, or of a format that is not supported.
     """
     stem, extension = os.path.splitext(path)
     kind = os.path.splitext(stem)[1] if extension in PACKED else extension
@@ -67,8 +73,8 @@ def _lines(stream: IO[str], broken: BrokenLines) -> Iterator[NamedVector]:
     word2vec = len(header) == 2 and all(part.isdecimal() for part in header)
     if word2vec:
         dim = int(header[1])
-    lines: Iterable[str] = stream if word2vec else _chain(first, stream)
-    # wikipedia2vec marks entities where it writes words as well; other files name entities alone.
+    lines: Iterable[str] = stream if word2vec else chain([first] if first else [], stream)
+    # wikipedia2vec writes words too and marks entities; other files have entities alone.
     marked = False
     for line in lines:
         name, numbers = _split(line.rstrip("\n"), dim)
@@ -84,14 +90,8 @@ def _lines(stream: IO[str], broken: BrokenLines) -> Iterator[NamedVector]:
         yield (title.replace("_", " ") if word2vec else title), vector
 
 
-def _chain(first: str, rest: Iterable[str]) -> Iterator[str]:
-    if first:
-        yield first
-    yield from rest
-
-
 def _split(line: str, dim: int) -> tuple[str, str]:
-    """Return name and numbers: at the tab, else before the last `dim` fields, else at the first space."""
+    """Split a line into name and numbers: at the tab, else before the last `dim` fields, else at the first space."""
     if "\t" in line:
         name, _, numbers = line.partition("\t")
         return name, numbers
@@ -108,34 +108,30 @@ def _numbers(text: str) -> NDArray[np.float32]:
 
 def _array(path: str) -> NDArray[Any]:
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, EOFError, ValueError) as error:
         raise InputError(f"{path}: not an array of numbers ({error})") from error
-    if found.ndim != 2:
-        raise InputError(f"{path}: has shape {found.shape}, not (n, dim)")
-    return found
+    if array.ndim != 2:
+        raise InputError(f"{path}: has shape {array.shape}, not (n, dim)")
+    return array
 
 
 def _titles(stem: str, path: str) -> list[str]:
-    place = f"{stem}.titles.txt"
+    file = f"{stem}.titles.txt"
     try:
-        with open(place, encoding="utf-8", newline="\n") as stream:
-            titles = [line.rstrip("\n") for line in stream]
+        with open(file, encoding="utf-8", newline="\n") as stream:
+            return [line.rstrip("\n") for line in stream]
     except OSError as error:
-        raise InputError(f"{place}: must name the rows of {path}, one on a line ({error.strerror})") from error
-    return titles
+        raise InputError(f"{file}: must name the rows of {path}, one on a line ({error.strerror})") from error
 
 
 def _safetensors(path: str, stem: str) -> Iterator[NamedVector]:
-    # Who asks for help alone need not have it.
-    from safetensors import safe_open
-
     try:
         with safe_open(path, "np") as stream:
             vectors = stream.get_tensor("vectors")
             qids = stream.get_tensor("qids") if "qids" in stream.keys() else None  # noqa: SIM118
     except Exception as error:
-        # safetensors has errors of its own kind.
+        # safetensors raises exceptions of many types for damaged files.
         raise InputError(f"{path}: no `vectors` in it ({' '.join(str(error).split())})") from error
     names: Iterable[str | int] = _titles(stem, path) if qids is None else (int(qid) for qid in qids)
     yield from zip(names, vectors, strict=False)

@@ -1,4 +1,4 @@
-"""Train and score the rows of a table of EASE's paper, and write it as Markdown."""
+"""Recipes of EASE's tables: train and score their rows, and write them as Markdown."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import make
 from wikianchor.trainer.data.shards import PairDataset, open_pairs, read_wikis
 from wikianchor.trainer.evaluate.command import load_tasks
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.registry import choose
-from wikianchor.trainer.evaluate.report import Result, markdown, write_results
-from wikianchor.trainer.evaluate.task import Options
-from wikianchor.trainer.papers.runs import decisive, over_seeds, score, train_once
+from wikianchor.trainer.evaluate.report import markdown
+from wikianchor.trainer.evaluate.task import EvaluationOptions
+from wikianchor.trainer.papers.runs import ScoredRow, decisive, score_rows, train_once
 from wikianchor.trainer.papers.tables import (
     LABSE,
     RECIPES,
     Recipe,
-    Row,
     TableOptions,
+    TableRow,
     parse,
     parse_backbones,
     possible,
@@ -31,13 +31,19 @@ from wikianchor.trainer.papers.tables import (
 )
 from wikianchor.trainer.presets import PRESETS
 
-# ------------------------------------------------------------------------------------------------------------ training
 
+def train_row(recipe: Recipe, row: TableRow, seed: int, variant: str, model: str, flags: Mapping[str, Any]) -> str:
+    """Return the directory of a row's model; train it if it does not exist.
 
-def trained(recipe: Recipe, row: Row, seed: int, variant: str, model: str, flags: Mapping[str, Any]) -> str:
-    """Return the directory of a row's model, trained now unless it is there with the same options."""
+    Args:
+        recipe: of the table.
+        row: of the table.
+        seed: of the training.
+        variant: of the preset, a member of `VARIANTS`.
+        model: backbone to use instead of the preset's, or "".
+        flags: options that the user sets for all rows; a row's changes take precedence.
+    """
     options = {**preset_of(row, variant), **recipe.base, **({"model": model} if model else {}), "seed": seed}
-    # What sets a row apart is the row's, whatever is asked for all of them.
     options = {**options, **flags, **row.changes}
     if row.objective == "simcse":
         options = {name: value for name, value in options.items() if not name.startswith("entity_")}
@@ -45,45 +51,52 @@ def trained(recipe: Recipe, row: Row, seed: int, variant: str, model: str, flags
     return train_once(make(row.objective, {**options, "output": f"{flags['output']}/runs/{folder}"}, {}))
 
 
-# ---------------------------------------------------------------------------------------------------------- the table
-
-
 def run(recipe: Recipe, flags: Mapping[str, Any], chosen: TableOptions) -> str:
-    """Train and score all rows; return the report as Markdown."""
+    """Train and score the rows of a table; return the report as Markdown.
+
+    Args:
+        recipe: of the table.
+        flags: options of the trainer that the user sets.
+        chosen: options of the recipe.
+
+    Raises:
+        InputError: no row can be trained, or no evaluation set exists.
+    """
     pairs = open_pairs(str(flags["data"]))
     backbones = parse_backbones(chosen.backbones, recipe)
     shown = [row for row in recipe.rows if row.backbone in backbones]
     rows, left_out = possible(shown, flags, read_wikis(pairs))
     if not any(row.objective for row in rows):
         raise InputError(f"nothing to train for {recipe.title}: {left_out[0]}")
-    options = Options(recipe.split, recipe.seeds)
-    tasks, missing = load_tasks(Data(chosen.evaluation), choose(recipe.tasks), recipe.tasks, options)
+    options = EvaluationOptions(recipe.split, recipe.seeds)
+    tasks, missing = load_tasks(EvaluationFiles(chosen.evaluation), choose(recipe.tasks), recipe.tasks, options)
     if not tasks:
         raise InputError(missing[0])
-    output = str(flags["output"])
-    results: list[Result] = []
-    for row in rows:
+
+    def scored_row(row: TableRow) -> ScoredRow:
         model = backbones[row.backbone]
-        runs = []
-        for seed in chosen.seeds if row.objective else chosen.seeds[:1]:
-            print(f"-- {row.name}" + (f", seed {seed}" if row.objective else ""), file=sys.stderr, flush=True)
-            path = trained(recipe, row, seed, chosen.variant, model, flags) if row.objective else as_it_is(row, model)
-            runs.append(
-                score(path, None if row.objective else row.pooler, tasks, options, str(flags.get("device", "")))
-            )
-            write_results(runs[-1], output)
-        results += over_seeds(row.name, runs)
-    notes = [*left_out, *missing]
-    return f"## {recipe.title}\n\n{how(flags, chosen, pairs)}\n\n{markdown(results, notes)}"
+        if not row.objective:
+            return ScoredRow(row.name, lambda seed: untrained(row, model), False, row.pooler)
+        return ScoredRow(row.name, lambda seed: train_row(recipe, row, seed, chosen.variant, model, flags), True)
+
+    results = score_rows(
+        [scored_row(row) for row in rows],
+        chosen.seeds,
+        tasks,
+        options,
+        str(flags.get("device", "")),
+        str(flags["output"]),
+    )
+    return f"## {recipe.title}\n\n{how(flags, chosen, pairs)}\n\n{markdown(results, [*left_out, *missing])}"
 
 
-def as_it_is(row: Row, model: str) -> str:
+def untrained(row: TableRow, model: str) -> str:
     """Return the name of the backbone of a row that is not trained."""
     return model or (LABSE if row.backbone == "labse" else str(PRESETS[f"simcse-{row.backbone}"]["model"]))
 
 
 def how(flags: Mapping[str, Any], chosen: TableOptions, pairs: PairDataset) -> str:
-    """Return in words how the rows were trained."""
+    """Return in words how the rows are trained."""
     seeds = ", ".join(map(str, chosen.seeds))
     means = f"seeds {seeds}: means, ± standard deviations" if len(chosen.seeds) > 1 else f"seed {seeds} alone"
     given = [f"`--{name}={value}`" for name, value in flags.items() if name in decisive() and name != "data"]
@@ -100,14 +113,15 @@ def how(flags: Mapping[str, Any], chosen: TableOptions, pairs: PairDataset) -> s
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    return run_command("recipes", lambda: written(arguments))
+    return run_command("recipes", lambda: write_table(arguments))
 
 
-def written(arguments: Sequence[str]) -> str:
-    """Run a recipe, write its table beside its models, and return it.
+def write_table(arguments: Sequence[str]) -> str:
+    """Run a recipe, write its table to the output directory, and return the table.
 
     Raises:
-        InputError: something cannot be read or written.
+        UsageError: the command line is invalid.
+        InputError: an input cannot be read, or an output cannot be written.
     """
     if arguments[:1] == ["sdjc"]:
         from wikianchor.trainer.papers import sdjc_recipe

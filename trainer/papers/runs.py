@@ -1,78 +1,121 @@
-"""Train and score one model of a recipe, unless an earlier call did."""
+"""The runner of all recipes: train each row of a table for each seed, unless an earlier call did, and score it."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
-from typing import Any
 
-from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.errors import UsageError
+from wikianchor.io.parsing import malformed
+from wikianchor.io.storage import read_bytes, reading
 from wikianchor.trainer import task
 from wikianchor.trainer.card import versions
 from wikianchor.trainer.config import Config
 from wikianchor.trainer.distributed import choose_device
-from wikianchor.trainer.evaluate.command import Loaded, evaluate
-from wikianchor.trainer.evaluate.report import Result, model_facts
-from wikianchor.trainer.evaluate.task import Options
+from wikianchor.trainer.evaluate.command import LoadedTasks, evaluate
+from wikianchor.trainer.evaluate.report import Result, model_facts, write_results
+from wikianchor.trainer.evaluate.task import EvaluationOptions
 from wikianchor.trainer.loop.checkpoint import FREE
 from wikianchor.trainer.models.encoder import Encoder
 
+BATCH_SIZE = 128
+
+
+@dataclass(frozen=True)
+class ScoredRow:
+    """A row of a table.
+
+    Attributes:
+        name: title of the row.
+        model: directory or Hub name of the model, by seed; trains it if needed.
+        trained: whether the model depends on the seed; if not, it is scored once.
+        pooler: of the model, None for the model's own.
+        whiten: directions kept by whitening, 0 for vectors as they are.
+    """
+
+    name: str
+    model: Callable[[int], str]
+    trained: bool
+    pooler: str | None = None
+    whiten: int = 0
+
+
+def score_rows(
+    rows: Sequence[ScoredRow],
+    seeds: Sequence[int],
+    tasks: LoadedTasks,
+    options: EvaluationOptions,
+    device: str,
+    output: str,
+) -> list[Result]:
+    """Train and score all rows, and write the results of each model to OUTPUT/results.
+
+    Returns:
+        one result for each row and task, the mean over the seeds.
+    """
+    merged: list[Result] = []
+    for row in rows:
+        runs = []
+        for seed in seeds if row.trained else seeds[:1]:
+            print(f"-- {row.name}" + (f", seed {seed}" if row.trained else ""), file=sys.stderr, flush=True)
+            path = row.model(seed)
+            encoder = Encoder.load(path, row.pooler or None, choose_device(device))
+            facts = model_facts(path, encoder, None, versions())
+            runs.append(evaluate(encoder, facts, tasks, options, BATCH_SIZE, row.whiten))
+            suffix = "-whitened" if row.whiten else ""
+            written = [
+                replace(result, model=replace(result.model, name=result.model.name + suffix)) for result in runs[-1]
+            ]
+            write_results(written, output)
+        merged += over_seeds(row.name, runs)
+    return merged
+
 
 def train_once(config: Config) -> str:
-    """Return the directory of a config's model, trained now unless it is there with the same options.
+    """Return the directory of a config's model; train it if it does not exist.
 
     Raises:
-        UsageError: a model is there, and was trained with others.
+        UsageError: the model exists and was trained with other options.
     """
-    place = f"{config.output}/model"
-    if (made := _config_of(place)) is None:
+    directory = f"{config.output}/model"
+    record = os.path.join(directory, "run.json")
+    if not os.path.exists(record):
         return task.run(config)
-    differs = [name for name in decisive() if made.get(name) != getattr(config, name)]
-    if differs:
+    with reading(record), malformed(f"{record}: not the record of a run, remove {directory}"):
+        before = dict(json.loads(read_bytes(record))["config"])
+    changed = [name for name in decisive() if before.get(name) != getattr(config, name)]
+    if changed:
         raise UsageError(
-            f"{place}: trained with other options ({', '.join(differs)}): give the same, or another --output"
+            f"{directory}: trained with other options ({', '.join(changed)}): give the same, or another --output"
         )
-    return place
-
-
-def _config_of(place: str) -> dict[str, Any] | None:
-    """Return the options that a finished model was trained with, None where there is no such model."""
-    path = os.path.join(place, "run.json")
-    if not os.path.exists(path):
-        return None
-    try:
-        with open(path, encoding="utf-8") as stream:
-            return dict(json.load(stream)["config"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: not the record of a run ({error}): remove {place}") from error
+    return directory
 
 
 def decisive() -> list[str]:
-    """The options on which a trained model depends; precision is settled by the run itself."""
+    """Return the options that a trained model depends on. The run itself chooses the precision."""
     free = FREE - {"data", "model", "dev_tasks", "eval_steps", "keep"} | {"precision"}
     return [option.name for option in dataclasses.fields(Config) if option.name not in free]
 
 
-def score(path: str, pooler: str | None, tasks: Loaded, options: Options, device: str, whiten: int = 0) -> list[Result]:
-    """Return the results of one model, its vectors whitened to `whiten` directions where that is above 0."""
-    encoder = Encoder.load(path, pooler or None, choose_device(device))
-    return evaluate(encoder, model_facts(path, encoder, None, versions()), tasks, options, 128, whiten)
-
-
 def over_seeds(name: str, runs: Sequence[Sequence[Result]]) -> list[Result]:
-    """runs: the results of one row, by seed; returns them as one, with the mean of each cell and, of several seeds, its
-    standard deviation (of a sample)."""
+    """Merge the results of several seeds: the mean of each cell, with the sample standard deviation.
+
+    Args:
+        name: of the merged model.
+        runs: the results of each seed, with the same tasks in the same order.
+    """
     merged = []
     for results in zip(*runs, strict=True):
         first = results[0]
         cells = []
         for same in zip(*(result.scores.cells for result in results), strict=True):
             values = tuple(cell.value for cell in same)
-            # A row that is not the model's own, such as that of the majority, is the same for all.
+            # Rows that are no model, such as the majority label, do not depend on the seed.
             several = len(values) > 1 and not same[0].row
             spread, runs = (stdev(values), values) if several else (same[0].spread, ())
             cells.append(replace(same[0], value=fmean(values), spread=spread, runs=runs))

@@ -1,8 +1,7 @@
-"""The recipe of SDJC: `sdjc_options.py` says what it makes."""
+"""The recipe of SDJC, which `sdjc_options.py` describes."""
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 import subprocess
 import sys
@@ -15,14 +14,14 @@ from wikianchor.io.flags import FlagParser
 from wikianchor.trainer.config import Config, add_flags, make
 from wikianchor.trainer.data.texts import open_texts
 from wikianchor.trainer.evaluate.command import load_tasks
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.registry import choose
-from wikianchor.trainer.evaluate.report import Result, markdown, write_results
-from wikianchor.trainer.evaluate.task import Options
-from wikianchor.trainer.papers.runs import over_seeds, score, train_once
+from wikianchor.trainer.evaluate.report import markdown
+from wikianchor.trainer.evaluate.task import EvaluationOptions
+from wikianchor.trainer.papers.runs import ScoredRow, score_rows, train_once
 from wikianchor.trainer.papers.sdjc_options import SdjcRecipeOptions, parse
 
-# BERT-whitening's own choice for base models; narrower models keep all their directions.
+# The choice of BERT-whitening for base models; narrower models keep all directions.
 DIRECTIONS = 256
 # Of SimCSE's paper, which the baselines follow; SDJC's release has alpha = e for its second stage on NLI.
 _SIMCSE = {"sentence_temperature": 0.05, "hard_negative_weight": 0.0}
@@ -30,15 +29,15 @@ _NLI = {"sentence_temperature": 0.05, "hard_negative_weight": 1.0}
 
 
 @dataclass(frozen=True)
-class Row:
+class SdjcRow:
     """A row of the table.
 
-    Args:
-        name: in the table.
-        sources: keys of what it is trained on, none where the model is scored as it is.
-        changes: options that set it apart.
-        first: name of the row whose model it goes on from.
-        whiten: directions kept, 0 for vectors as they are.
+    Attributes:
+        name: title of the row.
+        sources: keys of its training data; none for the model without training.
+        changes: options that differ from those of the other rows.
+        first: name of the row whose model is trained further.
+        whiten: directions kept by whitening, 0 for vectors as they are.
     """
 
     name: str
@@ -49,46 +48,50 @@ class Row:
 
 
 ROWS = (
-    Row("average"),
-    Row("whitening", whiten=DIRECTIONS),
-    Row("SimCSE (general)", ("general",), {"negatives": 0, **_SIMCSE}),
-    Row("MixCSE (general)", ("general",), {"negatives": 0, "mixed_negatives": 0.2, **_SIMCSE}),
-    Row("SimCSE (NLI)", ("nli",), _NLI),
-    Row("SimCSE (domain)", ("corpus",), {"negatives": 0, **_SIMCSE}),
-    Row("MixCSE (domain)", ("corpus",), {"negatives": 0, "mixed_negatives": 0.2, **_SIMCSE}),
-    Row("SDJC", ("negatives",)),
-    Row("SDJC bar (general and domain)", ("general", "corpus"), {"negatives": 0}),
-    Row("SDJC, then NLI", ("nli",), _NLI, first="SDJC"),
-    Row("SDJC, then general", ("general",), {"negatives": 0, **_SIMCSE}, first="SDJC"),
+    SdjcRow("average"),
+    SdjcRow("whitening", whiten=DIRECTIONS),
+    SdjcRow("SimCSE (general)", ("general",), {"negatives": 0, **_SIMCSE}),
+    SdjcRow("MixCSE (general)", ("general",), {"negatives": 0, "mixed_negatives": 0.2, **_SIMCSE}),
+    SdjcRow("SimCSE (NLI)", ("nli",), _NLI),
+    SdjcRow("SimCSE (domain)", ("corpus",), {"negatives": 0, **_SIMCSE}),
+    SdjcRow("MixCSE (domain)", ("corpus",), {"negatives": 0, "mixed_negatives": 0.2, **_SIMCSE}),
+    SdjcRow("SDJC", ("negatives",)),
+    SdjcRow("SDJC bar (general and domain)", ("general", "corpus"), {"negatives": 0}),
+    SdjcRow("SDJC, then NLI", ("nli",), _NLI, first="SDJC"),
+    SdjcRow("SDJC, then general", ("general",), {"negatives": 0, **_SIMCSE}, first="SDJC"),
 )
 
 
-def chosen_rows(names: str, sources: Mapping[str, str]) -> list[Row]:
-    """Return the rows that are asked for and whose sources are given.
+def chosen_rows(names: str, sources: Mapping[str, str]) -> list[SdjcRow]:
+    """Return the rows that `--rows` names, or all rows whose training data are given.
+
+    Args:
+        names: titles of rows, separated by semicolons, or "".
+        sources: training data by key, "" for those not given.
 
     Raises:
-        UsageError: there is no such row, or it needs a source that is not given.
+        UsageError: there is no such row, or its training data are not given.
     """
     possible = {row.name: row for row in ROWS if all(sources[name] for name in row.sources)}
     if not names:
         return list(possible.values())
-    found = []
+    rows = []
     for name in (part.strip() for part in names.split(";")):
         if name not in {row.name for row in ROWS}:
             raise UsageError(f"--rows: no {name!r}: choose of {'; '.join(row.name for row in ROWS)}")
         if name not in possible:
             raise UsageError(f"--rows: {name!r} needs --general or --nli")
-        found.append(possible[name])
-    return found
+        rows.append(possible[name])
+    return rows
 
 
 def wikianchor(*arguments: str) -> None:
-    """Run a command of the data side. It is a program of its own: the trainer imports nothing of it.
+    """Run a command of the pipelines in another process, because the trainer imports nothing of them.
 
     Raises:
-        SystemExit: with its status where it fails; it has said why.
+        SystemExit: with the status of a command that fails; it has printed its error.
     """
-    # stdout is for the table.
+    # stdout is reserved for the table.
     command = [sys.executable, "-m", "wikianchor", *arguments]
     status = subprocess.run(command, stdout=sys.stderr, check=False).returncode
     if status:
@@ -96,7 +99,7 @@ def wikianchor(*arguments: str) -> None:
 
 
 def make_data(flags: Mapping[str, Any], own: SdjcRecipeOptions) -> None:
-    """Make corpus, T5 and negatives."""
+    """Build the corpus, train the T5, and build the negatives."""
     output = str(flags["output"])
     corpus, negatives = f"{output}/corpus", f"{output}/negatives"
     wikianchor("corpus", f"--input={own.text}", f"--output={corpus}", *shlex.split(own.corpus_flags))
@@ -112,17 +115,17 @@ def make_data(flags: Mapping[str, Any], own: SdjcRecipeOptions) -> None:
 
 
 def sources_of(own: SdjcRecipeOptions, output: str) -> dict[str, str]:
-    """Return what rows are trained on, by key, "" for what is not given."""
-    place = own.made.rstrip("/") or output
-    made = {name: f"{place}/{name}" for name in ("corpus", "negatives")}
-    return {**made, "general": own.general, "nli": own.nli}
+    """Return the training data by key, "" for those not given."""
+    directory = own.made.rstrip("/") or output
+    datasets = {name: f"{directory}/{name}" for name in ("corpus", "negatives")}
+    return {**datasets, "general": own.general, "nli": own.nli}
 
 
 def t5_config(corpus: str, output: str, own: SdjcRecipeOptions, device: str) -> Config:
     """Return the config of the T5.
 
     Raises:
-        UsageError: its flags do not go together.
+        UsageError: `--t5_flags` are invalid.
     """
     parser = FlagParser(prog="--t5_flags")
     add_flags(parser, "t5")
@@ -134,48 +137,48 @@ def t5_config(corpus: str, output: str, own: SdjcRecipeOptions, device: str) -> 
     return make("t5", {**begun, "device": device, **more, "data": corpus, "output": output}, {})
 
 
-def place_of(row: Row, seed: int, output: str) -> str:
+def run_directory(row: SdjcRow, seed: int, output: str) -> str:
     """Return the directory of a row's run."""
     return f"{output}/runs/{''.join(sign if sign.isalnum() else '_' for sign in row.name)}-{seed}"
 
 
-def first_of(row: Row) -> Row:
-    """Return the row whose model this one goes on from."""
-    return next(one for one in ROWS if one.name == row.first)
+def first_of(row: SdjcRow) -> SdjcRow:
+    """Return the row whose model is trained further for this row."""
+    return next(other for other in ROWS if other.name == row.first)
 
 
-def config_of(row: Row, seed: int, flags: Mapping[str, Any], sources: Mapping[str, str]) -> Config:
+def config_of(row: SdjcRow, seed: int, flags: Mapping[str, Any], sources: Mapping[str, str]) -> Config:
     """Return the config of a row that is trained."""
     output = str(flags["output"])
     options = {**flags, **row.changes, "seed": seed, "data": ",".join(sources[name] for name in row.sources)}
     if row.first:
-        # How tokens become a vector is settled by the first stage.
-        settled = {"model": f"{place_of(first_of(row), seed, output)}/model", "pooler": "", "mlp": False}
-        options.update(settled)
-    return make("sdjc", {**options, "output": place_of(row, seed, output)}, {})
+        # The model of the first stage has a pooler already.
+        options |= {"model": f"{run_directory(first_of(row), seed, output)}/model", "pooler": "", "mlp": False}
+    return make("sdjc", {**options, "output": run_directory(row, seed, output)}, {})
 
 
-def trained(row: Row, seed: int, flags: Mapping[str, Any], sources: Mapping[str, str]) -> str:
-    """Return the directory of a row's model: the model as it is, or what it became."""
+def model_of(row: SdjcRow, seed: int, flags: Mapping[str, Any], sources: Mapping[str, str]) -> str:
+    """Return the model of a row; train it, and the row that it continues, if they do not exist."""
     if not row.sources:
         return str(flags["model"])
     if row.first:
-        trained(first_of(row), seed, flags, sources)
+        model_of(first_of(row), seed, flags, sources)
     return train_once(config_of(row, seed, flags, sources))
 
 
-def _renamed(result: Result, name: str) -> Result:
-    return dataclasses.replace(result, model=dataclasses.replace(result.model, name=name))
-
-
 def run(argv: Sequence[str]) -> tuple[str, str, str]:
-    """Make, train and score all; return the output directory, the table's name, and the report as Markdown."""
+    """Build the data, train and score the rows.
+
+    All flags and inputs are checked before the first stage, because the stages take hours.
+
+    Returns:
+        the output directory, the name of the table, and the report as Markdown.
+    """
     flags, own = parse(argv)
     output = str(flags["output"])
     rows = chosen_rows(own.rows, sources_of(own, output))
-    options = Options()
-    # What is missing or wrong is said before hours of work.
-    tasks, missing = load_tasks(Data(own.evaluation), choose(own.tasks), own.tasks, options)
+    options = EvaluationOptions()
+    tasks, missing = load_tasks(EvaluationFiles(own.evaluation), choose(own.tasks), own.tasks, options)
     sources = sources_of(own, output)
     t5_config(sources["corpus"], f"{output}/t5", own, "")
     for row in rows:
@@ -187,14 +190,13 @@ def run(argv: Sequence[str]) -> tuple[str, str, str]:
     else:
         make_data(flags, own)
     device = str(flags.get("device", ""))
-    results: list[Result] = []
-    for row in rows:
-        seeds = own.seeds if row.sources else own.seeds[:1]
+
+    def scored_row(row: SdjcRow) -> ScoredRow:
         pooler = None if row.sources else "avg"
-        runs = [score(trained(row, seed, flags, sources), pooler, tasks, options, device, row.whiten) for seed in seeds]
-        for one in runs:
-            kept = [_renamed(result, f"{result.model.name}-whitened") for result in one] if row.whiten else one
-            write_results(kept, output)
-        results += over_seeds(row.name, runs)
+        return ScoredRow(
+            row.name, lambda seed: model_of(row, seed, flags, sources), bool(row.sources), pooler, row.whiten
+        )
+
+    results = score_rows([scored_row(row) for row in rows], own.seeds, tasks, options, device, output)
     how = f"{flags['model']} on {own.text or own.made}, seeds {', '.join(map(str, own.seeds))}."
     return output, "sdjc", f"## SDJC\n\n{how}\n\n{markdown(results, missing)}"

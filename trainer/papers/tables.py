@@ -1,4 +1,4 @@
-"""What the recipes are: tables of EASE's paper as rows, options and tasks, and the command line that asks for one."""
+"""Recipes of EASE's tables as data: rows, options and evaluation tasks; and the command line of the recipes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ LOW_RESOURCE = {"kab": "kab", "pam": "pam", "kw": "cor", "br": "bre", "mhr": "mh
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of a table: a backbone that is trained with an objective, or as it is where `objective` is empty.
+class TableRow:
+    """A row of a table.
 
-    Args:
+    Attributes:
         backbone: a key of `NAMES`.
-        note: what sets the row apart where objective and backbone do not.
-        changes: options other than those of the preset.
-        pooler: of a row that is not trained.
+        objective: a key of `OBJECTIVES`; "" for a backbone that is not trained.
+        note: end of the row's title, for rows with the same objective and backbone.
+        changes: options that differ from those of the preset.
+        pooler: of a backbone that is not trained.
     """
 
     backbone: str
@@ -41,31 +42,40 @@ class Row:
 
     @property
     def name(self) -> str:
+        """Title of the row."""
         prefix = f"{OBJECTIVES[self.objective]}-" if self.objective else ""
         return f"{prefix}{NAMES[self.backbone]} {self.note}".strip()
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A table: its rows, the evaluation tasks it shows and their options, and what all its trainings share."""
+    """A table.
+
+    Attributes:
+        title: of the table.
+        rows: of the table.
+        tasks: evaluation tasks, as for `--tasks`.
+        base: options of all trainings.
+        split, seeds: options of the evaluation.
+    """
 
     title: str
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
     tasks: str
     base: Mapping[str, Any] = field(default_factory=dict)
     split: str = "test"
     seeds: int = 10
 
 
-def main_rows(backbones: Sequence[str]) -> list[Row]:
-    """Return each backbone as it is, with SimCSE, and with EASE."""
+def main_rows(backbones: Sequence[str]) -> list[TableRow]:
+    """Return three rows for each backbone: not trained, SimCSE, and EASE."""
     rows = []
     for backbone in backbones:
-        rows += [Row(backbone, note="(avg.)"), Row(backbone, "simcse"), Row(backbone, "ease")]
+        rows += [TableRow(backbone, note="(avg.)"), TableRow(backbone, "simcse"), TableRow(backbone, "ease")]
     return rows
 
 
-def ablation_rows(backbones: Sequence[str]) -> list[Row]:
+def ablation_rows(backbones: Sequence[str]) -> list[TableRow]:
     """Return the rows of table 7."""
     parts: dict[str, dict[str, Any]] = {
         "": {},
@@ -75,12 +85,12 @@ def ablation_rows(backbones: Sequence[str]) -> list[Row]:
     }
     rows = []
     for backbone in backbones:
-        rows += [Row(backbone, "ease", note, part) for note, part in parts.items()]
-        rows.append(Row(backbone, note="w/o all"))
+        rows += [TableRow(backbone, "ease", note, part) for note, part in parts.items()]
+        rows.append(TableRow(backbone, note="w/o all"))
     return rows
 
 
-def pooler_rows() -> list[Row]:
+def pooler_rows() -> list[TableRow]:
     """Return the rows of table 10."""
     poolers: dict[str, dict[str, Any]] = {
         "[CLS] w/ MLP": {"pooler": "cls", "mlp": True, "mlp_only_train": False},
@@ -89,18 +99,22 @@ def pooler_rows() -> list[Row]:
         "mean": {"pooler": "avg", "mlp": False},
     }
     return [
-        Row("mbert", objective, note, pooler) for objective in ("simcse", "ease") for note, pooler in poolers.items()
+        TableRow("mbert", objective, note, pooler)
+        for objective in ("simcse", "ease")
+        for note, pooler in poolers.items()
     ]
 
 
-def labse_rows() -> list[Row]:
-    """Return LaBSE as it is, and adapted to each language with 5,000 pairs of it and of English (figure 2). The paper
-    gives no other options for it: these are those of mBERT."""
-    rows = [Row("labse", pooler="")]
+def labse_rows() -> list[TableRow]:
+    """Return the rows of figure 2: LaBSE, and LaBSE adapted to each language with 5,000 pairs of it and of English.
+
+    The paper gives no further options; those of mBERT are used.
+    """
+    rows = [TableRow("labse", pooler="")]
     for wiki in LOW_RESOURCE:
-        # A language of a smaller Wikipedia repeats its pairs.
+        # In a language with fewer pairs they are repeated.
         changes = {"quota": f"enwiki=5000,{wiki}wiki=5000", "pooler": "", "mlp": False}
-        rows.append(Row("labse", "ease", f"(en + {wiki})", changes))
+        rows.append(TableRow("labse", "ease", f"(en + {wiki})", changes))
     return rows
 
 
@@ -119,9 +133,16 @@ RECIPES = {
 }
 
 
-def possible(shown: Sequence[Row], flags: Mapping[str, Any], wikis: Collection[str]) -> tuple[list[Row], list[str]]:
-    """Return the rows that can be trained on pairs of these wikis and with these flags, and a line for each of the
-    others."""
+def possible(
+    shown: Sequence[TableRow], flags: Mapping[str, Any], wikis: Collection[str]
+) -> tuple[list[TableRow], list[str]]:
+    """Return the rows that can be trained, and a line for each other row.
+
+    Args:
+        shown: rows of the table.
+        flags: options of the trainer that the user sets.
+        wikis: those that the pairs come from.
+    """
     rows, notes = [], []
     for row in shown:
         stated = str(row.changes.get("quota", ""))
@@ -135,8 +156,8 @@ def possible(shown: Sequence[Row], flags: Mapping[str, Any], wikis: Collection[s
     return rows, notes
 
 
-def preset_of(row: Row, variant: str) -> dict[str, Any]:
-    """Return the options of a row that is trained, those of its preset first."""
+def preset_of(row: TableRow, variant: str) -> dict[str, Any]:
+    """Return the preset's options of a row that is trained; `variant` is a member of `VARIANTS`."""
     backbone = "mbert" if row.backbone == "labse" else row.backbone
     name = f"simcse-{backbone}" if row.objective == "simcse" else f"ease-{backbone}-{variant}"
     model = {"model": LABSE} if row.backbone == "labse" else {}

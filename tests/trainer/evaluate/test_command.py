@@ -8,10 +8,10 @@ import pytest
 
 from tests.trainer.evaluate.conftest import write
 from wikianchor.trainer.evaluate.command import main
-from wikianchor.trainer.evaluate.files import Source
+from wikianchor.trainer.evaluate.files import SetSource
 from wikianchor.trainer.evaluate.registry import TASKS, choose
 from wikianchor.trainer.evaluate.report import short_names
-from wikianchor.trainer.evaluate.task import Vectors, progress
+from wikianchor.trainer.evaluate.task import SentenceVectors, progress
 from wikianchor.trainer.evaluate.tasks.clustering import Labelled
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -131,7 +131,7 @@ def test_each_text_is_encoded_once(tiny_model: Path, monkeypatch: pytest.MonkeyP
         return encode(texts, *rest)
 
     monkeypatch.setattr(encoder, "encode", counted)
-    vectors = Vectors(encoder)
+    vectors = SentenceVectors(encoder)
     first = vectors(["kana", "lona", "kana"])
     second = vectors(["lona po", "kana"])
     assert seen == ["kana", "lona", "lona po"]
@@ -141,7 +141,7 @@ def test_each_text_is_encoded_once(tiny_model: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_progress_is_for_terminals(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = [Labelled(name, [], [], Source()) for name in ("de", "ja")]
+    parts = [Labelled(name, [], [], SetSource()) for name in ("de", "ja")]
     assert list(progress(parts)) == parts
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

@@ -6,25 +6,25 @@ import pytest
 
 from tests.trainer.evaluate.conftest import write
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import Data, Source, aligned, split_lines
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, aligned, split_lines
 
 
 def test_found_by_the_end_of_the_path(tmp_path: Path) -> None:
     for name in ("deep/er/x.txt", "x.txt", "ax.txt", "x.txt.bak", ".cache/x.txt", "deep/.hidden/x.txt"):
         write(tmp_path / name, ["a"])
-    assert list(Data(str(tmp_path)).match(r"x\.txt")) == ["deep/er/x.txt", "x.txt"]
-    assert list(Data(f"{tmp_path}/").match(r"er/x\.txt")) == ["deep/er/x.txt"]
+    assert list(EvaluationFiles(str(tmp_path)).match(r"x\.txt")) == ["deep/er/x.txt", "x.txt"]
+    assert list(EvaluationFiles(f"{tmp_path}/").match(r"er/x\.txt")) == ["deep/er/x.txt"]
 
 
 def test_copies_are_one_and_versions_are_an_error(tmp_path: Path) -> None:
     write(tmp_path / "a/x.txt", ["same"])
     write(tmp_path / "b/x.txt", ["same"])
-    data = Data(str(tmp_path))
-    assert data.one(r"x\.txt", "the set") == "a/x.txt"
-    assert data.one(r"y\.txt", "the set") is None
+    data = EvaluationFiles(str(tmp_path))
+    assert data.find(r"x\.txt", "the set") == "a/x.txt"
+    assert data.find(r"y\.txt", "the set") is None
     write(tmp_path / "b/x.txt", ["other"])
     with pytest.raises(InputError, match=r"the set is there several times and differs: a/x.txt, b/x.txt"):
-        data.one(r"x\.txt", "the set")
+        data.find(r"x\.txt", "the set")
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_lines_end_at_line_feeds(content: bytes, lines: list[str | None]) -> Non
 
 def test_what_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such directory"):
-        Data(str(tmp_path / "none"))
+        EvaluationFiles(str(tmp_path / "none"))
     with pytest.raises(InputError, match="a has 1, b has 2"):
         aligned(("a", "b"), (["x"], ["x", "y"]))
     with pytest.raises(InputError, match=r"no row of x can be used \(3 rows, 2 without gold, 1 broken\)"):
-        Source({"f": ""}, rows=3, blank=2, broken=1).check("x")
+        SetSource({"f": ""}, rows=3, blank=2, broken=1).check("x")

@@ -10,9 +10,9 @@ from pyarrow import parquet
 
 from tests.trainer.evaluate.conftest import sentences, sts_rows, write
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.registry import TASKS
-from wikianchor.trainer.evaluate.task import Options, Task
+from wikianchor.trainer.evaluate.task import EvaluationOptions, EvaluationTask
 
 PARTS = ("TRAIN", "TRIAL", "TEST")
 SPLICES = ["\t", "\n", "\r", "\0", "{", '"', ",", "\ufeff", "\u2028", "nan", "1e999", "-", " ", "[" * 2000, "é"]
@@ -91,9 +91,9 @@ def spread(files: dict[str, bytes], root: Path) -> None:
 
 def test_every_task_finds_its_set(everything: dict[str, bytes], tmp_path: Path) -> None:
     spread(everything, tmp_path)
-    data = Data(str(tmp_path))
+    data = EvaluationFiles(str(tmp_path))
     for task in TASKS:
-        parts = task.load(data, Options())
+        parts = task.load(data, EvaluationOptions())
         assert parts, task.name
         for part in parts:
             assert part.source.kept > 0
@@ -114,7 +114,7 @@ def damaged(content: bytes, draw: random.Random) -> bytes:
     return content[:a] + bytes(draw.choices(range(256), k=draw.randint(1, 8))) + content[b:]
 
 
-class Noting(Data):
+class Noting(EvaluationFiles):
     """Notes which files were asked for: nobody reads one without its path."""
 
     def __init__(self, root: str) -> None:
@@ -126,7 +126,7 @@ class Noting(Data):
         return super().path(name)
 
 
-def outcome(task: Task, data: Data, options: Options) -> tuple[bool, str]:
+def outcome(task: EvaluationTask, data: EvaluationFiles, options: EvaluationOptions) -> tuple[bool, str]:
     """Return whether all that was loaded has rows, and what was said if nothing was."""
     try:
         return all(part.source.kept > 0 for part in task.load(data, options)), ""
@@ -137,8 +137,8 @@ def outcome(task: Task, data: Data, options: Options) -> tuple[bool, str]:
 def test_nothing_but_one_line(everything: dict[str, bytes], tmp_path: Path) -> None:
     """Twenty damages of each file, seen by every task that reads it: to the others it is the same whatever it holds."""
     spread(everything, tmp_path)
-    readers: dict[str, list[tuple[Task, Options]]] = {name: [] for name in everything}
-    for options in (Options("test"), Options("dev")):
+    readers: dict[str, list[tuple[EvaluationTask, EvaluationOptions]]] = {name: [] for name in everything}
+    for options in (EvaluationOptions("test"), EvaluationOptions("dev")):
         for task in TASKS:
             data = Noting(str(tmp_path))
             assert outcome(task, data, options)[0]
@@ -147,7 +147,7 @@ def test_nothing_but_one_line(everything: dict[str, bytes], tmp_path: Path) -> N
     # Learnt from, never scored.
     assert [name for name in readers if not readers[name]] == ["ja/sts-train.csv"]
     draw = random.Random(4)
-    data = Data(str(tmp_path))
+    data = EvaluationFiles(str(tmp_path))
     for name, content in everything.items():
         for _ in range(20):
             (tmp_path / name).write_bytes(damaged(content, draw))

@@ -11,7 +11,7 @@ import pytest
 from tests.t5 import TEXTS
 from wikianchor.io.errors import UsageError
 from wikianchor.trainer.papers.recipes import main
-from wikianchor.trainer.papers.sdjc_recipe import ROWS, chosen_rows, config_of, parse, place_of, sources_of
+from wikianchor.trainer.papers.sdjc_recipe import ROWS, chosen_rows, config_of, parse, run_directory, sources_of
 
 needs_all = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("sudachipy", "sentencepiece", "sklearn")),
@@ -104,7 +104,7 @@ def test_what_sets_rows_apart(flags: list[str]) -> None:
     bar = configs["SDJC bar (general and domain)"]
     assert [name.rpartition("/")[2] for name in bar.data.split(",")] == ["nli.csv", "corpus"]
     for name, row in ((row.name, row) for row in ROWS if row.first):
-        assert configs[name].model == f"{place_of(ROWS[7], 3, given['output'])}/model"
+        assert configs[name].model == f"{run_directory(ROWS[7], 3, given['output'])}/model"
         assert row.first == ROWS[7].name == "SDJC"
     assert {config.seed for config in configs.values()} == {3}
 

@@ -1,8 +1,9 @@
-"""BUCC 2018: which sentences of two large collections are translations of each other.
+"""BUCC 2018: mine pairs of translations from two large collections of sentences.
 
-Each sentence of the other language proposes its nearest English one by cosine ("forward search"), and proposals at or
-above a threshold count. The threshold is the best one on the sample set, the score is F1 on the training set, since
-the test set's answers are not public. mteb's task keeps only sentences that have a translation, and has no threshold.
+Each sentence in the other language is paired with its nearest English sentence by cosine (forward search), and pairs at
+or above a threshold are accepted. The threshold is the best one on the sample set, and the score is F1 on the training
+set, because the gold pairs of the test set are not public. mteb's task keeps only sentences that have a translation,
+and has no threshold.
 """
 
 from __future__ import annotations
@@ -15,10 +16,18 @@ import torch
 from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import Data, Source
-from wikianchor.trainer.evaluate.languages import asked, tag
-from wikianchor.trainer.evaluate.metrics import best_threshold, f1, unit
-from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
+from wikianchor.trainer.evaluate.languages import tag
+from wikianchor.trainer.evaluate.metrics import best_threshold, cosine_blocks, f1, unit
+from wikianchor.trainer.evaluate.task import (
+    EvaluationOptions,
+    EvaluationTask,
+    SentenceVectors,
+    TableCell,
+    TaskScores,
+    mteb_row,
+    progress,
+)
 
 TABLE = "BUCC 2018, F1"
 PROTOCOL = {
@@ -27,7 +36,7 @@ PROTOCOL = {
     "threshold": "best F1 on the sample set; equal cosines stay together",
     "score": "F1 on the training set, over all gold pairs",
 }
-# Cosines held at once: 512 MB.
+# Cosines computed at once: 512 MB.
 BLOCK = 1 << 27
 
 
@@ -42,37 +51,35 @@ class Collection:
 
 @dataclass(frozen=True)
 class Mining:
-    """A language, named as de-en: where the threshold is found, and where it is used."""
+    """A language, named as de-en: the sample for the threshold, and the training set for the score."""
 
     name: str
     sample: Collection
     training: Collection
-    source: Source
+    source: SetSource
 
 
-def load(data: Data, options: Options) -> list[Mining]:
-    """Return the languages of which sample and training set are there."""
-    names: dict[str, list[str]] = {}
-    for file, match in data.match(r"([a-z]{2})-en\.training\.gold").items():
-        names.setdefault(match[1], []).append(file)
-    chosen = sorted(code for code in names if options.split == "test" and asked(code, options.languages))
-    return [read(data, str(data.same(names[code], f"BUCC {code}-en")), code) for code in chosen]
+def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Mining]:
+    """Return the languages whose files exist."""
+    if options.split != "test":
+        return []
+    files = data.by_language(r"([a-z]{2})-en\.training\.gold", "BUCC", options.languages)
+    return [read(data, gold, code) for code, gold in files.items()]
 
 
-def read(data: Data, gold: str, code: str) -> Mining:
-    """Read the six files of a language, those of the sample beside the others or in a folder of their own."""
-    source = Source()
+def read(data: EvaluationFiles, gold: str, code: str) -> Mining:
+    """Read the six files of a language; the sample may be in another directory than the training set."""
+    source = SetSource()
     base = gold.removesuffix("training.gold")
     sample = f"{base}sample.gold"
     if sample not in data.names:
-        sample = data.one(rf"{code}-en\.sample\.gold", f"the sample of BUCC {code}-en") or sample
+        sample = data.find(rf"{code}-en\.sample\.gold", f"the sample of BUCC {code}-en") or sample
     training = _collection(data, gold.removesuffix("gold"), code, source)
-    found = Mining(f"{code}-en", _collection(data, sample.removesuffix("gold"), code, source), training, source)
     source.check(f"BUCC {code}-en")
-    return found
+    return Mining(f"{code}-en", _collection(data, sample.removesuffix("gold"), code, source), training, source)
 
 
-def _collection(data: Data, base: str, code: str, source: Source) -> Collection:
+def _collection(data: EvaluationFiles, base: str, code: str, source: SetSource) -> Collection:
     for end in (code, "en", "gold"):
         if f"{base}{end}" not in data.names:
             raise InputError(
@@ -87,7 +94,7 @@ def _collection(data: Data, base: str, code: str, source: Source) -> Collection:
     return Collection(foreign, english, known)
 
 
-def _rows(data: Data, file: str, source: Source) -> Iterator[tuple[str, str]]:
+def _rows(data: EvaluationFiles, file: str, source: SetSource) -> Iterator[tuple[str, str]]:
     """Yield two columns: an identifier and a sentence, or two identifiers."""
     for line in data.lines(file, source):
         source.rows += 1
@@ -101,27 +108,27 @@ def _rows(data: Data, file: str, source: Source) -> Iterator[tuple[str, str]]:
 def nearest(
     queries: NDArray[np.float32], targets: NDArray[np.float32], device: torch.device
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """queries, targets: (rows, dim) unit-norm; returns for each query the nearest target and its cosine."""
-    against = torch.from_numpy(targets).to(device).T
-    step = max(1, BLOCK // len(targets))
-    found = [
-        (torch.from_numpy(queries[start : start + step]).to(device) @ against).max(1)
-        for start in range(0, len(queries), step)
-    ]
-    cosines, places = (torch.cat(column).cpu().numpy() for column in zip(*found, strict=True))
-    return places, cosines
+    """Return for each query the number of the nearest target, and its cosine.
+
+    Args:
+        queries, targets: (rows, dim), of unit length.
+        device: where the products are computed.
+    """
+    blocks = [block.max(1) for block in cosine_blocks(queries, targets, device, BLOCK)]
+    cosines, numbers = (torch.cat(column).cpu().numpy() for column in zip(*blocks, strict=True))
+    return numbers, cosines
 
 
-def mine(collection: Collection, vectors: Vectors) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Return the cosine of each proposal, and whether it is right: (foreign sentences,) each."""
+def mine(collection: Collection, vectors: SentenceVectors) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Return the cosine of each proposed pair, and whether it is a gold pair; (foreign sentences,) each."""
     foreign, english = (unit(vectors(list(side.values()))) for side in (collection.foreign, collection.english))
-    places, cosines = nearest(foreign, english, vectors.encoder.device)
+    numbers, cosines = nearest(foreign, english, vectors.encoder.device)
     names = list(collection.english)
-    pairs = zip(collection.foreign, (names[place] for place in places), strict=True)
+    pairs = zip(collection.foreign, (names[number] for number in numbers), strict=True)
     return cosines, np.array([pair in collection.gold for pair in pairs])
 
 
-def score(parts: Sequence[Mining], vectors: Vectors, options: Options) -> Scores:
+def score(parts: Sequence[Mining], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
     """Return F1, precision and recall of each language on the training set."""
     rows, cells = [], []
     for part in progress(parts):
@@ -130,20 +137,20 @@ def score(parts: Sequence[Mining], vectors: Vectors, options: Options) -> Scores
         vectors.forget()
         kept = cosines >= threshold
         proposed, hits, gold = int(kept.sum()), int((kept & right).sum()), len(part.training.gold)
-        found = {
+        scores = {
             "f1": f1(hits, proposed, gold),
             "precision": hits / proposed if proposed else 0.0,
             "recall": hits / gold,
             "threshold": threshold,
         }
         languages = [tag(code) for code in part.name.split("-")]
-        rows.append({"hf_subset": part.name, "languages": languages, "main_score": found["f1"], **found, "gold": gold})
-        cells.append(Cell(TABLE, f"en-{part.name[:2]}", found["f1"]))
-    return Scores({"train": rows}, cells, PROTOCOL)
+        rows.append(mteb_row(part.name, languages, scores["f1"], **scores, gold=gold))
+        cells.append(TableCell(TABLE, f"en-{part.name[:2]}", scores["f1"]))
+    return TaskScores({"train": rows}, cells, PROTOCOL)
 
 
 TASKS = [
-    Task(
+    EvaluationTask(
         "BUCC.threshold",
         ("bucc", "multilingual", "retrieval"),
         load,

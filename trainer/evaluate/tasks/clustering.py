@@ -1,8 +1,8 @@
-"""Clustering of short texts: k-means over the vectors, as many clusters as labels, against the labels.
+"""Clustering of short texts: k-means over the vectors, with as many clusters as gold labels.
 
-Accuracy is the share of texts that are right under the best one-to-one map of clusters to labels. It is the mean over
-seeds with its standard deviation, since one run differs from the next by several points. Where a label is frequent,
-one cluster for all texts scores its share: that row stands in the table, and NMI beside the accuracy.
+Accuracy is the share of correct texts under the best one-to-one mapping of clusters to labels. The score is the mean
+over seeds, with the standard deviation, because runs differ by several points. A single cluster for all texts has an
+accuracy equal to the share of the most frequent label, so the table has that row too, and NMI beside the accuracy.
 """
 
 from __future__ import annotations
@@ -25,15 +25,23 @@ from sklearn.exceptions import ConvergenceWarning
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import reading
 from wikianchor.trainer.evaluate import cluster_plot
-from wikianchor.trainer.evaluate.files import Data, Source, aligned
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, aligned
 from wikianchor.trainer.evaluate.languages import asked, tag
 from wikianchor.trainer.evaluate.metrics import clustering_scores, majority_share, unit
-from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
+from wikianchor.trainer.evaluate.task import (
+    EvaluationOptions,
+    EvaluationTask,
+    SentenceVectors,
+    TableCell,
+    TaskScores,
+    mteb_row,
+    progress,
+)
 
 SHORT_TEXTS = "Short text clustering"
 MEWSC16 = "MewsC-16"
 MEWSC16_TASK = "MewsC16.accuracy"
-# The columns of EASE's table 15 and the names of the released files.
+# Columns of EASE's table 15, and names of the published files.
 SETS = {
     "AG": "agnews",
     "Bio": "biomedical",
@@ -50,20 +58,29 @@ ITERATIONS = 300
 
 @dataclass(frozen=True)
 class Labelled:
-    """Texts and their labels, counted from 0 in the order in which they first occur."""
+    """Texts and the numbers of their labels, from 0 in the order in which the labels first occur."""
 
     name: str
     texts: list[str]
     labels: list[int]
-    source: Source
+    source: SetSource
     names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
 
 
-def make_labelled(name: str, rows: Iterable[tuple[str | None, str | None]], source: Source) -> Labelled:
-    """Return the rows that have a text and a label; None or a blank stands for what cannot be read."""
+def make_labelled(name: str, rows: Iterable[tuple[str | None, str | None]], source: SetSource) -> Labelled:
+    """Return the rows with a text and a label, and count the others in `source`.
+
+    Args:
+        name: of the set.
+        rows: text and label; None for what cannot be parsed.
+        source: of the set.
+
+    Raises:
+        InputError: no row can be used, or all rows have the same label.
+    """
     texts: list[str] = []
     names: list[str] = []
     for text, label in rows:
@@ -86,43 +103,45 @@ def make_labelled(name: str, rows: Iterable[tuple[str | None, str | None]], sour
 
 
 def cluster(vectors: NDArray[np.float32], clusters: int, seed: int) -> list[int]:
-    """vectors: (rows, dim); returns the cluster of each row."""
+    """Return the number of the cluster of each row of vectors, (rows, dim)."""
     with warnings.catch_warnings():
-        # Fewer different vectors than clusters: the score says it.
+        # Raised where there are fewer different vectors than clusters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = KMeans(clusters, n_init=INITS, max_iter=ITERATIONS, random_state=seed).fit(vectors)
     return [int(number) for number in model.labels_]
 
 
 def score_one(part: Labelled, vectors: NDArray[np.float32], seeds: int) -> dict[str, Any]:
-    """Return means over the seeds, standard deviations, and the accuracy of each seed."""
+    """Return means and standard deviations over the seeds, and the accuracy of each seed."""
     clusters = max(part.labels) + 1
     runs = [clustering_scores(part.labels, cluster(vectors, clusters, seed)) for seed in range(seeds)]
-    found: dict[str, Any] = {}
+    scores: dict[str, Any] = {}
     for name in runs[0]:
         values = [run[name] for run in runs]
-        found[name], found[f"{name}_std"] = float(np.mean(values)), float(np.std(values, ddof=min(1, seeds - 1)))
-    found["accuracy_by_seed"] = [run["accuracy"] for run in runs]
-    return {**found, "majority_share": majority_share(part.labels), "labels": clusters, "rows": len(part)}
+        scores[name], scores[f"{name}_std"] = float(np.mean(values)), float(np.std(values, ddof=min(1, seeds - 1)))
+    scores["accuracy_by_seed"] = [run["accuracy"] for run in runs]
+    return {**scores, "majority_share": majority_share(part.labels), "labels": clusters, "rows": len(part)}
 
 
-def score(parts: Sequence[Labelled], vectors: Vectors, options: Options, table: str, languages: bool) -> Scores:
-    """Return the scores of each set; `languages` says whether sets are named by languages."""
+def score(
+    parts: Sequence[Labelled], vectors: SentenceVectors, options: EvaluationOptions, table: str, languages: bool
+) -> TaskScores:
+    """Return the scores of each set; `languages` says whether the sets' names are codes of languages."""
     rows, cells = [], []
     for part in progress(parts):
         encoded = vectors(part.texts)
-        found = score_one(part, unit(encoded) if options.normalize else encoded, options.seeds)
-        of = tag(part.name) if languages else tag("en")
-        rows.append({"hf_subset": part.name, "languages": [of], "main_score": found["accuracy"], **found})
-        accuracy, nmi = f"{table}, accuracy", f"{table}, NMI (the V-measure)"
-        spread = found["accuracy_std"] if options.seeds > 1 else None
-        cells.append(Cell(accuracy, part.name, found["majority_share"], row="majority label"))
-        cells.append(Cell(accuracy, part.name, found["accuracy"], spread))
-        cells.append(Cell(nmi, part.name, found["nmi"], found["nmi_std"] if options.seeds > 1 else None))
-    return Scores({"test": rows}, cells, protocol(options))
+        scores = score_one(part, unit(encoded) if options.normalize else encoded, options.seeds)
+        language = tag(part.name if languages else "en")
+        rows.append(mteb_row(part.name, [language], scores["accuracy"], **scores))
+        cells.append(TableCell(f"{table}, accuracy", part.name, scores["majority_share"], row="majority label"))
+        for title, measure in ((f"{table}, accuracy", "accuracy"), (f"{table}, NMI (the V-measure)", "nmi")):
+            spread = scores[f"{measure}_std"] if options.seeds > 1 else None
+            cells.append(TableCell(title, part.name, scores[measure], spread))
+    return TaskScores({"test": rows}, cells, protocol(options))
 
 
-def protocol(options: Options) -> dict[str, Any]:
+def protocol(options: EvaluationOptions) -> dict[str, Any]:
+    """Return how the scores are computed."""
     return {
         "algorithm": f"k-means++ of scikit-learn {sklearn.__version__}, n_init {INITS}, max_iter {ITERATIONS}",
         "clusters": "as many as gold labels",
@@ -135,30 +154,30 @@ def protocol(options: Options) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------ eight sets
 
 
-def load_short_texts(data: Data, options: Options) -> list[Labelled]:
-    """Return those of the eight sets that are there."""
-    found = []
+def load_short_texts(data: EvaluationFiles, options: EvaluationOptions) -> list[Labelled]:
+    """Return those of the eight sets whose files exist."""
+    parts = []
     for name, base in SETS.items():
         files = [file for file in data.match(rf"{base}\.txt") if _known(data, file)]
         file = data.same(files, f"the set {name}") if options.split == "test" else None
         if file:
-            found.append(read_short_texts(data, file, name))
-    return found
+            parts.append(read_short_texts(data, file, name))
+    return parts
 
 
 def _label_file(file: str) -> str:
     return file.removesuffix(".txt") + "_label.txt"
 
 
-def _known(data: Data, file: str) -> bool:
-    """Return whether a file looks like one of the sets; names such as t.txt are not theirs alone."""
+def _known(data: EvaluationFiles, file: str) -> bool:
+    """Return whether a file has the layout of the sets; names such as t.txt are used for other files too."""
     first = data.bytes(file).partition(b"\n")[0]
     return _label_file(file) in data.names or first.startswith(b"{") or b"\t" in first
 
 
-def read_short_texts(data: Data, file: str, name: str) -> Labelled:
-    """Read texts with a file of labels beside it, or label TAB text, or an object with text and cluster in a line."""
-    source = Source()
+def read_short_texts(data: EvaluationFiles, file: str, name: str) -> Labelled:
+    """Read texts and a file of labels, or label TAB text, or JSON lines with text and cluster."""
+    source = SetSource()
     lines = data.lines(file, source)
     if _label_file(file) in data.names:
         labels = data.lines(_label_file(file), source)
@@ -175,11 +194,11 @@ def _two_columns(line: str | None) -> tuple[str | None, str | None]:
 
 
 def _object(line: str | None) -> tuple[str | None, str | None]:
-    """Return text and label of a line of JSON, or of a literal of Python, as the oldest copies have it."""
+    """Return text and label of a line of JSON, or of a Python literal, as in old copies."""
     for parse in (json.loads, ast.literal_eval):
         try:
-            found = parse(line or "")
-            return str(found["text"]), str(found["cluster"])
+            value = parse(line or "")
+            return str(value["text"]), str(value["cluster"])
         except (ValueError, SyntaxError, TypeError, KeyError, RecursionError, MemoryError):
             continue
     return None, None
@@ -188,11 +207,11 @@ def _object(line: str | None) -> tuple[str | None, str | None]:
 # -------------------------------------------------------------------------------------------------------- MewsC-16
 
 
-def load_mewsc16(data: Data, options: Options) -> list[Labelled]:
-    """Return the languages of MewsC-16: as released, or of a dataset that `wikianchor mewsc16` made.
+def load_mewsc16(data: EvaluationFiles, options: EvaluationOptions) -> list[Labelled]:
+    """Return the languages of MewsC-16: the published files, or a dataset of `wikianchor mewsc16`.
 
     Raises:
-        InputError: both are there.
+        InputError: both exist.
     """
     if options.split != "test":
         return []
@@ -211,64 +230,63 @@ def load_mewsc16(data: Data, options: Options) -> list[Labelled]:
     return parts
 
 
-def _released(data: Data) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for file, match in data.match(r"([a-z]{2,3})_sentences\.txt").items():
-        if _categories(file) in data.names:
-            found.setdefault(match[1], []).append(file)
-    return found
+def _released(data: EvaluationFiles) -> dict[str, list[str]]:
+    """Return the published files of sentences by language."""
+    files = data.by_group(r"([a-z]{2,3})_sentences\.txt").items()
+    complete = {language: [name for name in names if _categories(name) in data.names] for language, names in files}
+    return {language: names for language, names in complete.items() if names}
 
 
 def _categories(file: str) -> str:
     return file.removesuffix("_sentences.txt") + "_categories.txt"
 
 
-def _read_released(data: Data, files: list[str], language: str) -> Labelled:
-    source = Source()
+def _read_released(data: EvaluationFiles, files: list[str], language: str) -> Labelled:
+    source = SetSource()
     file = str(data.same(files, f"MewsC-16 in {language}"))
     texts, labels = data.lines(file, source), data.lines(_categories(file), source)
     aligned((file, _categories(file)), (texts, labels))
     return make_labelled(language, zip(texts, labels, strict=True), source)
 
 
-def _built(data: Data) -> dict[str, list[str]]:
+def _built(data: EvaluationFiles) -> dict[str, list[str]]:
     """Return the shards of a `mewsc16` dataset by config, which is the language."""
-    found: dict[str, list[str]] = {}
-    for file, match in data.match(r"data/([a-z]{2,3})/[^/]+\.parquet").items():
-        if {"sentence", "label", "language"} <= set(_parquet(data, file, names_only=True)):
-            found.setdefault(match[1], []).append(file)
-    return found
+    needed = {"sentence", "label", "language"}
+    files = data.by_group(r"data/([a-z]{2,3})/[^/]+\.parquet").items()
+    shards = {
+        language: [name for name in names if needed <= set(_parquet(data, name, names_only=True))]
+        for language, names in files
+    }
+    return {language: names for language, names in shards.items() if names}
 
 
-def _parquet(data: Data, file: str, names_only: bool = False) -> Any:
+def _parquet(data: EvaluationFiles, file: str, names_only: bool = False) -> Any:
     with reading(data.path(file)):
         shard = parquet.ParquetFile(pa.BufferReader(data.bytes(file)))
         return shard.schema_arrow.names if names_only else shard.read(columns=["sentence", "label"])
 
 
-def _read_built(data: Data, files: list[str], language: str) -> Labelled:
-    source = Source({file: data.sha256(file) for file in files})
-    tables = [_parquet(data, file) for file in files]
-    rows = [
-        row for table in tables for row in zip(table["sentence"].to_pylist(), table["label"].to_pylist(), strict=True)
-    ]
+def _read_built(data: EvaluationFiles, files: list[str], language: str) -> Labelled:
+    source = SetSource({file: data.sha256(file) for file in files})
+    table = pa.concat_tables(_parquet(data, file) for file in files)
+    rows = zip(table["sentence"].to_pylist(), table["label"].to_pylist(), strict=True)
     return make_labelled(language, rows, source)
 
 
-def score_mewsc16(parts: Sequence[Labelled], vectors: Vectors, options: Options) -> Scores:
-    """Return the scores of each language, and draw the clusters of the one that is plotted."""
-    found = score(parts, vectors, options, MEWSC16, languages=True)
+def score_mewsc16(parts: Sequence[Labelled], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+    """Return the scores of each language, and with `--clusters` plot the clusters of the only one."""
+    scores = score(parts, vectors, options, MEWSC16, languages=True)
     if options.clusters:
         (part,) = parts
         encoded = vectors(part.texts)
         encoded = unit(encoded) if options.normalize else encoded
         clusters = cluster(encoded, max(part.labels) + 1, 0)
         cluster_plot.plot(f"{MEWSC16}, {part.name}", encoded, part.labels, part.names, clusters, options.clusters)
-    return found
+    return scores
 
 
 TASKS = [
-    Task(
+    EvaluationTask(
         "ShortTextClustering.accuracy",
         ("clustering", "mono", "stc"),
         load_short_texts,
@@ -276,7 +294,7 @@ TASKS = [
         ", ".join(f"{base}.txt" for base in SETS.values()) + ", with X_label.txt where the labels are apart",
         "https://github.com/rashadulrakib/short-text-clustering-enhancement",
     ),
-    Task(
+    EvaluationTask(
         MEWSC16_TASK,
         ("clustering", "multilingual", "mewsc16", "mewsc-16"),
         load_mewsc16,

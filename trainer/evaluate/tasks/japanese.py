@@ -1,53 +1,54 @@
 """The Japanese STS benchmark of SDJC (section 4): translated STS12 to 16 and STS-B, JSICK, JSTS, and JACSTS of clinics.
 
-Each set's score is Spearman over all its pairs. The table's average is the paper's mean; the sets that people annotated
-stand in a table of their own, and so does the clinical one.
+Each set's score is Spearman over all its pairs. The average of the table is the paper's mean. The sets annotated by
+people are in a second table, and the clinical set is in a third.
 
-The released files of JSTS are not what their names say: "test" has the pairs of "train", which are of JGLUE's training
-part. So there are two tasks: `JSTS` is JGLUE's validation part, as in mteb; `JSTS.sdjc` the released files, with what
-its splits share printed and kept in its protocol. JACSTS says the same of its own splits.
+The released files of JSTS are not what their names say: "test" has the pairs of "train", which are JGLUE's training
+part. So there are two tasks: `JSTS` is JGLUE's validation part, as in mteb, and `JSTS.sdjc` the released files. The
+number of pairs that the splits of `JSTS.sdjc` and JACSTS share is printed and recorded in the protocol.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from wikianchor.trainer.evaluate.files import Data, Source
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import asked, tag
 from wikianchor.trainer.evaluate.pairs import (
     PROTOCOL,
-    Pairs,
-    concatenate,
+    ScoredPairs,
     correlations,
     make_pairs,
     read_pairs,
     row,
     two_file_sets,
 )
-from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+from wikianchor.trainer.evaluate.task import EvaluationOptions, EvaluationTask, SentenceVectors, TableCell, TaskScores
+from wikianchor.trainer.evaluate.tasks.sts import score_year
 
 TABLE = "Japanese STS, Spearman of all pairs"
 HUMAN = "Japanese STS annotated by people, Spearman"
 CLINIC = "Clinical Japanese STS, Spearman"
 SPLITS = ("train", "dev", "test")
+# Returns the pairs of a split, None where there is no file of it.
+Loader = Callable[[EvaluationFiles, str], ScoredPairs | None]
 _JAPANESE = re.compile("[\u3041-\u30fe\u4e00-\u9fff]")
 _SDJC = "the repository of SDJC: SentEval/data/downstream/STS"
 
 
-def load_year(data: Data, year: int, options: Options) -> list[Pairs]:
-    """Return the translated sets of a year; there is no dev part."""
+def load_year(data: EvaluationFiles, year: int, options: EvaluationOptions) -> list[ScoredPairs]:
+    """Return the translated sets of a year, which has no dev part."""
     if options.split != "test" or not asked("ja", options.languages):
         return []
-    found = two_file_sets(data, rf"STS(?:20)?{year}-ja(?:-test)?", f"STS{year} in Japanese")
-    return [replace(part, name=f"ja-{part.name}") for part in found]
+    sets = two_file_sets(data, rf"STS(?:20)?{year}-ja(?:-test)?", f"STS{year} in Japanese")
+    return [replace(part, name=f"ja-{part.name}") for part in sets]
 
 
-def load_three_columns(data: Data, pattern: str, what: str) -> Pairs | None:
-    """Return a file of score, sentence, sentence whose sentences are Japanese, or None where there is none."""
+def load_three_columns(data: EvaluationFiles, pattern: str, what: str) -> ScoredPairs | None:
+    """Return a file of score, sentence, sentence that has Japanese sentences, or None if there is none."""
     names = []
     for name in data.match(pattern):
         head = data.bytes(name)[:4096].decode("utf-8", "replace").partition("\n")[0]
@@ -57,131 +58,128 @@ def load_three_columns(data: Data, pattern: str, what: str) -> Pairs | None:
     return read_pairs(data, file, "ja") if file else None
 
 
-def load_benchmark(data: Data, split: str) -> Pairs | None:
+def load_benchmark(data: EvaluationFiles, split: str) -> ScoredPairs | None:
     """Return a part of the translated STS Benchmark, by SDJC's file name or by that of stsb-multi-mt."""
-    found = load_three_columns(data, rf"sts-{split}\.csv", f"STS-B in Japanese ({split})")
-    if found is None and (file := data.one(rf"stsb-ja-{split}\.csv", f"STS-B in Japanese ({split})")):
+    what = f"STS-B in Japanese ({split})"
+    pairs = load_three_columns(data, rf"sts-{split}\.csv", what)
+    if pairs is None and (file := data.find(rf"stsb-ja-{split}\.csv", what)):
         return read_pairs(data, file, "ja")
-    return found
+    return pairs
 
 
-def load_jsick(data: Data, split: str) -> Pairs | None:
-    """Return a part of JSICK: its own tables have English and Japanese columns, SDJC's copy is laid out as SICK."""
-    if file := data.one(rf"(?i:jsick)/(?:.*/)?{split}\.tsv", f"JSICK ({split})"):
+def load_jsick(data: EvaluationFiles, split: str) -> ScoredPairs | None:
+    """Return a part of JSICK: its tables with English and Japanese columns, or SDJC's copy in the layout of SICK."""
+    if file := data.find(rf"(?i:jsick)/(?:.*/)?{split}\.tsv", f"JSICK ({split})"):
         return _columns(data, file, ("sentence_A_Ja", "sentence_B_Ja", "relatedness_score_Ja"))
     names = {"train": "train", "dev": "trial", "test": "test_annotated"}
-    sick = data.one(rf"(?i:jsick)/SICK_{names[split]}\.txt", f"JSICK ({split})")
+    sick = data.find(rf"(?i:jsick)/SICK_{names[split]}\.txt", f"JSICK ({split})")
     return read_pairs(data, sick, "ja") if sick else None
 
 
-def _columns(data: Data, file: str, wanted: tuple[str, str, str]) -> Pairs:
-    source = Source()
+def _columns(data: EvaluationFiles, file: str, wanted: tuple[str, str, str]) -> ScoredPairs:
+    source = SetSource()
     lines = data.lines(file, source)
     head = (lines[0] or "").split("\t") if lines else []
     if any(name not in head for name in wanted):
         return read_pairs(data, file, "ja")
-    places = [head.index(name) for name in wanted]
-    rows = []
-    for line in lines[1:]:
-        cells = (line or "").split("\t")
-        rows.append((cells[places[0]], cells[places[1]], cells[places[2]]) if len(cells) > max(places) else None)
-    return make_pairs("ja", rows, source)
+    first, second, gold = (head.index(name) for name in wanted)
+    rows = ((line or "").split("\t") for line in lines[1:])
+    needed = max(first, second, gold)
+    kept = ((cells[first], cells[second], cells[gold]) if len(cells) > needed else None for cells in rows)
+    return make_pairs("ja", kept, source)
 
 
-def load_jglue(data: Data, split: str) -> Pairs | None:
-    """Return JSTS by JGLUE's files. Its test part was never released: the validation part stands for it, as in mteb,
-    and there is no dev part."""
+def load_jglue(data: EvaluationFiles, split: str) -> ScoredPairs | None:
+    """Return JSTS from JGLUE's files. Its test part is not published: the validation part is used as the test part, as
+    in mteb, and there is no dev part."""
     if split == "dev":
         return None
     name = "train" if split == "train" else "valid"
-    file = data.one(rf"(?i:jsts[^/]*)/(?:.*/)?{name}-v[\d.]+\.json", f"JSTS ({name})")
+    file = data.find(rf"(?i:jsts[^/]*)/(?:.*/)?{name}-v[\d.]+\.json", f"JSTS ({name})")
     return read_pairs(data, file, "ja") if file else None
 
 
-def load_released_jsts(data: Data, split: str) -> Pairs | None:
+def load_released_jsts(data: EvaluationFiles, split: str) -> ScoredPairs | None:
     """Return a part of JSTS as SDJC released it."""
     return load_three_columns(data, rf"JSTS-{split}\.csv", f"JSTS of SDJC ({split})")
 
 
-def load_jacsts(data: Data, split: str) -> Pairs | None:
+def load_jacsts(data: EvaluationFiles, split: str) -> ScoredPairs | None:
     """Return a part of JACSTS."""
     return load_three_columns(data, rf"JAC-sts-{split}\.csv", f"JACSTS ({split})")
 
 
-def shared_pairs(one: Pairs, other: Pairs) -> int:
-    """Return how many rows of `one` are pairs of `other`, whichever sentence comes first."""
+def shared_pairs(pairs: ScoredPairs, other: ScoredPairs) -> int:
+    """Return how many rows of `pairs` are in `other`, in either order of the sentences."""
     known = {frozenset(pair) for pair in zip(other.first, other.second, strict=True)}
-    return sum(frozenset(pair) in known for pair in zip(one.first, one.second, strict=True))
+    return sum(frozenset(pair) in known for pair in zip(pairs.first, pairs.second, strict=True))
 
 
-def overlaps(data: Data, load: Any, split: str) -> dict[str, int]:
-    """Return how many rows of a split stand in each other split that is there."""
-    own = load(data, split)
-    found = {}
-    for other in SPLITS:
-        part = load(data, other) if other != split else None
-        if own is not None and part is not None:
-            found[other] = shared_pairs(own, part)
-    return found
+def overlaps(data: EvaluationFiles, load: Loader, split: str) -> dict[str, int]:
+    """Return how many rows of a split are in each other split that exists."""
+    pairs = load(data, split)
+    others = {other: load(data, other) for other in SPLITS if other != split}
+    return {other: shared_pairs(pairs, part) for other, part in others.items() if pairs and part}
 
 
-class _Leaks:
-    """What the loaders found shared between splits, for the scores to say: a task is loaded once, then scored."""
+def file_task(
+    name: str, load: Loader, layout: str, home: str, column: str, tables: Sequence[str], check_splits: bool
+) -> EvaluationTask:
+    """Return the task of a set of one file for each split.
 
-    def __init__(self) -> None:
-        self.found: dict[str, int] = {}
+    Args:
+        name: of the task.
+        load: returns the pairs of a split, or None if its file does not exist.
+        layout, home: as for `EvaluationTask`.
+        column: title of the set in the tables.
+        tables: titles of the tables.
+        check_splits: count the rows that are in other splits too.
+    """
 
-
-def one_set(name: str, load: Any, layout: str, home: str, column: str, tables: Sequence[str], watch: bool) -> Task:
-    """Return the task of a set of one file a split. `watch` looks for rows that its splits share."""
-    leaks = _Leaks()
-
-    def read(data: Data, options: Options) -> list[Pairs]:
+    def read(data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
         if not asked("ja", options.languages):
             return []
         part = load(data, options.split)
-        leaks.found = overlaps(data, load, options.split) if watch and part else {}
-        return [part] if part else []
+        if part is None:
+            return []
+        return [replace(part, shared=overlaps(data, load, options.split) if check_splits else {})]
 
-    def score(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
-        scores = row("default", [tag("ja")], correlations(parts[0], vectors), parts[0])
-        shared = {f"rows that are also in {other}": number for other, number in leaks.found.items()}
-        for what, number in leaks.found.items():
-            if number:
-                here = f"{number:,} of the {len(parts[0]):,} rows of its {options.split} part"
-                print(f"{name}: {here} are in its {what} part", file=sys.stderr, flush=True)
-        cells = [Cell(table, column, scores["main_score"]) for table in tables]
-        return Scores({options.split: [scores]}, cells, {**PROTOCOL, **shared})
+    def score(parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+        (part,) = parts
+        scores = row("default", [tag("ja")], correlations(part, vectors), part)
+        shared = {f"rows that are also in {other}": count for other, count in part.shared.items()}
+        for other, count in part.shared.items():
+            if count:
+                rows = f"{count:,} of the {len(part):,} rows of its {options.split} part"
+                print(f"{name}: {rows} are in its {other} part", file=sys.stderr, flush=True)
+        cells = [TableCell(table, column, scores["main_score"]) for table in tables]
+        return TaskScores({options.split: [scores]}, cells, {**PROTOCOL, **shared})
 
     groups = ("sts-ja", "jsts-benchmark") if TABLE in tables else ("sts-ja",)
-    return Task(name, groups, read, score, layout, home)
+    return EvaluationTask(name, groups, read, score, layout, home)
 
 
-def year_task(year: int) -> Task:
-    def score(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
-        whole = concatenate("default", parts)
-        scores = row("default", [tag("ja")], correlations(whole, vectors), whole)
-        scores["sets"] = {part.name: {**correlations(part, vectors), "rows": len(part)} for part in parts}
-        protocol = {**PROTOCOL, "aggregation": "all pairs of the year's sets together"}
-        return Scores({"test": [scores]}, [Cell(TABLE, f"STS{year}", scores["main_score"])], protocol)
-
-    return Task(
+def year_task(year: int) -> EvaluationTask:
+    """Return the task of the translated sets of a year of SemEval."""
+    return EvaluationTask(
         f"STS{year}.ja",
         ("sts-ja", "jsts-benchmark"),
         lambda data, options: load_year(data, year, options),
-        score,
+        lambda parts, vectors, options: score_year(parts, vectors, TABLE, f"STS{year}", "ja"),
         f"STS{year}-ja-test/STS.input.*.txt with STS.gs.*.txt",
         _SDJC,
     )
 
 
-# Those with a dev part, for choosing among checkpoints: SDJC's paper chose by the test part.
+# Sets with a dev part, for `--dev_tasks`. SDJC's paper chose the best weights by the test part.
 LOADERS = {"STSBenchmark.ja": load_benchmark, "JSICK": load_jsick, "JACSTS": load_jacsts}
 
 TASKS = [
     *(year_task(year) for year in range(12, 17)),
-    one_set("STSBenchmark.ja", load_benchmark, "sts-*.csv: score, sentence, sentence", _SDJC, "STS-B", [TABLE], False),
-    one_set(
+    file_task(
+        "STSBenchmark.ja", load_benchmark, "sts-*.csv: score, sentence, sentence", _SDJC, "STS-B", [TABLE], False
+    ),
+    file_task(
         "JSICK",
         load_jsick,
         "jsick/test.tsv, or jsick/SICK_test_annotated.txt",
@@ -190,7 +188,7 @@ TASKS = [
         [TABLE, HUMAN],
         False,
     ),
-    one_set(
+    file_task(
         "JSTS",
         load_jglue,
         "jsts-v1.3/valid-v1.3.json",
@@ -199,6 +197,6 @@ TASKS = [
         [TABLE, HUMAN],
         True,
     ),
-    one_set("JSTS.sdjc", load_released_jsts, "JSTS-test.csv", _SDJC, "JSTS as released", [HUMAN], True),
-    one_set("JACSTS", load_jacsts, "JAC-sts-test.csv", _SDJC, "JACSTS", [CLINIC], True),
+    file_task("JSTS.sdjc", load_released_jsts, "JSTS-test.csv", _SDJC, "JSTS as released", [HUMAN], True),
+    file_task("JACSTS", load_jacsts, "JAC-sts-test.csv", _SDJC, "JACSTS", [CLINIC], True),
 ]

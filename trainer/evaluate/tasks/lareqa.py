@@ -1,14 +1,14 @@
-"""LAReQA: the sentences that answer a question, found in one pool of all languages.
+"""LAReQA (https://aclanthology.org/2020.emnlp-main.477/): retrieve answers from one pool of sentences in all languages.
 
-A question of one language has an answer in each: good models rank those before unrelated sentences of the question's
-own language. The score is mAP@20, as in XTREME-R, by language of the question. A candidate is a sentence by itself;
-the benchmark's own baselines see its paragraph too.
+A question has an answer in each language, and a good model ranks all of them before unrelated sentences in the
+question's language. The score is mAP@20, as in XTREME-R, by language of the question. A candidate is a sentence alone;
+the benchmark's baselines encode its paragraph too.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +16,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import Data, Source
-from wikianchor.trainer.evaluate.languages import asked, tag
-from wikianchor.trainer.evaluate.metrics import average_precision, unit
-from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
+from wikianchor.io.parsing import malformed
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
+from wikianchor.trainer.evaluate.languages import tag
+from wikianchor.trainer.evaluate.metrics import average_precision, cosine_blocks, unit
+from wikianchor.trainer.evaluate.task import (
+    EvaluationOptions,
+    EvaluationTask,
+    SentenceVectors,
+    TableCell,
+    TaskScores,
+    mteb_row,
+    progress,
+)
 
 TOP = 20
 PROTOCOL = {
@@ -29,107 +37,92 @@ PROTOCOL = {
     "relevant": "the sentences with the answer to the same question, in all languages",
     "score": f"mean over questions of the average precision of the first {TOP}, over min(relevant, {TOP})",
 }
-# Cosines held at once: 512 MB.
+# Cosines computed at once: 512 MB.
 BLOCK = 1 << 27
 
 
 @dataclass(frozen=True)
-class Language:
+class QuestionSet:
     """A language's sentences, its questions by identifier, and the number of the sentence that answers each."""
 
     name: str
     sentences: list[str]
     questions: dict[str, str]
     answers: dict[str, int]
-    source: Source
+    source: SetSource
 
 
-def load(data: Data, options: Options, folder: str) -> list[Language]:
-    """Return the languages of a folder such as xquad-r. `--languages` leaves the others out of the pool too."""
-    names: dict[str, list[str]] = {}
-    for file, match in data.match(rf"{folder}/([a-z]{{2}})\.json").items():
-        names.setdefault(match[1], []).append(file)
-    chosen = sorted(code for code in names if options.split == "test" and asked(code, options.languages))
-    return [read(data, str(data.same(names[code], f"{folder} {code}")), code) for code in chosen]
+def load(data: EvaluationFiles, options: EvaluationOptions, folder: str) -> list[QuestionSet]:
+    """Return the languages of a folder such as xquad-r. With `--languages` the others are not in the pool either."""
+    if options.split != "test":
+        return []
+    files = data.by_language(rf"{folder}/([a-z]{{2}})\.json", folder, options.languages)
+    return [read(data, file, code) for code, file in files.items()]
 
 
-def read(data: Data, file: str, code: str) -> Language:
-    """Read one language; a question whose answer lies in no sentence counts as broken."""
-    source = Source({file: data.sha256(file)})
-    found = Language(code, [], {}, {}, source)
-    try:
-        for paragraph in _paragraphs(json.loads(data.bytes(file))):
-            _add(paragraph, found)
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
-        raise InputError(f"{file}: not a file of LAReQA ({type(error).__name__}: {error}): get it again") from error
+def read(data: EvaluationFiles, file: str, code: str) -> QuestionSet:
+    """Read one language. A question whose answer is in no sentence is counted as broken."""
+    source = SetSource({file: data.sha256(file)})
+    questions = QuestionSet(code, [], {}, {}, source)
+    with malformed(f"{file}: not a file of LAReQA, get it again"):
+        for article in json.loads(data.bytes(file))["data"]:
+            for paragraph in article["paragraphs"]:
+                _add(paragraph, questions)
     source.check(f"LAReQA {code}")
-    return found
+    return questions
 
 
-def _paragraphs(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for article in content["data"]:
-        yield from article["paragraphs"]
-
-
-def _add(paragraph: Mapping[str, Any], language: Language) -> None:
+def _add(paragraph: Mapping[str, Any], language: QuestionSet) -> None:
     first = len(language.sentences)
     language.sentences.extend(str(sentence) for sentence in paragraph["sentences"])
     for question in paragraph["qas"]:
         start = int(question["answers"][0]["answer_start"])
-        places = [number for number, (begin, end) in enumerate(paragraph["sentence_breaks"]) if begin <= start < end]
+        breaks = paragraph["sentence_breaks"]
+        numbers = [number for number, (begin, end) in enumerate(breaks) if begin <= start < end]
         language.source.rows += 1
-        if len(places) == 1 and places[0] < len(paragraph["sentences"]) and str(question["question"]).strip():
+        if len(numbers) == 1 and numbers[0] < len(paragraph["sentences"]) and str(question["question"]).strip():
             language.questions[question["id"]] = str(question["question"])
-            language.answers[question["id"]] = first + places[0]
+            language.answers[question["id"]] = first + numbers[0]
         else:
             language.source.broken += 1
 
 
-def score(parts: Sequence[Language], vectors: Vectors, options: Options, table: str) -> Scores:
+def score(parts: Sequence[QuestionSet], vectors: SentenceVectors, options: EvaluationOptions, table: str) -> TaskScores:
     """Return mAP@20 by language of the question."""
     starts = np.cumsum([0, *(len(part.sentences) for part in parts)])
     pool = unit(np.concatenate([vectors(part.sentences) for part in parts]))
     relevant: dict[str, set[int]] = {}
     for part, start in zip(parts, starts, strict=False):
-        for question, place in part.answers.items():
-            relevant.setdefault(question, set()).add(int(start) + place)
+        for question, sentence in part.answers.items():
+            relevant.setdefault(question, set()).add(int(start) + sentence)
     rows, cells = [], []
     for part in progress(parts):
         tops = ranked(unit(vectors(list(part.questions.values()))), pool, vectors.encoder.device)
-        found = [
-            average_precision([place in relevant[question] for place in top], len(relevant[question]))
+        precisions = [
+            average_precision([sentence in relevant[question] for sentence in top], len(relevant[question]))
             for question, top in zip(part.questions, tops.tolist(), strict=True)
         ]
-        value = float(np.mean(found))
-        name = f"map_at_{TOP}"
-        rows.append(
-            {
-                "hf_subset": part.name,
-                "languages": [tag(part.name)],
-                "main_score": value,
-                name: value,
-                "questions": len(found),
-                "candidates": len(pool),
-            }
-        )
-        cells.append(Cell(table, part.name, value))
-    return Scores({"test": rows}, cells, PROTOCOL)
+        value = float(np.mean(precisions))
+        counts = {"questions": len(precisions), "candidates": len(pool)}
+        rows.append(mteb_row(part.name, [tag(part.name)], value, **{f"map_at_{TOP}": value}, **counts))
+        cells.append(TableCell(table, part.name, value))
+    return TaskScores({"test": rows}, cells, PROTOCOL)
 
 
 def ranked(queries: NDArray[np.float32], pool: NDArray[np.float32], device: torch.device) -> NDArray[np.int64]:
-    """queries, pool: (rows, dim) unit-norm; returns (queries, 20), the nearest first."""
-    against = torch.from_numpy(pool).to(device).T
-    step, top = max(1, BLOCK // len(pool)), min(TOP, len(pool))
-    found = [
-        (torch.from_numpy(queries[start : start + step]).to(device) @ against).topk(top).indices
-        for start in range(0, len(queries), step)
-    ]
-    return torch.cat(found).cpu().numpy()
+    """Return the numbers of the TOP nearest sentences of each query, (queries, TOP), the nearest first.
+
+    Args:
+        queries, pool: (rows, dim), of unit length.
+        device: where the products are computed.
+    """
+    blocks = cosine_blocks(queries, pool, device, BLOCK)
+    return torch.cat([block.topk(min(TOP, len(pool))).indices for block in blocks]).cpu().numpy()
 
 
-def task(name: str, folder: str, group: str) -> Task:
+def task(name: str, folder: str, group: str) -> EvaluationTask:
     table = f"LAReQA {name}, mAP@{TOP}"
-    return Task(
+    return EvaluationTask(
         f"{name}.map{TOP}",
         ("lareqa", "multilingual", "retrieval", group),
         lambda data, options: load(data, options, folder),

@@ -1,11 +1,13 @@
-"""MLDoc: a linear classifier over frozen sentence vectors, trained on English news, tested on other languages.
+"""MLDoc (https://arxiv.org/abs/1805.09821): a linear classifier over frozen sentence vectors, trained on English news
+and tested on other languages.
 
-The features are made once, without dropout. Batch size and learning rate are chosen by English dev accuracy, averaged
-over the seeds; so are the weights of each run, looked at every ten steps.
+The vectors are computed once, without dropout. Batch size and learning rate are chosen by the mean English dev accuracy
+over the seeds. The weights of each run are those with the best English dev accuracy, computed every ten steps.
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
 import re
 from collections.abc import Sequence
@@ -14,17 +16,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from wikianchor.trainer.evaluate.files import Data, Source
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import asked, tag
 from wikianchor.trainer.evaluate.metrics import unit
-from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+from wikianchor.trainer.evaluate.task import (
+    EvaluationOptions,
+    EvaluationTask,
+    SentenceVectors,
+    TableCell,
+    TaskScores,
+    mteb_row,
+)
 
 TABLE = "MLDoc, accuracy"
 LABELS = ("CCAT", "ECAT", "GCAT", "MCAT")
-# The released files are called by the English name of the language.
+# Published files are named by the English name of the language.
 NAMES = {
     "en": "english",
     "de": "german",
@@ -45,16 +53,16 @@ _OWNER = re.compile(r"\(c\) Reuters Limited \d{4}")
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents and their labels, numbers of `LABELS`; named by language, or `train` and `dev`."""
+    """Documents with the numbers of their labels in `LABELS`; `name` is a language, or `train` or `dev`."""
 
     name: str
     texts: list[str]
     labels: list[int]
-    source: Source
+    source: SetSource
 
 
-def load(data: Data, options: Options) -> list[Documents]:
-    """Return English train and dev, then the test documents of the other languages; none where a part is missing."""
+def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Documents]:
+    """Return English train and dev documents, then the test documents of other languages; none if a part is missing."""
     if options.split != "test":
         return []
     train, dev = (_file(data, "en", part) for part in (r"train\.1000", "dev"))
@@ -65,13 +73,13 @@ def load(data: Data, options: Options) -> list[Documents]:
     return parts + [read(data, file, code) for code, file in tests.items() if file]
 
 
-def _file(data: Data, code: str, part: str) -> str | None:
-    return data.one(rf"(?:{NAMES[code]}|{code})\.{part}", f"MLDoc {code}.{part}")
+def _file(data: EvaluationFiles, code: str, part: str) -> str | None:
+    return data.find(rf"(?:{NAMES[code]}|{code})\.{part}", f"MLDoc {code}.{part}")
 
 
-def read(data: Data, file: str, name: str) -> Documents:
+def read(data: EvaluationFiles, file: str, name: str) -> Documents:
     """Read label TAB text."""
-    source = Source()
+    source = SetSource()
     texts: list[str] = []
     labels: list[int] = []
     for line in data.lines(file, source):
@@ -91,7 +99,7 @@ def read(data: Data, file: str, name: str) -> Documents:
 
 
 def accuracy(layer: nn.Linear, features: Tensor, labels: Tensor) -> float:
-    """features: (rows, dim); labels: (rows,)."""
+    """Return the accuracy of a layer on features (rows, dim) with labels (rows,)."""
     with torch.no_grad():
         return float((layer(features).argmax(1) == labels).double().mean())
 
@@ -99,58 +107,64 @@ def accuracy(layer: nn.Linear, features: Tensor, labels: Tensor) -> float:
 def train_linear(
     train: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], batch_size: int, learning_rate: float, seed: int
 ) -> tuple[nn.Linear, float]:
-    """Return the layer that was best on dev, and how good: cross-entropy, AdamW, falling to zero in a line.
+    """Train a layer by cross-entropy with AdamW and linear decay of the learning rate to zero.
 
     Args:
         train, dev: features (rows, dim) float32 and labels (rows,) int64.
+        batch_size: rows in a step.
+        learning_rate: of the first step.
+        seed: of the initial weights and the order.
+
+    Returns:
+        the layer with the best dev accuracy, and this accuracy.
     """
     features, labels = train
-    draw = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     layer = nn.Linear(features.shape[1], len(LABELS))
     bound = features.shape[1] ** -0.5
     for weight in layer.parameters():
-        nn.init.uniform_(weight, -bound, bound, generator=draw)
+        nn.init.uniform_(weight, -bound, bound, generator=generator)
     optimizer = torch.optim.AdamW(layer.parameters(), lr=learning_rate, weight_decay=0.0)
-    order = torch.cat([torch.randperm(len(labels), generator=draw) for _ in range(EPOCHS)])
+    order = torch.cat([torch.randperm(len(labels), generator=generator) for _ in range(EPOCHS)])
     batches = order.split(batch_size)
-    best, kept = -1.0, layer.state_dict()
+    best, best_weights = -1.0, layer.state_dict()
     for step, rows in enumerate(batches, 1):
         optimizer.param_groups[0]["lr"] = learning_rate * (1 - (step - 1) / len(batches))
         optimizer.zero_grad()
         nn.functional.cross_entropy(layer(features[rows]), labels[rows]).backward()
         optimizer.step()
         if step % LOOK_STEPS == 0 or step == len(batches):
-            found = accuracy(layer, *dev)
-            if found > best:
-                best, kept = found, {name: tensor.clone() for name, tensor in layer.state_dict().items()}
-    layer.load_state_dict(kept)
+            dev_accuracy = accuracy(layer, *dev)
+            if dev_accuracy > best:
+                best, best_weights = dev_accuracy, copy.deepcopy(layer.state_dict())
+    layer.load_state_dict(best_weights)
     return layer, best
 
 
 def search(
     train: tuple[Tensor, Tensor], dev: tuple[Tensor, Tensor], seeds: int
 ) -> tuple[dict[str, float], list[nn.Linear], list[float]]:
-    """Return the settings with the best mean dev accuracy, their layer for each seed, and its dev accuracy."""
+    """Return the settings with the best mean dev accuracy over seeds, and for each seed the layer and its accuracy."""
     tried = []
     for batch_size, learning_rate in itertools.product(BATCH_SIZES, LEARNING_RATES):
         runs = [train_linear(train, dev, batch_size, learning_rate, seed) for seed in range(seeds)]
         settings = {"batch_size": batch_size, "learning_rate": learning_rate}
-        tried.append((settings, [layer for layer, _ in runs], [found for _, found in runs]))
+        tried.append((settings, [layer for layer, _ in runs], [dev_accuracy for _, dev_accuracy in runs]))
     return max(tried, key=lambda run: sum(run[2]))
 
 
 # --------------------------------------------------------------------------------------------------------- scoring
 
 
-def score(parts: Sequence[Documents], vectors: Vectors, options: Options) -> Scores:
-    """Return the accuracy of each language, mean and standard deviation over seeds."""
+def score(parts: Sequence[Documents], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+    """Return the mean and the standard deviation over seeds of each language's accuracy."""
     encoded = {part.name: _tensors(part, vectors, options.normalize) for part in parts}
     settings, layers, dev = search(encoded["train"], encoded["dev"], options.seeds)
     rows = [_row("en", dev, parts[1])]
     for part in parts[2:]:
         rows.append(_row(part.name, [accuracy(layer, *encoded[part.name]) for layer in layers], part))
     cells = [
-        Cell(
+        TableCell(
             TABLE,
             "en (dev)" if row["hf_subset"] == "en" else row["hf_subset"],
             row["accuracy"],
@@ -167,23 +181,23 @@ def score(parts: Sequence[Documents], vectors: Vectors, options: Options) -> Sco
         "seeds": list(range(options.seeds)),
         "normalize": options.normalize,
     }
-    return Scores({"validation": rows[:1], "test": rows[1:]}, cells, protocol)
+    return TaskScores({"validation": rows[:1], "test": rows[1:]}, cells, protocol)
 
 
-def _tensors(part: Documents, vectors: Vectors, normalize: bool) -> tuple[Tensor, Tensor]:
-    found: NDArray[np.float32] = vectors(part.texts)
-    return torch.from_numpy(unit(found) if normalize else found), torch.tensor(part.labels)
+def _tensors(part: Documents, vectors: SentenceVectors, normalize: bool) -> tuple[Tensor, Tensor]:
+    features = vectors(part.texts)
+    return torch.from_numpy(unit(features) if normalize else features), torch.tensor(part.labels)
 
 
 def _row(code: str, accuracies: Sequence[float], part: Documents) -> dict[str, Any]:
     mean = float(np.mean(accuracies))
     spread = float(np.std(accuracies, ddof=min(1, len(accuracies) - 1)))
-    found = {"accuracy": mean, "accuracy_std": spread, "accuracy_by_seed": list(accuracies)}
-    return {"hf_subset": code, "languages": [tag(code)], "main_score": mean, **found, "rows": len(part.texts)}
+    scores = {"accuracy": mean, "accuracy_std": spread, "accuracy_by_seed": list(accuracies)}
+    return mteb_row(code, [tag(code)], mean, **scores, rows=len(part.texts))
 
 
 TASKS = [
-    Task(
+    EvaluationTask(
         "MLDoc.linear",
         ("mldoc", "multilingual", "classification"),
         load,

@@ -1,8 +1,8 @@
-"""Retrieval of questions, as SDJC does on QABot: each query ranks all texts by cosine; MRR, MAP, P@1 and P@5.
+"""Retrieval of texts by cosine, as in SDJC's evaluation on QABot: MRR, MAP, P@1 and P@5.
 
-Files are laid out as in BEIR: corpus.jsonl and queries.jsonl (`_id`, `text`), qrels/test.tsv (query-id, corpus-id,
-score). MAP counts all relevant texts, found early or late; P@N divides by N, so that a query with two relevant texts
-has P@5 of 0.4 at most. Of equally near texts the earlier in the file comes first.
+The files have BEIR's layout: corpus.jsonl and queries.jsonl (`_id`, `text`), qrels/test.tsv (query-id, corpus-id,
+score). MAP is over the ranking of all texts. P@N divides by N, so a query with two relevant texts has a P@5 of at most
+0.4. Texts with equal cosines are ranked in the order of the file.
 """
 
 from __future__ import annotations
@@ -15,9 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import Data, Source
+from wikianchor.io.parsing import malformed
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.metrics import unit
-from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+from wikianchor.trainer.evaluate.task import (
+    EvaluationOptions,
+    EvaluationTask,
+    SentenceVectors,
+    TableCell,
+    TaskScores,
+    mteb_row,
+)
 
 TABLE = "Retrieval"
 QUERIES_AT_ONCE = 256
@@ -25,32 +33,32 @@ QUERIES_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class Retrieval:
-    """Texts to rank, queries, and the numbers of each query's relevant texts."""
+    """Texts to rank, queries, and for each query the numbers of its relevant texts."""
 
     name: str
     texts: list[str]
     queries: list[str]
     relevant: list[frozenset[int]]
-    source: Source
+    source: SetSource
 
 
-def load(data: Data, options: Options) -> list[Retrieval]:
-    """Return the sets in the directory, each named by its folder."""
-    found = []
+def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Retrieval]:
+    """Return all sets in BEIR's layout, named by their directories."""
+    sets = []
     for name in sorted(data.match(rf"qrels/{options.split}\.tsv")):
         folder = name[: -len(f"qrels/{options.split}.tsv")]
         corpus, queries = f"{folder}corpus.jsonl", f"{folder}queries.jsonl"
         for needed in (corpus, queries):
             if needed not in data.names:
                 raise InputError(f"{data.path(needed)}: missing beside {data.path(name)}: BEIR's layout has both")
-        found.append(_read(data, folder.rstrip("/").rpartition("/")[2] or "retrieval", corpus, queries, name))
-    return found
+        sets.append(_read(data, folder.rstrip("/").rpartition("/")[2] or "retrieval", corpus, queries, name))
+    return sets
 
 
-def _read(data: Data, name: str, corpus: str, queries: str, qrels: str) -> Retrieval:
-    source = Source()
-    texts, asked = _texts(data, corpus, source), _texts(data, queries, source)
-    numbers = {one: number for number, one in enumerate(texts)}
+def _read(data: EvaluationFiles, name: str, corpus: str, queries: str, qrels: str) -> Retrieval:
+    source = SetSource()
+    texts, queries_by_id = _texts(data, corpus, source), _texts(data, queries, source)
+    numbers = {text_id: number for number, text_id in enumerate(texts)}
     relevant: dict[str, set[int]] = {}
     for line in data.lines(qrels, source)[1:]:
         source.rows += 1
@@ -60,35 +68,38 @@ def _read(data: Data, name: str, corpus: str, queries: str, qrels: str) -> Retri
         except (IndexError, ValueError):
             source.broken += 1
             continue
-        if query not in asked or text not in numbers:
+        if query not in queries_by_id or text not in numbers:
             raise InputError(f"{data.path(qrels)}: {query} or {text} is in neither {queries} nor {corpus}")
         if score > 0:
             relevant.setdefault(query, set()).add(numbers[text])
         else:
             source.blank += 1
     source.check(name)
-    ids = [one for one in asked if one in relevant]
-    return Retrieval(
-        name, list(texts.values()), [asked[one] for one in ids], [frozenset(relevant[one]) for one in ids], source
-    )
+    ids = [query for query in queries_by_id if query in relevant]
+    judged = [frozenset(relevant[query]) for query in ids]
+    return Retrieval(name, list(texts.values()), [queries_by_id[query] for query in ids], judged, source)
 
 
-def _texts(data: Data, name: str, source: Source) -> dict[str, str]:
-    found = {}
+def _texts(data: EvaluationFiles, name: str, source: SetSource) -> dict[str, str]:
+    """Return the texts of a file of JSON lines by their ids."""
+    texts = {}
     for number, line in enumerate(data.lines(name, source), 1):
-        try:
+        with malformed(f"{data.path(name)}: line {number} is no object of _id and text"):
             value = json.loads(line or "")
             title, text = str(value.get("title") or ""), str(value["text"])
-            found[str(value["_id"])] = f"{title} {text}".strip()
-        except (ValueError, KeyError, AttributeError, RecursionError) as error:
-            raise InputError(f"{data.path(name)}: line {number} is no object of _id and text") from error
-    return found
+            texts[str(value["_id"])] = f"{title} {text}".strip()
+    return texts
 
 
 def ranking_scores(order: NDArray[np.int64], relevant: frozenset[int]) -> dict[str, float]:
-    """Return the measures of one query.
+    """Return the scores of one query.
 
-    order: (texts,) numbers of all texts, the nearest first; relevant: those that answer it, one at least.
+    Args:
+        order: (texts,) numbers of all texts, the nearest first.
+        relevant: numbers of the relevant texts, one or more.
+
+    >>> ranking_scores(np.array([2, 0, 1]), frozenset({0}))
+    {'mrr': 0.5, 'map': 0.5, 'p@1': 0.0, 'p@5': 0.2}
     """
     hits = np.flatnonzero(np.isin(order, list(relevant))) + 1
     precisions = np.arange(1, len(hits) + 1) / hits
@@ -100,30 +111,29 @@ def ranking_scores(order: NDArray[np.int64], relevant: frozenset[int]) -> dict[s
     }
 
 
-def score(parts: Sequence[Retrieval], vectors: Vectors, options: Options) -> Scores:
-    """Return the plain means over the queries of each set."""
+def score(parts: Sequence[Retrieval], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+    """Return the means over the queries of each set."""
     rows, cells = [], []
     for part in parts:
         texts = unit(vectors(part.texts))
-        found: list[Mapping[str, float]] = []
+        scores: list[Mapping[str, float]] = []
         for start in range(0, len(part.queries), QUERIES_AT_ONCE):
-            asked = part.queries[start : start + QUERIES_AT_ONCE]
-            similarity = unit(vectors(asked)) @ texts.T
-            for line, relevant in zip(similarity, part.relevant[start:], strict=False):
-                found.append(ranking_scores(np.argsort(-line, kind="stable"), relevant))
-        means = {name: float(np.mean([one[name] for one in found])) for name in ("mrr", "map", "p@1", "p@5")}
+            cosines = unit(vectors(part.queries[start : start + QUERIES_AT_ONCE])) @ texts.T
+            for line, relevant in zip(cosines, part.relevant[start:], strict=False):
+                scores.append(ranking_scores(np.argsort(-line, kind="stable"), relevant))
+        means = {name: float(np.mean([query[name] for query in scores])) for name in scores[0]}
         sizes = {"queries": len(part.queries), "texts": len(part.texts)}
-        rows.append({"hf_subset": part.name, "languages": [], "main_score": means["mrr"], **means, **sizes})
+        rows.append(mteb_row(part.name, [], means["mrr"], **means, **sizes))
         cells += [
-            Cell(f"{TABLE}, {part.name}", name.upper(), value, per_cent=False, average=False)
+            TableCell(f"{TABLE}, {part.name}", name.upper(), value, per_cent=False, average=False)
             for name, value in means.items()
         ]
     protocol = {"similarity": "cosine", "ranked": "all texts", "map": "over all relevant texts", "p@n": "divided by n"}
-    return Scores({options.split: rows}, cells, protocol)
+    return TaskScores({options.split: rows}, cells, protocol)
 
 
 TASKS = [
-    Task(
+    EvaluationTask(
         "QABot",
         ("beir", "retrieval"),
         load,

@@ -1,8 +1,8 @@
-"""Alignment and uniformity: how near positive pairs lie on the unit sphere, and how evenly sentences fill it.
+"""Alignment and uniformity of sentence vectors on the unit sphere (https://arxiv.org/abs/2005.10242).
 
-As EASE defines them (equations 5 and 6) after Wang and Isola: positive pairs are those scored above 4 of 5, all
-sentences are those of the set, once over the set. On the dev part of the STS Benchmark, and on the tracks of STS 2017,
-whose mean is the multilingual figure.
+As in EASE (equations 5 and 6), positive pairs are those with a gold score above 4 of 5, and uniformity is that of all
+sentences of the set. The sets are the dev part of the STS Benchmark, and the tracks of STS 2017, whose mean is the
+multilingual score.
 """
 
 from __future__ import annotations
@@ -12,12 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from wikianchor.io.errors import InputError, UsageError
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.figure import new_figure, save_figure
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.languages import tag
 from wikianchor.trainer.evaluate.metrics import alignment, uniformity
-from wikianchor.trainer.evaluate.pairs import Pairs
-from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+from wikianchor.trainer.evaluate.pairs import ScoredPairs
+from wikianchor.trainer.evaluate.task import (
+    EvaluationOptions,
+    EvaluationTask,
+    SentenceVectors,
+    TableCell,
+    TaskScores,
+    mteb_row,
+)
 from wikianchor.trainer.evaluate.tasks.sts import BENCHMARK, LAYOUTS, load_benchmark, load_tracks
 
 POSITIVE = 4.0
@@ -31,37 +38,38 @@ PROTOCOL = {
 }
 
 
-def load(data: Data, options: Options) -> list[Pairs]:
-    """Return the dev part of the STS Benchmark, which is the paper's whatever `--split` says, and the tracks."""
+def load(data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
+    """Return the dev part of the STS Benchmark, as in the paper, whatever `--split` is, and the tracks of STS 2017."""
     dev = load_benchmark(data, "dev")
-    return [*([dev] if dev else []), *load_tracks(data, Options())]
+    return [*([dev] if dev else []), *load_tracks(data, EvaluationOptions())]
 
 
-def score(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
+def score(parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
     """Return both measures by set; lower is better."""
     splits: dict[str, list[dict[str, Any]]] = {}
     for part in parts:
         first, second = vectors(part.first), vectors(part.second)
-        near = part.gold > POSITIVE
-        found = {
-            "alignment": alignment(first[near], second[near]) if near.any() else float("nan"),
+        positive = part.gold > POSITIVE
+        scores = {
+            "alignment": alignment(first[positive], second[positive]) if positive.any() else float("nan"),
             "uniformity": uniformity(np.concatenate([first, second])),
         }
-        split, languages = ("validation", ["en"]) if part.name == "dev" else ("test", part.name.split("-")[:2])
-        row = {"hf_subset": "default" if part.name == "dev" else part.name, "languages": [tag(of) for of in languages]}
-        splits.setdefault(split, []).append(
-            {**row, "main_score": found["uniformity"], **found, "positive_pairs": int(near.sum()), "rows": len(part)}
-        )
+        split, name, languages = "test", part.name, part.name.split("-")[:2]
+        if part.name == "dev":
+            split, name, languages = "validation", "default", ["en"]
+        counts = {"positive_pairs": int(positive.sum()), "rows": len(part)}
+        tags = [tag(language) for language in languages]
+        splits.setdefault(split, []).append(mteb_row(name, tags, scores["uniformity"], **scores, **counts))
     cells = [
-        Cell(f"Alignment and uniformity, {SETTINGS[split]}", measure, value, per_cent=False, average=False)
+        TableCell(f"Alignment and uniformity, {SETTINGS[split]}", measure, value, per_cent=False, average=False)
         for split in splits
         for measure, value in means(splits[split]).items()
     ]
-    return Scores(splits, cells, PROTOCOL)
+    return TaskScores(splits, cells, PROTOCOL)
 
 
 def means(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Return the means over sets."""
+    """Return the means over sets of alignment and uniformity."""
     return {name: float(np.mean([row[name] for row in rows])) for name in ("alignment", "uniformity")}
 
 
@@ -70,30 +78,27 @@ def plot(models: dict[str, dict[str, list[dict[str, Any]]]], path: str) -> None:
 
     Args:
         models: the splits of `score` by the model's name in the plot.
-        path: where the figure goes; its ending says in which format.
+        path: of the figure; its ending says in which format.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+        InputError: the file cannot be written.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError(f"--plot needs the extra eval ({error}): pip install 'wikianchor[eval]'") from error
     settings = [split for split in SETTINGS if any(split in splits for splits in models.values())]
-    figure = Figure(figsize=(5 * len(settings), 4), layout="constrained")
+    figure = new_figure((5 * len(settings), 4))
     for axes, split in zip(np.atleast_1d(figure.subplots(1, len(settings))), settings, strict=True):
         axes.set(title=SETTINGS[split], xlabel="uniformity (lower is better)", ylabel="alignment (lower is better)")
         for name, splits in models.items():
             if split in splits:
-                found = means(splits[split])
-                axes.scatter(found["uniformity"], found["alignment"])
-                axes.annotate(name, (found["uniformity"], found["alignment"]), (4, 4), textcoords="offset points")
-    try:
-        figure.savefig(path)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path}: the plot cannot be written ({reason})") from error
+                scores = means(splits[split])
+                point = scores["uniformity"], scores["alignment"]
+                axes.scatter(*point)
+                axes.annotate(name, point, (4, 4), textcoords="offset points")
+    save_figure(figure, path)
 
 
 TASKS = [
-    Task(
+    EvaluationTask(
         NAME,
         ("sphere", "uniformity", "alignment"),
         load,

@@ -1,7 +1,8 @@
-"""Semantic textual similarity: Spearman's correlation of cosines with gold scores.
+"""Semantic textual similarity: Spearman's rank correlation of cosines with gold scores.
 
-A year of SemEval is several sets. Its score here is that of all their pairs together ("all"), as in EASE, SimCSE,
-SBERT and mteb; the mean and the mean weighted by rows, which differ by up to eight points, stand beside it.
+A year of SemEval consists of several sets. Its score is that of the pairs of all sets together ("all"), as in EASE,
+SimCSE, SBERT and mteb. The mean and the weighted mean over the sets, which differ by up to eight points, are reported
+too.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.languages import asked, tag
 from wikianchor.trainer.evaluate.pairs import (
     PROTOCOL,
-    Pairs,
+    ScoredPairs,
     concatenate,
     correlations,
     read_pairs,
@@ -23,7 +24,7 @@ from wikianchor.trainer.evaluate.pairs import (
     row,
     two_file_sets,
 )
-from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors
+from wikianchor.trainer.evaluate.task import EvaluationOptions, EvaluationTask, SentenceVectors, TableCell, TaskScores
 
 TABLE = "STS, Spearman of all pairs"
 MULTILINGUAL = "Multilingual STS, Spearman"
@@ -31,42 +32,52 @@ TRANSLATED = "STS Benchmark, translated, Spearman"
 FILES = "STS files, Spearman"
 BENCHMARK = "STSBenchmark"
 SICK = "SICK-R"
-# What the parts of SICK are called: in the names of files, and in the one file's last column.
+# Names of the parts of SICK: in file names, and in the last column of the single file.
 PARTS = {"train": ("train", "TRAIN"), "dev": ("trial", "TRIAL"), "test": ("test_annotated", "TEST")}
 
 
 # ------------------------------------------------------------------------------------------------- a year of SemEval
 
 
-def load_year(data: Data, year: int) -> list[Pairs]:
-    """Return the sets of an English year, by name."""
+def load_year(data: EvaluationFiles, year: int) -> list[ScoredPairs]:
+    """Return the English sets of a year."""
     folder = rf"STS(?:20)?{year}(?:-en)?(?:-test)?"
     return two_file_sets(data, folder, rf"STS{year}")
 
 
-def score_year(parts: Sequence[Pairs], vectors: Vectors, options: Options, column: str) -> Scores:
-    """Return "all", mean and wmean of a year, and each set's score."""
+def score_year(
+    parts: Sequence[ScoredPairs], vectors: SentenceVectors, table: str, column: str, language: str
+) -> TaskScores:
+    """Return the scores of a year: "all" as the main score, mean and weighted mean over the sets, and each set's score.
+
+    Args:
+        parts: its sets.
+        vectors: of sentences.
+        table, column: where the score is shown.
+        language: code of the sets' language.
+    """
     scores = {part.name: correlations(part, vectors) for part in parts}
     whole = concatenate("default", parts)
     all_pairs = correlations(whole, vectors)
     each = np.array([scores[part.name]["spearman"] for part in parts])
     summary = {
-        **row("default", [tag("en")], all_pairs, whole),
+        **row("default", [tag(language)], all_pairs, whole),
         "mean": float(each.mean()),
         "wmean": float(np.average(each, weights=[len(part) for part in parts])),
         "sets": {part.name: {**scores[part.name], "rows": len(part)} for part in parts},
     }
     protocol = {**PROTOCOL, "aggregation": "all pairs of the year's sets together; mean and wmean beside it"}
-    return Scores({"test": [summary]}, [Cell(TABLE, column, all_pairs["spearman"])], protocol)
+    return TaskScores({"test": [summary]}, [TableCell(table, column, all_pairs["spearman"])], protocol)
 
 
-def year_task(year: int) -> Task:
+def year_task(year: int) -> EvaluationTask:
+    """Return the task of a year of SemEval."""
     name = f"STS{year}"
-    return Task(
+    return EvaluationTask(
         name,
         ("sts", "mono"),
         lambda data, options: load_year(data, year) if options.split == "test" else [],
-        lambda parts, vectors, options: score_year(parts, vectors, options, name),
+        lambda parts, vectors, options: score_year(parts, vectors, TABLE, name, "en"),
         f"{name}-en-test/STS.input.*.txt with STS.gs.*.txt",
         "https://ixa2.si.ehu.eus/stswiki, or data/downstream/STS of SentEval's download script",
     )
@@ -75,132 +86,121 @@ def year_task(year: int) -> Task:
 # ------------------------------------------------------------------------------------------ STS Benchmark and SICK
 
 
-def load_benchmark(data: Data, split: str) -> Pairs | None:
-    """Return a part of the English STS Benchmark: as released, seven columns, else as in stsb-multi-mt."""
+def load_benchmark(data: EvaluationFiles, split: str) -> ScoredPairs | None:
+    """Return a part of the English STS Benchmark: the released file of seven columns, or that of stsb-multi-mt."""
     released = [name for name in data.match(rf"sts-{split}\.csv") if _columns(data, name) >= 7]
-    file = data.same(released, f"the STS Benchmark ({split})") or data.one(rf"stsb-en-{split}\.csv", "STS-B")
+    file = data.same(released, f"the STS Benchmark ({split})") or data.find(rf"stsb-en-{split}\.csv", "STS-B")
     return read_pairs(data, file, split) if file else None
 
 
-def _columns(data: Data, name: str) -> int:
+def _columns(data: EvaluationFiles, name: str) -> int:
     first = data.bytes(name).partition(b"\n")[0]
     return first.count(b"\t") + 1
 
 
-def load_sick(data: Data, split: str) -> Pairs | None:
+def load_sick(data: EvaluationFiles, split: str) -> ScoredPairs | None:
     """Return a part of SICK: train, dev (trial) or test, each a file as in SemEval 2014 or all in one as later."""
-    file = data.one(rf"SICK_{PARTS[split][0]}\.txt", f"SICK ({split})")
+    file = data.find(rf"SICK_{PARTS[split][0]}\.txt", f"SICK ({split})")
     if file:
         return read_pairs(data, file, split)
-    whole = data.one(r"SICK\.txt", "SICK")
+    whole = data.find(r"SICK\.txt", "SICK")
     return read_pairs(data, whole, split, ("SemEval_set", PARTS[split][1])) if whole else None
 
 
-def score_benchmark(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
-    return score_parts(parts, vectors, options, "STS-B")
-
-
-def score_parts(parts: Sequence[Pairs], vectors: Vectors, options: Options, column: str) -> Scores:
-    """Return the score of each part, and that of all parts together where there are several; the split asked for is
-    what the table shows."""
+def score_parts(
+    parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluationOptions, column: str
+) -> TaskScores:
+    """Return the score of each part, and of all parts together where there are several; the table shows that of the
+    split that is asked for."""
     wholes = [*parts, concatenate("all", parts)] if len(parts) > 1 else list(parts)
-    found = {part.name: row("default", [tag("en")], correlations(part, vectors), part) for part in wholes}
-    cells = [Cell(TABLE, column, found[options.split]["main_score"])]
-    return Scores({name: [scores] for name, scores in found.items()}, cells, PROTOCOL)
+    rows = {part.name: row("default", [tag("en")], correlations(part, vectors), part) for part in wholes}
+    cells = [TableCell(TABLE, column, rows[options.split]["main_score"])]
+    return TaskScores({name: [scores] for name, scores in rows.items()}, cells, PROTOCOL)
 
 
-def load_all_sick(data: Data, options: Options) -> list[Pairs]:
-    """Return all parts of SICK for its test, since mteb's score is of all pairs; where a part is missing, and for dev,
-    the part asked for alone."""
-    whole = [load_sick(data, split) for split in PARTS] if options.split == "test" else []
-    found = [part for part in whole if part]
-    if found and len(found) == len(PARTS):
-        return found
-    asked_for = load_sick(data, options.split)
-    return [asked_for] if asked_for else []
+def load_all_sick(data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
+    """Return all parts of SICK for `--split=test`, because mteb's score is that of all pairs. For dev, and where a part
+    is missing, return the part of the split alone."""
+    splits = PARTS if options.split == "test" else (options.split,)
+    parts = [part for split in splits if (part := load_sick(data, split))]
+    return parts if len(parts) == len(splits) else [part for part in parts if part.name == options.split]
 
 
 # ------------------------------------------------------------------------------------- multilingual STS, other files
 
 
-def load_translations(data: Data, options: Options) -> list[Pairs]:
+def load_translations(data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
     """Return the STS Benchmark in the languages of stsb-multi-mt."""
-    found = data.match(rf"stsb-([a-z]{{2}})-{options.split}\.csv")
-    names: dict[str, list[str]] = {}
-    for file, match in found.items():
-        if asked(match[1], options.languages):
-            names.setdefault(match[1], []).append(file)
-    return [read_pairs(data, str(data.same(files, f"STS-B {code}")), code) for code, files in sorted(names.items())]
+    files = data.by_language(rf"stsb-([a-z]{{2}})-{options.split}\.csv", "STS-B", options.languages)
+    return [read_pairs(data, file, code) for code, file in files.items()]
 
 
-def load_korean(data: Data, options: Options) -> list[Pairs]:
+def load_korean(data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
     """Return a part of KorSTS."""
-    file = (
-        data.one(rf"sts-{options.split}\.tsv", f"KorSTS ({options.split})") if asked("ko", options.languages) else None
-    )
-    return [read_pairs(data, file, "ko")] if file else []
+    file = data.find(rf"sts-{options.split}\.tsv", f"KorSTS ({options.split})")
+    return [read_pairs(data, file, "ko")] if file and asked("ko", options.languages) else []
 
 
-def file_task(path: str) -> Task:
-    """Return a task of one file of any layout that is known; of STS.input.X.txt with the STS.gs.X.txt beside it. Its
-    `load` takes `Data.of_file(path)`."""
+def file_task(path: str) -> EvaluationTask:
+    """Return the task of one file in any known layout; for STS.input.X.txt, with STS.gs.X.txt in the same directory.
+
+    Its `load` takes `EvaluationFiles.of_file(path)`.
+    """
     name = path.rpartition("/")[2]
 
-    def load(data: Data, options: Options) -> list[Pairs]:
+    def load(data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
         gold = name.replace("STS.input.", "STS.gs.")
         return [read_two_files(data, name, gold, name) if gold != name else read_pairs(data, name, name)]
 
-    def score(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
-        found = row("default", [], correlations(parts[0], vectors), parts[0])
-        return Scores({"test": [found]}, [Cell(FILES, name, found["main_score"], average=False)], PROTOCOL)
+    def score(parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+        scores = row("default", [], correlations(parts[0], vectors), parts[0])
+        return TaskScores({"test": [scores]}, [TableCell(FILES, name, scores["main_score"], average=False)], PROTOCOL)
 
-    return Task(f"STS.{name}", (), load, score, path, "the file's maker")
+    return EvaluationTask(f"STS.{name}", (), load, score, path, "the file's maker")
 
 
-def load_tracks(data: Data, options: Options) -> list[Pairs]:
-    """Return the tracks of STS 2017, named by their languages: two files each, or one with the score as a third column
-    as in the extended set. Where a track is there in both forms, the first counts."""
-    found: dict[str, Pairs] = {}
+def load_tracks(data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
+    """Return the tracks of STS 2017, named by their languages.
+
+    A track is two files, or one file with the score in a third column as in the extended set. If both exist, the two
+    files are used.
+    """
+    tracks: dict[str, ScoredPairs] = {}
+    if options.split != "test":
+        return []
     for pattern, read in ((r"STS\.input\.track\w+\.", _track), (r"STS\.", read_pairs)):
-        names: dict[str, list[str]] = {}
-        for file, match in data.match(rf"{pattern}([a-z]{{2}}-[a-z]{{2}}(?:-[a-z]+)?)\.txt").items():
-            if options.split == "test" and match[1] not in found and _asked(match[1], options.languages):
-                names.setdefault(match[1], []).append(file)
-        found |= {name: read(data, str(data.same(files, f"STS17 {name}")), name) for name, files in names.items()}
-    return [found[name] for name in sorted(found)]
+        for name, files in data.by_group(rf"{pattern}([a-z]{{2}}-[a-z]{{2}}(?:-[a-z]+)?)\.txt").items():
+            if name not in tracks and _asked(name, options.languages):
+                tracks[name] = read(data, str(data.same(files, f"STS17 {name}")), name)
+    return [tracks[name] for name in sorted(tracks)]
 
 
 def _asked(pair: str, languages: Sequence[str]) -> bool:
-    """Return whether a pair's language beside English is asked for."""
+    """Return whether the language of a pair that is not English is asked for."""
     foreign = [code for code in pair.split("-")[:2] if code != "en"] or ["en"]
     return any(asked(code, languages) for code in foreign)
 
 
-def _track(data: Data, file: str, name: str) -> Pairs:
-    """Read a track with the scores in their own file, which may lie in another folder, or in a third column."""
+def _track(data: EvaluationFiles, file: str, name: str) -> ScoredPairs:
+    """Read a track with the scores in another file, of any directory, or in a third column."""
     gold = re.escape(file.rpartition("/")[2].replace("STS.input.", "STS.gs."))
-    scores = data.one(gold, f"the gold scores of {name}")
+    scores = data.find(gold, f"the gold scores of {name}")
     return read_two_files(data, file, scores, name) if scores else read_pairs(data, file, name)
 
 
-def score_tracks(parts: Sequence[Pairs], vectors: Vectors, options: Options) -> Scores:
-    """Return the score of each pair of languages; the table's average is their mean."""
-    return score_languages(parts, vectors, MULTILINGUAL, options.split)
-
-
-def score_languages(parts: Sequence[Pairs], vectors: Vectors, table: str, split: str) -> Scores:
-    """Return scores by language, or pair of languages: the name of each part."""
-    found = [
+def score_languages(parts: Sequence[ScoredPairs], vectors: SentenceVectors, table: str, split: str) -> TaskScores:
+    """Return scores by language or pair of languages, which is the name of each part."""
+    rows = [
         row(part.name, [tag(code) for code in part.name.split("-")[:2]], correlations(part, vectors), part)
         for part in parts
     ]
-    cells = [Cell(table, scores["hf_subset"].upper(), scores["main_score"]) for scores in found]
-    return Scores({split: found}, cells, PROTOCOL)
+    cells = [TableCell(table, scores["hf_subset"].upper(), scores["main_score"]) for scores in rows]
+    return TaskScores({split: rows}, cells, PROTOCOL)
 
 
 # ---------------------------------------------------------------------------------------------- the dev score, tasks
 
-LOADERS: dict[str, Callable[[Data, str], Pairs | None]] = {BENCHMARK: load_benchmark, SICK: load_sick}
+LOADERS: dict[str, Callable[[EvaluationFiles, str], ScoredPairs | None]] = {BENCHMARK: load_benchmark, SICK: load_sick}
 
 
 LAYOUTS = {
@@ -210,15 +210,15 @@ LAYOUTS = {
 
 TASKS = [
     *(year_task(year) for year in range(12, 17)),
-    Task(
+    EvaluationTask(
         BENCHMARK,
         ("sts", "mono", "stsb", "sts-b"),
         lambda data, options: [part for part in [load_benchmark(data, options.split)] if part],
-        score_benchmark,
+        lambda parts, vectors, options: score_parts(parts, vectors, options, "STS-B"),
         LAYOUTS[BENCHMARK],
         "https://ixa2.si.ehu.eus/stswiki/index.php/STSbenchmark, or https://github.com/PhilipMay/stsb-multi-mt",
     ),
-    Task(
+    EvaluationTask(
         SICK,
         ("sts", "mono", "sick", "sickr"),
         load_all_sick,
@@ -226,15 +226,15 @@ TASKS = [
         LAYOUTS[SICK],
         "https://zenodo.org/record/2787612",
     ),
-    Task(
+    EvaluationTask(
         "STS17",
         ("multilingual", "sts2017", "msts"),
         load_tracks,
-        score_tracks,
+        lambda parts, vectors, options: score_languages(parts, vectors, MULTILINGUAL, options.split),
         "STS.input.track*.xx-yy.txt with STS.gs.track*.xx-yy.txt or a third column, or STS.xx-yy.txt of three columns",
         "https://alt.qcri.org/semeval2017/task1; extended: https://public.ukp.informatik.tu-darmstadt.de/reimers",
     ),
-    Task(
+    EvaluationTask(
         "STSBenchmarkMultilingualSTS",
         ("multilingual", "stsb-multi"),
         load_translations,
@@ -242,7 +242,7 @@ TASKS = [
         "stsb-XX-{dev,test}.csv",
         "https://github.com/PhilipMay/stsb-multi-mt",
     ),
-    Task(
+    EvaluationTask(
         "KorSTS",
         ("multilingual",),
         load_korean,

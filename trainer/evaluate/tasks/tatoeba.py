@@ -1,10 +1,10 @@
-"""Tatoeba: the nearest sentence of the other language, by cosine, is the translation.
+"""Tatoeba (https://arxiv.org/abs/1812.10464): find the translation of a sentence as its nearest neighbour by cosine.
 
-Accuracy is the mean of both directions, each divided by the true number of pairs: 40 of the 112 sets have fewer than
-a thousand. mteb's task of that name scores one direction by F1.
+Accuracy is the mean of both directions, each divided by the number of pairs, which is below a thousand in 40 of the 112
+sets. mteb's task of that name scores one direction by F1.
 
-EASE's table 4 has the languages of its training without Persian, whose file its code looks for under another name. It
-is scored here and stands in the table; the average is of the paper's sixteen.
+EASE's table 4 has the languages of its training without Persian, because its code looks for the file under another
+name. Persian is in the table here; the average is that of the paper's sixteen languages.
 """
 
 from __future__ import annotations
@@ -13,10 +13,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import Data, Source, aligned
-from wikianchor.trainer.evaluate.languages import EASE, asked, short, tag
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource, aligned
+from wikianchor.trainer.evaluate.languages import EASE, short, tag
 from wikianchor.trainer.evaluate.metrics import matching_accuracy
-from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
+from wikianchor.trainer.evaluate.task import (
+    EvaluationOptions,
+    EvaluationTask,
+    SentenceVectors,
+    TableCell,
+    TaskScores,
+    mteb_row,
+    progress,
+)
 
 TRAINED = "Tatoeba, languages of EASE's training, accuracy"
 OTHER = "Tatoeba, other languages, accuracy"
@@ -30,61 +38,54 @@ PROTOCOL = {
 
 
 @dataclass(frozen=True)
-class Parallel:
+class ParallelSentences:
     """Sentences of a language and their English translations, row by row."""
 
     name: str
     foreign: list[str]
     english: list[str]
-    source: Source
+    source: SetSource
 
 
-def load(data: Data, options: Options) -> list[Parallel]:
-    """Return the languages that are there, by Tatoeba's code."""
-    names: dict[str, list[str]] = {}
-    for file, match in data.match(r"tatoeba\.([a-z]+)-eng\.\1").items():
-        names.setdefault(match[1], []).append(file)
-    chosen = sorted(code for code in names if options.split == "test" and asked(code, options.languages))
-    return [read(data, str(data.same(names[code], f"Tatoeba {code}")), code) for code in chosen]
+def load(data: EvaluationFiles, options: EvaluationOptions) -> list[ParallelSentences]:
+    """Return the languages whose files exist, named by Tatoeba's codes."""
+    if options.split != "test":
+        return []
+    files = data.by_language(r"tatoeba\.([a-z]+)-eng\.\1", "Tatoeba", options.languages)
+    return [read(data, file, code) for code, file in files.items()]
 
 
-def read(data: Data, file: str, code: str) -> Parallel:
-    """Read one language; a pair with an empty or broken side is left out, and counted."""
+def read(data: EvaluationFiles, file: str, code: str) -> ParallelSentences:
+    """Read one language. A pair of which a sentence is empty or not UTF-8 is left out and counted as broken."""
     english = file.removesuffix(code) + "eng"
     if english not in data.names:
         raise InputError(f"{data.path(file)}: its translations {data.path(english)} are missing: get the set again")
-    source = Source()
+    source = SetSource()
     sides = data.lines(file, source), data.lines(english, source)
     aligned((file, english), sides)
     pairs = [(a.strip(), b.strip()) for a, b in zip(*sides, strict=True) if a and b and a.strip() and b.strip()]
     source.rows, source.broken = len(sides[0]), len(sides[0]) - len(pairs)
     source.check(f"Tatoeba {code}")
-    return Parallel(code, [a for a, _ in pairs], [b for _, b in pairs], source)
+    return ParallelSentences(code, [a for a, _ in pairs], [b for _, b in pairs], source)
 
 
-def score(parts: Sequence[Parallel], vectors: Vectors, options: Options) -> Scores:
-    """Return the accuracy of each language; tables are for the languages of EASE's training and for the others."""
+def score(parts: Sequence[ParallelSentences], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
+    """Return the accuracy of each language, in a table of the languages of EASE's training and one of the others."""
     rows, cells = [], []
     for part in progress(parts):
-        forth, back = matching_accuracy(vectors(part.foreign), vectors(part.english))
-        found = {"accuracy": (forth + back) / 2, "accuracy_to_english": forth, "accuracy_from_english": back}
-        rows.append(
-            {
-                "hf_subset": f"{part.name}-eng",
-                "languages": [tag(part.name), tag("en")],
-                "main_score": found["accuracy"],
-                **found,
-                "rows": len(part.foreign),
-            }
-        )
+        to_english, from_english = matching_accuracy(vectors(part.foreign), vectors(part.english))
+        accuracy = (to_english + from_english) / 2
+        scores = {"accuracy": accuracy, "accuracy_to_english": to_english, "accuracy_from_english": from_english}
+        languages = [tag(part.name), tag("en")]
+        rows.append(mteb_row(f"{part.name}-eng", languages, accuracy, **scores, rows=len(part.foreign)))
         name = short(part.name)
         table = TRAINED if name in EASE else OTHER
-        cells.append(Cell(table, name, found["accuracy"], average=name not in NOT_IN_TABLE_4))
-    return Scores({"test": rows}, sorted(cells, key=lambda cell: (cell.table != TRAINED, cell.column)), PROTOCOL)
+        cells.append(TableCell(table, name, accuracy, average=name not in NOT_IN_TABLE_4))
+    return TaskScores({"test": rows}, sorted(cells, key=lambda cell: (cell.table != TRAINED, cell.column)), PROTOCOL)
 
 
 TASKS = [
-    Task(
+    EvaluationTask(
         "Tatoeba.accuracy",
         ("tatoeba", "multilingual", "retrieval"),
         load,

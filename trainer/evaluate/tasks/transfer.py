@@ -1,8 +1,8 @@
-"""SentEval's seven transfer tasks: logistic regression over frozen vectors of English sentences.
+"""SentEval's seven transfer tasks (https://arxiv.org/abs/1803.05449): logistic regression over frozen sentence vectors.
 
-MR, CR, SUBJ and MPQA have no split: ten folds, each scored by a classifier that learnt on the other nine. SST2, TREC
-and MRPC have one. The strength of regularisation is chosen on rows held out of what a classifier learns on, or on the
-set's dev part. SentEval draws its folds and trains its classifier in its own way: scores are near its own, not equal.
+MR, CR, SUBJ and MPQA have no split, and are scored by ten-fold cross-validation. SST2, TREC and MRPC have a split. The
+strength of regularisation is chosen on the dev part, or on held-out training rows. SentEval's folds and classifier
+differ, so scores are close to SentEval's and not equal.
 """
 
 from __future__ import annotations
@@ -21,10 +21,18 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import Data, Source
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import tag
 from wikianchor.trainer.evaluate.metrics import unit
-from wikianchor.trainer.evaluate.task import Cell, Options, Scores, Task, Vectors, progress
+from wikianchor.trainer.evaluate.task import (
+    EvaluationOptions,
+    EvaluationTask,
+    SentenceVectors,
+    TableCell,
+    TaskScores,
+    mteb_row,
+    progress,
+)
 
 TABLE = "Transfer tasks, accuracy"
 FOLDS = 10
@@ -39,13 +47,19 @@ PROTOCOL = {
     "folds": f"{FOLDS}, stratified, seed {SEED}, where the set has no test part",
 }
 
-Row = tuple[str, str, str]
+RawRow = tuple[str, str, str]
 Features = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Labelled sentences; `second` is empty but in pairs. `part` is train, dev or test, or all where there are none."""
+class LabelledRows:
+    """Labelled sentences or pairs of sentences, row by row.
+
+    Attributes:
+        first, second: the sentences; `second` is "" for single sentences.
+        labels: the labels.
+        part: train, dev or test; all for a set without a split.
+    """
 
     first: list[str]
     second: list[str]
@@ -58,41 +72,42 @@ class Classification:
     """One of the seven sets."""
 
     name: str
-    rows: Rows
-    source: Source
+    rows: LabelledRows
+    source: SetSource
 
-    def places(self, part: str) -> NDArray[np.int64]:
-        return np.array([place for place, found in enumerate(self.rows.part) if found == part], np.int64)
+    def indices(self, part: str) -> NDArray[np.int64]:
+        """Return the rows of a part."""
+        return np.flatnonzero(np.array(self.rows.part) == part)
 
 
 # ---------------------------------------------------------------------------------------------------------- loading
 
 
-def _label_before(line: str) -> Row | None:
+def _label_before(line: str) -> RawRow | None:
     """TREC: DESC:manner How did ..."""
     label, _, text = line.partition(" ")
     return (text, "", label.partition(":")[0]) if ":" in label else None
 
 
-def _label_after(line: str) -> Row | None:
+def _label_after(line: str) -> RawRow | None:
     """SST: text TAB 1"""
     text, tab, label = line.rpartition("\t")
     return (text, "", label) if tab else None
 
 
-def _paraphrase(line: str) -> Row | None:
+def _paraphrase(line: str) -> RawRow | None:
     """MRPC: 1 TAB id TAB id TAB sentence TAB sentence; the header has no number."""
     cells = line.split("\t")
     return (cells[3], cells[4], cells[0]) if len(cells) == 5 and cells[0] in ("0", "1") else None
 
 
-def _only(label: str) -> Callable[[str], Row | None]:
-    """A file of one label."""
+def _only(label: str) -> Callable[[str], RawRow | None]:
+    """Return the parser of a file whose rows all have this label."""
     return lambda line: (line, "", label)
 
 
-# By set: the ends of its files' paths, the part they are, how a line is read, and lines of a header.
-SETS: dict[str, list[tuple[str, str, Callable[[str], Row | None], int]]] = {
+# For each set its files: pattern of the path, part, parser of a line, number of header lines.
+SETS: dict[str, list[tuple[str, str, Callable[[str], RawRow | None], int]]] = {
     "MR": [(rf"rt-polarity\.{label}", "all", _only(label), 0) for label in ("pos", "neg")],
     "CR": [(rf"custrev\.{label}", "all", _only(label), 0) for label in ("pos", "neg")],
     "SUBJ": [(rf"subj\.{label}", "all", _only(label), 0) for label in ("objective", "subjective")],
@@ -105,19 +120,19 @@ SETS: dict[str, list[tuple[str, str, Callable[[str], Row | None], int]]] = {
 }
 
 
-def load(data: Data, options: Options) -> list[Classification]:
-    """Return those of the seven sets of which all files are there."""
-    found = []
+def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Classification]:
+    """Return those of the seven sets whose files all exist."""
+    sets = []
     for name, files in SETS.items():
-        paths = [data.one(pattern, f"{name} ({part})") for pattern, part, *_ in files]
+        paths = [data.find(pattern, f"{name} ({part})") for pattern, part, *_ in files]
         if options.split == "test" and all(paths):
-            found.append(_read(data, name, [str(path) for path in paths]))
-    return found
+            sets.append(_read(data, name, [str(path) for path in paths]))
+    return sets
 
 
-def _read(data: Data, name: str, paths: Sequence[str]) -> Classification:
-    source = Source()
-    rows: list[tuple[Row, str]] = []
+def _read(data: EvaluationFiles, name: str, paths: Sequence[str]) -> Classification:
+    source = SetSource()
+    rows: list[tuple[RawRow, str]] = []
     for path, (_, part, parse, header) in zip(paths, SETS[name], strict=True):
         for line in data.lines(path, source)[header:]:
             source.rows += 1
@@ -128,29 +143,29 @@ def _read(data: Data, name: str, paths: Sequence[str]) -> Classification:
                 rows.append((row, part))
     source.check(name)
     first, second, labels = (list(column) for column in zip(*(row for row, _ in rows), strict=True))
-    found = Classification(name, Rows(first, second, labels, [part for _, part in rows]), source)
+    dataset = Classification(name, LabelledRows(first, second, labels, [part for _, part in rows]), source)
     for part in dict.fromkeys(part for _, part, *_ in SETS[name]):
-        _check(found, part)
-    return found
+        _check(dataset, part)
+    return dataset
 
 
-def _check(found: Classification, part: str) -> None:
-    """Raise InputError if nothing can be learnt from a part, or tested on it."""
-    counts = Counter(found.rows.labels[place] for place in found.places(part))
-    files = ", ".join(found.source.files)
+def _check(dataset: Classification, part: str) -> None:
+    """Raise InputError if a part has no rows, or too few labels or rows of a label to train a classifier."""
+    counts = Counter(dataset.rows.labels[row] for row in dataset.indices(part))
+    files, name = ", ".join(dataset.source.files), dataset.name
     if not counts:
-        raise InputError(f"{files}: the {part} part of {found.name} has no row: get the set again")
+        raise InputError(f"{files}: the {part} part of {name} has no row: get the set again")
     if part in ("train", "all") and len(counts) < 2:
-        raise InputError(f"{files}: the {part} part of {found.name} has fewer than two labels: get the set again")
+        raise InputError(f"{files}: the {part} part of {name} has fewer than two labels: get the set again")
     if part == "all" and min(counts.values()) < FOLDS:
-        raise InputError(f"{files}: {found.name} has a label with fewer than {FOLDS} rows: get the set again")
+        raise InputError(f"{files}: {name} has a label with fewer than {FOLDS} rows: get the set again")
 
 
 # ---------------------------------------------------------------------------------------------------------- scoring
 
 
-def features(rows: Rows, vectors: Vectors, normalize: bool) -> Features:
-    """Return (rows, dim), or (rows, 2 dim) for pairs."""
+def features(rows: LabelledRows, vectors: SentenceVectors, normalize: bool) -> Features:
+    """Return the features: vectors u, (rows, dim), or [|u - v|, u * v] of pairs, (rows, 2 dim)."""
     first = vectors(rows.first)
     first = unit(first) if normalize else first
     if not any(rows.second):
@@ -161,8 +176,9 @@ def features(rows: Rows, vectors: Vectors, normalize: bool) -> Features:
 
 
 def fit(x: Features, y: NDArray[np.int64], strength: float) -> LogisticRegression:
+    """Return a classifier of features (rows, width) with labels (rows,)."""
     with warnings.catch_warnings():
-        # A thousand steps are enough for the first digits.
+        # A thousand iterations are enough for the accuracy to be stable.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return LogisticRegression(C=strength, max_iter=ITERATIONS).fit(x, y)
 
@@ -174,11 +190,15 @@ def predict(
     dev: NDArray[np.int64],
     test: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return the labels of the test rows by a classifier that learnt on the train rows.
+    """Train a classifier on the train rows and return its labels of the test rows.
+
+    Without dev rows, the strength of regularisation is chosen on held-out train rows, and the classifier is then
+    trained on all train rows.
 
     Args:
-        x: (rows, width); y: (rows,); train, dev, test: places of rows. Without dev rows some of train are held out,
-            and learnt from as well once the strength is chosen.
+        x: (rows, width) features.
+        y: (rows,) labels.
+        train, dev, test: indices of rows.
     """
     learn = train
     if not len(dev):
@@ -188,35 +208,33 @@ def predict(
 
 
 def score_one(part: Classification, x: Features) -> dict[str, Any]:
-    """Return accuracy, and for two labels F1 of the second in the alphabet: of paraphrases, in MRPC."""
+    """Return accuracy, and F1 of the second label for sets of two labels: that of paraphrases in MRPC."""
     names, y = np.unique(part.rows.labels, return_inverse=True)
-    everything = part.places("all")
-    if len(everything):
+    if len(part.indices("all")):
         folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(x, y)
-        nothing = everything[:0]
-        runs = [(y[test], predict(x, y, train, nothing, test)) for train, test in folds]
+        runs = [(y[test], predict(x, y, train, part.indices("dev"), test)) for train, test in folds]
     else:
-        test = part.places("test")
-        runs = [(y[test], predict(x, y, part.places("train"), part.places("dev"), test))]
-    right = [float(np.mean(gold == found)) for gold, found in runs]
-    scores: dict[str, Any] = {"accuracy": float(np.mean(right)), "accuracy_by_fold": right}
+        test = part.indices("test")
+        runs = [(y[test], predict(x, y, part.indices("train"), part.indices("dev"), test))]
+    accuracies = [float(np.mean(gold == predicted)) for gold, predicted in runs]
+    scores: dict[str, Any] = {"accuracy": float(np.mean(accuracies)), "accuracy_by_fold": accuracies}
     if len(names) == 2:
-        scores["f1"] = float(np.mean([f1_score(gold, found, zero_division=0.0) for gold, found in runs]))
+        scores["f1"] = float(np.mean([f1_score(gold, predicted, zero_division=0.0) for gold, predicted in runs]))
     return {**scores, "labels": len(names), "rows": len(y)}
 
 
-def score(parts: Sequence[Classification], vectors: Vectors, options: Options) -> Scores:
+def score(parts: Sequence[Classification], vectors: SentenceVectors, options: EvaluationOptions) -> TaskScores:
     """Return the accuracy of each set."""
     rows, cells = [], []
     for part in progress(parts):
-        found = score_one(part, features(part.rows, vectors, options.normalize))
-        rows.append({"hf_subset": part.name, "languages": [tag("en")], "main_score": found["accuracy"], **found})
-        cells.append(Cell(TABLE, part.name, found["accuracy"]))
-    return Scores({"test": rows}, cells, {**PROTOCOL, "normalize": options.normalize})
+        scores = score_one(part, features(part.rows, vectors, options.normalize))
+        rows.append(mteb_row(part.name, [tag("en")], scores["accuracy"], **scores))
+        cells.append(TableCell(TABLE, part.name, scores["accuracy"]))
+    return TaskScores({"test": rows}, cells, {**PROTOCOL, "normalize": options.normalize})
 
 
 TASKS = [
-    Task(
+    EvaluationTask(
         "Transfer.linear",
         ("transfer", "classification"),
         load,

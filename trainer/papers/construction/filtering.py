@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.trainer.evaluate.files import Data, Source
-from wikianchor.trainer.evaluate.pairs import Pairs
-from wikianchor.trainer.evaluate.task import Options
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
+from wikianchor.trainer.evaluate.pairs import ScoredPairs
+from wikianchor.trainer.evaluate.task import EvaluationOptions
 from wikianchor.trainer.evaluate.tasks.sts import file_task
 from wikianchor.trainer.papers.construction.bleu import bleu1
 
@@ -30,13 +30,13 @@ class Translated(NamedTuple):
     translated: bool
 
 
-def read_source(path: str) -> Pairs:
+def read_source(path: str) -> ScoredPairs:
     """Return a file of scored pairs in any layout that wikianchor.trainer.evaluate reads.
 
     Raises:
         InputError: it is not there or not readable.
     """
-    pairs: Pairs = file_task(path).load(Data.of_file(path), Options())[0]
+    pairs: ScoredPairs = file_task(path).load(EvaluationFiles.of_file(path), EvaluationOptions())[0]
     return pairs
 
 
@@ -46,8 +46,8 @@ def read_translations(path: str, rows: int) -> list[Two]:
     Raises:
         InputError: it has another number of lines, or a line has not two columns.
     """
-    data = Data.of_file(path)
-    lines = data.lines(data.names[0], Source())
+    data = EvaluationFiles.of_file(path)
+    lines = data.lines(data.names[0], SetSource())
     if len(lines) != rows:
         raise InputError(f"{path}: {len(lines):,} lines, and the source has {rows:,} pairs with a score")
     found = []
@@ -89,7 +89,7 @@ def translate(command: str, pairs: Sequence[Two], source: str, target: str) -> l
     return [(known[" ".join(first.split())], known[" ".join(second.split())]) for first, second in pairs]
 
 
-def judge(pairs: Pairs, translations: Sequence[Two], back: Sequence[Two]) -> list[Translated]:
+def judge(pairs: ScoredPairs, translations: Sequence[Two], back: Sequence[Two]) -> list[Translated]:
     """Return each pair with what is known of its translation."""
     found = []
     source = zip(pairs.first, pairs.second, strict=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer
 
-from wikianchor.trainer.evaluate.pairs import Pairs
+from wikianchor.trainer.evaluate.pairs import ScoredPairs
 from wikianchor.trainer.models.hub import check_model, no_model
 
 
@@ -56,7 +56,7 @@ def load(path: str) -> tuple[Any, Any]:
         raise no_model(path, error) from error
 
 
-def learn(path: str, pairs: Pairs, settings: Settings, device: torch.device) -> tuple[Regressor, Any]:
+def learn(path: str, pairs: ScoredPairs, settings: Settings, device: torch.device) -> tuple[Regressor, Any]:
     """Return a regression that has learnt the scores of pairs, and its tokenizer; the same seed gives the same."""
     torch.manual_seed(settings.seed)
     tokenizer, backbone = load(path)
@@ -79,7 +79,7 @@ def learn(path: str, pairs: Pairs, settings: Settings, device: torch.device) -> 
 
 @torch.no_grad()
 def predict(
-    model: Regressor, tokenizer: Any, pairs: Pairs, settings: Settings, device: torch.device
+    model: Regressor, tokenizer: Any, pairs: ScoredPairs, settings: Settings, device: torch.device
 ) -> NDArray[np.float64]:
     """Return (pairs,) scores."""
     model.eval()
@@ -97,7 +97,7 @@ def _cut(rows: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _inputs(
-    tokenizer: Any, pairs: Pairs, rows: Sequence[int] | NDArray[np.int64], max_length: int, device: torch.device
+    tokenizer: Any, pairs: ScoredPairs, rows: Sequence[int] | NDArray[np.int64], max_length: int, device: torch.device
 ) -> dict[str, Tensor]:
     first, second = ([texts[row] for row in rows] for texts in (pairs.first, pairs.second))
     found = tokenizer(first, second, padding=True, truncation=True, max_length=max_length, return_tensors="pt")

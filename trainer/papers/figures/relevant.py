@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.trainer.evaluate.files import Data, Source
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.metrics import pair_cosines
 from wikianchor.trainer.evaluate.pairs import read_pairs
-from wikianchor.trainer.evaluate.task import Vectors
+from wikianchor.trainer.evaluate.task import SentenceVectors
 
 # Pairs whose sentences are encoded together, each once a word.
 PORTION = 200
@@ -66,9 +66,9 @@ def similar_pairs(path: str, least: float) -> list[Pair]:
     Raises:
         InputError: there is no such file, no layout that is known, or no such pair.
     """
-    data = Data.of_file(path)
+    data = EvaluationFiles.of_file(path)
     name = data.names[0]
-    lines = data.lines(name, Source())
+    lines = data.lines(name, SetSource())
     if lines and (lines[0] or "").count("\t") == 1:
         rows = [line.split("\t") for line in lines if line and line.count("\t") == 1]
         found = [(row[0].strip(), row[1].strip()) for row in rows if row[0].strip() and row[1].strip()]
@@ -114,7 +114,7 @@ def deletions(pair: Pair, words: tuple[list[Word], list[Word]]) -> dict[str, tup
     return found
 
 
-def relevant_words(pairs: Sequence[Pair], parse: Parse, vectors: Vectors) -> list[tuple[str, str] | None]:
+def relevant_words(pairs: Sequence[Pair], parse: Parse, vectors: SentenceVectors) -> list[tuple[str, str] | None]:
     """Return of each pair its most relevant word with its part of speech; None for a pair without one."""
     found: list[tuple[str, str] | None] = []
     for start in range(0, len(pairs), PORTION):
@@ -135,7 +135,7 @@ def relevant_words(pairs: Sequence[Pair], parse: Parse, vectors: Vectors) -> lis
     return found
 
 
-def _cosines(pairs: Sequence[Pair], vectors: Vectors) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _cosines(pairs: Sequence[Pair], vectors: SentenceVectors) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     first, second = vectors([one for one, _ in pairs]), vectors([other for _, other in pairs])
     return pair_cosines(first, second)
 

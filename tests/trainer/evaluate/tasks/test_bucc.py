@@ -8,9 +8,9 @@ import torch
 
 from tests.trainer.evaluate.conftest import sentences, write
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import best_threshold, f1
-from wikianchor.trainer.evaluate.task import Options, Vectors
+from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import bucc
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -68,8 +68,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_copies_are_found(root: Path, tiny_model: Path) -> None:
-    (part,) = bucc.load(Data(str(root)), Options())
-    scores = bucc.score([part], Vectors(Encoder.load(str(tiny_model))), Options())
+    (part,) = bucc.load(EvaluationFiles(str(root)), EvaluationOptions())
+    scores = bucc.score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions())
     (row,) = scores.splits["train"]
     assert (row["gold"], row["recall"]) == (12, 1)
     assert row["main_score"] == pytest.approx(2 * row["precision"] / (1 + row["precision"]))
@@ -82,11 +82,11 @@ def test_broken_collections(root: Path) -> None:
     place = root / "de-en/de-en.sample.gold"
     lines = place.read_text().splitlines()
     write(place, [*lines, "de-1", "de-1\ten-999"])
-    (part,) = bucc.load(Data(str(root)), Options())
+    (part,) = bucc.load(EvaluationFiles(str(root)), EvaluationOptions())
     assert part.source.broken == 2
     write(place, ["x\ty"])
     with pytest.raises(InputError, match="names no pair of sentences that are there"):
-        bucc.load(Data(str(root)), Options())
+        bucc.load(EvaluationFiles(str(root)), EvaluationOptions())
     place.unlink()
     with pytest.raises(InputError, match=r"de-en.sample.gold: is missing"):
-        bucc.load(Data(str(root)), Options())
+        bucc.load(EvaluationFiles(str(root)), EvaluationOptions())

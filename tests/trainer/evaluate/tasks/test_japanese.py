@@ -11,9 +11,9 @@ from tests.trainer.evaluate.conftest import write
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.evaluate.command import main
 from wikianchor.trainer.evaluate.dev import load_dev
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import pair_cosines, spearman
-from wikianchor.trainer.evaluate.task import Options, Vectors
+from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import japanese
 from wikianchor.trainer.evaluate.whitening import Whitened, whitening
 from wikianchor.trainer.models.encoder import Encoder
@@ -75,9 +75,9 @@ def by_name(name: str) -> Any:
     ],
 )
 def test_sets_are_found_by_their_layout(name: str, split: str, expected: int, place: Path) -> None:
-    parts = by_name(name).load(Data(str(place)), Options(split=split))
+    parts = by_name(name).load(EvaluationFiles(str(place)), EvaluationOptions(split=split))
     assert sum(len(part) for part in parts) == expected
-    assert by_name(name).load(Data(str(place)), Options(split=split, languages=("de",))) == []
+    assert by_name(name).load(EvaluationFiles(str(place)), EvaluationOptions(split=split, languages=("de",))) == []
 
 
 def test_dev_parts_choose_among_checkpoints(place: Path, tiny_model: Path) -> None:
@@ -96,8 +96,8 @@ def test_dev_parts_choose_among_checkpoints(place: Path, tiny_model: Path) -> No
 def test_scores_are_those_of_ten_lines(place: Path, tiny_model: Path) -> None:
     encoder = Encoder.load(str(tiny_model))
     for task in japanese.TASKS:
-        parts = task.load(Data(str(place)), Options())
-        found = task.score(parts, Vectors(encoder), Options()).splits["test"][0]["main_score"]
+        parts = task.load(EvaluationFiles(str(place)), EvaluationOptions())
+        found = task.score(parts, SentenceVectors(encoder), EvaluationOptions()).splits["test"][0]["main_score"]
         first, second = ([text for part in parts for text in getattr(part, side)] for side in ("first", "second"))
         gold = np.concatenate([part.gold for part in parts])
         assert found == pytest.approx(spearman(pair_cosines(encoder.encode(first), encoder.encode(second)), gold))
@@ -106,8 +106,8 @@ def test_scores_are_those_of_ten_lines(place: Path, tiny_model: Path) -> None:
 def test_what_splits_share_is_said(place: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, expected in (("JSTS.sdjc", {"train": 7}), ("JACSTS", {"dev": 4}), ("JSTS", {})):
         task = by_name(name)
-        parts = task.load(Data(str(place)), Options())
-        protocol = task.score(parts, Vectors(Encoder.load(str(tiny_model))), Options()).protocol
+        parts = task.load(EvaluationFiles(str(place)), EvaluationOptions())
+        protocol = task.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).protocol
         shared = {key.rpartition(" ")[2]: number for key, number in protocol.items() if key.startswith("rows")}
         assert {split: number for split, number in shared.items() if number} == expected
     said = capsys.readouterr().err
@@ -147,12 +147,12 @@ def test_whitening_needs_sentences(tiny_model: Path) -> None:
 @pytest.mark.real
 def test_released_files_have_the_papers_sizes(data_dir: Path) -> None:
     sizes = {12: 2615, 13: 1063, 14: 3165}
-    data = Data(str(data_dir / "eval"))
+    data = EvaluationFiles(str(data_dir / "eval"))
     for year, size in sizes.items():
-        assert sum(len(part) for part in by_name(f"STS{year}.ja").load(data, Options())) == size
-    assert len(by_name("STSBenchmark.ja").load(data, Options())[0]) == 1304
-    assert len(by_name("JSTS").load(data, Options())[0]) == 1457
-    assert len(by_name("JACSTS").load(data, Options(split="dev"))[0]) == 184
+        assert sum(len(part) for part in by_name(f"STS{year}.ja").load(data, EvaluationOptions())) == size
+    assert len(by_name("STSBenchmark.ja").load(data, EvaluationOptions())[0]) == 1304
+    assert len(by_name("JSTS").load(data, EvaluationOptions())[0]) == 1457
+    assert len(by_name("JACSTS").load(data, EvaluationOptions(split="dev"))[0]) == 184
 
 
 @pytest.mark.real
@@ -171,6 +171,6 @@ def test_the_overlaps_of_the_released_splits_are_found(data_dir: Path, tmp_path:
     score, first, second = clinic[0].split("\t")
     # A pair is the same whichever sentence comes first, and whatever its score.
     write(tmp_path / "JAC/JAC-sts-test.csv", [*rows[:300], *clinic[1:4], f"{score}\t{second}\t{first}"])
-    data = Data(str(tmp_path))
+    data = EvaluationFiles(str(tmp_path))
     assert japanese.overlaps(data, japanese.load_released_jsts, "test") == {"train": 5000}
     assert japanese.overlaps(data, japanese.load_jacsts, "test") == {"dev": 4}

@@ -8,8 +8,8 @@ import pytest
 
 from tests.trainer.evaluate.conftest import write
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import Data
-from wikianchor.trainer.evaluate.task import Options, Vectors
+from wikianchor.trainer.evaluate.files import EvaluationFiles
+from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
 from wikianchor.trainer.evaluate.tasks.retrieval import load, ranking_scores, score
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -41,14 +41,14 @@ def place(tmp_path: Path) -> Path:
 
 
 def test_a_set_is_found_and_scored(place: Path, tiny_model: Path) -> None:
-    (part,) = load(Data(str(place)), Options())
+    (part,) = load(EvaluationFiles(str(place)), EvaluationOptions())
     assert part.name == "qabot"
     assert part.queries == ["kana", "lona", "rusi"]
     assert [sorted(some) for some in part.relevant] == [[0], [1, 2], [3]]
-    found = score([part], Vectors(Encoder.load(str(tiny_model))), Options()).splits["test"][0]
+    found = score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).splits["test"][0]
     # A query that is a text finds it first.
     assert (found["mrr"], found["p@1"], found["queries"]) == (1, 1, 3)
-    assert load(Data(str(place)), Options(split="dev")) == []
+    assert load(EvaluationFiles(str(place)), EvaluationOptions(split="dev")) == []
 
 
 @pytest.mark.parametrize(
@@ -63,10 +63,10 @@ def test_a_set_is_found_and_scored(place: Path, tiny_model: Path) -> None:
 def test_one_line_for_what_is_broken(name: str, lines: list[str], says: str, place: Path) -> None:
     write(place / "qabot" / name, lines)
     with pytest.raises(InputError, match=says):
-        load(Data(str(place)), Options())
+        load(EvaluationFiles(str(place)), EvaluationOptions())
 
 
 def test_a_file_that_is_missing_is_named(place: Path) -> None:
     (place / "qabot/queries.jsonl").unlink()
     with pytest.raises(InputError, match=r"queries.jsonl: missing"):
-        load(Data(str(place)), Options())
+        load(EvaluationFiles(str(place)), EvaluationOptions())

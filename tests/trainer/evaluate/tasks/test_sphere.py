@@ -7,9 +7,9 @@ import pytest
 
 from tests.trainer.evaluate.conftest import sts_rows, write
 from wikianchor.trainer.evaluate.command import main
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import alignment, uniformity
-from wikianchor.trainer.evaluate.task import Options, Vectors
+from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import sphere
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -18,9 +18,9 @@ def test_over_the_whole_set(sets: Path, tiny_model: Path) -> None:
     for pair in ("en-de", "en-tr"):
         write(sets / f"STS.{pair}.txt", ["\t".join(row) for row in sts_rows(30, len(pair))])
     encoder = Encoder.load(str(tiny_model))
-    parts = sphere.load(Data(str(sets)), Options("test"))
+    parts = sphere.load(EvaluationFiles(str(sets)), EvaluationOptions("test"))
     assert [part.name for part in parts] == ["dev", "en-de", "en-tr"]
-    scores = sphere.score(parts, Vectors(encoder), Options())
+    scores = sphere.score(parts, SentenceVectors(encoder), EvaluationOptions())
     (row,) = scores.splits["validation"]
     first, second = encoder.encode(parts[0].first), encoder.encode(parts[0].second)
     near = parts[0].gold > 4
@@ -43,4 +43,4 @@ def test_the_plot(sets: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.C
     assert main([*flags, "--tasks=sphere", f"--plot={tmp_path}/plot.nothing"]) == 1
     lines = capsys.readouterr().err.splitlines()
     assert next(line[:30] for line in lines if line.startswith("evaluate: ")) == "evaluate: --plot shows Alignme"
-    assert sum("the plot cannot be written" in line for line in lines) == 2
+    assert sum("the figure cannot be written" in line for line in lines) == 2

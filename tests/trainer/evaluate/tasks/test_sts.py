@@ -11,17 +11,17 @@ import torch
 from tests.trainer.evaluate.conftest import sts_rows, write
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.evaluate.dev import load_dev
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import pair_cosines, spearman
 from wikianchor.trainer.evaluate.pairs import read_pairs
-from wikianchor.trainer.evaluate.task import Options, Vectors
+from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import sts
 from wikianchor.trainer.models.encoder import Encoder
 
 
 @pytest.fixture
-def vectors(tiny_model: Path) -> Vectors:
-    return Vectors(Encoder.load(str(tiny_model)))
+def vectors(tiny_model: Path) -> SentenceVectors:
+    return SentenceVectors(Encoder.load(str(tiny_model)))
 
 
 ROWS = [("kana lona", "kana", "5.0"), ("lona", "mina tena", "1.5"), ('"rusi" kata', "ruta", "0")]
@@ -50,7 +50,7 @@ def test_every_layout_gives_the_same_pairs(tmp_path: Path, name: str) -> None:
         parquet.write_table(table, tmp_path / name)
     else:
         write(tmp_path / name, layouts()[name])
-    pairs = read_pairs(Data(str(tmp_path)), name, "it")
+    pairs = read_pairs(EvaluationFiles(str(tmp_path)), name, "it")
     assert (pairs.first, pairs.second) == ([a for a, *_ in ROWS], [b for _, b, _ in ROWS])
     assert pairs.gold.tolist() == [5, 1.5, 0]
     assert (pairs.source.rows, pairs.source.kept, list(pairs.source.files)) == (3, 3, [name])
@@ -62,7 +62,7 @@ def test_rows_without_gold_and_broken_rows_are_counted(tmp_path: Path) -> None:
     texts = [b"a\tb", b"c\td", b"one column", b"e\tf", b"\xff\tg", b"\ti", b"j\tk"]
     (place / "STS.input.x.txt").write_bytes(b"\n".join(texts))
     write(place / "STS.gs.x.txt", ["1", "", "2", "three", "4", "5", "nan"])
-    (pairs,) = sts.load_year(Data(str(tmp_path)), 15)
+    (pairs,) = sts.load_year(EvaluationFiles(str(tmp_path)), 15)
     assert (pairs.first, pairs.second, pairs.gold.tolist()) == (["a"], ["b"], [1])
     assert (pairs.source.rows, pairs.source.blank, pairs.source.broken) == (7, 1, 5)
 
@@ -79,7 +79,7 @@ def test_broken_years(tmp_path: Path, files: dict[str, list[str]], said: str) ->
     for name, lines in files.items():
         write(tmp_path / "STS13-en-test" / name, lines)
     with pytest.raises(InputError, match=said):
-        sts.load_year(Data(str(tmp_path)), 13)
+        sts.load_year(EvaluationFiles(str(tmp_path)), 13)
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_broken_years(tmp_path: Path, files: dict[str, list[str]], said: str) ->
 def test_layouts_that_are_none(tmp_path: Path, name: str, lines: list[str], said: str) -> None:
     write(tmp_path / name, lines)
     with pytest.raises(InputError, match=said):
-        read_pairs(Data(str(tmp_path)), name, "it")
+        read_pairs(EvaluationFiles(str(tmp_path)), name, "it")
 
 
-def test_a_year_is_all_its_pairs_together(sets: Path, vectors: Vectors) -> None:
-    parts = sts.load_year(Data(str(sets)), 12)
+def test_a_year_is_all_its_pairs_together(sets: Path, vectors: SentenceVectors) -> None:
+    parts = sts.load_year(EvaluationFiles(str(sets)), 12)
     assert [(part.name, len(part)) for part in parts] == [("one", 30), ("two.more", 40)]
-    (row,) = sts.score_year(parts, vectors, Options(), "STS12").splits["test"]
+    (row,) = sts.score_year(parts, vectors, sts.TABLE, "STS12", "en").splits["test"]
     cosines = [pair_cosines(vectors(part.first), vectors(part.second)) for part in parts]
     each = [spearman(found, part.gold) for found, part in zip(cosines, parts, strict=True)]
     together = spearman(np.concatenate(cosines), np.concatenate([part.gold for part in parts]))
@@ -112,9 +112,9 @@ def test_a_year_is_all_its_pairs_together(sets: Path, vectors: Vectors) -> None:
     assert row["rows"] == 70
 
 
-def test_sick_by_its_parts_and_whole(sets: Path, vectors: Vectors) -> None:
-    parts = sts.load_all_sick(Data(str(sets)), Options())
-    scores = sts.score_parts(parts, vectors, Options(), "SICK-R")
+def test_sick_by_its_parts_and_whole(sets: Path, vectors: SentenceVectors) -> None:
+    parts = sts.load_all_sick(EvaluationFiles(str(sets)), EvaluationOptions())
+    scores = sts.score_parts(parts, vectors, EvaluationOptions(), "SICK-R")
     assert {split: rows[0]["rows"] for split, rows in scores.splits.items()} == {
         "train": 25,
         "dev": 25,
@@ -122,9 +122,9 @@ def test_sick_by_its_parts_and_whole(sets: Path, vectors: Vectors) -> None:
         "all": 75,
     }
     assert scores.cells[0].value == scores.splits["test"][0]["main_score"]
-    assert [part.name for part in sts.load_all_sick(Data(str(sets)), Options("dev"))] == ["dev"]
+    assert [part.name for part in sts.load_all_sick(EvaluationFiles(str(sets)), EvaluationOptions("dev"))] == ["dev"]
     (sets / "SICK_train.txt").unlink()
-    assert [part.name for part in sts.load_all_sick(Data(str(sets)), Options())] == ["test"]
+    assert [part.name for part in sts.load_all_sick(EvaluationFiles(str(sets)), EvaluationOptions())] == ["test"]
 
 
 def test_sick_in_one_file(tmp_path: Path) -> None:
@@ -135,11 +135,11 @@ def test_sick_in_one_file(tmp_path: Path) -> None:
         for n, ((a, b, g), part) in enumerate(zip(sts_rows(15), sets, strict=True))
     ]
     write(tmp_path / "SICK.txt", [head, *rows])
-    parts = sts.load_all_sick(Data(str(tmp_path)), Options())
+    parts = sts.load_all_sick(EvaluationFiles(str(tmp_path)), EvaluationOptions())
     assert [(part.name, len(part)) for part in parts] == [("train", 5), ("dev", 4), ("test", 6)]
     write(tmp_path / "SICK.txt", [head.replace("SemEval_set", "x"), *rows])
     with pytest.raises(InputError, match="has no column SemEval_set"):
-        sts.load_all_sick(Data(str(tmp_path)), Options())
+        sts.load_all_sick(EvaluationFiles(str(tmp_path)), EvaluationOptions())
 
 
 def test_the_english_benchmark_is_told_from_translations(sets: Path) -> None:
@@ -147,45 +147,45 @@ def test_the_english_benchmark_is_told_from_translations(sets: Path) -> None:
     write(sets / "ja/STSBenchmark/sts-test.csv", [f"{g}\t{a}\t{b}" for a, b, g in sts_rows(9)])
     write(sets / "multi/stsb-en-test.csv", [f"{a},{b},{g}" for a, b, g in sts_rows(12)])
     write(sets / "multi/stsb-de-test.csv", [f"{a},{b},{g}" for a, b, g in sts_rows(13)])
-    found = sts.load_benchmark(Data(str(sets)), "test")
+    found = sts.load_benchmark(EvaluationFiles(str(sets)), "test")
     assert found is not None
     assert len(found) == 40
     (sets / "STSBenchmark/sts-test.csv").unlink()
-    found = sts.load_benchmark(Data(str(sets)), "test")
+    found = sts.load_benchmark(EvaluationFiles(str(sets)), "test")
     assert found is not None
     assert len(found) == 12
 
 
-def test_tracks_with_gold_apart_and_in_a_column(tmp_path: Path, vectors: Vectors) -> None:
+def test_tracks_with_gold_apart_and_in_a_column(tmp_path: Path, vectors: SentenceVectors) -> None:
     rows = sts_rows(20)
     write(tmp_path / "in/STS.input.track1.ar-ar.txt", [f"{a}\t{b}" for a, b, _ in rows])
     write(tmp_path / "gold/STS.gs.track1.ar-ar.txt", [gold for *_, gold in rows])
     write(tmp_path / "in/STS.input.track4b.es-en-wmt.txt", ["\t".join(row) for row in rows])
     write(tmp_path / "more/STS.ar-ar.txt", ["another\tform\t3"])
     write(tmp_path / "more/STS.en-de.txt", [*("\t".join(row) for row in rows), "two\tcolumns"])
-    parts = sts.load_tracks(Data(str(tmp_path)), Options())
+    parts = sts.load_tracks(EvaluationFiles(str(tmp_path)), EvaluationOptions())
     assert [(part.name, part.source.kept, part.source.broken) for part in parts] == [
         ("ar-ar", 20, 0),
         ("en-de", 20, 1),
         ("es-en-wmt", 20, 0),
     ]
-    scores = sts.score_tracks(parts, vectors, Options())
+    scores = sts.score_languages(parts, vectors, sts.MULTILINGUAL, "test")
     assert [row["languages"] for row in scores.splits["test"]][1] == ["eng-Latn", "deu-Latn"]
     assert len({cell.value for cell in scores.cells}) == 1
 
 
-def test_translations_by_language(tmp_path: Path, vectors: Vectors) -> None:
+def test_translations_by_language(tmp_path: Path, vectors: SentenceVectors) -> None:
     for code in ("de", "zh"):
         write(tmp_path / f"data/stsb-{code}-test.csv", [f'"{a}",{b},{g}' for a, b, g in sts_rows(20)])
     head = "genre\tfilename\tyear\tid\tscore\tsentence1\tsentence2"
     write(tmp_path / "sts-test.tsv", [head, *(f"g\tf\ty\t1\t{g}\t{a}\t{b}" for a, b, g in sts_rows(20))])
-    data = Data(str(tmp_path))
-    parts = sts.load_translations(data, Options())
+    data = EvaluationFiles(str(tmp_path))
+    parts = sts.load_translations(data, EvaluationOptions())
     assert [(part.name, len(part)) for part in parts] == [("de", 20), ("zh", 20)]
-    assert [part.name for part in sts.load_translations(data, Options(languages=("cmn",)))] == ["zh"]
-    (korean,) = sts.load_korean(data, Options())
+    assert [part.name for part in sts.load_translations(data, EvaluationOptions(languages=("cmn",)))] == ["zh"]
+    (korean,) = sts.load_korean(data, EvaluationOptions())
     assert len(korean) == 20
-    assert sts.load_korean(data, Options("dev")) == []
+    assert sts.load_korean(data, EvaluationOptions("dev")) == []
     scores = sts.score_languages([*parts, korean], vectors, "T", "test")
     assert len({row["main_score"] for row in scores.splits["test"]}) == 1
 

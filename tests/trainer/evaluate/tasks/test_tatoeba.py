@@ -7,10 +7,10 @@ import pytest
 from tests.trainer.evaluate.conftest import sentences, write
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.evaluate.command import check_languages, evaluate, load_tasks
-from wikianchor.trainer.evaluate.files import Data
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.languages import EASE, asked, canonical, short
 from wikianchor.trainer.evaluate.report import markdown, model_facts
-from wikianchor.trainer.evaluate.task import Options, Vectors
+from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import tatoeba
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -25,8 +25,8 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_both_directions_over_the_true_count(data: Path, tiny_model: Path) -> None:
-    parts = tatoeba.load(Data(str(data)), Options())
-    scores = tatoeba.score(parts, Vectors(Encoder.load(str(tiny_model))), Options())
+    parts = tatoeba.load(EvaluationFiles(str(data)), EvaluationOptions())
+    scores = tatoeba.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions())
     found = {row["hf_subset"]: (row["main_score"], row["rows"]) for row in scores.splits["test"]}
     assert found == {"bre-eng": (1, 19), "pes-eng": (1, 20), "tzl-eng": (0, 20)}
     assert [part.source.broken for part in parts] == [1, 0, 0]
@@ -43,8 +43,8 @@ def test_the_average_is_of_the_languages_in_the_paper(data: Path, tiny_model: Pa
         write(data / f"v1/tatoeba.{code}-eng.{code}", [*rows[10:], *rows[:10]])
         write(data / f"v1/tatoeba.{code}-eng.eng", rows)
     encoder = Encoder.load(str(tiny_model))
-    flags = Options(languages=("fa", "de", "ja"))
-    tasks, missing = load_tasks(Data(str(data)), tatoeba.TASKS, "tatoeba", flags)
+    flags = EvaluationOptions(languages=("fa", "de", "ja"))
+    tasks, missing = load_tasks(EvaluationFiles(str(data)), tatoeba.TASKS, "tatoeba", flags)
     report = markdown(evaluate(encoder, model_facts(str(tiny_model), encoder, None, {}), tasks, flags, 128), missing)
     assert "| | de | fa | ja | Avg. of 2 |" in report.replace("|  |", "| |")
     assert "| 0.00 | 100.00 | 0.00 | 0.00 |" in report
@@ -52,7 +52,9 @@ def test_the_average_is_of_the_languages_in_the_paper(data: Path, tiny_model: Pa
 
 @pytest.mark.parametrize("code", ["fa", "fas", "pes", "FA"])
 def test_codes_of_a_language(data: Path, code: str) -> None:
-    assert [part.name for part in tatoeba.load(Data(str(data)), Options(languages=(code,)))] == ["pes"]
+    assert [part.name for part in tatoeba.load(EvaluationFiles(str(data)), EvaluationOptions(languages=(code,)))] == [
+        "pes"
+    ]
 
 
 def test_every_language_of_the_paper_has_its_file() -> None:
@@ -64,7 +66,7 @@ def test_every_language_of_the_paper_has_its_file() -> None:
 
 
 def test_a_language_that_is_nowhere(data: Path) -> None:
-    parts = tatoeba.load(Data(str(data)), Options(languages=("br",)))
+    parts = tatoeba.load(EvaluationFiles(str(data)), EvaluationOptions(languages=("br",)))
     check_languages([(tatoeba.TASKS[0], parts)], ("br",))
     with pytest.raises(UsageError, match="--languages: de is in none"):
         check_languages([(tatoeba.TASKS[0], parts)], ("br", "de"))
@@ -73,7 +75,7 @@ def test_a_language_that_is_nowhere(data: Path) -> None:
 def test_broken_sets(data: Path) -> None:
     write(data / "v1/tatoeba.pes-eng.eng", ["one"])
     with pytest.raises(InputError, match="differ in lines"):
-        tatoeba.load(Data(str(data)), Options())
+        tatoeba.load(EvaluationFiles(str(data)), EvaluationOptions())
     (data / "v1/tatoeba.pes-eng.eng").unlink()
     with pytest.raises(InputError, match=r"its translations .* are missing"):
-        tatoeba.load(Data(str(data)), Options())
+        tatoeba.load(EvaluationFiles(str(data)), EvaluationOptions())

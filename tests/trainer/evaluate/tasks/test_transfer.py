@@ -9,8 +9,8 @@ import pytest
 from tests.trainer.evaluate.conftest import sentences, write
 from tests.trainer.pairs import WORDS
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.evaluate.files import Data
-from wikianchor.trainer.evaluate.task import Options, Vectors
+from wikianchor.trainer.evaluate.files import EvaluationFiles
+from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import transfer
 from wikianchor.trainer.models.encoder import Encoder
 
@@ -40,14 +40,14 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_sets_that_are_whole_are_learnt(root: Path, tiny_model: Path) -> None:
-    parts = transfer.load(Data(str(root)), Options())
+    parts = transfer.load(EvaluationFiles(str(root)), EvaluationOptions())
     assert [(part.name, part.source.kept, part.source.broken) for part in parts] == [
         ("MR", 60, 0),
         ("SST2", 120, 0),
         ("TREC", 120, 2),
         ("MRPC", 120, 0),
     ]
-    rows = transfer.score(parts, Vectors(Encoder.load(str(tiny_model))), Options()).splits["test"]
+    rows = transfer.score(parts, SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).splits["test"]
     found = {row["hf_subset"]: row["main_score"] for row in rows}
     assert min(found.values()) > 0.9
     assert [len(row["accuracy_by_fold"]) for row in rows] == [10, 1, 1, 1]
@@ -66,22 +66,22 @@ def test_sets_that_are_whole_are_learnt(root: Path, tiny_model: Path) -> None:
 def test_sets_that_cannot_be_learnt(root: Path, name: str, lines: list[str], said: str) -> None:
     write(root / name, lines)
     with pytest.raises(InputError, match=said):
-        transfer.load(Data(str(root)), Options())
+        transfer.load(EvaluationFiles(str(root)), EvaluationOptions())
 
 
 def test_nothing_is_learnt_from_noise() -> None:
     """A fold that saw its own rows would score more than chance."""
     draw = np.random.default_rng(0)
     labels = draw.integers(0, 2, 300)
-    rows = transfer.Rows(["x"] * 300, [""] * 300, [str(label) for label in labels], ["all"] * 300)
-    part = transfer.Classification("noise", rows, transfer.Source())
+    rows = transfer.LabelledRows(["x"] * 300, [""] * 300, [str(label) for label in labels], ["all"] * 300)
+    part = transfer.Classification("noise", rows, transfer.SetSource())
     scores = transfer.score_one(part, draw.normal(size=(300, 40)).astype(np.float32))
     assert 0.4 < scores["accuracy"] < 0.6
 
 
 def test_pairs_are_the_same_in_both_orders(tiny_model: Path) -> None:
-    vectors = Vectors(Encoder.load(str(tiny_model)))
-    forth = transfer.Rows(["kana lona"], ["mina"], ["1"], ["all"])
-    back = transfer.Rows(["mina"], ["kana lona"], ["1"], ["all"])
+    vectors = SentenceVectors(Encoder.load(str(tiny_model)))
+    forth = transfer.LabelledRows(["kana lona"], ["mina"], ["1"], ["all"])
+    back = transfer.LabelledRows(["mina"], ["kana lona"], ["1"], ["all"])
     assert transfer.features(forth, vectors, True).shape == (1, 64)
     assert (transfer.features(forth, vectors, True) == transfer.features(back, vectors, True)).all()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wikianchor.trainer.evaluate.files import Data, Source
+from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.pairs import read_pairs
 from wikianchor.trainer.papers.construction.__main__ import main
 from wikianchor.trainer.papers.construction.bleu import bleu1
@@ -72,7 +72,7 @@ def test_versions_by_a_translator_and_by_files(
     ]
     assert "1 pairs are not in Japanese; 1 more have a sentence of BLEU-1 0." in said
     name = "bleu-0.csv"
-    kept = read_pairs(Data.of_file(f"{out}/{name}"), name, "kept")
+    kept = read_pairs(EvaluationFiles.of_file(f"{out}/{name}"), name, "kept")
     assert kept.gold.tolist() == [4, 3, 0]
     assert kept.first == [
         "のa のcat のsleeps",
@@ -138,4 +138,4 @@ def test_a_source_may_be_two_files(tmp_path: Path) -> None:
     (tmp_path / "STS.input.X.txt").write_text("a\tb\nc\td\n")
     (tmp_path / "STS.gs.X.txt").write_text("5\n\n")
     found = read_source(f"{tmp_path}/STS.input.X.txt")
-    assert (found.first, found.second, found.source) == (["a"], ["b"], Source(found.source.files, 2, 1, 0))
+    assert (found.first, found.second, found.source) == (["a"], ["b"], SetSource(found.source.files, 2, 1, 0))

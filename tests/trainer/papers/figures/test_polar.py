@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from wikianchor.io.errors import UsageError
-from wikianchor.trainer.evaluate.files import Source
+from wikianchor.trainer.evaluate.files import SetSource
 from wikianchor.trainer.evaluate.tasks.retrieval import Retrieval
 from wikianchor.trainer.papers.figures.polar import (
     Scene,
@@ -37,7 +37,7 @@ def test_a_scene_of_pairs_is_a_seeded_choice() -> None:
 
 def test_a_scene_of_queries_joins_what_answers_them() -> None:
     texts = [f"t{number}" for number in range(20)]
-    found = Retrieval("r", texts, ["q0", "q1"], [frozenset({3, 1}), frozenset({1})], Source())
+    found = Retrieval("r", texts, ["q0", "q1"], [frozenset({3, 1}), frozenset({1})], SetSource())
     scene = retrieval_scene(found, 5, 0)
     assert scene.texts[:4] == ["q0", "q1", "t1", "t3"]
     assert scene.lines == [(0, 2), (0, 3), (1, 2)]
