@@ -19,27 +19,17 @@ from pathlib import Path
 import pytest
 
 from tests.fork_server import running
+from tools import reference
 from wikianchor.io.options import declared
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.pipelines.cli.config_file import tomllib
 from wikianchor.trainer.config import add_flags
-from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions
 from wikianchor.trainer.evaluate.options import parser as evaluate_parser
 from wikianchor.trainer.mboe.config import mboe_parser
-from wikianchor.trainer.mboe.detect import DetectOptions
-from wikianchor.trainer.papers.construction.options import CompareOptions, FilterOptions
-from wikianchor.trainer.papers.figures.options import PolarFigureOptions, WordsFigureOptions
-from wikianchor.trainer.papers.sdjc_options import SdjcRecipeOptions
-from wikianchor.trainer.papers.tables import TableOptions
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# The options of the programs that are no commands.
-PROGRAMS = (
-    *(DetectOptions, EntityVectorsOptions, TableOptions, SdjcRecipeOptions),
-    *(FilterOptions, CompareOptions, WordsFigureOptions, PolarFigureOptions),
-)
 NEEDS = ("network", "gpu", "dumps", "model", "account", "packages")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECONDS = 600
@@ -200,7 +190,7 @@ def test_what_commands_write_is_ignored_by_git(page: Path) -> None:
 def test_flags_in_the_text_are_known() -> None:
     """Flags that are named between the blocks: those of any command of ours, of Beam, of pip or of Beam's image."""
     known = beam_flags() | {"--index-url", "--worker_pool", "--config"}
-    known |= {f"--{option.flag}" for cls in PROGRAMS for option in declared(cls)}
+    known |= {f"--{option.flag}" for cls in reference.PROGRAMS.values() for option in declared(cls)}
     for command in COMMANDS:
         known |= known_flags(["wikianchor", command]) or set()
     for words in ("train ease", "train sdjc", "train t5", "train mboe", "evaluate"):

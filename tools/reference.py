@@ -18,13 +18,30 @@ from wikianchor import schemas  # noqa: E402
 from wikianchor.io.options import Option, declared, options_for  # noqa: E402
 from wikianchor.pipelines.cli.commands import COMMANDS, config_help  # noqa: E402
 from wikianchor.trainer.config import DEFAULTS, Config, presets_of  # noqa: E402
+from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions  # noqa: E402
 from wikianchor.trainer.evaluate.options import EvaluateOptions  # noqa: E402
 from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
+from wikianchor.trainer.mboe.detect import DetectOptions  # noqa: E402
 from wikianchor.trainer.options import HELP  # noqa: E402
+from wikianchor.trainer.papers.construction.options import CompareOptions, FilterOptions  # noqa: E402
+from wikianchor.trainer.papers.figures.options import PolarFigureOptions, WordsFigureOptions  # noqa: E402
+from wikianchor.trainer.papers.sdjc_options import SdjcRecipeOptions  # noqa: E402
+from wikianchor.trainer.papers.tables import TableOptions  # noqa: E402
 
 PLACE = ROOT / "docs" / "reference"
 # A vertical bar in a cell of a table.
 BAR = "\\|"
+# Programs of the trainer that are no commands of wikianchor, below wikianchor.trainer.
+PROGRAMS: dict[str, type] = {
+    "entity_vectors": EntityVectorsOptions,
+    "mboe.detect": DetectOptions,
+    "papers TABLE, with the options of ease": TableOptions,
+    "papers sdjc, with the options of sdjc": SdjcRecipeOptions,
+    "papers.figures words": WordsFigureOptions,
+    "papers.figures polar": PolarFigureOptions,
+    "papers.construction filter": FilterOptions,
+    "papers.construction compare": CompareOptions,
+}
 NOTE = "<!-- Written by tools/reference.py: change the code, then run `make docs`. -->\n\n"
 
 
@@ -66,9 +83,11 @@ def trainer() -> str:
         cls, defaults = (MboeConfig, {}) if name == "mboe" else (Config, DEFAULTS.get(name, {}))
         options = list(options_for(cls, name, presets_of(name)))
         text += f"\n## {name}\n\n{_escaped(about)}\n\n{table(options, defaults)}{presets(options, defaults)}"
-    return text + (
-        f"\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n{table(declared(EvaluateOptions), {})}"
-    )
+    text += f"\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n{table(declared(EvaluateOptions), {})}"
+    text += "\n# Other programs\n\n`python -m wikianchor.trainer.PROGRAM --flag=value ...`. Their `--help` says more.\n"
+    for name, program in PROGRAMS.items():
+        text += f"\n## {name}\n\n{table(declared(program), {})}"
+    return text
 
 
 def table(options: Iterable[Option], defaults: Mapping[str, Any]) -> str:

@@ -12,8 +12,8 @@ from wikianchor.trainer.mboe.config import ABOUT as MBOE
 from wikianchor.trainer.mboe.config import mboe_parser
 
 ABOUT = """\
-From a dataset to a trained model, on a CPU, on a GPU, and under torchrun on several of either. The same command, given
-again after an interruption, goes on from the last checkpoint. `python -m wikianchor.trainer.task` is this command for
+Train a model on a dataset, on a CPU, on a GPU, or under torchrun on several of either. The same command, given again
+after an interruption, continues from the last checkpoint. `python -m wikianchor.trainer.task` is this command for
 torchrun.
 """
 HELP = {

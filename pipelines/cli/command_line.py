@@ -1,4 +1,4 @@
-"""`wikianchor COMMAND`: what the user types in, a pipeline run, an exit status out.
+"""`wikianchor COMMAND`: parse the command line, run the command, return an exit status.
 
 Status 0: the dataset is complete. 1: an input is broken or an output cannot be written. 2: the command line is wrong.
 130: interrupted.
@@ -36,14 +36,14 @@ def _main(argv: Sequence[str] | None) -> int:
     interrupt.install()
     status = _status(sys.argv[1:])
     if status == interrupt.STATUS:
-        # A pipeline's threads go on until their work is done: it is not wanted any more.
+        # Do not wait for the threads of the pipeline, whose result is discarded.
         sys.stderr.flush()
         remove_beams_temporary_files()
         os._exit(status)
     try:
         sys.stdout.flush()
     except OSError as error:
-        # Python must not try again when it ends.
+        # Python flushes stdout again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = status or _cannot_write(error)
     if buckets.hanging() or abandoned():
@@ -70,7 +70,7 @@ def _status(arguments: Sequence[str]) -> int:
 
 
 def _cannot_write(error: OSError) -> int:
-    # Who read our output may have had enough, like `head`: that is nobody's fault.
+    # A closed pipe, as after `| head`, is no error.
     return 1 if isinstance(error, BrokenPipeError) else _fail(error, 1)
 
 
@@ -98,7 +98,7 @@ def _run(arguments: Sequence[str]) -> int:
         rest = with_settings(name, rest, parser)
     known, beam_args = parser.parse_known_args(rest)
     if beam_args:
-        # A stage that is up to date never asks Beam: a flag that nobody knows must not pass there.
+        # Also for a stage that is up to date, which does not reach Beam.
         beam_options(beam_args, parser.flags())
     config: Any = read_options(COMMANDS[name].options, known)
     start = time.monotonic()
@@ -109,7 +109,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> None:
-    """Print what a stage made; nothing where that is yet to run elsewhere, or was only compared."""
+    """Print what a stage made; nothing for a job that runs elsewhere, or a comparison."""
     if not manifest or not manifest["configs"]:
         return
     from wikianchor.pipelines.dataset import summary
@@ -127,7 +127,7 @@ def _overview() -> str:
     commands = "\n".join(f"  {name:13} {about}" for name, about in summaries.items())
     return (
         f"usage: wikianchor COMMAND --flag=value ...\n\n{commands}\n\n"
-        f"wikianchor COMMAND --help tells a command's flags.\nexample: {COMMANDS['build'].example}"
+        f"wikianchor COMMAND --help shows the options of a command.\nexample: {COMMANDS['build'].example}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The commands of the pipelines, and the parser of each one's options."""
+"""The commands of the pipelines, and the parsers of their options."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Command:
         package: below `wikianchor.pipelines`; its module `options` declares the options. What runs is `graph` for a
             dataset, else `command`, imported when it runs.
         options_class: the dataclass of the options.
-        summary: what --help says.
+        summary: what --help shows.
         example: a command line.
         is_pipeline: whether it runs Beam, so that flags may go to Beam.
-        makes_dataset: whether it makes one dataset.
+        makes_dataset: whether it makes a dataset.
     """
 
     package: str
@@ -39,12 +39,12 @@ class Command:
 
     @property
     def description(self) -> str:
-        """What --help says above the options."""
+        """What --help shows above the options."""
         return getattr(self._module("options"), "DESCRIPTION", self.summary)
 
     @property
     def epilog(self) -> str:
-        """What --help says below the options."""
+        """What --help shows below the options."""
         examples = getattr(self._module("options"), "EXAMPLES", f"example: {self.example}")
         return f"{examples}{OF_PIPELINES if self.is_pipeline else ''}"
 
@@ -72,13 +72,13 @@ COMMANDS = {
     "download": Command(
         "commands.download",
         "DownloadOptions",
-        "the dumps that a target needs, from dumps.wikimedia.org, verified",
+        "fetch the dumps that a target needs from dumps.wikimedia.org, and verify them",
         "wikianchor download --for=pairs --wikis=uk --output=dumps/ --contact=you@example.org",
     ),
     "build": Command(
         "commands.build",
         "BuildOptions",
-        "the main job: dumps in, training pairs out; the three below, skipping what is done",
+        "dumps -> training pairs: runs sentences, entities and pairs, and skips finished stages",
         "wikianchor build --dumps=dumps/ --wikis=enwiki,jawiki --output=out/",
         is_pipeline=True,
     ),
@@ -145,25 +145,25 @@ COMMANDS = {
     "extract": Command(
         "commands.extract",
         "ExtractOptions",
-        "the wikitext engine alone: pages in, what a reader sees of them out",
+        "wikitext of pages -> the text that a reader sees, its links and its sentences",
         "wikianchor extract --wikis=uk < pages.ndjson",
     ),
     "verify": Command(
         "commands.verify",
         "VerifyOptions",
-        "is a dataset what its manifest says, and what the dumps say?",
+        "check a dataset against its manifest and the dumps",
         "wikianchor verify out/ --against=dumps/ --rows=1000",
     ),
     "publish": Command(
         "commands.publish",
         "PublishOptions",
-        "a dataset with its card, onto the Hub or into a bucket",
+        "send a dataset with its card to the Hub or a bucket",
         "wikianchor publish out/pairs --to=hf://user/name --dry_run",
     ),
     "report": Command(
         "commands.report",
         "ReportOptions",
-        "what is in a dataset, on the terminal or as a page",
+        "a summary of a dataset, on the terminal or as an HTML page",
         "wikianchor report out/ --html=report.html",
     ),
 }

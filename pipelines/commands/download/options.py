@@ -13,9 +13,9 @@ from wikianchor.pipelines.commands.download.needs import ARTICLES, NEEDS, SITE
 from wikianchor.pipelines.wikimedia.wiki_lists import wikis_named
 
 DESCRIPTION = """\
-Fetches the dumps that a target needs from dumps.wikimedia.org: what is there already is kept, what was cut off is gone
-on with, and every file is checked against the checksum that Wikimedia publishes. Wikimedia turns away programs that do
-not say who runs them: give an address once, with --contact.
+Fetch the dumps that a target needs from dumps.wikimedia.org. Complete files are kept, interrupted downloads are
+continued, and every file is checked against the checksum that Wikimedia publishes. Wikimedia refuses programs that do
+not name a contact: give an address once, with --contact.
 """
 
 

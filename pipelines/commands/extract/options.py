@@ -11,17 +11,17 @@ from wikianchor.pipelines.wikimedia.dump_names import files_named
 from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki
 
 DESCRIPTION = """\
-What a reader sees of wikitext: text and links, without markup. Of each page
+Print the text and links of wikitext as a reader sees them, without markup. For each page
 
   {"title": "Bus", "text": "A '''bus''' carries [[passenger]]s."}
 
-on standard input, one a line, it writes
+on standard input, a page a line, it writes
 
   {"title": "Bus", "blocks": ["A bus carries passengers."], "links": [["passengers", "Passenger"]]}
 
 on standard output: blocks are the paragraphs, headings and list items; links are [what is shown, title of the target].
-Tables, captions and footnotes are left out. A template that carries words is rendered by rule; U+FFFC stands where one
-that is not known left a gap.
+Tables, captions and footnotes are left out. Known templates that carry words are rendered by rule; any other template
+leaves the character U+FFFC.
 
 With --sentences each page also has "sentences": [{"text", "block", "start", "end", "region", "links", "dropped"}].
 A sentence is blocks[block][start:end], white space aside; its links have "start" and "end" in its own text, "target"

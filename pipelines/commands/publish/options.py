@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from wikianchor.io.options import option, without_slash
 
 DESCRIPTION = """\
-Publishes one dataset: its shards, a card that datasets.load_dataset and the Hub understand, a description in
-Croissant, and the manifest, which comes last. What is there already is not sent again. A dataset of several languages
-gets a config for each. What is published lies ready in a release directory, to be looked at.
+Publish a dataset: its shards, a card that datasets.load_dataset and the Hub read, a description in Croissant, and the
+manifest, which is sent last. Files that are there already are not sent again. A dataset of several languages gets a
+config for each. The release is first written to a directory, where it can be inspected.
 """
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from wikianchor.io.options import at_least, option, without_slash
 
 DESCRIPTION = """\
-Checks datasets of ours: that the manifest lists every file and every file has the sha256 that stands there, that
-columns and rows are those of the schema, that links lie in their text, that the ledger adds up and agrees with the
-rows. With --against, random rows of sentences, entities, pairs and mewsc16 are derived again from the dumps and
-compared. Exit status 0: all is right. 1: something is not.
+Check datasets of wikianchor: the manifest lists every file with its sha256, columns and rows match the schema, links
+lie inside their text, and the ledger adds up and agrees with the rows. With --against, random rows of sentences,
+entities, pairs and mewsc16 are derived again from the dumps and compared. Exit status 0: every check passed. 1: a check
+failed.
 """
 
 
