@@ -1,96 +1,99 @@
-"""The wikitext engine on pages made to be slow, at 100 KB, 1 MB and 10 MB.
+"""The wikitext engine on pages made to be slow, and on a million random splices of real wikitext and markup.
 
-    python benchmarks/hostile.py
+    python benchmarks/hostile.py slow
+    WIKIANCHOR_DATA=data python benchmarks/hostile.py fuzz --cases=1000000 --seed=1
 
-Each class of tests/wikimedia/wikitext/hostile.py is read in a process of its own, as a page of English and of Chinese
-(which has one more kind of markup). Time must grow with the page: at most 12 times from 1 to 10 MB, where short times
-are left out, and no page over 1.5 seconds a MB; memory at most 20 times the page, above what the process holds before.
-What is beyond a target is measured again, up to `--rounds` times in all, and the least time of each size counts: a busy
-machine adds to a time and takes nothing off. The table has the slowest, the hungriest and the least linear; `--all`
-prints every class.
+- `slow`: each class of tests/wikimedia/wikitext/hostile.py is read in a process of its own, as a page of English and of
+  Chinese (which has one more kind of markup), at 100 KB, 1 MB and 10 MB. Targets: at most 12 times the time from 1 to
+  10 MB, where short times are left out; 1.5 seconds a MB; and memory of 20 times the page. A class beyond a target is
+  measured again, up to --rounds times, and the least time of each size counts. The table has the slowest, the hungriest
+  and the least linear.
+- `fuzz`: the cases and checks of tests/fuzzing.py: nothing is raised; links are in order, within the text, and show
+  something; every gap has its name; no mark of the engine is left in the text; sentences are pieces of the text and
+  account for every link; another engine, which has not read the same pages, returns the same. One case in a thousand is
+  repeated 256 and 2,048 times: its time must grow no faster. A failing case is cut down and printed, and the exit
+  status is 1; --only=NUMBER runs one case.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
-from pathlib import Path
 
-from measure import parser, report, seconds, table
+from lib.measure import ROOT, parser, report, run_parts, seconds, table
 
-ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.wikimedia.wikitext.hostile import HOSTILE  # noqa: E402
-from wikianchor.pipelines.wikimedia.site import site_for  # noqa: E402
-from wikianchor.pipelines.wikimedia.wikitext import Extractor  # noqa: E402
+from tests import fuzzing
+from tests.wikimedia.wikitext.hostile import HOSTILE
+from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.wikitext import Extractor
 
 GROWTH, SECONDS, MEMORY = 12, 1.5, 20
 # Below this a time is mostly noise, and its growth says nothing.
 MEASURABLE = 0.02
-SHOWN = 6
+TIMED_EVERY, FRESH_EVERY = 1_000, 50_000
+MOST_FAILURES = 20
 
 
 def main() -> None:
-    """Measure and print the table."""
-    flags = parser(__doc__)
-    flags.add_argument("--all", action="store_true", help="print every class")
-    flags.add_argument("--one", help="measure this class once: seconds by size, memory as times the largest")
-    flags.add_argument("--megabytes", type=int, default=10, help="the largest pages with --one (10)")
-    arguments = flags.parse_args()
-    if arguments.one:
-        print(json.dumps(measured(arguments.one, arguments.megabytes * 1_000_000)))
-        return
+    """Measure and print the tables, or measure one class."""
+    flags = parser(__doc__, parts=list(PARTS))
+    flags.add_argument("--cases", type=int, default=1_000_000, help="number of random cases (1000000)")
+    flags.add_argument("--seed", type=int, default=1, help="of the random cases (1)")
+    flags.add_argument("--only", type=int, help="run the case with this number")
+    run_parts(PARTS, flags)
+
+
+def compare_slow(arguments: Namespace) -> None:
+    """Print time and memory of the classes of slow pages."""
     rows: list[tuple[str, float, float, float, float]] = []
     for name in HOSTILE:
         times, memory = least(name, arguments.rounds)
-        growth = growth_of(times)
-        rows.append((name, times[1], times[2] / 10, growth, memory))
-        print(f"{name}: {times[2] / 10:.2f} s/MB, {growth:.1f}, {memory:.1f}", file=sys.stderr)
+        rows.append((name, times[1], times[2] / 10, growth_of(times), memory))
+        print(f"{name}: {rows[-1]}", file=sys.stderr)
     missed = [row for row in rows if row[2] > SECONDS or row[3] > GROWTH or row[4] > MEMORY]
-    shown = {row for column in (2, 3, 4) for row in sorted(rows, key=itemgetter(column), reverse=True)[:SHOWN]}
-    cells = [[f"`{name.strip()}`", *numbers] for name, *numbers in rows if arguments.all or (name, *numbers) in shown]
+    shown = {row for column in (2, 3, 4) for row in sorted(rows, key=itemgetter(column), reverse=True)[:6]}
+    cells = [[f"`{name.strip()}`", *numbers] for name, *numbers in rows if (name, *numbers) in shown]
     head = ["class", "1 MB, s", "10 MB, s / MB", "10 MB / 1 MB", "memory / page"]
-    text = (
-        f"{len(rows)} classes, {len(missed)} beyond a target: at most {SECONDS} s / MB, {GROWTH} times, {MEMORY} times."
-    )
-    report("hostile", table(head, cells) + "\n\n" + text)
+    targets = f"at most {SECONDS} s / MB, {GROWTH} times, {MEMORY} times"
+    report("hostile", f"{table(head, cells)}\n\n{len(rows)} classes, {len(missed)} beyond a target: {targets}.")
 
 
 def least(name: str, rounds: int) -> tuple[list[float], float]:
-    """Return the least CPU seconds of each size in so many runs, of fewer where targets are met before, and the most
-    memory."""
-    command = [sys.executable, __file__, f"--one={name}"]
-    found: list[tuple[list[float], float]] = []
+    """Return the least CPU seconds of each size, and the most memory, in so many runs or until the targets are met."""
+    command = [sys.executable, __file__, "--one", name]
+    runs: list[tuple[list[float], float]] = []
     for _ in range(rounds):
-        found.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-        times = [min(times) for times in zip(*(times for times, _ in found), strict=True)]
+        runs.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
+        times = [min(column) for column in zip(*(times for times, _ in runs), strict=True)]
         if times[2] / 10 <= SECONDS and growth_of(times) <= GROWTH:
             break
-    return times, max(memory for _, memory in found)
+    return times, max(memory for _, memory in runs)
 
 
 def growth_of(times: list[float]) -> float:
-    """Return how many times the largest page takes longer than one of a tenth, 0 where both are too short to say."""
+    """Return the time of the largest page over that of one of a tenth, 0 where both are too short to compare."""
     return times[2] / times[1] if times[1] > MEASURABLE else 0.0
 
 
-def measured(name: str, largest: int) -> tuple[list[float], float]:
-    """Return the CPU seconds of pages of a hundredth, a tenth and all of a size, and the memory of the largest as times
-    its size."""
+def measured(name: str, largest: int = 10_000_000) -> tuple[list[float], float]:
+    """Return the CPU seconds of pages of a hundredth, a tenth and all of a size, and the memory of the largest over its
+    size."""
     extractors = [Extractor(site_for(wiki)) for wiki in ("enwiki", "zhwiki")]
     times = []
     for size in (largest // 100, largest // 10, largest):
         page = HOSTILE[name](size)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        spent = 0.0
-        for extractor in extractors:
-            spent = max(spent, seconds(partial(read, extractor, page)))
-        times.append(spent)
+        times.append(max(seconds(partial(read, extractor, page)) for extractor in extractors))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return times, (peak - before) * 1024 / largest
 
@@ -101,5 +104,41 @@ def read(extractor: Extractor, page: str) -> None:
     extractor.linked_titles(page, "Title")
 
 
+def compare_fuzz(arguments: Namespace) -> None:
+    """Run random cases, and print what they came to."""
+    numbers = range(arguments.cases) if arguments.only is None else [arguments.only]
+    counts: Counter[str] = Counter()
+    slowest = {"ratio": 0.0, "seconds per MB": 0.0}
+    failures = 0
+    for number in numbers:
+        case = fuzzing.make_case(arguments.seed, number)
+        one = fuzzing.engine(case.language, case.literal, 0)
+        other = fuzzing.engine(case.language, case.literal, 1 + number // FRESH_EVERY)
+        problem = fuzzing.problem_of(case.text, one, other, counts)
+        if problem:
+            case = case._replace(text=fuzzing.smallest(case.text, one, other))
+        elif number % TIMED_EVERY == 0 or arguments.only is not None:
+            problem = fuzzing.problem_of_time(case, slowest)
+        if problem:
+            failures += 1
+            print(f"case {number}, {case.language}, literal={case.literal}: {problem}: {case.text!r}", file=sys.stderr)
+            if failures == MOST_FAILURES:
+                break
+        if number and number % FRESH_EVERY == 0:
+            fuzzing.engine.cache_clear()
+            print(f"{number:,} cases, {failures} failures", file=sys.stderr)
+    row = [f"seed {arguments.seed}", len(numbers), counts["characters"], counts["links"], counts["sentences"], failures]
+    head = ["", "cases", "characters", "links", "sentences kept", "failures", "time for 8 times the text, at most"]
+    text = table([*head, "s / MB, at most", "CPU s"], [[*row, *slowest.values(), os.times().user]])
+    report("fuzz", f"{text}\n\nTarget: no failures.")
+    if failures:
+        raise SystemExit(1)
+
+
+PARTS: dict[str, Callable[[Namespace], None]] = {"slow": compare_slow, "fuzz": compare_fuzz}
+
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(measured(sys.argv[2])))
+    else:
+        main()

@@ -1,41 +1,41 @@
 """Peak memory of each stage on inputs 1, 4, 16 and 64 times the size.
 
-    WIKIANCHOR_DATA=data python benchmarks/memory.py [--engine=portable]
+    WIKIANCHOR_DATA=data python benchmarks/memory.py [STAGE ...] [--engine=portable]
 
-`sentences` reads real slices copied under new titles, with a page for every link target; `entities` a stand-in of
-Wikidata for the titles of that dump; `pairs`, `mentions` and `interlanguage` the datasets of benchmarks/pairs.py, of
-which the largest has twelve million links; `mewsc16` a made-up Wikinews (generate_news.py); `corpus` the first lines of
-the clinic corpus, and `negatives` the corpora of these, by a tiny T5 that is trained here. Each stage runs as a process
-of its own, one worker; the peak is the resident memory that the kernel reports for it (ru_maxrss), mapped files
-included. What matters is whether it grows from 4 times on: the target is less than 10 per cent. The portable engine is
-Beam's own, with its workers in the same process and the environment that workers are to have (docs/how-to/engines.md).
+`sentences` reads real slices copied under new titles, with a page for every link target; `entities` a stand-in for
+Wikidata with the titles of that dump; `pairs`, `mentions` and `interlanguage` the datasets of lib/many_links.py, the
+largest with twelve million links; `mewsc16` a generated Wikinews; `corpus` the first lines of the clinic corpus, and
+`negatives` the corpora of these, with a tiny T5 that is trained here. Each stage runs as a process with one worker; the
+peak is the resident memory that the kernel reports for it (ru_maxrss), mapped files included. What matters is whether
+it grows from 4 times on: the target is less than 10 per cent. The portable engine is Beam's own, with its workers in
+the same process and the environment variables that docs/how-to/engines.md recommends for workers.
 """
 
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import slices
-from measure import fresh, parser, report, run, table, wikianchor
+from lib import slices
+from lib.measure import ROOT, fresh, parser, report, run, table, wikianchor
 
 TIMES = (1, 4, 16, 64)
 ENGINES: dict[str, list[str | Path]] = {
     "direct": [],
     "portable": ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK", "--shuffle=files"],
 }
-# As the images of workers in docker/ have it: engines with many threads are what it is for.
+# As in the images of docker/, for engines with many threads.
 ENVIRONMENTS = {"direct": {}, "portable": {"MALLOC_ARENA_MAX": "2"}}
-# What the model of `negatives` learns from: fewer do not give the pieces of its vocabulary.
+# Lines that the model of `negatives` learns from: fewer do not give the pieces of its vocabulary.
 MODEL_LINES = 100
-HERE = Path(__file__).resolve().parent
-IMPORTS = "import slices, pairs; from pathlib import Path"
+IMPORTS = "from lib import generate, many_links, slices; from pathlib import Path"
 
 
 class Input(NamedTuple):
-    """What a stage is run on: its size as people say it, and the flags that name it."""
+    """The input of a stage: its size in words, and the flags that name it."""
 
     size: str
     flags: list[str | Path]
@@ -43,18 +43,12 @@ class Input(NamedTuple):
 
 def main() -> None:
     """Measure and print the table."""
-    flags = parser(__doc__, rounds=1)
-    flags.add_argument("--language", default="en", help="whose slices (en)")
-    flags.add_argument("--megabytes", type=float, default=12, help="XML of the smallest dump (12)")
-    flags.add_argument("--line_bytes", type=int, default=2_000, help="bytes of a line of Wikidata, about (2000)")
-    flags.add_argument("--links", type=int, default=187_500, help="links of the smallest dataset (187500)")
-    flags.add_argument("--pages", type=int, default=2000, help="pages of the smallest Wikinews (2000)")
-    flags.add_argument("--lines", type=int, default=100, help="lines of the smallest text (100)")
-    flags.add_argument("--stages", nargs="+", default=list(INPUTS), choices=list(INPUTS), help="what is measured (all)")
+    flags = parser(__doc__, rounds=1, parts=list(INPUTS))
+    add_sizes(flags)
     flags.add_argument("--engine", default="direct", choices=ENGINES, help="what runs the graphs (direct)")
     arguments = flags.parse_args()
     rows: list[list[Any]] = []
-    for stage in arguments.stages:
+    for stage in arguments.parts or INPUTS:
         sizes, peaks = [], []
         for times in TIMES:
             given = INPUTS[stage](arguments, times)
@@ -72,55 +66,68 @@ def main() -> None:
     report(f"memory, {arguments.engine}", table(head, rows) + "\n\nTarget: less than +10 % from 4 times on.")
 
 
+def add_sizes(flags: ArgumentParser) -> None:
+    """Add the flags that set the smallest inputs."""
+    flags.add_argument("--language", default="en", help="whose slices (en)")
+    flags.add_argument("--megabytes", type=float, default=12, help="XML of the smallest dump (12)")
+    flags.add_argument("--links", type=int, default=187_500, help="links of the smallest dataset (187500)")
+    flags.add_argument("--pages", type=int, default=2000, help="pages of the smallest Wikinews (2000)")
+    flags.add_argument("--lines", type=int, default=100, help="lines of the smallest text (100)")
+
+
 def megabytes(path: Path) -> str:
     """Return the size of a file."""
     return f"{path.stat().st_size / 1e6:.0f} MB"
 
 
-def dump(arguments: Any, times: int) -> Path:
-    """Return a dump of so many times the size. A child's peak begins with its parent's, so whatever is large is made by
-    a process of its own and this one stays small."""
+def write_apart(code: str) -> None:
+    """Write an input in a process of its own: a child's peak memory begins with that of this process."""
+    run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'benchmarks')!r}); {IMPORTS}; {code}"])
+
+
+def dump(arguments: Namespace, times: int) -> Path:
+    """Return a dump of so many times the size."""
     work: Path = arguments.work
     size = arguments.megabytes * times
-    _apart(f"slices.dump(Path({str(work)!r}), {arguments.language!r}, {size!r}, stubs=True, ending='xml')")
+    write_apart(f"slices.dump(Path({str(work)!r}), {arguments.language!r}, {size!r}, stubs=True, ending='xml')")
     return work / f"{arguments.language}wiki-{size:g}mb-stubs-pages-articles.xml"
 
 
-def for_sentences(arguments: Any, times: int) -> Input:
-    """A dump."""
+def for_sentences(arguments: Namespace, times: int) -> Input:
+    """Return a dump."""
     path = dump(arguments, times)
     return Input(megabytes(path), [f"--dumps={path}"])
 
 
-def for_entities(arguments: Any, times: int) -> Input:
-    """The items of a dump."""
+def for_entities(arguments: Namespace, times: int) -> Input:
+    """Return the items of a dump, in lines of 2 KB."""
     source = dump(arguments, times)
-    wikidata = arguments.work / f"wikidata-{source.stem}-{arguments.line_bytes}.json.gz"
-    if not wikidata.exists():
-        command: list[str | Path] = [sys.executable, HERE / "generate.py", "items", "--dumps", source]
-        run([*command, "--line_bytes", str(arguments.line_bytes), "--output", wikidata])
-    return Input(megabytes(wikidata), [f"--wikidata={wikidata}", f"--wikis={arguments.language}wiki"])
+    path = arguments.work / f"wikidata-{source.stem}-2000.json.gz"
+    if not path.exists():
+        items = f"generate.items_of(generate.articles([{str(source)!r}]))"
+        write_apart(f"generate.write_items({items}, Path({str(path)!r}), line_bytes=2000)")
+    return Input(megabytes(path), [f"--wikidata={path}", f"--wikis={arguments.language}wiki"])
 
 
-def for_pairs(arguments: Any, times: int) -> Input:
-    """Sentences with so many links, and the entities that they link to."""
+def for_pairs(arguments: Namespace, times: int) -> Input:
+    """Return sentences with so many links, and the entities that they link to."""
     work, links = arguments.work, arguments.links * times
-    call = f"pairs.multiplied(Path({str(work)!r}), {arguments.language!r}, {links})"
-    _apart(f"pairs.entities(Path({str(work)!r}), {call}, 0.0)")
+    call = f"many_links.multiplied(Path({str(work)!r}), {arguments.language!r}, {links})"
+    write_apart(f"many_links.entities(Path({str(work)!r}), {call})")
     rows = work / f"sentences-{arguments.language}-{links}"
     return Input(f"{links:,} links", [f"--sentences={rows}", f"--entities={work / f'entities-{rows.name}-0'}"])
 
 
-def for_news(arguments: Any, times: int) -> Input:
-    """A made-up Wikinews."""
-    pages, place = arguments.pages * times, arguments.work / f"news-{arguments.pages * times}"
-    if not place.exists():
-        command: list[str | Path] = [sys.executable, HERE / "generate_news.py", "--languages=en", f"--pages={pages}"]
-        run([*command, f"--output={place}"])
-    return Input(f"{pages:,} pages", [f"--dumps={place}/*.xml.bz2"])
+def for_news(arguments: Namespace, times: int) -> Input:
+    """Return a generated Wikinews."""
+    pages, directory = arguments.pages * times, arguments.work / f"news-en-{arguments.pages * times}"
+    if not directory.exists():
+        command: list[str | Path] = [sys.executable, ROOT / "tests/wikinews.py", "--languages=en", f"--pages={pages}"]
+        run([*command, f"--output={directory}"])
+    return Input(f"{pages:,} pages", [f"--dumps={directory}/*.xml.bz2"])
 
 
-def text_of(arguments: Any, lines: int) -> Path:
+def text_of(arguments: Namespace, lines: int) -> Path:
     """Return the first lines of a Japanese domain text."""
     path: Path = arguments.work / f"clinic-{lines}.txt"
     text = (slices.data() / "sdjc-corpora" / "clinic_corpus.txt").read_text().splitlines()
@@ -130,22 +137,22 @@ def text_of(arguments: Any, lines: int) -> Path:
     return path
 
 
-def corpus_of(arguments: Any, lines: int) -> Path:
-    """Return the dataset that `corpus` makes of these lines."""
+def corpus_of(arguments: Namespace, lines: int) -> Path:
+    """Return the `corpus` dataset of these lines; build it unless it exists."""
     corpus: Path = arguments.work / f"clinic-corpus-{lines}"
     if not corpus.exists():
         run(wikianchor("corpus", f"--input={text_of(arguments, lines)}", f"--output={corpus}"))
     return corpus
 
 
-def for_corpus(arguments: Any, times: int) -> Input:
-    """The first lines of a Japanese domain text."""
+def for_corpus(arguments: Namespace, times: int) -> Input:
+    """Return the first lines of a Japanese domain text."""
     lines = arguments.lines * times
     return Input(f"{lines:,} lines", [f"--input={text_of(arguments, lines)}"])
 
 
-def for_negatives(arguments: Any, times: int) -> Input:
-    """A corpus, and a tiny T5 that learnt a little of a hundred lines."""
+def for_negatives(arguments: Namespace, times: int) -> Input:
+    """Return a corpus, and a tiny T5 that is trained on a hundred lines."""
     lines, model = arguments.lines * times, arguments.work / "clinic-t5"
     corpus = corpus_of(arguments, lines)
     if not model.exists():
@@ -156,11 +163,7 @@ def for_negatives(arguments: Any, times: int) -> Input:
     return Input(f"{lines:,} lines", [*given, "--share=0.1", "--near=1"])
 
 
-def _apart(code: str) -> None:
-    run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(HERE)!r}); {IMPORTS}; {code}"])
-
-
-INPUTS: dict[str, Callable[[Any, int], Input]] = {
+INPUTS: dict[str, Callable[[Namespace, int], Input]] = {
     "sentences": for_sentences,
     "entities": for_entities,
     "pairs": for_pairs,

@@ -1,58 +1,67 @@
-"""What a stage costs that was killed and is started again.
+"""What a kill costs, and whether a killed run ends cleanly and can be started again.
 
-    WIKIANCHOR_DATA=data python benchmarks/resume.py [--stages pairs mentions] [--shuffle=beam]
+    WIKIANCHOR_DATA=data python benchmarks/resume.py [cost] [kills] [--stages pairs mentions] [--shuffle=beam]
 
-Each stage runs once to its end, on the inputs of memory.py. Then, for each share, it runs until its processes have used
-that share of the CPU of the whole run, is killed with SIGKILL with all its workers, and the same command runs to its
-end. "Again" is the CPU that both runs took together beyond the whole run, start-up excluded: what was done twice. A
-killed run loses the unit that its worker was at; the longest unit is the most CPU that the whole run took between two
-finished steps. The dataset must be the same to the byte.
+- `cost`: each stage runs once to its end, on the inputs of memory.py. Then, for each share, it runs until its processes
+  have used that share of the CPU of the whole run, is killed with SIGKILL with all its workers, and the same command
+  runs to its end. "Again" is the CPU of both runs beyond the whole run, start-up excluded. A killed run loses the unit
+  of work of its worker; the longest unit is the most CPU that the whole run took between two finished steps.
+- `kills`: `sentences` and `pairs` on two worker processes are killed at random moments, a third of them while the
+  workers start, a third while they work and a third after the dataset is committed. A killed worker must end the
+  command within ten seconds, with status 1 and one line; a killed launcher must leave no worker after ten seconds.
+
+After each kill the same command must give the same bytes as a run without one.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from argparse import Namespace
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import memory
-from measure import fresh, parser, report, run, table, wikianchor
+from lib.measure import ROOT, digest, fresh, parser, report, run, run_parts, table, wikianchor
+
+sys.path.insert(0, str(ROOT))
+
+from tests.engine.kills import LIMIT, PHASES, PROCESSES, Ended, Job, make_inputs
 
 SHARES = (25, 50, 75, 95)
-# How many times the smallest input of memory.py a stage gets, so that it takes two minutes of CPU or more.
+# Multiples of the smallest inputs of memory.py, with which a stage takes two minutes of CPU or more.
 TIMES = {"sentences": 96, "entities": 512, "pairs": 128, "mentions": 64, "mewsc16": 192, "corpus": 112}
 LOOK_SECONDS = 0.05
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
-    """Measure and print the table."""
-    flags = parser(__doc__, rounds=1)
-    flags.add_argument("--language", default="en", help="whose slices (en)")
-    flags.add_argument("--megabytes", type=float, default=12, help="XML of the smallest dump (12)")
-    flags.add_argument("--line_bytes", type=int, default=2_000, help="bytes of a line of Wikidata, about (2000)")
-    flags.add_argument("--links", type=int, default=187_500, help="links of the smallest dataset (187500)")
-    flags.add_argument("--pages", type=int, default=2000, help="pages of the smallest Wikinews (2000)")
-    flags.add_argument("--lines", type=int, default=100, help="lines of the smallest text (100)")
-    flags.add_argument("--stages", nargs="+", default=list(TIMES), choices=list(TIMES), help="what is measured (all)")
+    """Measure and print the tables."""
+    flags = parser(__doc__, rounds=1, parts=list(PARTS))
+    memory.add_sizes(flags)
+    flags.add_argument("--stages", nargs="+", default=list(TIMES), choices=list(TIMES), help="of `cost` (all)")
     flags.add_argument("--times", type=int, default=0, help="times the smallest input (by stage)")
-    flags.add_argument("--shuffle", default="files", choices=("files", "beam"), help="how rows change places (files)")
-    arguments = flags.parse_args()
+    flags.add_argument("--shuffle", default="files", choices=("files", "beam"), help="which shuffle (files)")
+    flags.add_argument("--kills", type=int, default=60, help="of workers, and of launchers, of each command (60)")
+    flags.add_argument("--seed", type=int, default=1, help="of the random moments (1)")
+    run_parts(PARTS, flags)
+
+
+def compare_cost(arguments: Namespace) -> None:
+    """Print what each stage costs that is killed and started again."""
     rows = [row for stage in arguments.stages for row in measure(arguments, stage)]
     head = ["stage", "killed at, %", "whole run, CPU s", "again, s", "again, %", "longest unit, s", "bytes"]
     target = "Target: at most one unit for the worker, and 5 % of the whole run."
     report(f"killed and started again, --shuffle={arguments.shuffle}", f"{table(head, rows)}\n\n{target}")
 
 
-def measure(arguments: Any, stage: str) -> list[list[Any]]:
+def measure(arguments: Namespace, stage: str) -> list[list[Any]]:
     """Return the rows of a stage."""
     given = memory.INPUTS[stage](arguments, arguments.times or TIMES[stage])
     output = arguments.work / "resume"
@@ -117,11 +126,41 @@ def cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[13])) / TICKS
 
 
-def digest(output: Path) -> str:
-    """Return one checksum for the shards and the ledger of a dataset."""
-    manifest = json.loads((output / "manifest.json").read_text())
-    return hashlib.sha256(json.dumps([manifest["configs"], manifest["ledger"]], sort_keys=True).encode()).hexdigest()
+def compare_kills(arguments: Namespace) -> None:
+    """Kill workers and launchers at random moments, and print how the runs ended."""
+    directory = (arguments.work / f"kills-{arguments.pages}").resolve()
+    commands, chance = make_inputs(directory, arguments.pages), random.Random(arguments.seed)
+    rows: list[list[Any]] = []
+    for name, command in commands.items():
+        output = directory / f"out-{name}"
+        job = Job([*command, f"--output={output}", *PROCESSES], output)
+        job.measure()
+        for target in ("worker", "launcher"):
+            phases = [PHASES[number % len(PHASES)] for number in range(arguments.kills)]
+            trials = [(job.kill(target, phase, chance), job.again()) for phase in phases]
+            rows += [row_of(f"{name}, {target}, {phase}", target, phase, trials) for phase in PHASES]
+    head = ["killed", "of them hung", "slowest end, s", "orphans", "other lines", "other bytes"]
+    text = table(["command, process, phase", *head], rows)
+    report("kills", f"{text}\n\nTarget: the slowest end within {LIMIT:.0f} s, and 0 in the columns beside it.")
 
+
+def row_of(name: str, target: str, phase: str, trials: Sequence[tuple[Ended, bool]]) -> list[Any]:
+    """Return the row about the kills in a phase.
+
+    Args:
+        name: of the row.
+        target: "worker" or "launcher".
+        phase: one of PHASES.
+        trials: how each run ended, and whether the same command then gave the same bytes.
+    """
+    chosen = [trial for trial in trials if trial[0].phase == phase]
+    ends = [ended for ended, _ in chosen]
+    counts = [sum(ended.hung for ended in ends), max((ended.seconds for ended in ends), default=0.0)]
+    counts += [sum(ended.orphans for ended in ends), sum(not ended.is_clear(target) for ended in ends)]
+    return [name, len(chosen), *counts, sum(not same for _, same in chosen)]
+
+
+PARTS: dict[str, Callable[[Namespace], None]] = {"cost": compare_cost, "kills": compare_kills}
 
 if __name__ == "__main__":
     main()

@@ -1,99 +1,118 @@
-"""What `wikianchor extract --blank_templates` shows of real pages against what MediaWiki shows of them.
+"""What `wikianchor` extracts of real pages: against what MediaWiki shows, and against sentence ends that a person
+judged.
 
-    WIKIANCHOR_DATA=data python benchmarks/rightness.py --judge=RENDER --mediawiki=DIR
+    WIKIANCHOR_DATA=data python benchmarks/rightness.py mediawiki --judge=RENDER --mediawiki=DIR
+    WIKIANCHOR_DATA=data python benchmarks/rightness.py boundaries --venv=DIR
 
-The judge is a program `RENDER DIR LANGUAGE < pages.ndjson > truth.ndjson` that lets MediaWiki parse each {"title",
-"text"}, every template blank, and prints {"title", "blocks", "links"}; its answers are kept under --work. All articles
-below $WIKIANCHOR_DATA/wikipedia-xml are compared, wiki by wiki: links, equal when target and anchor are, and the
-characters of equal blocks of text. Links to other wikis, within the page and to itself are left out on both sides.
-Targets: links 0.997 in each wiki and 0.999 in all, characters 0.99 in each. A second table sorts what differs.
+- `mediawiki`: `wikianchor extract --blank_templates` on all articles below $WIKIANCHOR_DATA/wikipedia-xml. The judge is
+  a program `RENDER DIR LANGUAGE < pages.ndjson > truth.ndjson` that lets MediaWiki parse each {"title", "text"}, every
+  template blank, and prints {"title", "blocks", "links"}; its answers are kept under --work. Links are equal when
+  target and anchor are; characters are those of equal blocks of text. Links to other wikis, within the page and to
+  itself are left out on both sides.
+- `boundaries`: the share of wrong decisions at places where a sentence might end. A place is a terminator with closing
+  quotes and brackets, and more of the line to come. `tests/data/sentence_boundaries.json` has the verdicts by a hash of
+  the surrounding text. Other splitters (PyICU, sentencex, blingfire, pysbd) run in the environment --venv.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import re
 import subprocess
 import sys
+from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
-import slices
-from measure import parser, report, table
+from lib import slices
+from lib.measure import ROOT, parser, report, run_parts, table
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.commands.extract.command import shown_page
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.sentences.steps import DumpReader, PageReader
+from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
 from wikianchor.pipelines.wikimedia.languages import is_language_edition
-from wikianchor.pipelines.wikimedia.pages import CONTROLS, cut_pages
+from wikianchor.pipelines.wikimedia.pages import CONTROLS, Page, cut_pages
 from wikianchor.pipelines.wikimedia.site import Site, site_for, site_from_header
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
 
 # Wikis with fewer links than this are summed up in one row, unless they miss a target.
 SMALL = 1_000
 LINKS, ALL_LINKS, CHARACTERS = 0.997, 0.999, 0.99
 
 
-class Difference(NamedTuple):
-    """A link or block that one side has and the other has not; `ours` tells which side has it."""
-
-    kind: str
-    title: str
-    content: Any
-    ours: bool
-
-
 def main() -> None:
     """Compare and print the tables."""
-    flags = parser(__doc__, rounds=1)
-    flags.add_argument("--judge", type=Path, required=True, help="program that renders pages with MediaWiki")
-    flags.add_argument("--mediawiki", type=Path, required=True, help="its MediaWiki")
-    flags.add_argument("--wikis", default="", help="database names, with commas between; all without it")
-    arguments = flags.parse_args()
+    flags = parser(__doc__, rounds=1, parts=list(PARTS))
+    flags.add_argument("--judge", type=Path, help="program that renders pages with MediaWiki")
+    flags.add_argument("--mediawiki", type=Path, help="its MediaWiki")
+    flags.add_argument("--wikis", default="", help="database names, with commas between (all)")
+    flags.add_argument("--venv", type=Path, help="environment of the other splitters")
+    run_parts(PARTS, flags)
+
+
+def compare_mediawiki(arguments: Namespace) -> None:
+    """Print links and characters wiki by wiki."""
+    if not arguments.judge or not arguments.mediawiki:
+        raise SystemExit("mediawiki: give --judge and --mediawiki")
     wanted = set(filter(None, arguments.wikis.split(",")))
     totals: dict[str, Counter[str]] = {}
-    classes: Counter[str] = Counter()
     for wiki, (site, pages) in sorted(articles(slices.data() / "wikipedia-xml").items()):
         if pages and (not wanted or wiki in wanted):
             truth = judged(arguments, wiki, site.language, pages)
-            totals[wiki] = compare(wiki, site, pages, truth, classes)
+            totals[wiki] = compare(site, pages, truth)
             print(f"{wiki}: {len(pages)} pages", file=sys.stderr)
     head = ["wiki", "pages", "links", "recall", "precision", "characters", "recall", "precision"]
     targets = f"Targets: links {LINKS} in each wiki and {ALL_LINKS} in all, characters {CHARACTERS} in each."
     report("rightness", table(head, list(rows(totals))) + "\n\n" + targets)
-    report("what differs", table(["what differs, and who is right", "links and blocks"], classes.most_common()))
 
 
 def articles(root: Path) -> dict[str, tuple[Site, dict[str, str]]]:
-    """Return the articles of each wiki by title; of two dumps that hold a page the first counts."""
-    found: dict[str, tuple[Site, dict[str, str]]] = {}
+    """Return the articles of each wiki by title; of two dumps that hold a page the first counts.
+
+    Files that are no dumps are left out, and a damaged dump counts as far as it goes.
+    """
+    wikis: dict[str, tuple[Site, dict[str, str]]] = {}
     for path in sorted(str(path) for path in root.rglob("*") if path.is_file()):
         try:
             site = site_of(path)
-            pages = found.setdefault(site.wiki, (site, {}))[1]
-            reader = PageReader(
-                DumpReader(
-                    site, work=Workspace("", "", ""), splitter="rules", parser="wikianchor", allow_truncated=False
-                )
-            )
-            for raw, _ in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
-                page = reader.parse(raw, path, Counter(), [])
-                if page is not None and page.redirect is None and page.text.strip():
+            pages = wikis.setdefault(site.wiki, (site, {}))[1]
+            reader = page_reader(site)
+            for page in pages_of(reader, path):
+                if page.text.strip():
                     pages.setdefault(page.title, page.text)
         except InputError as error:
             print(f"left out: {str(error)[:150]}", file=sys.stderr)
-    return found
+    return wikis
+
+
+def page_reader(site: Site) -> PageReader:
+    """Return what `sentences` reads the pages of a wiki with."""
+    work = Workspace("", "", "")
+    return PageReader(DumpReader(site, work, splitter="rules", parser="wikianchor", allow_truncated=False))
+
+
+def pages_of(reader: PageReader, path: str) -> Iterator[Page]:
+    """Yield the articles of a dump that are no redirects."""
+    for raw, _ in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
+        page = reader.parse(raw, path, Counter(), [])
+        if page is not None and page.redirect is None:
+            yield page
 
 
 def site_of(path: str) -> Site:
-    """Return the wiki of a dump: by its name or folder, where these tell, for some samples have no header or that of
-    another wiki; else by its header."""
+    """Return the wiki of a dump: by its file name or folder, because some samples have no header or that of another
+    wiki; else by its header."""
     name, folder = re.match(r"([a-z_]+wiki)-", Path(path).name), Path(path).parent.name.replace("-", "_") + "wiki"
     for wiki in (name[1] if name else "", folder):
         if is_language_edition(wiki):
@@ -101,7 +120,7 @@ def site_of(path: str) -> Site:
     return site_from_header(read_head(path).decode("utf-8", "replace"), None, path)
 
 
-def judged(arguments: Any, wiki: str, language: str, pages: dict[str, str]) -> dict[str, Any]:
+def judged(arguments: Namespace, wiki: str, language: str, pages: dict[str, str]) -> dict[str, Any]:
     """Return what MediaWiki shows, by title."""
     asked = b"".join(orjson.dumps({"title": title, "text": text}) + b"\n" for title, text in pages.items())
     kept: Path = arguments.work / "rightness" / f"{wiki}.ndjson"
@@ -115,57 +134,33 @@ def judged(arguments: Any, wiki: str, language: str, pages: dict[str, str]) -> d
     return {answer["title"]: answer for answer in answers}
 
 
-def compare(wiki: str, site: Site, pages: dict[str, str], truth: dict[str, Any], classes: Counter[str]) -> Counter[str]:
-    """Return counts of links and characters of MediaWiki, of ours, and of both; add what differs to its classes."""
+def compare(site: Site, pages: dict[str, str], truth: dict[str, Any]) -> Counter[str]:
+    """Return counts of links and characters of MediaWiki, of ours, and of both."""
     extractor, total = Extractor(site, literal=True), Counter(pages=len(truth))
     for title, answer in truth.items():
         text = pages[title].encode().translate(None, CONTROLS).decode()
         shown = shown_page(extractor.extract(text, title), title, "")
-        different: list[Difference] = []
         for kind, of, size in (("links", links_of, lambda _: 1), ("characters", blocks_of, len)):
             theirs: Counter[Any] = of(answer)
             ours: Counter[Any] = of(shown)
-            sides = {"theirs": theirs, "ours": ours, "both": theirs & ours}
-            total.update(
-                {f"{kind} {side}": sum(size(key) * n for key, n in found.items()) for side, found in sides.items()}
-            )
-            different += [Difference(kind, title, key, False) for key in (theirs - ours).elements()]
-            different += [Difference(kind, title, key, True) for key in (ours - theirs).elements()]
-        classes.update(class_of(one, different, text) for one in different)
+            for side, counts in {"theirs": theirs, "ours": ours, "both": theirs & ours}.items():
+                total[f"{kind} {side}"] += sum(size(key) * number for key, number in counts.items())
     return total
 
 
 def links_of(page: dict[str, Any]) -> Counter[tuple[str, str]]:
     """Return the links of a page as (target, anchor): those to a page of the same wiki."""
-    found: Counter[tuple[str, str]] = Counter()
+    links: Counter[tuple[str, str]] = Counter()
     for anchor, target in page["links"]:
         target = " ".join(target.replace("_", " ").split()).strip(" :")
         if target and target not in ("SELF", page["title"]) and not target.startswith(("#", "iw:")):
-            found[target, " ".join(anchor.split())] += 1
-    return found
+            links[target, " ".join(anchor.split())] += 1
+    return links
 
 
 def blocks_of(page: dict[str, Any]) -> Counter[str]:
     """Return the blocks of text of a page."""
     return Counter(filter(None, (" ".join(block.split()) for block in page["blocks"])))
-
-
-def class_of(one: Difference, different: Iterable[Difference], text: str) -> str:
-    """Return what a difference comes of, and who is right: told from the two sides and the wikitext."""
-    others = [other.content for other in different if other.kind == one.kind and other.ours != one.ours]
-    if one.kind == "links":
-        target, anchor = one.content
-        for other_target, other_anchor in others:
-            if anchor == other_anchor and target.upper() == other_target.upper():
-                return "first letter that MediaWiki 1.39 capitalises and the wikis do not (ß, Georgian): ours"
-            if anchor == other_anchor and ":" in target and ":" in other_target:
-                return "name of a namespace or special page that a newer MediaWiki changed: either"
-        return "link that one side alone sees: MediaWiki"
-    if get_close_matches(one.content[:300], [other[:300] for other in others], 1, 0.5):
-        return "block that reads otherwise (date of today, mistaken reference, newline in a link): MediaWiki"
-    if not one.ours and one.content[:15] not in text:
-        return "message of MediaWiki's own, of a mistake in the page: ours"
-    return "block that one side alone sees: MediaWiki"
 
 
 def rows(totals: dict[str, Counter[str]]) -> Iterator[list[object]]:
@@ -195,6 +190,138 @@ def _rates(total: Counter[str]) -> list[float]:
         for side in ("theirs", "ours")
     ]
 
+
+# -------------------------------------------------------------------------------------------------------- sentence ends
+
+VERDICTS = ROOT / "tests/data/sentence_boundaries.json"
+# Letters around a place that identify it.
+BEFORE, AFTER = 45, 30
+_PLACE = re.compile(r"[.!?…。．｡！？।॥؟۔։:;\u037e][.!?…]*[\"'”’»“«)\]）」』】]*[^\S\n]*(?=[^\s])")
+# A colon or semicolon is a terminator in few languages.
+_COLONS = {"el": ";\u037e", "hy": ":"}
+PEERS = ("icu", "sentencex", "blingfire", "pysbd")
+# Reads {"splitter", "language", "lines"} and prints the ends that it finds in each line.
+_PEER = """
+import json, sys
+asked = json.load(sys.stdin)
+name, language = asked["splitter"], asked["language"]
+if name == "icu":
+    import icu
+    breaker = icu.BreakIterator.createSentenceInstance(icu.Locale(language))
+    def ends(line):
+        breaker.setText(icu.UnicodeString(line))
+        units, at, found = line.encode("utf-16-le"), 0, []
+        return [len(units[: 2 * end].decode("utf-16-le")) for end in breaker]
+else:
+    if name == "sentencex":
+        from sentencex import segment
+        pieces = lambda line: list(segment(language, line))
+    elif name == "blingfire":
+        from blingfire import text_to_sentences
+        pieces = lambda line: text_to_sentences(line).split("\\n")
+    else:
+        import pysbd
+        from pysbd.languages import LANGUAGE_CODES
+        segmenter = pysbd.Segmenter(language=language if language in LANGUAGE_CODES else "en", clean=False)
+        pieces = segmenter.segment
+    def ends(line):
+        at, found = 0, []
+        for piece in pieces(line):
+            # Some give pieces with their blanks changed.
+            for word in str(piece).split():
+                place = line.find(word, at)
+                at = place + len(word) if place >= 0 else at
+            found.append(at)
+        return found
+print(json.dumps([ends(line) for line in asked["lines"]]))
+"""
+
+Splitter = Callable[[str, list[str]], list[list[int]]]
+
+
+def compare_boundaries(arguments: Namespace) -> None:
+    """Print the share of wrong decisions of our splitter and of others."""
+    verdicts: dict[str, dict[str, int]] = json.loads(VERDICTS.read_text())
+    pages = articles(slices.data() / "wikipedia-xml")
+    splitters: dict[str, Splitter] = {"ours": ours}
+    if arguments.venv:
+        splitters |= {name: partial(peer, arguments.venv, name) for name in PEERS}
+    lines: list[list[Any]] = []
+    sums = [0.0] * (1 + len(splitters))
+    for wiki in sorted(set(verdicts) & set(arguments.wikis.split(",") if arguments.wikis else verdicts)):
+        counts = wrong_ends(*pages[wiki], verdicts[wiki], splitters)
+        shares = [f"{100 * wrong / counts[0]:.1f}" for wrong in counts[1:]]
+        lines.append([wiki, counts[0], *shares])
+        sums = [total + number for total, number in zip(sums, counts, strict=True)]
+    lines.append(["all", round(sums[0]), *(f"{100 * wrong / sums[0]:.1f}" for wrong in sums[1:])])
+    report("boundaries", table(["wiki", "places", *(f"{name}, % wrong" for name in splitters)], lines))
+
+
+def wrong_ends(
+    site: Site, pages: dict[str, str], judged: dict[str, int], splitters: Mapping[str, Splitter]
+) -> list[float]:
+    """Return the number of judged places of a wiki, and at how many of them each splitter is wrong (NaN: not
+    installed)."""
+    lines = lines_of(site, pages)
+    known = [place for place in all_places(lines, site.language) if place[0] in judged]
+    wanted = sorted({line for _, line, _ in known})
+    counts: list[float] = [len(known)]
+    for splitter in splitters.values():
+        ends_by_line = splitter(site.language, [lines[number] for number in wanted])
+        starts = {
+            (number, _next(lines[number], end))
+            for number, ends in zip(wanted, ends_by_line, strict=False)
+            for end in ends
+        }
+        wrong = sum(judged[key] != ((line, place) in starts) for key, line, place in known)
+        counts.append(wrong if ends_by_line else math.nan)
+    return counts
+
+
+def lines_of(site: Site, pages: dict[str, str]) -> list[str]:
+    """Return the paragraphs of a wiki's pages."""
+    extractor = Extractor(site)
+    text = "\n".join(extractor.extract(text, title).text for title, text in pages.items())
+    lines = (line.replace(GAP, " ").strip() for line in text.split("\n") if line[:1] not in LINE_MARKS)
+    return list(filter(None, lines))
+
+
+def all_places(lines: list[str], language: str) -> Iterator[tuple[str, int, int]]:
+    """Yield (hash, number of the line, offset of what follows) of every place."""
+    for number, line in enumerate(lines):
+        for match in _PLACE.finditer(line):
+            blank = line[match.end() - 1].isspace()
+            if match[0][0] in ":;\u037e" and match[0][0] not in _COLONS.get(language, ""):
+                continue
+            # Nobody errs at a dot within a word or number.
+            if not blank and match[0][0] in ".!?…:;":
+                continue
+            around = line[max(0, match.end() - BEFORE) : match.end() + AFTER]
+            yield hashlib.sha256(around.encode()).hexdigest()[:12], number, match.end()
+
+
+def ours(language: str, lines: list[str]) -> list[list[int]]:
+    """Return the ends that our rules find in each line."""
+    split = make_splitter("rules", language)
+    return [split(line) for line in lines]
+
+
+def peer(venv: Path, name: str, language: str, lines: list[str]) -> list[list[int]]:
+    """Return the ends that another splitter finds in each line; nothing where it is not installed."""
+    asked = json.dumps({"splitter": name, "language": language, "lines": lines})
+    ended = subprocess.run([venv / "bin/python", "-c", _PEER], input=asked, capture_output=True, text=True)
+    if ended.returncode:
+        print(f"{name}, {language}: left out: {ended.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return []
+    ends: list[list[int]] = json.loads(ended.stdout.splitlines()[-1])
+    return ends
+
+
+def _next(line: str, end: int) -> int:
+    return len(line) - len(line[end:].lstrip())
+
+
+PARTS: dict[str, Callable[[Namespace], None]] = {"mediawiki": compare_mediawiki, "boundaries": compare_boundaries}
 
 if __name__ == "__main__":
     main()

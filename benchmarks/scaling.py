@@ -1,141 +1,302 @@
-"""How much faster two workers are than one where all read a single file, and what splitting it costs.
+"""What more workers gain, and a model of how long whole wikis take on many cores.
 
-    WIKIANCHOR_DATA=data python benchmarks/scaling.py
+    WIKIANCHOR_DATA=data python benchmarks/scaling.py [files] [default] [cost]
 
-`sentences` reads real pages copied under new titles, as a multistream dump, as one bz2 stream, as gzip members, as
-plain XML; `entities` the items of that dump as the members of a .json.gz. One worker and two are Beam's worker
-processes, each bound to a core of its own, so that both pay for the same wire. A machine with other work shows less
-than it could. What splitting costs is the CPU of unpacking a file range by range over that of reading it from end to
-end, in one process.
+- `files`: one worker against two where both read a single file: `sentences` of real pages as a multistream dump, as one
+  bz2 stream, as gzip members and as plain XML; `entities` of the members of a .json.gz. Each worker is bound to a core
+  of its own. "Ranges / whole": the CPU of decompressing the file range by range over that of reading it from end to
+  end.
+- `default`: from which size on workers pay. `sentences` and `build` with one worker, with one for each core, and with
+  the default.
+- `cost`: the hours that whole wikis take. CPU seconds are measured on real slices, less the start. A stage is its
+  ranges, dealt out to cores as they become free; the last range to end sets the time. Sizes of dumps are rounded, as of
+  2025 (bz2 for wikis, gz for Wikidata); `wikianchor download --dry_run` prints present ones. Descriptions of ranges and
+  their counts go through the shuffle, and with a sample its lowest hashes; sentences go from worker to worker as files.
 """
 
 from __future__ import annotations
 
 import bz2
+import gzip
+import heapq
+import json
 import os
 import sys
-from collections.abc import Callable
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
-import generate
-import slices
-from measure import fresh, parser, ratio, report, rounds_of, run, seconds, table, wikianchor
+from lib import generate, many_links, slices
+from lib.measure import ROOT, fresh, job, parser, ratio, report, rounds_of, run, run_parts, seconds, table, wikianchor
 
 from wikianchor.io.storage import file_size
-from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
-
-PACKINGS = ("multistream bz2", "single bz2", "gz members", "plain")
+from wikianchor.pipelines.engine.machine import Load, cores, default_workers
+from wikianchor.pipelines.engine.rates import dump_seconds
+from wikianchor.pipelines.wikimedia.dumps import LARGEST_RANGE, RANGES, SMALLEST_RANGE, Range, read_range, split_dumps
 
 
 def main() -> None:
-    """Measure and print both tables."""
-    flags = parser(__doc__)
+    """Measure and print the tables."""
+    flags = parser(__doc__, parts=list(PARTS))
     flags.add_argument("--language", default="en", help="whose slices (en)")
-    flags.add_argument("--megabytes", type=float, default=200, help="XML of the dump (200)")
-    arguments = flags.parse_args()
-    work, cores = arguments.work, sorted(os.sched_getaffinity(0))
-    jobs = {name: ("sentences", pack(work, arguments, name)) for name in PACKINGS}
-    jobs["items, gz members"] = ("entities", items(work, arguments))
+    flags.add_argument("--megabytes", type=float, default=200, help="XML of the dump of `files` (200)")
+    flags.add_argument("--sizes", default="0.5,30,60,90,120", help="MB of XML of each dump of `default`")
+    flags.add_argument("--cores", default="2,16,64,256", help="of the model (2,16,64,256)")
+    flags.add_argument("--links", type=int, default=1_500_000, help="of `pairs`, for the model (1500000)")
+    run_parts(PARTS, flags)
+
+
+# ---------------------------------------------------------------------------------------------- two workers on one file
+
+
+def compare_files(arguments: Namespace) -> None:
+    """Print one worker against two, for each packing."""
+    plain = slices.dump(arguments.work, arguments.language, arguments.megabytes, ending="xml")
+    files = {
+        "multistream bz2": slices.dump(arguments.work, arguments.language, arguments.megabytes),
+        "single bz2": compressed(plain, ".single.xml.bz2", one_bz2),
+        "gz members": compressed(plain, ".members.xml.gz", gz_members),
+        "plain": plain,
+        "items, gz members": items_of(plain),
+    }
     rows: list[list[Any]] = []
-    for name, (stage, path) in jobs.items():
-        walls = rounds_of(
-            arguments.rounds,
-            {str(workers): job(stage, path, arguments, workers, cores) for workers in (1, 2)},
-        )
-        split = rounds_of(arguments.rounds, {"whole": whole(path), "ranges": ranges(path)})
-        packed = name != "plain"
-        rows.append(
-            [
-                name,
-                path.stat().st_size / 1e6,
-                len(split_dumps([str(path)])),
-                median(walls["1"]),
-                median(walls["2"]),
-                ratio(walls["1"], walls["2"]),
-                median(split["whole"]) if packed else "",
-                ratio(split["ranges"], split["whole"]) if packed else "",
-            ]
-        )
+    for title, path in files.items():
+        walls = rounds_of(arguments.rounds, {str(number): on_cores(arguments, path, number) for number in (1, 2)})
+        whole, ranges = [Range(str(path), 0, file_size(str(path)), True)], split_dumps([str(path)])
+        cells = [path.stat().st_size / 1e6, len(ranges), *map(median, walls.values()), ratio(walls["1"], walls["2"])]
+        if path != plain:
+            cases = {
+                name: partial(seconds, partial(read_all, of)) for name, of in (("whole", whole), ("ranges", ranges))
+            }
+            split = rounds_of(arguments.rounds, cases)
+            cells += [median(split["whole"]), ratio(split["ranges"], split["whole"])]
+        rows.append([title, *cells, *[""] * (7 - len(cells))])
         print(rows[-1], file=sys.stderr)
     head = ["file", "MB", "ranges", "one worker, s", "two, s", "speed-up", "unpacking whole, CPU s", "ranges / whole"]
     report("two workers on one file", f"{table(head, rows)}\n\nTargets: 1.7 times with both cores free; at most 1.15.")
 
 
-def pack(work: Path, arguments: Any, name: str) -> Path:
-    """Return the dump in a packing, made unless it is there."""
-    ending = {"multistream bz2": "xml.bz2", "gz members": "xml.gz"}.get(name, "xml")
-    if name == "gz members":
-        return gz_members(slices.dump(work, arguments.language, arguments.megabytes, ending="xml"))
-    path = slices.dump(work, arguments.language, arguments.megabytes, ending=ending)
-    if name != "single bz2":
-        return path
-    single = path.with_name(f"single-{path.name}.bz2")
-    if not single.exists():
-        unfinished = single.with_suffix(".part")
-        packer = bz2.BZ2Compressor()
-        with path.open("rb") as source, unfinished.open("wb") as file:
-            while data := source.read(1 << 20):
-                file.write(packer.compress(data))
-            file.write(packer.flush())
-        unfinished.rename(single)
-    return single
+def compressed(plain: Path, ending: str, pack: Callable[[Iterator[bytes]], Iterator[bytes]]) -> Path:
+    """Return a dump in another packing; write it unless it exists."""
+    path = plain.with_suffix(ending)
+    if not path.exists():
+        unfinished = path.with_suffix(".part")
+        with plain.open("rb") as source, unfinished.open("wb") as file:
+            file.writelines(pack(iter(lambda: source.read(generate.MEMBER_BYTES), b"")))
+        unfinished.rename(path)
+    return path
 
 
-def gz_members(path: Path) -> Path:
-    """Return a dump as gzip members of some MB, made unless it is there."""
-    import gzip
-
-    packed = path.with_name(f"members-{path.name}.gz")
-    if not packed.exists():
-        unfinished = packed.with_suffix(".part")
-        with path.open("rb") as source, unfinished.open("wb") as file:
-            while data := source.read(generate.MEMBER_BYTES):
-                file.write(gzip.compress(data, mtime=0))
-        unfinished.rename(packed)
-    return packed
+def one_bz2(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield a single bz2 stream."""
+    packer = bz2.BZ2Compressor()
+    yield from map(packer.compress, chunks)
+    yield packer.flush()
 
 
-def items(work: Path, arguments: Any) -> Path:
-    """Return the items of the dump, made unless they are there."""
-    dump = slices.dump(work, arguments.language, arguments.megabytes, ending="xml")
-    path = work / f"wikidata-{dump.stem}-20000.json.gz"
+def gz_members(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield a gzip member for each chunk."""
+    return (gzip.compress(data, mtime=0) for data in chunks)
+
+
+def items_of(dump: Path) -> Path:
+    """Return a stand-in for Wikidata with the items of a dump; write it unless it exists."""
+    path = dump.with_name(f"wikidata-{dump.stem}-20000.json.gz")
     if not path.exists():
         generate.write_items(generate.items_of(generate.articles([str(dump)])), path, line_bytes=20_000, others=3)
     return path
 
 
-def job(stage: str, path: Path, arguments: Any, workers: int, cores: list[int]) -> Callable[[], float]:
-    """Return a function that runs a stage and returns its wall seconds."""
-    given = [f"--dumps={path}"] if stage == "sentences" else [f"--wikidata={path}", f"--wikis={arguments.language}wiki"]
-    beam = [f"--direct_num_workers={workers}", "--direct_running_mode=multi_processing"]
-    bound = ["taskset", "--cpu-list", ",".join(map(str, cores[:workers]))]
-
-    def once() -> float:
-        output = fresh(arguments.work / "scaling")
-        return run([*bound, *wikianchor(stage, *given, *beam, f"--output={output}")]).wall
-
-    return once
+def on_cores(arguments: Namespace, path: Path, workers: int) -> Callable[[], float]:
+    """Return a function that runs the stage of a file on so many cores and returns its wall seconds."""
+    stage, flags = "sentences", [f"--dumps={path}"]
+    if ".json" in path.name:
+        stage, flags = "entities", [f"--wikidata={path}", f"--wikis={arguments.language}wiki"]
+    flags += [f"--direct_num_workers={workers}", "--direct_running_mode=multi_processing"]
+    bound = ["taskset", "--cpu-list", ",".join(map(str, sorted(os.sched_getaffinity(0))[:workers]))]
+    output = arguments.work / "scaling"
+    return lambda: run([*bound, *wikianchor(stage, *flags, f"--output={fresh(output)}")]).wall
 
 
-def whole(path: Path) -> Callable[[], float]:
-    """Return a function that unpacks a file from end to end and returns its CPU seconds."""
-    return lambda: seconds(lambda: drain([Range(str(path), 0, file_size(str(path)), True)]))
-
-
-def ranges(path: Path) -> Callable[[], float]:
-    """Return a function that unpacks a file range by range and returns its CPU seconds."""
-    return lambda: seconds(lambda: drain(split_dumps([str(path)])))
-
-
-def drain(parts: list[Range]) -> None:
-    """Unpack what each range owns."""
-    for part in parts:
-        for chunk in read_range(part):
+def read_all(ranges: list[Range]) -> None:
+    """Decompress what each range owns."""
+    for one in ranges:
+        for chunk in read_range(one):
             if not chunk.owned:
                 break
 
+
+# --------------------------------------------------------------------------------------------------- workers by default
+
+
+def compare_default(arguments: Namespace) -> None:
+    """Print one worker, one for each core, and the default."""
+
+    def walls(*command: str) -> list[float]:
+        def case(*flags: str) -> Callable[[], float]:
+            # Not `wikianchor()`, which sets the number of workers.
+            output, program = arguments.work / "workers", [sys.executable, "-m", "wikianchor", *command, *flags]
+            return lambda: run([*program, f"--output={fresh(output)}"]).wall
+
+        cases = {"one": case("--workers=1"), "all": case(f"--workers={cores()}"), "default": case()}
+        return [median(column) for column in rounds_of(arguments.rounds, cases).values()]
+
+    rows: list[list[Any]] = [
+        ["build, the sample", *walls("build", f"--dumps={ROOT / 'demo/dumps'}", "--min_links=2"), 1]
+    ]
+    for megabytes in map(float, arguments.sizes.split(",")):
+        dump = slices.dump(arguments.work, arguments.language, megabytes)
+        default = default_workers(Load(dump_seconds([str(dump)])))
+        name = f"sentences, {dump.stat().st_size / 1e6:.1f} MB of bz2"
+        rows.append([name, *walls("sentences", f"--dumps={dump}"), default])
+    head = ["job", "one worker, s", f"{cores()} workers, s", "default, s", "workers by default"]
+    report("workers by default", f"{table(head, rows)}\n\nTarget: the default takes no longer than one worker.")
+
+
+# ------------------------------------------------------------------------------------------------------------ the model
+
+# GB of pages-articles as bz2.
+WIKIS = {
+    "en": 24.5, "de": 7.7, "fr": 6.7, "ru": 6.0, "es": 5.1, "ja": 4.5, "it": 4.1, "zh": 3.4, "pl": 2.8, "uk": 2.8,
+    "pt": 2.6, "nl": 2.1, "ar": 2.0, "sv": 2.0, "cs": 1.3, "fa": 1.4, "vi": 1.3, "ko": 1.2, "tr": 1.2,
+}  # fmt: skip
+EASE_18 = ("en", "de", "fr", "ru", "es", "ja", "it", "zh", "pl", "pt", "nl", "ar", "cs", "fa", "ko", "tr", "uk", "sv")
+BUILDS = {"English Wikipedia": ("en",), "18 wikis of EASE": EASE_18}
+# Unpacked, Wikidata is ten times its gz.
+WIKIDATA_GB, WIKIDATA_RATIO = 156, 10
+MEASURED = ("en", "de", "ja", "uk")
+# What describes a finished range, pickled.
+RANGE_BYTES = 2_000
+# Launching machines and starting Python on them.
+START_SECONDS = {"here": 2, "cluster": 240}
+
+
+class Stage(NamedTuple):
+    """A stage of a build: CPU seconds in all, number of ranges, and bytes through files and through the shuffle."""
+
+    name: str
+    seconds: float
+    ranges: int
+    files: float
+    shuffled: float
+
+
+def compare_cost(arguments: Namespace) -> None:
+    """Measure slices, and print the hours of whole wikis."""
+    numbers = [int(number) for number in arguments.cores.split(",")]
+    rates = measured(arguments)
+    rows: list[list[Any]] = []
+    for build, languages in BUILDS.items():
+        for stage in stages(languages, rates):
+            hours = [spread(stage, number) / 3600 for number in numbers]
+            through = f"{stage.files / 1e9:,.0f} GB", f"{stage.shuffled / 1e6:,.1f} MB"
+            pays = max(1, stage.ranges // 4)
+            rows.append([f"{build}: {stage.name}", stage.seconds / 3600, stage.ranges, *hours, pays, *through])
+    head = ["stage", "CPU hours", "ranges", *(f"{number} cores, h" for number in numbers), "cores that pay"]
+    lines = ", ".join(f"{name} {value:,.0f}" for name, value in rates.items())
+    text = f"Measured here: {lines}.\n\n{table([*head, 'through files', 'shuffled'], rows)}"
+    more = f"English Wikipedia's sentences on {numbers[-1]} cores:\n\n"
+    report("time and cost", f"{text}\n\n{more}{stragglers(stages(('en',), rates)[0], numbers[-1])}")
+
+
+def measured(arguments: Namespace) -> dict[str, float]:
+    """Return the rates of this machine: CPU seconds, links and bytes per GB, and links per CPU second."""
+    work: Path = arguments.work
+
+    def cpu(stage: str, name: str, *flags: str | Path) -> float:
+        return median(job(stage, work / "cost" / name, *flags) for _ in range(arguments.rounds))
+
+    start = cpu("sentences", "start", f"--dumps={slices.one_page(work, 'en')}")
+    columns: dict[str, list[float]] = {"seconds": [], "links": [], "bytes": []}
+    for language in MEASURED:
+        dump = slices.dump(work, language)
+        gigabytes = dump.stat().st_size / 1e9
+        columns["seconds"].append((cpu("sentences", language, f"--dumps={dump}") - start) / gigabytes)
+        manifest = json.loads((work / "cost" / language / "manifest.json").read_text())
+        columns["links"].append(manifest["ledger"][f"{language}wiki"]["links"]["kept"] / gigabytes)
+        size = sum(shard["bytes"] for shard in manifest["configs"]["sentences"]["shards"])
+        columns["bytes"].append(size / gigabytes)
+    items = items_of(slices.dump(work, "uk", ending="xml"))
+    # The stand-in compresses better than Wikidata, so its rate is by unpacked bytes.
+    with gzip.open(items) as file:
+        unpacked = sum(map(len, iter(lambda: file.read(1 << 20), b""))) / 1e9
+    entities = (cpu("entities", "items", f"--wikidata={items}", "--wikis=ukwiki") - start) / unpacked
+    rows = many_links.multiplied(work, "en", arguments.links)
+    given = [f"--sentences={rows}", f"--entities={many_links.entities(work, rows)}"]
+    pairs = cpu("pairs", "pairs", *given) - start
+    ledger = json.loads((work / "cost/pairs/manifest.json").read_text())["ledger"]["links"]
+    return {
+        "seconds per GB of bz2": median(columns["seconds"]),
+        "links per GB": median(columns["links"]),
+        "bytes of sentences per GB": median(columns["bytes"]),
+        "seconds per GB of unpacked Wikidata": entities,
+        "links per second of pairs": next(iter(ledger.values()))["seen"] / pairs,
+    }
+
+
+def stages(languages: Sequence[str], rates: dict[str, float]) -> list[Stage]:
+    """Return the stages of a build of some wikis and Wikidata."""
+    gigabytes = sum(WIKIS[language] for language in languages)
+    ranges = sum(count(WIKIS[language]) for language in languages)
+    links, written = rates["links per GB"] * gigabytes, rates["bytes of sentences per GB"] * gigabytes
+    reading = rates["seconds per GB of bz2"] * gigabytes
+    items = rates["seconds per GB of unpacked Wikidata"] * WIKIDATA_GB * WIKIDATA_RATIO
+    wikidata, shards = count(WIKIDATA_GB), max(ranges, int(links // 2_500_000))
+    # Sentences are read twice and rows written twice; of these the lowest hashes of a sample are shuffled.
+    files, hashes = 2 * written + 2 * 120 * links, 8 * 1_000_000
+    return [
+        Stage("sentences", reading, ranges, written, ranges * RANGE_BYTES),
+        Stage("entities", items, wikidata, 0.02 * WIKIDATA_GB * 1e9, wikidata * RANGE_BYTES),
+        Stage("pairs", links / rates["links per second of pairs"], shards, files, shards * RANGE_BYTES + hashes),
+    ]
+
+
+def count(gigabytes: float) -> int:
+    """Return the number of ranges of a dump."""
+    size = min(max(gigabytes * 1e9 / RANGES, SMALLEST_RANGE), LARGEST_RANGE)
+    return max(1, round(gigabytes * 1e9 / size))
+
+
+def spread(stage: Stage, number: int, slow: float = 0, heavy: float = 1) -> float:
+    """Return the seconds of a stage on some cores: each takes the next range as it becomes free.
+
+    Args:
+        stage: the stage.
+        number: of cores.
+        slow: share of the cores that have a quarter of the others' speed.
+        heavy: how many times as long one range in a hundred takes.
+    """
+    share = stage.seconds / stage.ranges
+    free = [(0.0, core) for core in range(number)]
+    end = 0.0
+    for order in range(stage.ranges):
+        begin, core = heapq.heappop(free)
+        factor = (4 if core < slow * number else 1) * (heavy if order % 100 == 99 else 1)
+        heapq.heappush(free, (begin + share * factor, core))
+        end = max(end, begin + share * factor)
+    return end + START_SECONDS["here" if number <= 16 else "cluster"]
+
+
+def stragglers(stage: Stage, number: int) -> str:
+    """Return the table of what stragglers and skew cost."""
+    cases = {
+        "as in the table": spread(stage, number),
+        "a machine in ten at a quarter of the speed": spread(stage, number, slow=0.1),
+        "one range in a hundred ten times as heavy (pages of 2 MB in a row)": spread(stage, number, heavy=10),
+        "one file that cannot be cut (xz)": spread(stage._replace(ranges=1), number),
+    }
+    even = cases["as in the table"]
+    return table(["case", "hours", "times"], [[name, time / 3600, time / even] for name, time in cases.items()])
+
+
+PARTS: dict[str, Callable[[Namespace], None]] = {
+    "files": compare_files,
+    "default": compare_default,
+    "cost": compare_cost,
+}
 
 if __name__ == "__main__":
     main()

@@ -8,9 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import generate_news as news
 import pytest
 
+from tests import wikinews as news
 from tests.stand_in import digests
 from tests.t5 import TEXTS, write_corpus, write_t5
 from wikianchor.pipelines.dataset.reader import find_datasets

@@ -1,14 +1,14 @@
-"""The fuzz of `benchmarks/fuzz.py` in small: random splices of our own text, and faults that it has to see."""
+"""The fuzz of `benchmarks/hostile.py` in small: random splices of our own text, and faults that it has to see."""
 
 from collections import Counter
 from functools import cache
 from typing import Any
 
-import fuzz
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import fuzzing as fuzz
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extract
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP

@@ -1,6 +1,6 @@
 """How many worker processes a stage gets on this machine: by its work, and by the cores and the memory that are free.
 
-To start the workers of a stage takes some seconds (`python benchmarks/workers.py`), so a stage without much work runs
+To start the workers of a stage takes some seconds (`python benchmarks/scaling.py`), so a stage without much work runs
 in the process of the command.
 """
 

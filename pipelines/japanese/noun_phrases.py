@@ -3,7 +3,7 @@
 The corpus has its spans from trees. A tree of each filled sentence would take fifty times as long, and be stricter
 than the rule means: of noun spans that are put into other sentences it finds four of five again. The words say what a
 noun phrase begins and ends with, and whether what stands within it is whole. They are those of the corpus, since GiNZA
-cuts by the same dictionary. `benchmarks/noun_phrases.py` compares the two.
+cuts by the same dictionary. `docs/explanation/studies/japanese-negatives.md` compares the two.
 """
 
 from __future__ import annotations

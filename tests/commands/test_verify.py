@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import generate_news as news
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests import wikinews as news
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.target import checksum

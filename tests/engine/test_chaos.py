@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from chaos import PHASES, PROCESSES, Job, make_inputs
 
 from tests.dumps import export, page
+from tests.engine.kills import PHASES, PROCESSES, Job, make_inputs
 from tests.engines import answers, free_port, process, until
 from tests.every_pipeline import all_digests
 
@@ -83,7 +83,7 @@ def check_again(dump: Path, out: Path, expected: object, *flags: str) -> None:
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
-    """The commands of `benchmarks/chaos.py`, measured."""
+    """The commands of `benchmarks/resume.py`, measured."""
     place = tmp_path_factory.mktemp("jobs")
     found = {}
     for name, command in make_inputs(place, 1500).items():

@@ -1,4 +1,4 @@
-"""Worker processes and launchers that are killed: the kills of `benchmarks/chaos.py` in small."""
+"""Worker processes and launchers that are killed: the kills of `benchmarks/resume.py` in small."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from chaos import PROCESSES, Job, Launcher, digest, left_of
 
 from tests.dumps import export, page
+from tests.engine.kills import PROCESSES, Job, Launcher, digest, left_of
 from wikianchor.io.errors import WorkerDied
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.engine.local_workers import LocalWorkers, Worker

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import generate_news as news
 import pyarrow.parquet as pq
 import pytest
 
 from tests import dumps
+from tests import wikinews as news
 from tests.conftest import Ended
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.mewsc16.faults import FaultFinder

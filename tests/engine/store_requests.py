@@ -1,15 +1,10 @@
-"""Requests of `wikianchor pairs` to an object store, over sentence shards and output shards: for benchmarks/shuffle.py.
-
-The store is moto, in this process; everything is counted from the start of the stage to its end. Sentences, titles
-and entities are read from the store and the dataset is written to it, by each kind of shuffle.
-"""
+"""Count the requests of `wikianchor pairs` to an object store (moto, in this process)."""
 
 from __future__ import annotations
 
 import logging
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,18 +12,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import numpy as np
-from measure import table
 from pyarrow import fs
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from tests.stand_in import run_pairs, small_wiki, write_entities, write_sentences
 
-from tests.stand_in import run_pairs, small_wiki, write_entities, write_sentences  # noqa: E402
-
-PAGES, WIKI = 240, "enwiki"
-# Sentence shards x output shards: the four corners, and two between them that the fit is checked with.
-GRID = ((4, 4), (4, 24), (24, 4), (24, 24), (12, 12), (8, 16))
+PAGES, WIKI = 60, "enwiki"
 SHUFFLES = ("files", "beam")
 METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE")
 # werkzeug colours some of its lines.
@@ -70,19 +58,6 @@ def bucket() -> Iterator[tuple[str, Requests]]:
         log.setLevel(level)
 
 
-def request_table(work: Path) -> str:
-    """Run the stage over the grid, and return a table of its requests and what they come to for each shard."""
-    lines, fits = [], []
-    with bucket() as (uri, counted):
-        for shuffle in SHUFFLES:
-            points = [(size, count_requests(work, uri, counted, shuffle, *size)) for size in GRID]
-            for size, methods in points:
-                lines.append([shuffle, *size, methods.total(), *(methods[name] for name in METHODS)])
-            fits.append(f"`{shuffle}`: {_fit([(size, methods.total()) for size, methods in points])}")
-    head = ["shuffle", "sentence shards S", "output shards O", "requests", *METHODS]
-    return f"{table(head, lines)}\n\nLeast squares: {'; '.join(fits)}."
-
-
 def count_requests(
     work: Path, uri: str, counted: Requests, shuffle: str, sentence_shards: int, output_shards: int
 ) -> Counter[str]:
@@ -108,19 +83,8 @@ def count_requests(
     rows_per_shard = -(-_links(pages) // output_shards)
     manifest = run_pairs(sentences, entities, output, [f"--shuffle={shuffle}"], rows_per_shard, duplicates=True)
     assert len(manifest["configs"]["pairs"]["shards"]) == output_shards
-    print(f"{name}: {counted.methods}", file=sys.stderr)
     return counted.methods.copy()
 
 
 def _links(pages: Sequence[Any]) -> int:
     return sum(sentence.count("[[") for page in pages for sentence in page.sentences)
-
-
-def _fit(points: Sequence[tuple[tuple[int, int], int]]) -> str:
-    """Return requests as a + b S + c O + d S O."""
-    terms = np.array([[1, sentences, outputs, sentences * outputs] for (sentences, outputs), _ in points])
-    totals = np.array([total for _, total in points])
-    fitted = np.linalg.lstsq(terms, totals, rcond=None)[0]
-    worst = float(np.abs(terms @ fitted - totals).max())
-    a, b, c, d = fitted
-    return f"{a:.0f} + {b:.1f} S + {c:.1f} O + {abs(d):.2f} S O, at most {worst:.0f} off"

@@ -1,14 +1,4 @@
-"""Kill workers and launchers of `wikianchor sentences` and `wikianchor pairs` at random moments.
-
-    python benchmarks/chaos.py
-    python benchmarks/chaos.py --kills=6 --commands=pairs --seed=2
-
-Each command runs on two worker processes over copies of the demonstration's pages. A third of the kills come while the
-workers start, a third while they work and a third once the dataset is committed and the run closes down; the moment
-within a phase, and the worker, are random. A killed worker must end the command within ten seconds, with status 1 and
-one line; a killed launcher must leave no worker after ten seconds. After each kill the same command must make the same
-bytes as a run without one, and leave nothing else behind.
-"""
+"""Kill workers and launchers of `wikianchor` at random moments: for tests and for benchmarks/resume.py."""
 
 from __future__ import annotations
 
@@ -25,12 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-import generate
-from measure import fresh, parser, report, table
+from lib import generate
+from lib.measure import fresh
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "demo/dumps/enwiki-20260101-pages-articles-multistream.xml.bz2"
 PROCESSES = ("--direct_num_workers=2", "--direct_running_mode=multi_processing")
 PHASES = ("start", "work", "close")
@@ -39,40 +28,16 @@ LIMIT, PATIENCE = 10.0, 300.0
 _PROGRESS = re.compile(r"\d\d:\d\d:\d\d ")
 
 
-def main() -> None:
-    """Kill, and print a table."""
-    flags = parser(__doc__, rounds=1)
-    flags.add_argument("--kills", type=int, default=60, help="of workers, and of launchers, of each command (60)")
-    flags.add_argument("--commands", default="sentences,pairs", help="which, with commas (sentences,pairs)")
-    flags.add_argument("--pages", type=int, default=3000, help="pages of the dump (3000)")
-    flags.add_argument("--seed", type=int, default=1, help="of the random moments (1)")
-    arguments = flags.parse_args()
-    place = arguments.work.resolve() / f"chaos-{arguments.pages}"
-    commands = make_inputs(place, arguments.pages)
-    chance = random.Random(arguments.seed)
-    rows: list[list[Any]] = []
-    for name in arguments.commands.split(","):
-        output = place / f"out-{name}"
-        job = Job([*commands[name], f"--output={output}", *PROCESSES], output)
-        job.measure()
-        for target in ("worker", "launcher"):
-            phases = [PHASES[number % len(PHASES)] for number in range(arguments.kills)]
-            rows += rows_of(name, target, [(job.kill(target, phase, chance), job.again()) for phase in phases])
-    head = ["killed", "of them hung", "slowest end, s", "orphans", "other lines", "other bytes"]
-    text = table(["command, process, phase", *head], rows)
-    report("kills", f"{text}\n\nTarget: the slowest end within {LIMIT:.0f} s, and 0 in the columns beside it.")
-
-
-def make_inputs(place: Path, pages: int) -> dict[str, list[str]]:
+def make_inputs(directory: Path, pages: int) -> dict[str, list[str]]:
     """Make the inputs unless they are there, and return the commands without their output."""
-    place.mkdir(parents=True, exist_ok=True)
-    dump, wikidata = place / "enwiki-20260101-pages-articles.xml", place / "wikidata.json"
-    if not (place / "entities/manifest.json").exists():
+    directory.mkdir(parents=True, exist_ok=True)
+    dump, wikidata = directory / "enwiki-20260101-pages-articles.xml", directory / "wikidata.json"
+    if not (directory / "entities/manifest.json").exists():
         generate.write_dump(generate.read_source([str(DEMO)]), dump, pages=pages)
         generate.write_items(generate.items_of(generate.articles([str(dump)])), wikidata)
         for command in (
-            ["sentences", f"--dumps={dump}", f"--output={place}/sentences"],
-            ["entities", f"--wikidata={wikidata}", "--wikis=enwiki", f"--output={place}/entities"],
+            ["sentences", f"--dumps={dump}", f"--output={directory}/sentences"],
+            ["entities", f"--wikidata={wikidata}", "--wikis=enwiki", f"--output={directory}/entities"],
         ):
             subprocess.run(
                 [sys.executable, "-m", "wikianchor", *command],
@@ -82,7 +47,7 @@ def make_inputs(place: Path, pages: int) -> dict[str, list[str]]:
             )
     return {
         "sentences": ["sentences", f"--dumps={dump}"],
-        "pairs": ["pairs", f"--sentences={place}/sentences", f"--entities={place}/entities", "--min_links=1"],
+        "pairs": ["pairs", f"--sentences={directory}/sentences", f"--entities={directory}/entities", "--min_links=1"],
     }
 
 
@@ -189,30 +154,8 @@ class Job:
         return not hung and launcher.status == 0 and digest(self.output) == self.digest
 
 
-def rows_of(name: str, target: str, trials: Sequence[tuple[Ended, bool]]) -> list[list[Any]]:
-    """Return the rows of the table about the kills of one command's workers or launchers.
-
-    Args:
-        name: of the command.
-        target: "worker" or "launcher".
-        trials: how each run ended, and whether the same command then made the same bytes.
-    """
-    rows: list[list[Any]] = []
-    for phase in PHASES:
-        if these := [trial for trial in trials if trial[0].phase == phase]:
-            counts = [
-                sum(ended.hung for ended, _ in these),
-                max(ended.seconds for ended, _ in these),
-                sum(ended.orphans for ended, _ in these),
-                sum(not ended.is_clear(target) for ended, _ in these),
-                sum(not same for _, same in these),
-            ]
-            rows.append([f"{name}, {target}, {phase}", len(these), *counts])
-    return rows
-
-
 class Launcher:
-    """A command that runs the code beside this file, with its stderr in a file.
+    """A command that runs the code of this checkout, with its stderr in a file.
 
     Args:
         arguments: of the command.
@@ -266,7 +209,7 @@ class Launcher:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment in which commands run the code beside this file."""
+    """Return the environment in which commands run the code of this checkout."""
     return {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
@@ -314,7 +257,3 @@ def digest(directory: Path) -> str:
         if path.is_file():
             found.update(f"{path.relative_to(directory)}\n".encode() + path.read_bytes())
     return found.hexdigest()
-
-
-if __name__ == "__main__":
-    main()

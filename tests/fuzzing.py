@@ -1,24 +1,14 @@
-"""Random splices of real wikitext and markup through the engine: a million pages that nobody would write.
+"""Random splices of real wikitext and markup, and checks of what the engine makes of them: for tests and for
+benchmarks/hostile.py.
 
-    WIKIANCHOR_DATA=data python benchmarks/fuzz.py --cases=1000000 --seed=1
-
-Each case is a few pieces, cut anywhere out of real articles of one wiki or taken from a list of markup. Of each it is
-checked that nothing is raised; that links are in order, within the text, and show something; that every gap has its
-name; that no mark of the engine is left in the text but where it belongs; that sentences are pieces of the text, whole
-and without gaps, and account for every link; and that another engine, which has not seen the same pages, returns the
-same. One case in a thousand is written over and over, 256 and 2,048 times: its time must grow no faster.
-
-A case depends on the seed and its number alone: --only=NUMBER runs one of them. What fails is cut down to what is
-needed to fail, and printed; the exit status is then 1.
+Each case is a few pieces, cut anywhere out of real articles of one wiki or taken from a list of markup. A case depends
+on the seed and its number alone.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -26,9 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-import generate
-import slices
-from measure import report, table
+from lib import generate, slices
 
 from wikianchor.pipelines.text.prose import judged_sentences, page_sentences
 from wikianchor.pipelines.text.splitter import Splitter, make_splitter
@@ -56,10 +44,8 @@ PAGES = 300
 PIECES, PIECE = 14, 90
 TITLE = "The page"
 SHORT, LONG = 256, 2048
-# Time for eight times the text: eight times and a half more for noise, and what is too short to tell is passed over.
+# Eight times the text takes eight times as long, and half of that again for noise; short times are not compared.
 LARGEST_RATIO, SHORTEST_SECONDS, SECONDS_PER_MEGABYTE = 12.0, 0.008, 1.5
-TIMED_EVERY, FRESH_EVERY, TOLD_EVERY = 1_000, 50_000, 50_000
-MOST_FAILURES = 20
 _MARKS = re.compile(rf"[\x00-\x09\x0b-\x1f]|\n[{LINE_MARKS}]+|^[{LINE_MARKS}]+")
 
 
@@ -218,43 +204,3 @@ def smallest(text: str, one: Engine, other: Engine) -> str:
                 start += size
         size //= 2
     return text
-
-
-def main() -> int:
-    """Run the cases and print what came of them."""
-    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    flags.add_argument("--cases", type=int, default=1_000_000, help="how many (1,000,000)")
-    flags.add_argument("--seed", type=int, default=1, help="of the pieces (1)")
-    flags.add_argument("--only", type=int, help="run the case with this number")
-    arguments = flags.parse_args()
-    numbers = range(arguments.cases) if arguments.only is None else range(arguments.only, arguments.only + 1)
-    found: Counter[str] = Counter()
-    slowest = {"ratio": 0.0, "seconds per MB": 0.0}
-    failures: list[str] = []
-    for number in numbers:
-        case = make_case(arguments.seed, number)
-        one = engine(case.language, case.literal, 0)
-        other = engine(case.language, case.literal, 1 + number // FRESH_EVERY)
-        problem = problem_of(case.text, one, other, found)
-        if problem:
-            case = case._replace(text=smallest(case.text, one, other))
-        elif number % TIMED_EVERY == 0 or arguments.only is not None:
-            problem = problem_of_time(case, slowest)
-        if problem:
-            failures.append(f"case {number}, {case.language}{', literal' * case.literal}: {problem}: {case.text!r}")
-            print(failures[-1], file=sys.stderr)
-            if len(failures) == MOST_FAILURES:
-                break
-        if number and number % TOLD_EVERY == 0:
-            engine.cache_clear()
-            print(f"{number:,} cases, {len(failures)} failures", file=sys.stderr)
-    row = [f"seed {arguments.seed}", len(numbers), found["characters"], found["links"], found["sentences"]]
-    timed = [slowest["ratio"], slowest["seconds per MB"]]
-    counted = ("", "cases", "characters", "links", "sentences kept", "failures")
-    head = [*counted, "time for 8 times the text, at most", "s / MB, at most", "CPU s"]
-    report("fuzz", table(head, [[*row, len(failures), *timed, os.times().user]]))
-    return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The real dumps that are measured: slices under $WIKIANCHOR_DATA, packed as Wikimedia packs them."""
+"""Real dumps to measure on: slices under $WIKIANCHOR_DATA, packed as Wikimedia packs them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import glob
 import os
 from pathlib import Path
 
-import generate
+from lib import generate
 
 # By language. Slices are the first pages of their wikis, whose articles are longer than most.
 SLICES = {
@@ -25,52 +25,49 @@ def data() -> Path:
     """Return the directory of the real data.
 
     Raises:
-        SystemExit: nobody says where it is.
+        SystemExit: $WIKIANCHOR_DATA is not set.
     """
-    found = os.environ.get("WIKIANCHOR_DATA")
-    if not found:
-        raise SystemExit("WIKIANCHOR_DATA: set it to the directory of the real dumps, or give dumps of your own")
-    return Path(found)
+    directory = os.environ.get("WIKIANCHOR_DATA")
+    if not directory:
+        raise SystemExit("WIKIANCHOR_DATA is not set: set it to the directory of the real dumps")
+    return Path(directory)
 
 
 def paths(language: str) -> list[str]:
     """Return the slices of a language.
 
     Raises:
-        SystemExit: they are not there.
+        SystemExit: a slice is missing.
     """
     dumps = data() / "wikipedia-xml"
-    found = [path for pattern in SLICES[language] for path in sorted(glob.glob(f"{dumps}/{pattern}"))]
-    if len(found) != len(SLICES[language]):
-        raise SystemExit(f"{dumps}: the slices of {language} are not all there")
-    return found
+    matches = [path for pattern in SLICES[language] for path in sorted(glob.glob(f"{dumps}/{pattern}"))]
+    if len(matches) != len(SLICES[language]):
+        raise SystemExit(f"slices of {language} are missing: {dumps}: {', '.join(SLICES[language])}")
+    return matches
 
 
 def dump(work: Path, language: str, megabytes: float = 0, stubs: bool = False, ending: str = "xml.bz2") -> Path:
-    """Return a dump of a language's slices under the work directory, made unless it is there.
+    """Return a dump of a language's slices under the work directory; write it unless it exists.
 
     Args:
         work: directory of generated files.
         language: key of `SLICES`.
-        megabytes: of XML at least; the slices are copied until there is so much. 0 for the slices alone.
-        stubs: add short pages for link targets that have none.
-        ending: .xml, .xml.gz, or .xml.bz2 for a multistream dump.
+        megabytes: smallest size of the XML; the slices are copied until it is reached. 0 for the slices alone.
+        stubs: add a short page for each link target that has none.
+        ending: xml, or xml.bz2 for a multistream dump.
     """
     extent = f"{megabytes:g}mb" if megabytes else "slices"
     path = work / f"{language}wiki-{extent}{'-stubs' if stubs else ''}-pages-articles.{ending}"
     if not path.exists():
         unfinished = path.with_name(f"unfinished-{path.name}")
         source = generate.read_source(paths(language))
-        generate.write_dump(source, unfinished, 1, megabytes=megabytes, stubs=stubs)
+        generate.write_dump(source, unfinished, megabytes=megabytes, stubs=stubs)
         unfinished.rename(path)
-        index = unfinished.with_name(unfinished.name.replace(".xml.bz2", "-index.txt.bz2"))
-        if ending == "xml.bz2":
-            index.rename(path.with_name(index.name.removeprefix("unfinished-")))
     return path
 
 
-def nothing(work: Path, language: str) -> Path:
-    """Return a dump of one short article: what a job takes for it is what it takes to start."""
+def one_page(work: Path, language: str) -> Path:
+    """Return a dump of one short article, which measures the start-up of a job."""
     path = work / f"{language}wiki-one-pages-articles.xml.bz2"
     if not path.exists():
         source = generate.read_source(paths(language))

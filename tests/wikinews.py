@@ -1,6 +1,6 @@
 """Write dumps that look like Wikinews: categories, templates, datelines and pictures as its editions use them.
 
-    python benchmarks/generate_news.py --languages de,ja --pages 1000 --output DIR
+    python tests/wikinews.py --languages de,ja --pages 1000 --output DIR
 
 Every sentence is made of words listed here, by a hash of the page's number, and what should become of each page is
 known: `News.pages` says it, and the tests hold `wikianchor mewsc16` to it. The same options give the same bytes.

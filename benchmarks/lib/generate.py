@@ -1,0 +1,373 @@
+"""Write dumps of any size from real ones, and stand-ins for Wikidata that know their titles.
+
+`write_dump` takes pages as they are, and copies of them under new titles and ids: a link of a copy leads to the copy of
+its target or to the original, by a hash of page and target. `write_items` gives each article an item with a sitelink
+and a type; few types have most items. The same inputs and options give the same bytes.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import itertools
+import json
+import re
+import shutil
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from wikianchor.io.errors import Truncated
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.dataset.manifest import commit
+from wikianchor.pipelines.dataset.part_writer import Part
+from wikianchor.pipelines.dataset.workspace import UNFINISHED
+from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
+from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, parse_page
+from wikianchor.pipelines.wikimedia.site import Site, site_from_header
+from wikianchor.pipelines.wikimedia.titles import parse_target
+
+PAGES_PER_STREAM = 100
+MEMBER_BYTES = 8 << 20
+_TARGET = re.compile(r"(?<=\[\[)([^\[\]{}|<>\n#]+)(?=(\||#|\]\])?)")
+_MIX = 0x9E3779B97F4A7C15
+_QUARTER = 1 << 62
+FIRST_ITEM, FIRST_TYPE = 1_000_000, 900_000
+HUMAN, OCCUPATIONS, TYPES = 5, 40, 400
+# Languages of the labels of a well-known item.
+LABELS = ("en", "de", "fr", "es", "ru", "ja", "zh", "ar", "uk", "el", "bn", "hi", "ko", "pl", "pt", "tr", "vi", "fa")
+
+# Number of an item, and (wiki, title, page id) of its pages.
+Item = tuple[int, list[tuple[str, str, int]]]
+
+
+def parts_of(output: Path) -> str:
+    """Return where the parts of a dataset are written that `finish` is to commit."""
+    return f"{output}/{UNFINISHED}/made"
+
+
+def finish(output: Path, parts: Iterable[Part | None], head: Mapping[str, object]) -> None:
+    """Commit a dataset that was made without a stage."""
+    commit(str(output), parts_of(output), [part for part in parts if part is not None], head)
+    shutil.rmtree(f"{output}/{UNFINISHED}")
+
+
+def key_of(*parts: object) -> int:
+    """Return a hash of 64 bits of the parts, in place of random numbers."""
+    return int.from_bytes(hashlib.blake2b("\0".join(map(str, parts)).encode(), digest_size=8).digest(), "big")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Real pages of one wiki: the head of its dump down to </siteinfo>, and its pages, each title and each id once."""
+
+    head: str
+    site: Site
+    pages: list[Page]
+
+
+def read_pages(path: str) -> Iterator[Page]:
+    """Yield the pages of a dump; of a truncated one its complete pages."""
+    chunks = read_range(Range(path, 0, file_size(path), True))
+    try:
+        for raw, _ in cut_pages(chunks, path):
+            yield parse_page(raw, path)
+    except Truncated:
+        return
+
+
+def read_source(paths: Sequence[str]) -> Source:
+    """Read dumps of one wiki."""
+    head = read_head(paths[0]).decode("utf-8", "replace").partition("</siteinfo>")[0]
+    site = site_from_header(head + "</siteinfo>", None, paths[0])
+    pages: dict[str, Page] = {}
+    for page in itertools.chain.from_iterable(map(read_pages, paths)):
+        if page.namespace is None:
+            target = parse_target(page.title, site)
+            page = page._replace(namespace=target.namespace if target else 0)
+        if page.redirect == "":
+            # Older exports mark a redirect and do not say where it leads.
+            match = _TARGET.search(page.text)
+            page = page._replace(redirect=match[1].strip() if match else None)
+        # Dumps of several years hold a page more than once, some under another title.
+        pages.setdefault(page.title, page)
+    by_id = {page.page_id: page for page in pages.values()}
+    return Source(f"{head}</siteinfo>\n", site, [page for _, page in sorted(by_id.items())])
+
+
+class Copier:
+    """Makes pages under new titles and ids out of real ones. A page is cut at its links once, not for each copy.
+
+    Args:
+        source: the real pages.
+        stubs: make a page for every link target that has none.
+        closed: lead every link to one of the pages instead, those with one target to the same page, so that no link is
+            red and some pages have many, as in a whole wiki.
+    """
+
+    def __init__(self, source: Source, stubs: bool = False, closed: bool = False) -> None:
+        self._source, self._stubs, self._closed = source, stubs, closed
+        self._articles = [page.title for page in source.pages if not page.namespace and page.redirect is None]
+        self._titles = {page.title for page in source.pages}
+        last = max(page.page_id for page in source.pages)
+        self._span = 10 ** len(str(2 * last + len(source.pages) * 1000))
+        self._article = lru_cache(maxsize=None)(self._article_of)
+        self._cut = [self._pieces(page) for page in source.pages]
+
+    def _article_of(self, target: str) -> str | None:
+        """Return the title of the article that a link leads to, or None."""
+        title = parse_target(target, self._source.site)
+        return title.title if title and title.title and not title.namespace and not title.interwiki else None
+
+    def _pieces(self, page: Page) -> tuple[list[str], list[tuple[str, int, str]]]:
+        """Return the text between link targets, and of each link its target, a hash, and its label where that is the
+        target, else ""."""
+        pieces, links, position = [], [], 0
+        for match in _TARGET.finditer(page.text):
+            title = self._article(match[1])
+            if title is None:
+                continue
+            pieces.append(escape(page.text[position : match.start()]))
+            target = match[1].strip()
+            label = target if match[2] == "]]" else ""
+            if self._closed:
+                target = self._articles[key_of("", title) % len(self._articles)]
+            links.append((target, key_of("", page.page_id, title), label))
+            position = match.end()
+        pieces.append(escape(page.text[position:]))
+        return pieces, links
+
+    def copy(self, number: int) -> Iterator[bytes]:
+        """Yield the XML of each page of a copy; 0 are the pages as they are."""
+        suffix = f" ({number})" if number else ""
+        linked: dict[str, None] = {}
+        for page, (pieces, links) in zip(self._source.pages, self._cut, strict=True):
+            parts = [pieces[0]]
+            for (target, key, label), piece in zip(links, pieces[1:], strict=True):
+                # A quarter of the links of a copy lead to the copy of their target.
+                within = number and ((key ^ number) * _MIX & 0xFFFFFFFFFFFFFFFF) < _QUARTER
+                end = target + suffix if within else target
+                parts += [escape(f"{end}|{label}" if label not in ("", end) else end), piece]
+                if self._stubs and (within or not number):
+                    linked[self._article(target) or ""] = None
+            yield self._page(page, number, suffix, "".join(parts))
+        for order, title in enumerate(title for title in linked if title not in self._titles):
+            page_id = self._span // 2 + order
+            stub = Page(title + suffix, 0, page_id, page_id, "", None, "wikitext", "")
+            yield self._page(stub, number, "", escape(f"'''{stub.title}''' is an article that others link to."))
+
+    def _page(self, page: Page, number: int, suffix: str, text: str) -> bytes:
+        redirect = ""
+        if page.redirect is not None:
+            name, hash_sign, fragment = page.redirect.partition("#")
+            redirect = f"    <redirect title={quoteattr(name + suffix + hash_sign + fragment)} />\n"
+        return (
+            f"  <page>\n    <title>{escape(page.title + suffix)}</title>\n    <ns>{page.namespace}</ns>\n"
+            f"    <id>{page.page_id + number * self._span}</id>\n"
+            f"{redirect}    <revision>\n      <id>{page.rev_id + number * self._span}</id>\n"
+            f"      <timestamp>{page.timestamp or '2025-01-01T00:00:00Z'}</timestamp>\n"
+            f"      <contributor>\n        <username>Someone</username>\n        <id>1</id>\n      </contributor>\n"
+            f"      <model>{page.model or 'wikitext'}</model>\n      <format>text/x-wiki</format>\n"
+            f'      <text bytes="{len(text)}" xml:space="preserve">{text}</text>\n    </revision>\n  </page>\n'
+        ).encode()
+
+
+def write_dump(
+    source: Source, output: Path, pages: int = 0, megabytes: float = 0, stubs: bool = False, closed: bool = False
+) -> None:
+    """Write pages and copies of them as a dump.
+
+    Args:
+        source: real pages.
+        output: .xml.bz2 (multistream) or .xml.
+        pages, megabytes: so many pages, or whole copies up to so many MB of XML; without either the pages alone.
+        stubs: add a page of a sentence for every link target that has none, so that no link is red.
+        closed: lead every link to one of the pages.
+    """
+    copier = Copier(source, stubs, closed)
+
+    def copies() -> Iterator[bytes]:
+        size = 0
+        for number in itertools.count():
+            for page in copier.copy(number):
+                size += len(page)
+                yield page
+            if not pages and size >= megabytes * 1e6:
+                break
+
+    def chunks() -> Iterator[bytes]:
+        yield source.head.encode()
+        written = itertools.islice(copies(), pages or None)
+        while chunk := b"".join(itertools.islice(written, PAGES_PER_STREAM)):
+            yield chunk
+        yield b"</mediawiki>\n"
+
+    write_packed(output, chunks())
+
+
+def write_packed(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write chunks of bytes; in a .bz2 each is a stream, in a .gz a member of its own, as in Wikimedia's files."""
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        ".bz2": bz2.compress,
+        ".gz": lambda data: gzip.compress(data, 6, mtime=0),
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.writelines(map(packers.get(path.suffix, bytes), chunks))
+
+
+class Types:
+    """Types and occupations of items by a skewed distribution: the n-th type has a share in proportion to 1/n (Zipf).
+
+    Args:
+        dominant: share of the items that one type holds, 0 for the skewed distribution alone.
+    """
+
+    def __init__(self, dominant: float = 0) -> None:
+        weights = list(itertools.accumulate(1 / rank for rank in range(1, TYPES + 1)))
+        self._bounds = [weight / weights[-1] for weight in weights]
+        self._dominant = dominant
+
+    def of(self, title: str) -> tuple[int, int | None]:
+        """Return the type of an item and, for a human, an occupation."""
+        key = key_of("type", title)
+        share = (key >> 11) / (1 << 53)
+        if share < self._dominant:
+            return FIRST_TYPE, None
+        if self._dominant:
+            share = (share - self._dominant) / (1 - self._dominant)
+        rank = bisect_right(self._bounds, share)
+        # The most frequent type of Wikipedia's items is "human".
+        if rank == 0 and not self._dominant:
+            return HUMAN, FIRST_TYPE + TYPES + key % OCCUPATIONS
+        return FIRST_TYPE + rank, None
+
+
+def articles(paths: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    """Yield (wiki, title, page id) for each article of the dumps that is no redirect."""
+    for path in paths:
+        head = read_head(path).decode("utf-8", "replace")
+        site = site_from_header(head, None, path)
+        for page in read_pages(path):
+            if not page.namespace and page.redirect is None:
+                yield site.wiki, page.title, page.page_id
+
+
+def items_of(articles: Iterable[tuple[str, str, int]]) -> Iterator[Item]:
+    """Yield (number of an item, its pages): articles of one title in several wikis are one item."""
+    by_title: dict[str, list[tuple[str, str, int]]] = {}
+    for article in articles:
+        by_title.setdefault(article[1], []).append(article)
+    return ((FIRST_ITEM + order, pages) for order, pages in enumerate(by_title.values()))
+
+
+def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], types: Types, line_bytes: int = 0) -> bytes:
+    """Return the line of an item.
+
+    Args:
+        qid: its number.
+        title: its label.
+        sitelinks: (wiki, title) of its pages.
+        types: chooses its type.
+        line_bytes: size of the line, which is filled with labels, claims and references of other properties.
+    """
+    kind, occupation = types.of(title)
+    claims = {"P31": [_claim(qid, 31, kind)]}
+    if occupation:
+        claims["P106"] = [_claim(qid, 106, occupation)]
+    labels = {language: {"language": language, "value": title} for language in (LABELS if line_bytes else ("en",))}
+    links = {wiki: {"site": wiki, "title": name, "badges": []} for wiki, name in sitelinks}
+    if line_bytes:
+        hashes = hashlib.shake_128(str(qid).encode()).hexdigest(line_bytes // 8)
+        size = 400 + 120 * len(labels) + sum(len(name) for _, name in sitelinks)
+        for number in range(max(0, line_bytes - size) // 860):
+            claims[f"P{1000 + number}"] = [_claim(qid, 1000 + number, qid + number, hashes[number * 100 :])]
+    entity = {
+        "type": "item",
+        "id": f"Q{qid}",
+        "labels": labels,
+        "descriptions": {name: {"language": name, "value": f"about {title}"} for name in labels} if line_bytes else {},
+        "aliases": {},
+        "claims": claims,
+        "sitelinks": links,
+        "lastrevid": qid,
+    }
+    return json.dumps(entity, ensure_ascii=line_bytes > 0, separators=(",", ":")).encode()
+
+
+def _claim(qid: int, number: int, value: int, hashes: str = "") -> dict[str, object]:
+    statement: dict[str, object] = {
+        "mainsnak": _snak(number, value, hashes[:40]),
+        "type": "statement",
+        "id": f"Q{qid}${hashes[:8] or 'f00d'}-{number}",
+        "rank": "normal",
+    }
+    if hashes:
+        snaks = {f"P{other}": [_snak(other, value + other, hashes[40:80])] for other in (248, 813)}
+        statement["references"] = [{"hash": hashes[80:120], "snaks": snaks, "snaks-order": list(snaks)}]
+    return statement
+
+
+def _snak(number: int, value: int, digest: str) -> dict[str, object]:
+    return {
+        "snaktype": "value",
+        "property": f"P{number}",
+        **({"hash": digest} if digest else {}),
+        "datavalue": {
+            "value": {"entity-type": "item", "numeric-id": value, "id": f"Q{value}"},
+            "type": "wikibase-entityid",
+        },
+        "datatype": "wikibase-item",
+    }
+
+
+def type_lines() -> Iterator[bytes]:
+    """Yield the items that are types themselves: subclasses of a hundred others."""
+    for number in range(TYPES + OCCUPATIONS):
+        qid = FIRST_TYPE + number
+        entity = {
+            "type": "item",
+            "id": f"Q{qid}",
+            "labels": {"en": {"language": "en", "value": f"type {number}"}},
+            "claims": {"P279": [_claim(qid, 279, FIRST_TYPE + 10_000 + number % 100)]},
+            "sitelinks": {"enwiki": {"site": "enwiki", "title": f"Type {number} (benchmark)", "badges": []}},
+        }
+        yield json.dumps(entity, separators=(",", ":")).encode()
+
+
+def write_items(items: Iterable[Item], output: Path, dominant: float = 0, line_bytes: int = 0, others: int = 0) -> None:
+    """Write a stand-in for Wikidata's JSON dump.
+
+    Args:
+        items: of `items_of`.
+        output: .json.gz or .json.bz2, in members of 8 MB, or .json.
+        dominant: share of the items that one type has.
+        line_bytes: size of a line, about; 0 for the shortest.
+        others: items without a page in these wikis for each with one; most of Wikidata is such.
+    """
+    types = Types(dominant)
+
+    def lines() -> Iterator[bytes]:
+        yield from type_lines()
+        for qid, pages in items:
+            title = pages[0][1]
+            yield item_line(qid, title, [(wiki, name) for wiki, name, _ in pages], types, line_bytes)
+            for other in range(others):
+                number = qid * 10 + other + 50_000_000
+                yield item_line(number, f"{title} {number}", [], types, line_bytes)
+
+    def chunks() -> Iterator[bytes]:
+        held, size, separator = [b"[\n"], 0, b""
+        for line in lines():
+            held += [separator, line]
+            separator, size = b",\n", size + len(line)
+            if size >= MEMBER_BYTES:
+                yield b"".join(held)
+                held, size = [], 0
+        yield b"".join([*held, b"\n]\n"])
+
+    write_packed(output, chunks())

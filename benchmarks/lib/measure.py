@@ -1,0 +1,168 @@
+"""Measure commands and functions in CPU seconds and peak memory, and print tables in Markdown.
+
+All times are user CPU of whole processes, their children included, so that a busy machine disturbs them as little as
+possible. Cases that are compared take turns for several rounds, and a ratio is the median of the rounds' own ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import resource
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[2]
+ERROR_LINES = 15
+
+
+@dataclass(frozen=True)
+class Cost:
+    """User CPU and wall time of a process and its children in seconds, and the highest peak memory of one of them in
+    MB."""
+
+    user: float
+    wall: float
+    peak: float
+
+
+def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> Cost:
+    """Run a command to its end and return its cost.
+
+    Raises:
+        SystemExit: the command fails; its last lines are printed.
+    """
+    with tempfile.TemporaryFile() as log:
+        start = time.monotonic()
+        # Not subprocess, which may use vfork: a child's peak memory would begin with that of this process.
+        pid = os.posix_spawnp(
+            str(command[0]),
+            [str(part) for part in command],
+            {**os.environ, **(environment or {})},
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, log.fileno(), 1),
+                (os.POSIX_SPAWN_DUP2, log.fileno(), 2),
+            ],
+        )
+        _, status, usage = os.wait4(pid, 0)
+        wall = time.monotonic() - start
+        if status:
+            log.seek(0)
+            tail = "\n".join(log.read().decode("utf-8", "replace").splitlines()[-ERROR_LINES:])
+            line, code = shlex.join(map(str, command)), os.waitstatus_to_exitcode(status)
+            raise SystemExit(f"{line}\nended with {code}:\n{tail}")
+    return Cost(usage.ru_utime, wall, usage.ru_maxrss / 1024)
+
+
+# Commands that run a Beam pipeline, and the beginnings of flags that set their number of workers.
+STAGES = ("build", "sentences", "entities", "pairs", "mentions", "interlanguage", "corpus", "mewsc16", "negatives")
+WORKER_FLAGS = ("--workers", "--direct_", "--runner")
+
+
+def wikianchor(*arguments: str | Path) -> list[str | Path]:
+    """Return the command line that runs `wikianchor` with this Python.
+
+    It has one worker unless a flag says otherwise, because the default depends on the machine.
+    """
+    given = any(str(argument).startswith(WORKER_FLAGS) for argument in arguments)
+    workers = ["--workers=1"] if arguments[:1] and arguments[0] in STAGES and not given else []
+    return [sys.executable, "-m", "wikianchor", *arguments, *workers]
+
+
+def fresh(directory: Path) -> Path:
+    """Remove a directory and return its path, so that a job starts from nothing."""
+    shutil.rmtree(directory, ignore_errors=True)
+    return directory
+
+
+def job(stage: str, output: Path, *flags: str | Path) -> float:
+    """Run a stage of `wikianchor` into a new directory and return its user CPU."""
+    return run(wikianchor(stage, *flags, f"--output={fresh(output)}")).user
+
+
+def rounds_of(number: int, cases: Mapping[str, Callable[[], float]]) -> dict[str, list[float]]:
+    """Call each case in turn, `number` times, and return their results by name."""
+    results: dict[str, list[float]] = {name: [] for name in cases}
+    for turn in range(number):
+        for name, case in cases.items():
+            results[name].append(case())
+            print(f"round {turn + 1} of {number}: {name}: {results[name][-1]:.2f}", file=sys.stderr)
+    return results
+
+
+def seconds(function: Callable[[], object]) -> float:
+    """Return the user CPU of calling a function in this process."""
+    start = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    function()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime - start
+
+
+def less(times: Sequence[float], start: Sequence[float]) -> list[float]:
+    """Subtract the start-up time of the same round from each time."""
+    return [time - one for time, one in zip(times, start, strict=True)]
+
+
+def ratio(above: Sequence[float], below: Sequence[float]) -> float:
+    """Return the median of the ratios round by round."""
+    return median(one / other for one, other in zip(above, below, strict=True))
+
+
+def digest(directory: Path) -> str:
+    """Return a checksum of the shards and ledgers of all datasets below a directory."""
+    manifests = [json.loads(path.read_text()) for path in sorted(directory.rglob("manifest.json"))]
+    content = [[manifest["configs"], manifest["ledger"]] for manifest in manifests]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a Markdown table; the first column is text, the others are numbers."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def report(title: str, text: str) -> None:
+    """Print a table under its title, the command and the machine."""
+    command = shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+    print(f"### {title}\n\n`{command}`, Python {platform.python_version()}, {os.cpu_count()} cores\n\n{text}\n")
+
+
+def parser(description: str | None, rounds: int = 3, parts: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return a parser with the flags of all benchmarks.
+
+    Args:
+        description: the docstring of the command.
+        rounds: how often each case is measured by default.
+        parts: names of the tables of a command that has several; all are printed by default.
+    """
+    flags = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if parts:
+        flags.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(parts)} (all)")
+    flags.add_argument("--work", type=Path, default=Path("out/benchmarks"), help="where generated files are kept")
+    flags.add_argument("--rounds", type=int, default=rounds, help=f"rounds of each measurement ({rounds})")
+    return flags
+
+
+def run_parts(parts: Mapping[str, Callable[[argparse.Namespace], None]], flags: argparse.ArgumentParser) -> None:
+    """Parse the command line and print the tables that it names."""
+    arguments = flags.parse_args()
+    if unknown := set(arguments.parts) - set(parts):
+        flags.error(f"no such part: {', '.join(sorted(unknown))}: choose from {', '.join(parts)}")
+    for name in arguments.parts or parts:
+        parts[name](arguments)
