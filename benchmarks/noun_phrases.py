@@ -15,7 +15,7 @@ import measure
 from wikianchor.pipelines.arrays.hashing import mix
 from wikianchor.pipelines.dataset.reader import open_datasets, read_batches
 from wikianchor.pipelines.japanese.choices import SPAN_RULES
-from wikianchor.pipelines.japanese.negatives.fills import filled, places
+from wikianchor.pipelines.japanese.negatives.fills import fill_spans, filled
 from wikianchor.pipelines.japanese.noun_phrases import are_noun_spans, make_reader
 from wikianchor.pipelines.japanese.noun_spans import noun_spans
 from wikianchor.pipelines.japanese.parsing import Parsed, make_parser
@@ -99,7 +99,7 @@ def exchanged(rows: list[dict[str, Any]], rule: str, pick: Any) -> Iterator[Fill
         span = row["spans"][rule][which % len(row["spans"][rule])]
         spans = [(span["start"], span["end"])]
         word = pick(rows[(number + 1 + other % (len(rows) - 1)) % len(rows)], rule, lot)
-        yield Filled(filled(row["text"], spans, [word]), places(spans, [word])[0])
+        yield Filled(filled(row["text"], spans, [word]), fill_spans(spans, [word])[0])
 
 
 def has_span(rule: str, item: Filled, sentences: list[Parsed]) -> bool:

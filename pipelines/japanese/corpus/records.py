@@ -10,7 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import open_file, reading
@@ -70,7 +70,7 @@ def split_records(path: str, column: str, size: int) -> list[RecordRange]:
     kind = kind_of(path)
     ranges: list[RecordRange] = []
     # The files of object stores have no readline of their own.
-    with reading(path), io.BufferedReader(open_file(path)) as file:
+    with reading(path), io.BufferedReader(cast(io.RawIOBase, open_file(path))) as file:
         begin = 0
         columns: tuple[str, ...] = ()
         if kind == "csv":
