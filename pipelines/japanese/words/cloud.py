@@ -85,6 +85,7 @@ def svg(words: Sequence[tuple[str, int]], title: str) -> str:
         colour = COLOURS[number % len(COLOURS)]
         lines.append(
             f'<text x="{placed.x:.1f}" y="{placed.y:.1f}" font-size="{placed.size:.1f}" '
-            f'textLength="{placed.width:.1f}" lengthAdjust="spacingAndGlyphs" fill="{colour}">{escape(placed.word)}</text>'
+            f'textLength="{placed.width:.1f}" lengthAdjust="spacingAndGlyphs" fill="{colour}">'
+            f"{escape(placed.word)}</text>"
         )
     return "\n".join([*lines, "</g>", "</svg>", ""])
