@@ -1,7 +1,7 @@
-"""Japanese text as it comes: markup and non-text out, one spelling for what is written in several widths.
+"""Normalise Japanese text: remove markup and unify the spelling of characters that exist in several widths.
 
-The rules of spelling are those that mecab-ipadic-NEologd asks of its input, but for one: tildes are made one, and not
-removed, since in "20〜30mm" they mean something. Everything is linear in the text.
+The rules are those that mecab-ipadic-NEologd recommends for its input, with one exception: all tildes become the same
+character instead of being removed, because they have a meaning in "20〜30mm". All expressions take linear time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import unicodedata
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>|<!--.{0,500}?-->|<!\[CDATA\[|\]\]>")
 _ADDRESS = re.compile(r"(?:https?|ftp)://[\x21-\x3b\x3d\x3f-\x7e]+|\bwww\.[\x21-\x3b\x3d\x3f-\x7e]+")
 _MAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
-# Pictures among the letters, with what joins and colours them; signs that belong to text, as ℃ and ①, are not here.
+# Emoji and other pictographs, with joiners and modifiers; symbols that are part of text, such as ℃ and ①, are not here.
 _PICTURES = re.compile(
     "[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe00-\ufe0f\u200d\u20e3\U000e0000-\U000e007f]+"
 )
@@ -37,20 +37,21 @@ _NO_SPACE = re.compile(f"(?<=[{_WIDE}]) | (?=[{_WIDE}])")
 _KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa\u31f0-\u31ff]")
 _JAPANESE = re.compile("[\u3041-\u3096\u30a1-\u30fa\u31f0-\u31ff\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
-# Of the letters of a sentence; tables of values and names of drugs have few.
-LEAST_JAPANESE = 0.2
-# A sentence without kana and as many letters as this is hardly Japanese; headings and lists of diseases are shorter.
-MOST_WITHOUT_KANA = 40
+# Minimum share of Japanese letters in a sentence: tables of values and names of drugs have less.
+MIN_JAPANESE = 0.2
+# Longer texts without kana are not Japanese; headings and lists of diseases are shorter. Letters.
+MAX_WITHOUT_KANA = 40
 
 
 def paragraphs(text: str) -> list[str]:
-    """Return the lines of a text that are not blank, without markup, normalised."""
+    """Return the lines of a text that are not blank, normalised and without markup."""
     clean = _without_markup(text)
     return [line for part in _LINES.split(clean) if (line := normalise(part))]
 
 
 def _without_markup(text: str) -> str:
-    # Entities first: what they hide may be a tag. A tag stands for a break between words.
+    """Return text without entities, tags, addresses, emoji and control characters."""
+    # Entities first, because they may encode a tag. A tag separates words.
     if "&" in text:
         text = html.unescape(text)
     if "<" in text:
@@ -62,8 +63,10 @@ def _without_markup(text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """Return a line in one spelling: letters, digits and signs narrow, kana wide, one kind of hyphen, long vowel and
-    tilde, no space but between Latin words."""
+    """Return a line with narrow letters, digits and symbols, wide kana, one hyphen, long vowel mark and tilde.
+
+    Spaces remain only between Latin words.
+    """
     text = _NARROW_OR_WIDE.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
     text = _HYPHENS.sub("-", text)
     text = _LONG_VOWELS.sub("ー", text)
@@ -73,29 +76,29 @@ def normalise(text: str) -> str:
 
 
 def is_japanese(text: str) -> bool:
-    """Whether a sentence is Japanese, by its letters: kana, and kanji where there are not too many without any."""
+    """Return whether a sentence is Japanese: enough of its letters are kana or kanji, and a long one has kana."""
     letters = sum(map(str.isalpha, text))
-    if letters == 0 or len(_JAPANESE.findall(text)) < LEAST_JAPANESE * letters:
+    if letters == 0 or len(_JAPANESE.findall(text)) < MIN_JAPANESE * letters:
         return False
-    return letters < MOST_WITHOUT_KANA or _KANA.search(text) is not None
+    return letters < MAX_WITHOUT_KANA or _KANA.search(text) is not None
 
 
 _STOPS = re.compile("[。!?]+[」』)]*|\\.(?=[^0-9A-Za-z])")
 
 
-def pieces(paragraph: str, most: int) -> list[str]:
-    """Cut a paragraph after full stops into pieces of at most `most` characters where it is longer; a piece that has
-    no stop stays as long as it is."""
-    if len(paragraph) <= most:
+def cut_paragraph(paragraph: str, max_length: int) -> list[str]:
+    """Cut a paragraph after full stops into pieces of at most `max_length` characters, as long as possible.
+
+    A sentence that is longer stays whole.
+    """
+    if len(paragraph) <= max_length:
         return [paragraph]
-    found: list[str] = []
+    pieces: list[str] = []
     begin = end = 0
-    for match in _STOPS.finditer(paragraph):
-        if match.end() - begin > most and end > begin:
-            found.append(paragraph[begin:end])
+    stops = [match.end() for match in _STOPS.finditer(paragraph)]
+    for stop in dict.fromkeys([*stops, len(paragraph)]):
+        if stop - begin > max_length and end > begin:
+            pieces.append(paragraph[begin:end])
             begin = end
-        end = match.end()
-    if len(paragraph) - begin > most and begin < end < len(paragraph):
-        found.append(paragraph[begin:end])
-        begin = end
-    return [*found, paragraph[begin:]]
+        end = stop
+    return [*pieces, paragraph[begin:]]

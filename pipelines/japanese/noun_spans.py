@@ -1,16 +1,17 @@
-"""Noun spans of a parsed sentence, by five rules: tokens in, character spans out.
+"""Find the noun spans of a parsed sentence, by one of five rules.
 
-`nouns` and `nouns_names` need parts of speech alone. `chunks`, `bunsetu` and `released` need the tree. Spans come in
-order and do not overlap.
+`nouns` and `nouns_names` need only parts of speech. `chunks`, `bunsetu` and `released` need the dependency tree. Spans
+are character ranges, ascending, and do not overlap.
 
-spaCy's own noun chunks for Japanese never find a direct object: its list of relations has "doclike" where "obj" is
-meant. `released` is what it finds, `chunks` the same with the objects.
+spaCy's noun chunks for Japanese never contain a direct object: its list of relations has "doclike" instead of "obj".
+`released` is what spaCy finds, as in the released code of SDJC; `chunks` adds the objects.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from wikianchor.pipelines.japanese.noun_words import FORMAL, SOMETIMES_FORMAL
@@ -18,21 +19,29 @@ from wikianchor.pipelines.japanese.noun_words import FORMAL, SOMETIMES_FORMAL
 NOUNS = frozenset({"NOUN"})
 NOUNS_AND_NAMES = frozenset({"NOUN", "PROPN"})
 NOMINAL = frozenset({"NOUN", "PROPN", "PRON"})
-# Relations of the head of a noun phrase: of those that spaCy lists, the ones that there are.
+# Relations of the head of a noun phrase: those of spaCy's list that occur in trees.
 RELEASED_RELATIONS = frozenset({"nsubj", "nmod", "nsubjpass", "pcomp", "obl", "dative", "appos", "attr", "ROOT"})
 RELATIONS = RELEASED_RELATIONS | {"obj", "iobj", "conj", "dislocated"}
-# What is one word with its head.
+# Relations of a word that forms a compound with its head.
 COMPOUND = frozenset({"compound", "nummod"})
 _TAKEN = "\0"
-# What stands before a noun that it modifies, beside の.
+# Parts of speech of modifiers before a noun, besides の.
 _MODIFIES = frozenset({"VERB", "ADJ", "AUX", "DET"})
 
 Spans = list[tuple[int, int]]
 
 
 class Token(NamedTuple):
-    """A token: offsets in the sentence, part of speech, relation to its head, the head's number, and whether it heads
-    a bunsetu."""
+    """A token of a sentence.
+
+    Attributes:
+        start: first character in the sentence.
+        end: character after its last.
+        pos: part of speech of Universal Dependencies.
+        relation: to its head; "" without a tree.
+        head: number of its head; its own number for the root.
+        heads_bunsetu: whether it is the head of a bunsetu.
+    """
 
     start: int
     end: int
@@ -43,7 +52,7 @@ class Token(NamedTuple):
 
 
 def noun_spans(rule: str, text: str, tokens: Sequence[Token]) -> Spans:
-    """Return the spans that a rule of `names.SPAN_RULES` finds in a sentence."""
+    """Return the spans that a rule, one of `choices.SPAN_RULES`, finds in a sentence."""
     if rule == "nouns":
         return runs(tokens, NOUNS)
     if rule == "nouns_names":
@@ -56,90 +65,92 @@ def noun_spans(rule: str, text: str, tokens: Sequence[Token]) -> Spans:
 
 
 def runs(tokens: Sequence[Token], kinds: frozenset[str]) -> Spans:
-    """Return the longest stretches of neighbouring tokens of these parts of speech, as the paper says."""
-    found: Spans = []
-    last = -2
-    for number, token in enumerate(tokens):
-        if token.pos not in kinds:
-            continue
-        if last == number - 1:
-            found[-1] = (found[-1][0], token.end)
-        else:
-            found.append((token.start, token.end))
-        last = number
-    return found
+    """Return the longest sequences of adjacent tokens of these parts of speech, the rule of SDJC's paper."""
+    spans: Spans = []
+    for is_noun, group in groupby(tokens, key=lambda token: token.pos in kinds):
+        if is_noun:
+            nouns = list(group)
+            spans.append((nouns[0].start, nouns[-1].end))
+    return spans
 
 
 def chunks(tokens: Sequence[Token], relations: frozenset[str]) -> Spans:
-    """Return the noun phrases whose heads have one of these relations: from the first word below the head that no
-    earlier phrase covers, to the head itself. The order and the rules are those of spaCy's iterator for Japanese."""
+    """Return the noun phrases whose heads have one of these relations.
+
+    A phrase extends from the first word of the subtree of its head that no earlier phrase covers, to the head. The
+    order and the rules are those of spaCy's `noun_chunks` for Japanese.
+    """
     children: list[list[int]] = [[] for _ in tokens]
     for number, token in enumerate(tokens):
         if token.head != number:
             children[token.head].append(number)
     seen: set[int] = set()
-    found: Spans = []
+    spans: Spans = []
     for number, token in enumerate(tokens):
         if token.pos not in NOMINAL or token.relation not in relations or number in seen:
             continue
-        below = _subtree(number, children)
-        first = next((one for one in below if one not in seen), number)
-        found.append((tokens[min(first, number)].start, token.end))
-        seen.update(below)
+        subtree = _subtree(number, children)
+        first = next((node for node in subtree if node not in seen), number)
+        spans.append((tokens[min(first, number)].start, token.end))
+        seen.update(subtree)
         seen.update(range(number + 1))
         if tokens[token.head].pos == "VERB":
             seen.add(token.head)
-            seen.update(one for one in children[token.head] if one > token.head)
-    return found
+            seen.update(child for child in children[token.head] if child > token.head)
+    return spans
 
 
-def _subtree(top: int, children: Sequence[Sequence[int]]) -> list[int]:
-    found, waiting = [], [top]
-    while waiting:
-        number = waiting.pop()
-        found.append(number)
-        waiting += children[number]
-    return sorted(found)
+def _subtree(root: int, children: Sequence[Sequence[int]]) -> list[int]:
+    """Return the numbers of the tokens below and including `root`, ascending."""
+    nodes = [root]
+    for number in nodes:
+        nodes += children[number]
+    return sorted(nodes)
 
 
 def bunsetu_heads(tokens: Sequence[Token]) -> Spans:
-    """Return, of each bunsetu whose head is a noun, the head with the words before it that are compounded to it."""
-    found: Spans = []
+    """Return the noun heads of bunsetu, each with the words before it that form a compound with it."""
+    spans: Spans = []
     for number, token in enumerate(tokens):
         if not token.heads_bunsetu or token.pos not in NOMINAL:
             continue
         first = number
         while first and tokens[first - 1].relation in COMPOUND and first <= tokens[first - 1].head <= number:
             first -= 1
-        found.append((tokens[first].start, token.end))
-    return found
+        spans.append((tokens[first].start, token.end))
+    return spans
 
 
 def first_places(text: str, spans: Spans) -> Spans:
-    """Move each span to the first place where its text stands and no earlier one was put: what replacing the first
-    match of a string does."""
+    """Move each span to the first occurrence of its text that is not taken by an earlier span.
+
+    The released code of SDJC does this, because it replaces the first match of a string.
+    """
     rest = text
-    found: Spans = []
+    moved: Spans = []
     for start, end in spans:
-        place = rest.find(text[start:end])
-        if place < 0:
+        first = rest.find(text[start:end])
+        if first < 0:
             continue
-        found.append((place, place + end - start))
-        rest = rest[:place] + _TAKEN * (end - start) + rest[place + end - start :]
-    return sorted(found)
+        moved.append((first, first + end - start))
+        rest = rest[:first] + _TAKEN * (end - start) + rest[first + end - start :]
+    return sorted(moved)
 
 
-def with_content(
+def spans_with_content(
     text: str, spans: Sequence[tuple[int, int]], words: Sequence[tuple[int, int, str]]
 ) -> list[tuple[int, int]]:
-    """Return the noun spans that do not end with a formal noun: not こと, 入院した場合, その際. One that ends a
-    compound, as in 麻酔時, is content.
+    """Return the noun spans that do not end with a formal noun, as こと, 入院した場合 and その際 do.
+
+    A formal noun at the end of a compound, as in 麻酔時, has content.
 
     Args:
+        text: the sentence.
+        spans: character ranges.
         words: start, end and part of speech of all tokens.
     """
     starts = [start for start, _, _ in words]
-    found = []
+    with_content = []
     for start, end in spans:
         last = bisect_left(starts, end) - 1
         before = words[last - 1] if last > 0 else (-1, -1, "")
@@ -147,5 +158,5 @@ def with_content(
         noun = text[slice(*words[last][:2])]
         compound = before[0] >= start and not modified
         if compound or not (noun in FORMAL or (noun in SOMETIMES_FORMAL and modified)):
-            found.append((start, end))
-    return found
+            with_content.append((start, end))
+    return with_content

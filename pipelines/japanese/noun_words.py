@@ -1,12 +1,11 @@
-"""Which nouns say something by themselves: lists of Japanese words, no rules.
+"""Lists of Japanese nouns by whether they have content of their own.
 
-**Formal nouns** (形式名詞) carry grammar. What modifies them says what they are about: 入院した場合, 手術のため. With
-another noun in their place the sentence has lost its frame. So it has without a noun that joins sentences, as 一方.
+**Formal nouns** (形式名詞) have a grammatical function; the words that modify them have the content: 入院した場合,
+手術のため. Another noun in their place breaks the sentence. So does a replaced noun that joins sentences, such as 一方.
 
-**Nouns of one sign.** Most signs are parts of words: 察 stands in 観察 and 診察, and no one says 察. Sudachi's
-dictionary has them as common nouns, since analysis needs that, and nothing in an entry tells them from words: 察 and 例
-both have a reading of Chinese origin, 考 and 薬 one of Japanese origin, and half of the words are in no group of
-synonyms. So the words are listed.
+**Nouns of one kanji.** Most kanji are only parts of words: 察 occurs in 観察 and 診察, and is no word. Sudachi's
+dictionary has them as common nouns all the same, and no field of an entry distinguishes them from words (readings and
+synonyms were tried). So those that are words are listed.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ def _words(*lines: str) -> frozenset[str]:
     return frozenset(word for line in lines for word in line.split())
 
 
-# They need something that modifies them, or join sentences, wherever they stand.
+# Always formal: they need a modifier, or join sentences.
 FORMAL = _words(
     "こと もの ため はず わけ よう まま とおり ところ ほう ほど ゆえ せい おかげ つもり とき ころ たび うち くらい",
     "ぐらい かぎり かわり ついで うえ 場合 際 為 筈 儘 折 以上 以外 以降 次第 一方 反面 その後 その他",
 )
-# They are formal where something modifies them, and elsewhere are a thing, a place or a time of their own.
+# Formal with a modifier; without, a thing, a place or a time.
 SOMETIMES_FORMAL = _words(
     "事 物 時 所 訳 様 通り 方 程 故 頃 度 内 上 下 中 後 前 間 他 外 点 末 限り 結果 途中 最中 直前 直後 以前",
     "以下 以内 以後 同時 代わり なか あいだ あと のち まえ ほか",
 )
-# Those that stand alone in the language of today.
+# The kanji that are words in modern Japanese.
 OF_ONE_SIGN = frozenset(
     # The body and what ails it.
     "頭顔額髪眉目眼瞳耳鼻口唇歯牙舌喉首頸肩胸乳脇腋背腹腰尻腕肘手掌拳指爪股腿膝脛脚足踵骨髄肉皮肌膚毛血汗涙唾痰膿尿便糞液"

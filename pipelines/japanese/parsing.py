@@ -1,9 +1,8 @@
-"""Japanese sentences, tokens and trees, by GiNZA or by its tokeniser alone: texts in, parsed sentences out.
+"""Split Japanese texts into sentences and tokens, with trees by GiNZA, or without by its tokeniser, Sudachi.
 
-GiNZA runs without what nobody asks for here: named entities and the splitting of compounds take more than half of its
-time, and its bunsetu recogniser walks over clauses too. What bunsetu need is in the relations that the parser gives: a
-suffix marks the head of one. spaCy's noun chunks need that suffix to be gone, and without the recogniser they find next
-to nothing and say nothing; here it is taken off.
+GiNZA's named entities and compound splitter, which take more than half of its time, are not loaded. Neither is its
+bunsetu recogniser: the parser already marks the head of a bunsetu by a suffix of the relation. The suffix is removed
+here, because spaCy's noun chunks find next to nothing with it.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from wikianchor.pipelines.japanese.noun_spans import Token
 
 UNUSED = ("ner", "compound_splitter", "bunsetu_recognizer")
 BUNSETU = "_bunsetu"
-# Texts parsed together. Beyond a few the matrices are no faster, and memory grows.
+# Texts parsed together: more are no faster and need more memory.
 BATCH = 32
-# A word goes on after these: "TSST-1", "and/or".
+# Characters within Latin words: "TSST-1", "and/or".
 JOINS = "-/+&_"
 _INSTALL = "pip install 'wikianchor[ja]'"
 
 
 class Parsed(NamedTuple):
-    """A sentence with its tokens; offsets are in its text."""
+    """A sentence and its tokens, with offsets in the sentence."""
 
     text: str
     tokens: list[Token]
@@ -34,7 +33,10 @@ Parse = Callable[[Sequence[str]], Iterator[list[Parsed]]]
 
 
 def make_parser(name: str) -> Parse:
-    """Return a function from texts to the sentences of each.
+    """Return a function that parses texts and yields the list of sentences of each.
+
+    Args:
+        name: "ginza" or "sudachi".
 
     Raises:
         UsageError: its packages are not installed.
@@ -59,8 +61,10 @@ def _ginza() -> Parse:
 
 
 def _sentences(doc: Any) -> Iterator[Parsed]:
-    """Yield the sentences of a document of spaCy. A tree that ends within Latin words, as in "Toxic shock | syndrome"
-    or "TSST- | 1", is no end of a sentence."""
+    """Yield the sentences of a spaCy document.
+
+    A boundary within Latin text, as in "Toxic shock | syndrome" or "TSST- | 1", is removed.
+    """
     ends = [sentence.end for sentence in doc.sents]
     begins = [0, *ends[:-1]]
     first = 0
@@ -88,10 +92,11 @@ def _sentences(doc: Any) -> Iterator[Parsed]:
 
 
 def _latin(character: str, others: str = "") -> bool:
+    """Return whether a character is an ASCII letter or digit, or one of `others`."""
     return (character.isascii() and character.isalnum()) or character in others
 
 
-# Sudachi's first and second part of speech to that of Universal Dependencies.
+# The part of speech of Universal Dependencies for Sudachi's first level, and below for its first two.
 _POS = {
     "名詞": "NOUN",
     "接尾辞": "NOUN",
@@ -128,12 +133,12 @@ def _sudachi() -> Parse:
 
     def parse(texts: Sequence[str]) -> Iterator[list[Parsed]]:
         for text in texts:
-            found, begin = [], 0
+            sentences, begin = [], 0
             for end in split(text):
                 sentence, begin = text[begin:end], end
-                tokens = [_token(number, one) for number, one in enumerate(tokenizer.tokenize(sentence))]
-                found.append(trimmed(sentence, tokens))
-            yield found
+                morphemes = enumerate(tokenizer.tokenize(sentence))
+                sentences.append(trimmed(sentence, [_token(number, morpheme) for number, morpheme in morphemes]))
+            yield sentences
 
     return parse
 
@@ -143,21 +148,25 @@ def _token(number: int, morpheme: Any) -> Token:
 
 
 def part_of_speech(levels: Sequence[str]) -> str:
-    """Return Sudachi's part of speech, level by level, as Universal Dependencies call it."""
+    """Return the part of speech of Universal Dependencies.
+
+    Args:
+        levels: Sudachi's levels of a part of speech.
+    """
     first, second = levels[:2]
     return _SECOND.get((first, second), _POS.get(first, "X"))
 
 
 def trimmed(text: str, tokens: Iterable[Token]) -> Parsed:
-    """Return a sentence without white space at its ends and without tokens that are nothing else."""
+    """Return a sentence without white space at its ends and without tokens of white space."""
     inner = text.strip()
     shift = len(text) - len(text.lstrip())
     listed = list(tokens)
     kept = [number for number, token in enumerate(listed) if text[token.start : token.end].strip()]
-    place = {old: new for new, old in enumerate(kept)}
-    found = []
+    renumbered = {old: new for new, old in enumerate(kept)}
+    moved = []
     for new, old in enumerate(kept):
         token = listed[old]
-        head = place.get(token.head, new)
-        found.append(token._replace(start=token.start - shift, end=token.end - shift, head=head))
-    return Parsed(inner, found)
+        head = renumbered.get(token.head, new)
+        moved.append(token._replace(start=token.start - shift, end=token.end - shift, head=head))
+    return Parsed(inner, moved)

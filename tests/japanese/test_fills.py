@@ -7,11 +7,11 @@ import pytest
 from wikianchor.pipelines.japanese.negatives.fills import (
     FillLimits,
     chosen_spans,
+    fill_spans,
     filled,
     is_noun_like,
     judge,
     keep,
-    places,
 )
 
 TEXT = "患者は発熱を訴えて外来を受診した。"
@@ -32,7 +32,7 @@ def test_words_take_the_place_of_spans() -> None:
 def test_where_words_are_then() -> None:
     words = ["医", "倦怠感", "薬局"]
     text = filled(TEXT, SPANS, words)
-    assert [text[start:end] for start, end in places(SPANS, words)] == words
+    assert [text[start:end] for start, end in fill_spans(SPANS, words)] == words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from wikianchor.pipelines.japanese.normalise import is_japanese, normalise, paragraphs, pieces
+from wikianchor.pipelines.japanese.normalise import cut_paragraph, is_japanese, normalise, paragraphs
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_what_is_japanese() -> None:
 
 def test_pieces_are_cut_at_stops_and_lose_nothing() -> None:
     text = "短い文。" * 30 + "止まらない" * 30 + "。終わり"
-    cut = pieces(text, 50)
+    cut = cut_paragraph(text, 50)
     assert "".join(cut) == text
     assert [piece for piece in cut if len(piece) > 50] == ["止まらない" * 30 + "。"]
-    assert pieces("短い", 50) == ["短い"]
+    assert cut_paragraph("短い", 50) == ["短い"]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_time_is_linear(unit: str) -> None:
         text = unit * (size // len(unit))
         start = time.process_time()
         for paragraph in paragraphs(text):
-            pieces(paragraph, 2000)
+            cut_paragraph(paragraph, 2000)
             is_japanese(paragraph)
         return time.process_time() - start
 

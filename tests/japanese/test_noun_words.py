@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from wikianchor.pipelines.japanese.negatives.steps import spans_of
-from wikianchor.pipelines.japanese.noun_spans import with_content
+from wikianchor.pipelines.japanese.noun_spans import spans_with_content
 from wikianchor.pipelines.japanese.noun_words import FORMAL, OF_ONE_SIGN, SOMETIMES_FORMAL
 
 pytest.importorskip("sudachipy", reason="NO SUDACHIPY: pip install '.[t5]'")
@@ -85,7 +85,7 @@ ADMITTED = (("患者", "NOUN"), ("が", "ADP"), ("入院", "VERB"), ("し", "AUX
 def test_which_spans_have_content(words: tuple[tuple[str, str], ...], span: tuple[int, int], stays: bool) -> None:
     text, tokens = sentence(*words)
     place = (tokens[span[0]][0], tokens[span[1] - 1][1])
-    assert with_content(text, [place], tokens) == [place] * stays
+    assert spans_with_content(text, [place], tokens) == [place] * stays
 
 
 def test_formal_nouns_are_counted_and_the_released_rule_keeps_them() -> None:

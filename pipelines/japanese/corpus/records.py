@@ -1,7 +1,7 @@
-"""Texts out of files: plain text (a record a line), CSV with a header, JSON lines. Files are cut into ranges of bytes
-at ends of records, so that many workers share one file; a range says which record it begins with.
+"""Read records from plain text (a record on each line), CSV with a header, and JSON lines.
 
-A record of CSV may hold line feeds between quotes: a line feed ends one where the quotes before it are even in number.
+Files are cut into byte ranges at the ends of records, so that many workers share a file. A CSV record may contain line
+feeds between quotes: a line feed ends a record if the number of quotes before it is even (RFC 4180).
 """
 
 from __future__ import annotations
@@ -10,19 +10,28 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import open_file, reading
 
 KINDS = {".txt": "text", ".text": "text", ".csv": "csv", ".jsonl": "json", ".ndjson": "json", ".json": "json"}
 READ_BYTES = 1 << 20
-# csv's own limit is 128 KB, and a whole document may be a record.
-MOST_CHARACTERS = 1 << 26
+# Maximum length of a CSV field. The default of the csv module is 128 KB, but a record may be a whole document.
+MAX_CHARACTERS = 1 << 26
 
 
 class RecordRange(NamedTuple):
-    """Records of a file that begin in bytes [start, end); `first` is the number of the first of them."""
+    """The records of a file that begin in bytes [start, end).
+
+    Attributes:
+        path: of the file.
+        kind: "text", "csv" or "json".
+        start: offset of the first byte.
+        end: offset after the last byte.
+        first: number of the first record, from 1.
+        columns: names of the columns of a CSV.
+    """
 
     path: str
     kind: str
@@ -33,17 +42,17 @@ class RecordRange(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A text and its number in the file, from 1."""
+    """A text, and the number of its record in the file, from 1."""
 
     number: int
     text: str
 
 
 def kind_of(path: str) -> str:
-    """Return what a file is, by the end of its name.
+    """Return the kind of a file by the extension of its name: "text", "csv" or "json".
 
     Raises:
-        InputError: it is none of the kinds that are read.
+        InputError: the extension is unknown.
     """
     for ending, kind in KINDS.items():
         if path.lower().endswith(ending):
@@ -59,33 +68,32 @@ def split_records(path: str, column: str, size: int) -> list[RecordRange]:
         InputError: it cannot be read, or it is a CSV without the column.
     """
     kind = kind_of(path)
-    found: list[RecordRange] = []
-    with open_file(path) as file, reading(path):
-        start = 0
+    ranges: list[RecordRange] = []
+    # The files of object stores have no readline of their own.
+    with reading(path), io.BufferedReader(cast(io.RawIOBase, open_file(path))) as file:
+        begin = 0
         columns: tuple[str, ...] = ()
         if kind == "csv":
-            start, columns = _header(file.readline(MOST_CHARACTERS), path, column)
-            file.seek(start)
-        begin, first, records, place, quotes = start, 1, 0, start, 0
-        while block := file.read(READ_BYTES):
-            at = 0
-            while (line := block.find(b"\n", at)) >= 0:
-                quotes += block.count(b'"', at, line) if kind == "csv" else 0
-                at = line + 1
-                if quotes % 2:
-                    continue
-                records += 1
-                if place + at - begin >= size:
-                    found.append(RecordRange(path, kind, begin, place + at, first, columns))
-                    begin, first = place + at, records + 1
-            quotes += block.count(b'"', at) if kind == "csv" else 0
-            place += len(block)
-        if place > begin:
-            found.append(RecordRange(path, kind, begin, place, first, columns))
-    return found
+            begin, columns = _header(file.readline(MAX_CHARACTERS), path, column)
+            file.seek(begin)
+        first, records, offset, quotes = 1, 0, begin, 0
+        # readline is bounded, so that a file without line feeds does not fill memory.
+        while line := file.readline(READ_BYTES):
+            offset += len(line)
+            quotes += line.count(b'"') if kind == "csv" else 0
+            if quotes % 2 or not line.endswith(b"\n"):
+                continue
+            records += 1
+            if offset - begin >= size:
+                ranges.append(RecordRange(path, kind, begin, offset, first, columns))
+                begin, first = offset, records + 1
+        if offset > begin:
+            ranges.append(RecordRange(path, kind, begin, offset, first, columns))
+    return ranges
 
 
 def _header(line: bytes, path: str, column: str) -> tuple[int, tuple[str, ...]]:
+    """Return the length of the header of a CSV, bytes, and the names of its columns."""
     text = _decoded(line, path, 1)
     columns = tuple(name.strip() for name in next(csv.reader([text]), []))
     if column not in columns:
@@ -96,7 +104,7 @@ def _header(line: bytes, path: str, column: str) -> tuple[int, tuple[str, ...]]:
 
 
 def read_records(part: RecordRange, column: str, problems: list[str]) -> Iterator[Record]:
-    """Yield the records of a range; a range that is broken ends there, with a line in `problems`."""
+    """Yield the records of a range; stop at an error, and add it to `problems`."""
     with open_file(part.path) as file, reading(part.path):
         file.seek(part.start)
         raw = file.read(part.end - part.start)
@@ -113,6 +121,7 @@ def read_records(part: RecordRange, column: str, problems: list[str]) -> Iterato
 
 
 def _decoded(raw: bytes, path: str, first: int) -> str:
+    """Return the text of records; `first` is the number of the first of them."""
     try:
         return raw.decode("utf-8-sig" if first == 1 else "utf-8")
     except UnicodeDecodeError as error:
@@ -123,7 +132,7 @@ def _decoded(raw: bytes, path: str, first: int) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    # Only line feeds count: the ranges were cut at them.
+    # Not splitlines: records end only at line feeds.
     lines = text.split("\n")
     return lines[:-1] if lines and not lines[-1] else lines
 
@@ -136,22 +145,22 @@ def _json(text: str, part: RecordRange, column: str) -> Iterator[Record]:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{part.path}: line {number} is not JSON ({error}): a record a line") from error
-        found = value.get(column) if isinstance(value, dict) else value
-        if not isinstance(found, str):
+        text_value = value.get(column) if isinstance(value, dict) else value
+        if not isinstance(text_value, str):
             have = ", ".join(map(str, value)) if isinstance(value, dict) else type(value).__name__
             raise InputError(f"{part.path}: line {number} has no text {column!r}: it has {have}: name one by --column")
-        yield Record(number, found)
+        yield Record(number, text_value)
 
 
 def _csv(text: str, part: RecordRange, column: str) -> Iterator[Record]:
-    csv.field_size_limit(MOST_CHARACTERS)
-    place = part.columns.index(column)
+    csv.field_size_limit(MAX_CHARACTERS)
+    index = part.columns.index(column)
     try:
         for number, row in enumerate(csv.reader(io.StringIO(text, newline="")), part.first):
             if not row:
                 continue
-            if len(row) <= place:
+            if len(row) <= index:
                 raise InputError(f"{part.path}: record {number} has {len(row)} columns, not {len(part.columns)}")
-            yield Record(number, row[place])
+            yield Record(number, row[index])
     except csv.Error as error:
         raise InputError(f"{part.path}: not a CSV that can be read ({error})") from error

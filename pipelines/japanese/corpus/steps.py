@@ -1,7 +1,8 @@
-"""The work of `wikianchor corpus` on a range of its input, and on what all ranges found together.
+"""The steps of `wikianchor corpus`.
 
-A range is read, normalised, parsed and written by one worker; through Beam goes a small record that names the file.
-Which sentences repeat others is found once, from their hashes; then each file is read again and what stays is written.
+`ParseRange` reads, normalises and parses a range of the input and writes its sentences to a file. `FindRepeats` finds
+duplicates among all sentences by their hashes, and draws the sample. `write_shard` reads a file of parsed sentences
+again and writes those that are kept.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,35 +27,37 @@ from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.japanese.choices import SPAN_RULES
-from wikianchor.pipelines.japanese.corpus.records import Record, RecordRange, read_records
+from wikianchor.pipelines.japanese.corpus.records import RecordRange, read_records
 from wikianchor.pipelines.japanese.duplicates import BANDS, KEPT, NEAR_DUPLICATE, bands, near_pairs, near_rows, repeated
-from wikianchor.pipelines.japanese.normalise import is_japanese, paragraphs, pieces
-from wikianchor.pipelines.japanese.noun_spans import Spans, Token, noun_spans
+from wikianchor.pipelines.japanese.normalise import cut_paragraph, is_japanese, paragraphs
+from wikianchor.pipelines.japanese.noun_spans import noun_spans
 from wikianchor.pipelines.japanese.parsing import Parse, Parsed, make_parser
 from wikianchor.schemas import corpus
 
 ROW_GROUP = 10_000
-# Characters parsed at once. Longer paragraphs are cut at full stops; one without any is no sentence. Sudachi itself
-# takes 49,149 bytes.
-LONGEST = 2_000
+# Maximum characters parsed at once: longer paragraphs are cut at full stops, and dropped if they have none. Sudachi
+# accepts at most 49,149 bytes.
+MAX_CHARACTERS = 2_000
 HEARTBEAT_SECONDS = 10.0
 NOT_SAMPLED = 3
 ANY_KEY = 1 << 64
 VERDICTS = ("kept", "duplicate", "near_duplicate", "not_sampled")
-# What a range writes for the next step: the rows, and what repeats are told by.
+# The rows of a parsed range: those of the dataset, and the MinHash bands by which near duplicates are found.
 PARSED = pa.schema([*corpus.SCHEMA, pa.field("bands", pa.list_(pa.int64()), False)])
+# Rules that need no tree.
 WITHOUT_TREE = ("nouns", "nouns_names")
+TOKEN_FIELDS = ("start", "end", "pos", "relation", "head")
 
 
 class ShardRows(NamedTuple):
-    """A row group's worth of a `sentences` dataset: which shard, of which wiki."""
+    """A shard of a `sentences` dataset, and its wiki."""
 
     path: str
     wiki: str
 
 
 class InputRange(NamedTuple):
-    """A range of the input and its place among all."""
+    """A range of the input, and its number among all."""
 
     order: int
     part: RecordRange | ShardRows
@@ -61,17 +65,17 @@ class InputRange(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusSettings:
-    """What decides over the rows.
+    """The options of the steps.
 
     Attributes:
-        work: of the run.
-        column: of a CSV, or key of JSON lines.
+        work: the directories of the run.
+        column: the text column of a CSV, or key of JSON lines.
         parser: name of the parser.
-        min_tokens: sentences with fewer are dropped.
-        near: overlap from which a sentence repeats an earlier one; 0 compares none.
-        sample: sentences to take; 0 for all.
+        min_tokens: sentences with fewer tokens are dropped.
+        near: minimum Jaccard overlap of near duplicates; 0 compares none.
+        sample: number of sentences to sample; 0 keeps all.
         seed: of the sample.
-        key_limit: rows of a dataset with this sample key or a greater one are not parsed; ANY_KEY for none.
+        key_limit: rows of a dataset with this sample key or a greater one are not parsed.
     """
 
     work: Workspace
@@ -100,7 +104,7 @@ class ParsedRange(NamedTuple):
 
 
 class CorpusWritten(NamedTuple):
-    """A finished shard: its part, rows by verdict, tokens, and how often each word stands in it."""
+    """A finished shard: its file, numbers of sentences by verdict and of tokens, and counts by (word, pos)."""
 
     parts: tuple[Part, ...]
     verdicts: dict[str, int]
@@ -115,7 +119,7 @@ class CorpusWritten(NamedTuple):
 
 
 class ParseRange:
-    """The step that reads a range; the parser is loaded once a worker."""
+    """The step that parses a range. The parser is loaded once for each worker."""
 
     def __init__(self, options: CorpusSettings) -> None:
         self._options = options
@@ -129,21 +133,22 @@ class ParseRange:
 
 
 def parse_range(task: InputRange, options: CorpusSettings, parse: Parse) -> ParsedRange:
-    """Read, parse and write a range."""
+    """Parse a range of the input and write its sentences."""
     counts: Counter[str] = Counter()
     problems: list[str] = []
-    columns = _Columns(options.parser)
-    heart = time.monotonic() + HEARTBEAT_SECONDS
+    rows: list[dict[str, Any]] = []
+    next_log = time.monotonic() + HEARTBEAT_SECONDS
     with PartWriter(options.work.parts, "parsed", task.order, PARSED) as file:
         for source, records in _batches(task.part, options, problems, counts):
             for number, index, sentence in _sentences(records, parse, options.min_tokens, counts):
-                columns.add(source, number, index, sentence)
-            if len(columns.ids) >= ROW_GROUP:
-                file.write(columns.take())
-            if time.monotonic() > heart:
-                heart = time.monotonic() + HEARTBEAT_SECONDS
+                rows.append(_row(source, number, index, sentence, options.parser))
+            if len(rows) >= ROW_GROUP:
+                file.write(pa.Table.from_pylist(rows, PARSED))
+                rows.clear()
+            if time.monotonic() > next_log:
+                next_log = time.monotonic() + HEARTBEAT_SECONDS
                 logging.getLogger("wikianchor").info("range %d: %d sentences", task.order, counts["sentences:seen"])
-        file.write(columns.take())
+        file.write(pa.Table.from_pylist(rows, PARSED))
     part = file.part
     return ParsedRange(task.order, part.path if part else "", part.rows if part else 0, dict(counts), problems)
 
@@ -154,92 +159,71 @@ RECORDS = 256
 def _batches(
     part: RecordRange | ShardRows, options: CorpusSettings, problems: list[str], counts: Counter[str]
 ) -> Iterator[tuple[str, list[tuple[int, int, str]]]]:
-    """Yield a source with some of its records: number, number of the first sentence, text."""
+    """Yield batches of a range: the source, and (number of the record, number of its first sentence, text)."""
     if isinstance(part, ShardRows):
-        for batch in read_batches(part.path, ["page_id", "sentence_index", "text"]):
-            columns = (batch.column(name).to_pylist() for name in ("page_id", "sentence_index", "text"))
-            rows = list(zip(*columns, strict=True))
+        names = ("page_id", "sentence_index", "text")
+        for shard_rows in read_batches(part.path, names):
+            rows = list(zip(*(shard_rows.column(name).to_pylist() for name in names), strict=True))
             if options.key_limit < ANY_KEY:
                 ids = np.array([sentence_id(text) for _, _, text in rows], np.int64)
-                stays = mix(options.seed, ids) < np.uint64(options.key_limit)
-                rows = [row for row, one in zip(rows, stays.tolist(), strict=True) if one]
+                sampled = mix(options.seed, ids) < np.uint64(options.key_limit)
+                rows = list(compress(rows, sampled.tolist()))
                 counts["records:seen"] += len(ids) - len(rows)
                 counts["records:not_sampled"] += len(ids) - len(rows)
             for start in range(0, len(rows), RECORDS):
                 yield part.wiki, rows[start : start + RECORDS]
         return
     source = part.path.rpartition("/")[2]
-    waiting: list[Record] = []
-    for record in read_records(part, options.column, problems):
-        waiting.append(record)
-        if len(waiting) == RECORDS:
-            yield source, [(one.number, 0, one.text) for one in waiting]
-            waiting = []
-    yield source, [(one.number, 0, one.text) for one in waiting]
+    records = ((record.number, 0, record.text) for record in read_records(part, options.column, problems))
+    while batch := list(islice(records, RECORDS)):
+        yield source, batch
 
 
 def _sentences(
     records: Sequence[tuple[int, int, str]], parse: Parse, min_tokens: int, counts: Counter[str]
 ) -> Iterator[tuple[int, int, Parsed]]:
-    """Yield the sentences that are worth keeping: number of the record, number in it, sentence. Count the others."""
+    """Yield (number of the record, number in it, sentence) for the sentences that are kept; count all."""
     texts: list[str] = []
-    owners: list[int] = []
-    for place, (_, _, text) in enumerate(records):
+    text_records: list[int] = []
+    for index, (_, _, text) in enumerate(records):
         counts["records:seen"] += 1
-        found = [piece for paragraph in paragraphs(text) for piece in pieces(paragraph, LONGEST)]
-        counts["records:without_text"] += not found
-        for piece in found:
-            if len(piece) > LONGEST:
+        cuts = [piece for paragraph in paragraphs(text) for piece in cut_paragraph(paragraph, MAX_CHARACTERS)]
+        counts["records:without_text"] += not cuts
+        for piece in cuts:
+            if len(piece) > MAX_CHARACTERS:
                 counts["sentences:seen"] += 1
                 counts["sentences:too_long"] += 1
             else:
                 texts.append(piece)
-                owners.append(place)
+                text_records.append(index)
     numbers = [first for _, first, _ in records]
-    for place, parsed in zip(owners, parse(texts), strict=True):
+    for index, parsed in zip(text_records, parse(texts), strict=True):
         for sentence in parsed:
             counts["sentences:seen"] += 1
-            number, numbers[place] = numbers[place], numbers[place] + 1
+            number, numbers[index] = numbers[index], numbers[index] + 1
             if len(sentence.tokens) < min_tokens:
                 counts["sentences:short"] += 1
             elif not is_japanese(sentence.text):
                 counts["sentences:not_japanese"] += 1
             else:
-                yield records[place][0], number, sentence
+                yield records[index][0], number, sentence
 
 
-class _Columns:
-    """Sentences waiting to be written, as columns."""
-
-    def __init__(self, parser: str) -> None:
-        self._rules = SPAN_RULES if parser == "ginza" else WITHOUT_TREE
-        self._clear()
-
-    def _clear(self) -> None:
-        self.ids: list[int] = []
-        self._rows: list[dict[str, Any]] = []
-
-    def add(self, source: str, record: int, index: int, sentence: Parsed) -> None:
-        text, tokens = sentence
-        spans = {rule: _structs(noun_spans(rule, text, tokens) if rule in self._rules else []) for rule in SPAN_RULES}
-        self.ids.append(sentence_id(text))
-        self._rows.append(
-            {
-                "text": text,
-                "sentence_id": self.ids[-1],
-                "source": source,
-                "record": record,
-                "sentence_index": index,
-                "tokens": [_struct(token) for token in tokens],
-                "spans": spans,
-                "bands": bands(text),
-            }
-        )
-
-    def take(self) -> pa.Table:
-        table = pa.Table.from_pylist(self._rows, PARSED)
-        self._clear()
-        return table
+def _row(source: str, record: int, index: int, sentence: Parsed, parser: str) -> dict[str, Any]:
+    """Return a row as of PARSED. Rules that need trees find no span without them."""
+    text, tokens = sentence
+    rules = SPAN_RULES if parser == "ginza" else WITHOUT_TREE
+    spans = {rule: noun_spans(rule, text, tokens) if rule in rules else [] for rule in SPAN_RULES}
+    return {
+        "text": text,
+        "sentence_id": sentence_id(text),
+        "source": source,
+        "record": record,
+        "sentence_index": index,
+        "tokens": [{name: getattr(token, name) for name in TOKEN_FIELDS} for token in tokens],
+        "spans": {rule: [{"start": start, "end": end} for start, end in found] for rule, found in spans.items()},
+        "bands": bands(text),
+    }
 
 
 def sentence_id(text: str) -> int:
@@ -247,68 +231,61 @@ def sentence_id(text: str) -> int:
     return hash_string(text) >> 1
 
 
-def _structs(spans: Spans) -> list[dict[str, int]]:
-    return [{"start": start, "end": end} for start, end in spans]
-
-
-def _struct(token: Token) -> dict[str, Any]:
-    return {
-        "start": token.start,
-        "end": token.end,
-        "pos": token.pos,
-        "relation": token.relation,
-        "head": token.head,
-    }
-
-
 def find_repeats(parsed: Iterable[ParsedRange], options: CorpusSettings) -> str:
-    """Find the rows that repeat earlier ones, and those that the sample leaves out; return the file that says so."""
-    parsed_ranges = sorted((one for one in parsed if one.path), key=lambda one: one.order)
-    starts = np.concatenate(([0], np.cumsum([one.rows for one in parsed_ranges], dtype=np.int64)))
+    """Find the sentences that repeat earlier ones, and those that the sample leaves out.
+
+    Returns:
+        The path of an .npz file: `verdict` of all rows, an index into VERDICTS; `orders` of the ranges with rows, and
+        the (ranges + 1,) offsets of their rows, `starts`.
+    """
+    parsed_ranges = sorted((part for part in parsed if part.path), key=lambda part: part.order)
+    starts = np.concatenate(([0], np.cumsum([part.rows for part in parsed_ranges], dtype=np.int64)))
     ids = np.empty(int(starts[-1]), np.int64)
     hashed = np.empty((len(ids), BANDS), np.int64)
-    place = 0
-    for one in parsed_ranges:
-        for batch in read_batches(one.path, ["sentence_id", "bands"]):
-            ids[place : place + len(batch)] = batch.column("sentence_id").to_numpy()
-            hashed[place : place + len(batch)] = batch.column("bands").flatten().to_numpy().reshape(-1, BANDS)
-            place += len(batch)
+    done = 0
+    for part in parsed_ranges:
+        for batch in read_batches(part.path, ["sentence_id", "bands"]):
+            rows = slice(done, done + len(batch))
+            ids[rows] = batch.column("sentence_id").to_numpy()
+            hashed[rows] = batch.column("bands").flatten().to_numpy().reshape(-1, BANDS)
+            done = rows.stop
     verdict = repeated(ids)
     if options.near:
-        rows = np.flatnonzero(verdict == KEPT)
-        pairs = near_pairs(hashed[rows], rows)
+        kept = np.flatnonzero(verdict == KEPT)
+        pairs = near_pairs(hashed[kept], kept)
         verdict[near_rows(pairs, lambda wanted: _texts(parsed_ranges, starts, wanted), options.near)] = NEAR_DUPLICATE
     if options.sample:
-        rows = np.flatnonzero(verdict == KEPT)
+        kept = np.flatnonzero(verdict == KEPT)
         # Ids are hashes of texts and differ between kept rows, so that no two sample keys are equal.
-        sample_keys = mix(options.seed, ids[rows])
-        verdict[rows[np.argsort(sample_keys, kind="stable")[options.sample :]]] = NOT_SAMPLED
+        sample_keys = mix(options.seed, ids[kept])
+        verdict[kept[np.argsort(sample_keys, kind="stable")[options.sample :]]] = NOT_SAMPLED
     path = f"{options.work.scratch}/verdict-{uuid.uuid4().hex}.npz"
     files, inner = filesystem(path)
     with writing(path):
         make_parent(files, inner)
         with files.open_output_stream(inner) as stream:
-            orders = np.array([one.order for one in parsed_ranges], np.int64)
+            orders = np.array([part.order for part in parsed_ranges], np.int64)
             np.savez(stream, verdict=verdict, starts=starts, orders=orders)
     sync_file(path)
     return path
 
 
 def _texts(parsed_ranges: Sequence[ParsedRange], starts: NDArray[np.int64], rows: Sequence[int]) -> Mapping[int, str]:
+    """Return the texts of rows, by row number."""
     wanted = np.array(rows, np.int64)
-    found: dict[int, str] = {}
+    texts_by_row: dict[int, str] = {}
     for number in np.unique(np.searchsorted(starts, wanted, side="right") - 1).tolist():
         begin = int(starts[number])
         for batch in read_batches(parsed_ranges[number].path, ["text"]):
             inside = wanted[(wanted >= begin) & (wanted < begin + len(batch))]
             texts = batch.column("text").take(pa.array(inside - begin)).to_pylist()
-            found.update(zip(inside.tolist(), texts, strict=True))
+            texts_by_row.update(zip(inside.tolist(), texts, strict=True))
             begin += len(batch)
-    return found
+    return texts_by_row
 
 
 def write_shard(parsed: ParsedRange, options: CorpusSettings, verdict_path: str) -> CorpusWritten:
-    """Write the rows of a parsed range that stay, and count their words."""
+    """Write the sentences of a parsed range that are kept, and count their words."""
     if not parsed.path:
         return CorpusWritten((), {}, 0, {})
     files, inner = filesystem(verdict_path)
@@ -318,13 +295,12 @@ def write_shard(parsed: ParsedRange, options: CorpusSettings, verdict_path: str)
         begin, end = stored["starts"][number : number + 2]
         verdict = stored["verdict"][begin:end]
     words: Counter[tuple[str, str]] = Counter()
-    tokens = place = 0
+    tokens = done = 0
     with PartWriter(options.work.parts, "corpus", parsed.order, corpus.SCHEMA) as file:
         for batch in read_batches(parsed.path, corpus.SCHEMA.names):
-            stays = verdict[place : place + len(batch)] == KEPT
-            place += len(batch)
-            table = pa.Table.from_batches([batch]).filter(pa.array(stays)).select(corpus.SCHEMA.names)
-            table = table.cast(corpus.SCHEMA)
+            kept = pa.array(verdict[done : done + len(batch)] == KEPT)
+            done += len(batch)
+            table = pa.Table.from_batches([batch]).filter(kept).select(corpus.SCHEMA.names).cast(corpus.SCHEMA)
             for text, listed in zip(table["text"].to_pylist(), table["tokens"].to_pylist(), strict=True):
                 tokens += len(listed)
                 words.update((text[token["start"] : token["end"]], token["pos"]) for token in listed)
@@ -334,7 +310,7 @@ def write_shard(parsed: ParsedRange, options: CorpusSettings, verdict_path: str)
 
 
 def write_words(work: Workspace, words: Counter[tuple[str, str]]) -> Part | None:
-    """Write how often each word stands in the corpus, the most frequent first."""
+    """Write the number of occurrences of each word in the corpus, the most frequent first."""
     ordered = sorted(words.items(), key=lambda item: (-item[1], item[0]))
     rows = [{"word": word, "pos": pos, "count": count} for (word, pos), count in ordered]
     with PartWriter(work.parts, "words", 0, corpus.WORDS) as file:

@@ -1,21 +1,21 @@
-"""Beam search for a T5 with holes, hole by hole in one decode: sources in, the targets of all ranks out. PyTorch.
+"""Beam search for a T5 that fills holes, hole by hole. PyTorch.
 
-    target    <0> pieces <1> pieces ... <n>       a piece or more to a hole; the last sentinel ends it
+    target    <0> pieces <1> pieces ... <n>       at least one piece for each hole; the last sentinel ends the target
 
-All hypotheses of a sentence are in the same hole. One runs until the next sentinel closes its hole; the likeliest that
-are closed, as many as there are beams, go on to the next. A score is the sum of log-probabilities, so it only falls.
-The beam is for both: what runs must be among the likeliest of all that are closed or run, else it is given up. It is
-given up too when a quarter of the places is taken, and the least likely in them is far more likely (`far`; Freitag and
-Al-Onaizan 2017 prune alike): what comes late then is loops of particles and dots. So there may be fewer targets than
-beams.
+All hypotheses of a sentence are in the same hole. A hypothesis is active until the next sentinel closes its hole. When
+no hypothesis is active, the most likely closed ones, at most as many as beams, open the next hole. The score is the sum
+of log-probabilities, so it only decreases. Active hypotheses are pruned when they are not among the most likely of all,
+active and closed; and, once a quarter of the beam is closed, when they are far less likely than the worst closed one
+(`far`; relative threshold pruning of Freitag and Al-Onaizan 2017), because such late ones are loops of particles and
+full stops. So there may be fewer targets than beams.
 
-With `far` out of the way this is, for one hole, what transformers does with early_stopping="never" and
-length_penalty=0, but what closes a hole need not be among the likeliest of its step, and does not leave a place to what
-runs. For several, transformers compares hypotheses of equal length, whatever hole they are in.
+Without `far`, for one hole, this is the search of transformers with early_stopping="never" and length_penalty=0, except
+that a hypothesis may be closed without being among the most likely of its step, and frees no place in the beam. For
+several holes, transformers compares hypotheses of equal length, whatever hole they are in.
 
-Rows are the hypotheses that run, of all sentences, and no more. Keys and values of the source are there once for each
-sentence. Those of the target lie in places of its sentence, and a hypothesis is a list of places: one that goes on from
-another copies numbers. Places that no hypothesis has any more are taken again.
+Only active hypotheses are rows of a decoding step. The keys and values of a source are stored once for each sentence.
+Those of the target are slots of a pool of the sentence, and a hypothesis is a list of slots: to extend one, only
+numbers are copied. Slots that no hypothesis uses are reused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from torch.nn import functional
 from wikianchor.schemas.sentinels import PAD
 
 NEVER = -torch.inf
-# A hundred times less likely.
+# A hundredth of the probability.
 FAR = math.log(100)
 _PIECE, _NODE = 0, 1
 
@@ -39,8 +39,9 @@ class Alphabet(NamedTuple):
     """Ids of a vocabulary.
 
     Attributes:
-        first: the first sentinel; the next ones are below it.
-        banned: (4, pieces) float32: -inf for what a fill must not go on with, begin with, end with, and be alone.
+        first: the first sentinel; the following ones have lower ids.
+        banned: (4, pieces) float32, -inf for pieces that a fill must not continue with, begin with, end with, and
+            consist of.
     """
 
     first: int
@@ -48,12 +49,12 @@ class Alphabet(NamedTuple):
 
 
 class Beams(NamedTuple):
-    """Hypotheses of sentences, the likeliest first.
+    """Hypotheses of sentences, the most likely first.
 
     Attributes:
-        score: (sentences, beams) float32, -inf where there is none.
-        lines: (sentences, beams, 2, length) int64: the pieces, and where their keys and values lie.
-        length: (sentences, beams) int64, pieces of it.
+        score: (sentences, beams) float32, -inf for no hypothesis.
+        lines: (sentences, beams, 2, length) int64: the pieces, and the slots of their keys and values.
+        length: (sentences, beams) int64, number of pieces.
     """
 
     score: Any
@@ -61,36 +62,36 @@ class Beams(NamedTuple):
     length: Any
 
     def nodes(self) -> Any:
-        """Return where keys and values lie: (sentences, beams, length) int64; 0, the start, where there is no more."""
+        """Return the slots of keys and values, (sentences, beams, length) int64; 0, the start, for no hypothesis."""
         return self.lines[:, :, _NODE].where((self.score > NEVER)[:, :, None], 0)
 
     def take(self, rows: Any) -> Beams:
-        """Return those of some sentences."""
+        """Return the hypotheses of some sentences."""
         return Beams(*(part[rows] for part in self))
 
     def narrow(self) -> Beams:
-        """Return them without the columns in which no sentence has any."""
+        """Return the hypotheses without the beams in which no sentence has any."""
         width = int((self.score > NEVER).sum(1).max())
         return Beams(*(part[:, :width] for part in self))
 
     def widen(self) -> Beams:
-        """Return them with room for a piece more."""
+        """Return the hypotheses with a longer last dimension, for one more piece."""
         return self._replace(lines=functional.pad(self.lines, (0, 1), value=PAD))
 
     def pick(self, places: Any, score: Any) -> Beams:
-        """Return of each sentence the hypotheses at `places`, (sentences, beams) int64, with other scores."""
+        """Return the hypotheses at `places`, (sentences, beams) int64, with new scores."""
         index = places[:, :, None, None].expand(-1, -1, *self.lines.shape[2:])
         return Beams(score, self.lines.gather(1, index), self.length.gather(1, places))
 
     def append(self, piece: Any) -> Beams:
-        """Return them with a piece more, (sentences, beams) int64."""
+        """Return the hypotheses extended by a piece each, (sentences, beams) int64."""
         lines = self.widen().lines
         lines[:, :, _PIECE].scatter_(2, self.length[:, :, None], piece[:, :, None])
         return Beams(self.score, lines, self.length + 1)
 
 
 class Decoder:
-    """The decoder of a T5, one piece of each row at a time.
+    """The decoder of a T5, which reads one piece of each row in a step.
 
     Args:
         model: a T5ForConditionalGeneration of transformers.
@@ -102,14 +103,22 @@ class Decoder:
         self._pool: Any = None
         self._blocks = [tuple(block.layer) for block in model.decoder.block]
         self._inner = (model.config.num_heads, model.config.d_kv)
-        self._own = [torch.cat([part.weight for part in _qkv(own.SelfAttention)]) for own, _, _ in self._blocks]
+        self._self_qkv = [
+            torch.cat([part.weight for part in _qkv(layer.SelfAttention)]) for layer, _, _ in self._blocks
+        ]
         scaled = getattr(model.config, "scale_decoder_outputs", model.config.tie_word_embeddings)
         self._scale = model.config.d_model**-0.5 if scaled else 1.0
 
     def begin(self, sources: Sequence[Sequence[int]], beams: int, longest: int) -> None:
-        """Take sources; their targets have up to `longest` pieces."""
+        """Start a batch.
+
+        Args:
+            sources: ids of the pieces of each sentence.
+            beams: beam width.
+            longest: maximum number of pieces of a target.
+        """
         model, device = self._model, self._model.device
-        # What an earlier batch left, one without memory too, goes before anything is made.
+        # Free the memory of the batch before, which may have failed for lack of it.
         self._sources, self._pool = [], None
         ids = torch.full((len(sources), max(map(len, sources))), PAD, dtype=torch.int64)
         for row, source in enumerate(sources):
@@ -117,7 +126,7 @@ class Decoder:
         ids = ids.to(device)
         read = model.encoder(input_ids=ids, attention_mask=(ids != PAD).long()).last_hidden_state
         self._masked = torch.zeros_like(ids, dtype=read.dtype).masked_fill(ids == PAD, NEVER)[:, None, None]
-        # Of each layer (sentences, heads, tokens, width).
+        # For each layer: (sentences, heads, tokens, width).
         self._sources = [
             [
                 part(read).unflatten(2, self._inner).transpose(1, 2).contiguous()
@@ -125,21 +134,25 @@ class Decoder:
             ]
             for _, cross, _ in self._blocks
         ]
-        # (heads, distance): what a piece sees of those before it.
+        # (heads, distance): relative position bias.
         self._bias = self._blocks[0][0].SelfAttention.compute_bias(longest, longest)[0, :, -1].flip(1)
-        # Keys and values of the target, and at which position the piece in a place is.
+        # Keys and values of the target, and the position of the piece in each slot.
         heads, width = self._inner
         self._pool = read.new_zeros(len(self._blocks), 2, len(sources), heads, 2 * beams, width)
         self._at = torch.zeros(len(sources), 2 * beams, dtype=torch.int64, device=device)
 
     def leave(self, stay: Any) -> None:
-        """Go on with the sentences that stay, (sentences,) int64."""
+        """Keep only the sentences `stay`, (sentences,) int64."""
         self._masked, self._at, self._pool = self._masked[stay], self._at[stay], self._pool[:, :, stay]
         self._sources = [[part[stay] for part in layer] for layer in self._sources]
 
-    def places(self, beams: int, *lines: Any) -> Any:
-        """Return a place for the next piece of each beam, (sentences, beams) int64, that no line has: the lines that
-        live are (sentences, any, length) int64."""
+    def free_slots(self, beams: int, *lines: Any) -> Any:
+        """Return free slots for the next piece of each beam, (sentences, beams) int64.
+
+        Args:
+            beams: beam width.
+            lines: the slots in use, (sentences, any, length) int64 each.
+        """
         free = torch.ones_like(self._at, dtype=torch.bool)
         for line in lines:
             free.scatter_(1, line.flatten(1), False)
@@ -149,46 +162,46 @@ class Decoder:
             free[:, -beams:] = True
         return free.byte().argsort(dim=1, descending=True, stable=True)[:, :beams]
 
-    def step(self, slots: Any, pieces: Any, lines: Any, own: Any, positions: Any) -> Any:
+    def step(self, rows: Any, pieces: Any, lines: Any, new_slots: Any, positions: Any) -> Any:
         """Read a piece of each row.
 
         Args:
-            slots: (rows,) int64, sentence * beams + beam.
+            rows: (rows,) int64, sentence * beams + beam.
             pieces: (rows,) int64.
-            lines: (sentences, beams, length) int64, places of the pieces, the new one's included.
-            own: (sentences, beams) int64, the place of the new one.
-            positions: (sentences, beams) int64, the position of the new one.
+            lines: (sentences, beams, length) int64, slots of all pieces, that of the new one included.
+            new_slots: (sentences, beams) int64, slot of the new piece.
+            positions: (sentences, beams) int64, position of the new piece.
 
         Returns:
-            (rows, vocabulary) float32: log-probabilities of the next.
+            (rows, vocabulary) float32: log-probabilities of the next piece.
         """
-        shape, nodes = own.shape, self._at.shape[1]
-        owner, place = slots // shape[1], own.flatten()[slots]
-        self._at[owner, place] = positions.flatten()[slots]
-        seen = torch.zeros(*shape, nodes, dtype=torch.bool, device=own.device).scatter_(2, lines, True)
+        shape, pool_size = new_slots.shape, self._at.shape[1]
+        sentence, slot = rows // shape[1], new_slots.flatten()[rows]
+        self._at[sentence, slot] = positions.flatten()[rows]
+        seen = torch.zeros(*shape, pool_size, dtype=torch.bool, device=new_slots.device).scatter_(2, lines, True)
         distance = (positions[:, :, None] - self._at[:, None]).clamp(min=0)
         bias = self._bias[:, distance].transpose(0, 1).masked_fill(~seen[:, None], NEVER)
         grid = shape[0] * shape[1]
 
         def attend(query: Any, keys: Any, values: Any, mask: Any) -> Any:
-            """(rows, width) in and out; keys and values are (sentences, heads, places, width)."""
-            spread = query.new_zeros(grid, query.shape[1]).index_copy_(0, slots, query)
+            """Attend from (rows, width) to keys and values, (sentences, heads, slots, width)."""
+            spread = query.new_zeros(grid, query.shape[1]).index_copy_(0, rows, query)
             spread = spread.view(*shape, *self._inner).transpose(1, 2)
-            found = functional.scaled_dot_product_attention(spread, keys, values, mask, scale=1.0)
-            return found.transpose(1, 2).reshape(grid, -1).index_select(0, slots)
+            context = functional.scaled_dot_product_attention(spread, keys, values, mask, scale=1.0)
+            return context.transpose(1, 2).reshape(grid, -1).index_select(0, rows)
 
-        found = self._model.decoder.embed_tokens(pieces)
+        hidden = self._model.decoder.embed_tokens(pieces)
         for layer, (itself, cross, forward) in enumerate(self._blocks):
-            new = functional.linear(itself.layer_norm(found), self._own[layer]).view(len(slots), 3, *self._inner)
+            new = functional.linear(itself.layer_norm(hidden), self._self_qkv[layer]).view(len(rows), 3, *self._inner)
             pool = self._pool[layer]
-            pool[:, owner, :, place] = new[:, 1:]
-            found = found + itself.SelfAttention.o(attend(new[:, 0].flatten(1), pool[0], pool[1], bias))
-            query = cross.EncDecAttention.q(cross.layer_norm(found))
+            pool[:, sentence, :, slot] = new[:, 1:]
+            hidden = hidden + itself.SelfAttention.o(attend(new[:, 0].flatten(1), pool[0], pool[1], bias))
+            query = cross.EncDecAttention.q(cross.layer_norm(hidden))
             keys, values = self._sources[layer]
-            found = found + cross.EncDecAttention.o(attend(query, keys, values, self._masked))
-            found = forward(found)
-        found = self._model.decoder.final_layer_norm(found) * self._scale
-        return self._model.lm_head(found).float().log_softmax(1)
+            hidden = hidden + cross.EncDecAttention.o(attend(query, keys, values, self._masked))
+            hidden = forward(hidden)
+        hidden = self._model.decoder.final_layer_norm(hidden) * self._scale
+        return self._model.lm_head(hidden).float().log_softmax(1)
 
 
 def _qkv(attention: Any) -> tuple[Any, Any, Any]:
@@ -199,133 +212,154 @@ def search(
     decoder: Decoder,
     alphabet: Alphabet,
     sources: Sequence[Sequence[int]],
-    rooms: Sequence[Sequence[int]],
+    max_pieces: Sequence[Sequence[int]],
     beams: int,
     far: float = FAR,
 ) -> list[list[list[int]]]:
-    """Return of each source its targets, the likeliest first, at most as many as beams: fewer where there are no more.
+    """Return the targets of each source, the most likely first, at most as many as beams.
 
     Args:
-        rooms: most pieces of each hole; one hole at least.
-        far: how much more likely what is closed must be for what runs to be given up, a log-probability.
+        decoder: of the model.
+        alphabet: ids of its vocabulary.
+        sources: ids of the pieces of each source.
+        max_pieces: maximum number of pieces of each hole, for at least one hole.
+        beams: beam width.
+        far: difference of log-probability at which active hypotheses are pruned.
+
+    Returns:
+        For each source, the ids of its targets, without the start.
     """
     device = alphabet.banned.device
-    longest = max(sum(room) + len(room) for room in rooms) + 2
-    most = max(map(len, rooms))
-    room = torch.tensor([[*row, *[0] * (most - len(row))] for row in rooms], device=device)
-    holes = torch.tensor([len(row) for row in rooms], device=device)
+    longest = max(sum(row) + len(row) for row in max_pieces) + 2
+    most_holes = max(map(len, max_pieces))
+    limits = torch.tensor([[*row, *[0] * (most_holes - len(row))] for row in max_pieces], device=device)
+    holes = torch.tensor([len(row) for row in max_pieces], device=device)
     ids = torch.arange(len(sources), device=device)
     hole, depth = torch.full_like(ids, -1), torch.zeros_like(ids)
-    # Every sentence begins with one hypothesis: the start, and the first sentinel next.
+    # Each sentence starts with one hypothesis, which the first sentinel follows.
     score = torch.full((len(sources), beams), NEVER, device=device)
     score[:, 0] = 0.0
     closed = Beams(score, torch.full((*score.shape, 2, 1), PAD, device=device), torch.ones_like(score).long())
     decoder.begin(sources, beams, longest)
     start = torch.zeros_like(ids)[:, None]
     decoder.step(ids, torch.full_like(ids, PAD), start[:, None], start, start)
-    running = closed._replace(score=torch.full_like(score, NEVER)).widen()
-    found: list[list[list[int]]] = [[] for _ in sources]
+    active = closed._replace(score=torch.full_like(score, NEVER)).widen()
+    targets: list[list[list[int]]] = [[] for _ in sources]
     while True:
-        # A hole is done when nothing runs in it: what is closed opens the next.
-        over = (running.score == NEVER).all(1)
+        # Where no hypothesis is active, the closed ones open the next hole.
+        over = (active.score == NEVER).all(1)
         hole, depth = hole + over, torch.where(over, 0, depth + 1)
         opened = closed.append((alphabet.first - hole)[:, None].expand_as(closed.length))
-        running = Beams(*(torch.where(_like(over, new), new, old) for new, old in zip(opened, running, strict=True)))
+        active = Beams(*(torch.where(_like(over, new), new, old) for new, old in zip(opened, active, strict=True)))
         closed = closed._replace(score=closed.score.masked_fill(over[:, None], NEVER)).widen()
-        # Where a vocabulary has too few words for a hole, nothing is closed either.
-        done = (hole == holes) | (running.score == NEVER).all(1)
+        # With too few pieces for a hole in the vocabulary, no hypothesis is closed either.
+        done = (hole == holes) | (active.score == NEVER).all(1)
         if bool(done.any()):
-            _write(found, ids[done].tolist(), running.take(done))
+            _write(targets, ids[done].tolist(), active.take(done))
             stay = (~done).nonzero()[:, 0]
             if not len(stay):
-                return found
-            running, closed = running.take(stay), closed.take(stay)
-            ids, hole, depth, room, holes = ids[stay], hole[stay], depth[stay], room[stay], holes[stay]
+                return targets
+            active, closed = active.take(stay), closed.take(stay)
+            ids, hole, depth, limits, holes = ids[stay], hole[stay], depth[stay], limits[stay], holes[stay]
             decoder.leave(stay)
-        left = room.gather(1, hole[:, None])[:, 0] - depth
-        running, closed = _step(decoder, alphabet, running.narrow(), closed, alphabet.first - 1 - hole, depth, left)
-        running = running._replace(score=_promising(running.score, closed.score, far))
+        left = limits.gather(1, hole[:, None])[:, 0] - depth
+        active, closed = _step(decoder, alphabet, active.narrow(), closed, alphabet.first - 1 - hole, depth, left)
+        active = active._replace(score=_promising(active.score, closed.score, far))
 
 
 def _like(condition: Any, part: Any) -> Any:
-    """Return a condition of sentences, (sentences,), as wide as another tensor."""
+    """Return a condition, (sentences,), with dimensions to broadcast it to another tensor."""
     return condition.view(-1, *[1] * (part.dim() - 1))
 
 
-def _promising(running: Any, closed: Any, far: float) -> Any:
-    """Return scores of what runs, (sentences, beams), -inf for what is given up; those of each are in order."""
-    beams = running.shape[1]
-    ahead = (closed[:, None] >= running[:, :, None]).sum(2) + torch.arange(beams, device=running.device)
+def _promising(active: Any, closed: Any, far: float) -> Any:
+    """Return the descending scores of active hypotheses, (sentences, beams), -inf for pruned ones."""
+    beams = active.shape[1]
+    ahead = (closed[:, None] >= active[:, :, None]).sum(2) + torch.arange(beams, device=active.device)
     is_closed = closed > NEVER
     least = closed.masked_fill(~is_closed, torch.inf).amin(1)
     some = 4 * is_closed.sum(1) >= beams
-    late = some[:, None] & (running < (least - far)[:, None])
-    return running.masked_fill((ahead >= beams) | late, NEVER)
+    late = some[:, None] & (active < (least - far)[:, None])
+    return active.masked_fill((ahead >= beams) | late, NEVER)
 
 
 def _step(
-    decoder: Decoder, alphabet: Alphabet, running: Beams, closed: Beams, sentinel: Any, depth: Any, left: Any
+    decoder: Decoder, alphabet: Alphabet, active: Beams, closed: Beams, sentinel: Any, depth: Any, left: Any
 ) -> tuple[Beams, Beams]:
-    """Return what runs and what is closed when that which runs has a piece more.
+    """Extend the active hypotheses by a piece; return the active and the closed hypotheses.
 
     Args:
-        sentinel: (sentences,) int64, what closes the hole.
-        depth: (sentences,) int64, pieces that the hole has.
-        left: (sentences,) int64, how many more it may have.
+        decoder: of the model.
+        alphabet: ids of its vocabulary.
+        active: to be extended.
+        closed: of the same hole.
+        sentinel: (sentences,) int64, closes the hole.
+        depth: (sentences,) int64, number of pieces in the hole.
+        left: (sentences,) int64, number of pieces that may follow.
     """
     beams = closed.score.shape[1]
-    slots, before, scores = _read(decoder, running, closed)
-    owner, score = slots // running.score.shape[1], running.score.flatten()[slots, None]
+    rows, before, scores = _read(decoder, active, closed)
+    owner, score = rows // active.score.shape[1], active.score.flatten()[rows, None]
     depth, left, pieces = depth[owner, None], left[owner, None], alphabet.banned.shape[1]
     opening = depth == 0
     onward, begin, end, alone = alphabet.banned
 
-    def grid(rows: Any) -> Any:
-        """(rows, n) -> (sentences, running * n), with 0 or -inf for what does not run."""
-        empty = rows.new_full((running.score.numel(), rows.shape[1]), NEVER if rows.is_floating_point() else 0)
-        return empty.index_copy_(0, slots, rows).view(len(running.score), -1)
+    def grid(values: Any) -> Any:
+        """Return (rows, n) as (sentences, beams * n), with 0 or -inf where no hypothesis is active."""
+        empty = values.new_full((active.score.numel(), values.shape[1]), NEVER if values.is_floating_point() else 0)
+        return empty.index_copy_(0, rows, values).view(len(active.score), -1)
 
-    # The last piece of what opens is a sentinel, which has no ban.
-    last = before.gather(1, running.length.flatten()[slots, None] - 1).clamp(max=pieces - 1)
+    # The last piece of a hypothesis that opens a hole is a sentinel, for which there is no ban.
+    last = before.gather(1, active.length.flatten()[rows, None] - 1).clamp(max=pieces - 1)
     ends = end[last] + alone[last].where(depth == 1, 0.0)
     closing = (scores.gather(1, sentinel[owner, None]) + score + ends).masked_fill(opening, NEVER)
-    both = Beams(*(torch.cat(pair, 1) for pair in zip(closed, running, strict=True)))
+    both = Beams(*(torch.cat(pair, 1) for pair in zip(closed, active, strict=True)))
     best, places = torch.cat((closed.score, grid(closing)), 1).topk(beams)
     closed = both.pick(places, best)
 
-    # The last piece that there is room for ends the fill.
+    # The last piece that is allowed ends the fill.
     bans = torch.stack((onward, begin, onward + end, begin + end + alone))
     scores = scores[:, :pieces] + bans[(opening + 2 * (left == 1))[:, 0]]
-    # No two fills of a target begin alike: one word in several holes is dropped afterwards anyway.
+    # No two fills of a target begin with the same piece: the same word in several holes is dropped afterwards.
     begun = (before[:, :-1] >= pieces) & opening
     scores.scatter_(1, torch.where(begun, before[:, 1:], PAD), NEVER)
     best, ids = scores.topk(min(beams, pieces))
     each = best.shape[1]
     best = grid((best + score).masked_fill(left == 0, NEVER))
-    # There may be fewer than beams.
+    # There may be fewer candidates than beams.
     best, places = best.topk(min(beams, best.shape[1]))
     short = (0, beams - best.shape[1])
     best, places = functional.pad(best, short, value=NEVER), functional.pad(places, short)
-    return running.pick(places // each, best).append(grid(ids).gather(1, places)), closed
+    return active.pick(places // each, best).append(grid(ids).gather(1, places)), closed
 
 
-def _read(decoder: Decoder, running: Beams, closed: Beams) -> tuple[Any, Any, Any]:
-    """Let the decoder read the last piece of what runs. Return its slots, (rows,), its pieces, (rows, length), and
-    log-probabilities of the next, (rows, vocabulary)."""
-    slots = (running.score > NEVER).flatten().nonzero()[:, 0]
-    last = running.length - 1
-    own = decoder.places(running.score.shape[1], running.nodes(), closed.nodes())
-    lines = running.lines
-    lines[:, :, _NODE].scatter_(2, last[:, :, None], own[:, :, None])
-    before = lines[:, :, _PIECE].flatten(0, 1)[slots]
-    pieces = before.gather(1, last.flatten()[slots, None])[:, 0]
-    scores = decoder.step(slots, pieces, lines[:, :, _NODE], own, last)
-    return slots, before, scores
+def _read(decoder: Decoder, active: Beams, closed: Beams) -> tuple[Any, Any, Any]:
+    """Let the decoder read the last piece of each active hypothesis.
+
+    Returns:
+        The rows of the step, (rows,); their pieces, (rows, length); and the log-probabilities of the next piece,
+        (rows, vocabulary).
+    """
+    rows = (active.score > NEVER).flatten().nonzero()[:, 0]
+    last = active.length - 1
+    new_slots = decoder.free_slots(active.score.shape[1], active.nodes(), closed.nodes())
+    lines = active.lines
+    lines[:, :, _NODE].scatter_(2, last[:, :, None], new_slots[:, :, None])
+    before = lines[:, :, _PIECE].flatten(0, 1)[rows]
+    pieces = before.gather(1, last.flatten()[rows, None])[:, 0]
+    scores = decoder.step(rows, pieces, lines[:, :, _NODE], new_slots, last)
+    return rows, before, scores
 
 
-def _write(found: list[list[list[int]]], ids: Sequence[int], beams: Beams) -> None:
-    """Put the targets of sentences that are done where they belong."""
+def _write(targets: list[list[list[int]]], ids: Sequence[int], beams: Beams) -> None:
+    """Set the targets of finished sentences.
+
+    Args:
+        targets: of all sentences.
+        ids: numbers of the finished ones.
+        beams: their hypotheses.
+    """
     counts, lengths = (beams.score > NEVER).sum(1).tolist(), beams.length.tolist()
     for row, lines in enumerate(beams.lines[:, :, _PIECE].tolist()):
         # The first piece is the decoder's start.
-        found[ids[row]] = [lines[rank][1 : lengths[row][rank]] for rank in range(counts[row])]
+        targets[ids[row]] = [lines[rank][1 : lengths[row][rank]] for rank in range(counts[row])]

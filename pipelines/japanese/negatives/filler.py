@@ -1,9 +1,8 @@
-"""A T5 that fills holes by beam search: texts with spans in, the fills of every rank out. PyTorch, no Beam.
+"""Fill holes in texts with a T5 and beam search. PyTorch, no Apache Beam.
 
-All ranks of a beam come from one decode. A fill may have twice the pieces of what stood there, or two more: longer ones
-are dropped afterwards anyway, and a T5 that knows little never ends. Sentences go through in batches whose targets are
-of like length. The make-up depends on the sentences alone, so the result is the same again. A batch that does not fit
-into memory is halved.
+All ranks come from one beam search. A fill may have twice the pieces of the original, or two more: longer ones would be
+dropped afterwards, and a small T5 might never end. A batch has sentences with targets of similar length; it depends
+only on the sentences, so that results are reproducible. A batch that needs too much memory is halved.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.pipelines.japanese.negatives.fills import continues_noun, is_noun_like
+from wikianchor.pipelines.japanese.negatives.fills import continues_noun, filled, is_noun_like
 from wikianchor.pipelines.japanese.noun_phrases import is_sound, make_reader, may_begin, may_end, says_nothing
 from wikianchor.schemas.sentinels import EOS, PAD, UNKNOWN, Vocabulary
 
@@ -27,7 +26,7 @@ _NO_MEMORY = ("out of memory", "can't allocate memory")
 
 
 class Holes(NamedTuple):
-    """A text and the spans to fill in it, in order."""
+    """A text, and the spans to fill in it, ascending."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -35,15 +34,15 @@ class Holes(NamedTuple):
 
 @dataclass(frozen=True)
 class Search:
-    """How holes are filled.
+    """The options of the search.
 
     Attributes:
-        beams: width of the search.
-        ranks: candidates of a text, at most as many as beams.
-        each: one hole after the other, each rank on its own path, instead of all at once.
-        hole_tokens: most tokens of a hole, whatever stood there.
-        device: "" for cuda where there is one.
-        batch_tokens: source tokens of a batch times beams.
+        beams: beam width.
+        ranks: number of candidates of a text, at most `beams`.
+        each: fill one hole after the other, separately for each rank, instead of all holes in one search.
+        hole_tokens: maximum number of tokens in a hole.
+        device: of PyTorch; "" for cuda if available, else cpu.
+        batch_tokens: maximum of source tokens times beams in a batch.
     """
 
     beams: int
@@ -54,64 +53,74 @@ class Search:
     batch_tokens: int = BATCH_TOKENS
 
 
-# Sources and the most pieces of each of their holes in; of each source the targets by rank out.
+# Returns the targets of each source, by rank, given the sources and the maximum number of pieces of each of their
+# holes.
 Generate = Callable[[Sequence[Sequence[int]], Sequence[Sequence[int]]], list[list[list[int]]]]
 Ranked = list[list[str | None]]
 
 
 class HoleFiller:
-    """A vocabulary and what generates."""
+    """Fill holes with a generator.
+
+    Args:
+        vocabulary: of the model.
+        generate: the beam search of the model.
+        search: its options.
+    """
 
     def __init__(self, vocabulary: Vocabulary, generate: Generate, search: Search) -> None:
         self.vocabulary, self.search, self._generate = vocabulary, search, generate
 
     @property
     def most_holes(self) -> int:
-        """Holes that a text can have: one sentinel closes the last."""
+        """The maximum number of holes in a text: one sentinel more closes the last hole."""
         return self.vocabulary.extra - 1
 
     def fill(self, items: Sequence[Holes]) -> list[Ranked | None]:
-        """Return of each text the fills of its holes, rank by rank; None where one text alone takes too much memory."""
+        """Return for each text the fills of its holes, by rank; None for a text that alone needs too much memory."""
         return self._each(items) if self.search.each else self._at_once(items)
 
     def _at_once(self, items: Sequence[Holes]) -> list[Ranked | None]:
         sources = [self.vocabulary.with_holes(item.text, item.spans) for item in items]
-        rooms = [self._rooms(item) for item in items]
+        max_pieces = [self._max_pieces(item) for item in items]
         tokens = self.search.batch_tokens // self.search.beams
-        found: list[Ranked | None] = [None] * len(items)
-        done, heart = 0, time.monotonic() + HEARTBEAT_SECONDS
-        for rows in batches([len(source) for source in sources], [sum(room) + len(room) for room in rooms], tokens):
-            targets = self._split([sources[row] for row in rows], [rooms[row] for row in rows])
+        fills: list[Ranked | None] = [None] * len(items)
+        done, next_log = 0, time.monotonic() + HEARTBEAT_SECONDS
+        target_lengths = [sum(pieces) + len(pieces) for pieces in max_pieces]
+        for rows in batches([len(source) for source in sources], target_lengths, tokens):
+            targets = self._split([sources[row] for row in rows], [max_pieces[row] for row in rows])
             for row, ranked in zip(rows, targets, strict=True):
                 if ranked is not None:
                     holes = len(items[row].spans)
-                    found[row] = [self.vocabulary.fills(target, holes) for target in ranked]
+                    fills[row] = [self.vocabulary.fills(target, holes) for target in ranked]
             done += len(rows)
-            if time.monotonic() > heart:
-                heart = time.monotonic() + HEARTBEAT_SECONDS
+            if time.monotonic() > next_log:
+                next_log = time.monotonic() + HEARTBEAT_SECONDS
                 logging.getLogger("wikianchor").info("filled %d of %d sentences", done, len(items))
-        return found
+        return fills
 
-    def _rooms(self, item: Holes) -> list[int]:
-        """Return the most pieces of each hole."""
-        were = [len(self.vocabulary.encode(item.text[start:end], inside=True)) for start, end in item.spans]
-        return [min(self.search.hole_tokens, max(2 * pieces, pieces + 2)) for pieces in were]
+    def _max_pieces(self, item: Holes) -> list[int]:
+        """Return the maximum number of pieces of each hole."""
+        originals = [len(self.vocabulary.encode(item.text[start:end], inside=True)) for start, end in item.spans]
+        return [min(self.search.hole_tokens, max(2 * pieces, pieces + 2)) for pieces in originals]
 
     def _each(self, items: Sequence[Holes]) -> list[Ranked | None]:
-        """Fill the first hole of all texts, then the second in what came out, and so on; the path of rank r takes rank
-        r in each step, as the released code does."""
+        """Fill the first hole of all texts, then the second hole of the results, and so on.
+
+        Rank r of the result has the fill of rank r in each step, as in the released code of SDJC.
+        """
         ranks = self.search.ranks
         paths: list[list[list[str | None]] | None] = [[[] for _ in range(ranks)] for _ in items]
         for step in range(max((len(item.spans) for item in items), default=0)):
-            asked: dict[Holes, list[tuple[int, int]]] = {}
+            requests: dict[Holes, list[tuple[int, int]]] = {}
             for row, item in enumerate(items):
                 path = paths[row]
                 if path is None or step >= len(item.spans):
                     continue
                 for rank in range(ranks):
                     if None not in path[rank]:
-                        asked.setdefault(_with_filled(item, path[rank]), []).append((row, rank))
-            for owners, ranked in zip(asked.values(), self._at_once(list(asked)), strict=True):
+                        requests.setdefault(_with_filled(item, path[rank]), []).append((row, rank))
+            for owners, ranked in zip(requests.values(), self._at_once(list(requests)), strict=True):
                 for row, rank in owners:
                     path = paths[row]
                     if ranked is None:
@@ -123,9 +132,12 @@ class HoleFiller:
             for path, item in zip(paths, items, strict=True)
         ]
 
-    def _split(self, sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]] | None]:
+    def _split(
+        self, sources: Sequence[Sequence[int]], max_pieces: Sequence[Sequence[int]]
+    ) -> list[list[list[int]] | None]:
+        """Generate the targets of a batch; halve it as long as it does not fit in memory."""
         try:
-            return list(self._generate(sources, rooms))
+            return list(self._generate(sources, max_pieces))
         except (RuntimeError, MemoryError) as error:
             if not isinstance(error, MemoryError) and not any(sign in str(error).lower() for sign in _NO_MEMORY):
                 raise
@@ -134,18 +146,15 @@ class HoleFiller:
             return [None]
         logging.getLogger("wikianchor").info("out of memory: a batch of %d is halved", len(sources))
         half = len(sources) // 2
-        return self._split(sources[:half], rooms[:half]) + self._split(sources[half:], rooms[half:])
+        return self._split(sources[:half], max_pieces[:half]) + self._split(sources[half:], max_pieces[half:])
 
 
 def _with_filled(item: Holes, fills: Sequence[str | None]) -> Holes:
-    """Return the text with its first holes filled, and the next hole in it."""
-    parts, place, length = [], 0, 0
-    for (start, end), fill in zip(item.spans, fills, strict=False):
-        parts += [item.text[place:start], fill or ""]
-        place = end
-    length = sum(map(len, parts)) - place
+    """Return the text with its first holes filled, and its next hole as the only one."""
+    text = filled(item.text, item.spans[: len(fills)], [fill or "" for fill in fills])
     start, end = item.spans[len(fills)]
-    return Holes("".join([*parts, item.text[place:]]), ((start + length, end + length),))
+    shift = len(text) - len(item.text)
+    return Holes(text, ((start + shift, end + shift),))
 
 
 def _whole(fills: list[str | None], holes: int) -> list[str | None]:
@@ -153,19 +162,24 @@ def _whole(fills: list[str | None], holes: int) -> list[str | None]:
 
 
 def batches(lengths: Sequence[int], targets: Sequence[int], tokens: int) -> list[list[int]]:
-    """Return rows in batches of like targets, the longest first, each of at most `tokens` of source with its padding,
-    or one row. The make-up depends on the lengths of sources and targets alone."""
+    """Return batches of rows with similar targets, the longest first.
+
+    Args:
+        lengths: number of tokens of each source.
+        targets: number of tokens of each target.
+        tokens: maximum number of source tokens in a batch, with padding; a single row may have more.
+    """
     order = sorted(range(len(lengths)), key=lambda row: (-targets[row], -lengths[row], row))
-    found: list[list[int]] = []
+    rows_by_batch: list[list[int]] = []
     longest = 0
     for row in order:
         longest = max(longest, lengths[row])
-        if found and longest * (len(found[-1]) + 1) <= tokens:
-            found[-1].append(row)
+        if rows_by_batch and longest * (len(rows_by_batch[-1]) + 1) <= tokens:
+            rows_by_batch[-1].append(row)
         else:
-            found.append([row])
+            rows_by_batch.append([row])
             longest = lengths[row]
-    return found
+    return rows_by_batch
 
 
 def _free() -> None:
@@ -176,10 +190,10 @@ def _free() -> None:
 
 
 def load_filler(directory: str, search: Search) -> HoleFiller:
-    """Read a T5 from a directory.
+    """Load a T5.
 
     Raises:
-        InputError: there is no T5 with a sentencepiece vocabulary.
+        InputError: the directory has no T5 with a sentencepiece vocabulary.
         UsageError: the packages are not installed.
     """
     try:
@@ -200,13 +214,13 @@ def load_filler(directory: str, search: Search) -> HoleFiller:
         vocabulary = Vocabulary.read(directory)
         model = T5ForConditionalGeneration.from_pretrained(directory, dtype=kind).to(device).eval()
     except Exception as error:
-        # transformers and sentencepiece raise many kinds; each means that there is no model here.
+        # transformers and sentencepiece raise many types of errors for files that are no model.
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise InputError(f"--model={directory}: no T5 that can be read ({reason}): wikianchor train t5") from error
     if vocabulary.size > int(model.config.vocab_size):
         raise InputError(f"--model={directory}: {vocabulary.size} ids, and {model.config.vocab_size} vectors")
 
-    # The same function in one pass instead of eight.
+    # The same function as one kernel instead of eight.
     for module in list(model.modules()):
         for name, child in module.named_children():
             if isinstance(child, NewGELUActivation):
@@ -214,19 +228,22 @@ def load_filler(directory: str, search: Search) -> HoleFiller:
     decoder = Decoder(model)
     alphabet = Alphabet(vocabulary.sentinel(0), banned_pieces(vocabulary).to(device))
 
-    def generate(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
-        # Threads of a worker share the model, and a decoder holds what it has read: each batch has its own.
-        own = copy(decoder)
+    def generate(sources: Sequence[Sequence[int]], max_pieces: Sequence[Sequence[int]]) -> list[list[list[int]]]:
+        # A decoder has the state of its batch, and threads of a worker share the model: so each batch gets a copy.
         with torch.inference_mode():
-            return [found[: search.ranks] for found in beam_search(own, alphabet, sources, rooms, search.beams)]
+            targets = beam_search(copy(decoder), alphabet, sources, max_pieces, search.beams)
+        return [ranked[: search.ranks] for ranked in targets]
 
     return HoleFiller(vocabulary, generate, search)
 
 
 def banned_pieces(vocabulary: Vocabulary) -> Any:
-    """Return the pieces that no noun has, (4, pieces) float32: -inf for what a fill must not go on with, must not begin
-    with, must not end with and must not be alone, since that is dropped afterwards anyway. A vocabulary without a piece
-    that begins, ends or is a noun is not held to that."""
+    """Return the pieces that a fill must not contain, because its candidate would be dropped afterwards.
+
+    Returns:
+        (4, pieces) float32, -inf for pieces that a fill must not continue with, begin with, end with, and consist of.
+        A ban that would exclude all pieces is left out.
+    """
     import torch
 
     read = make_reader()

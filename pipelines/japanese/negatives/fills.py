@@ -1,4 +1,4 @@
-"""Sentences with other nouns: a sentence, its spans and what a T5 puts there in; a sentence, or why it is none, out."""
+"""Choose the spans of a sentence to fill, and decide which filled sentences are good hard negatives."""
 
 from __future__ import annotations
 
@@ -8,36 +8,43 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from wikianchor.pipelines.arrays.hashing import mix
 from wikianchor.pipelines.japanese.duplicates import overlap
 from wikianchor.pipelines.japanese.noun_phrases import COMMAS
 
 Spans = Sequence[tuple[int, int]]
 Fills = Sequence[str | None]
-# Whether stretches of a sentence are noun spans of it.
+# Decides whether ranges of a sentence are noun spans.
 NounSpans = Callable[[str, Spans], bool]
 
-# A fill may be this many times as long as what stood there, or longer by so many characters.
+# Maximum length of a fill: this multiple of the original, or this many more characters.
 LONGER_TIMES, LONGER_BY = 3, 12
-# Something of one to twelve characters, three times in a row; or of two or more, twice with at most one between.
-_STUTTER = re.compile(r"(.{1,12}?)\1\1|(..{1,12}?).?\2")
+# A repetition: one to twelve characters three times in a row, or two or more twice with at most one between.
+_REPETITION = re.compile(r"(.{1,12}?)\1\1|(..{1,12}?).?\2")
 _LEFT_OVER = re.compile(r"<\s?/?\s?(?:extra|s\b|pad|unk)|extra_id")
-# What a noun of Japanese text is written in: the first words of the characters' names.
+# Scripts of nouns in Japanese text: the first words of the Unicode names of characters.
 _SCRIPTS = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "LATIN", "GREEK", "DIGIT", "IDEOGRAPHIC"})
 _ENDS_SENTENCE = frozenset("。!?")
-# What is left of half a character, and of a piece without a name.
+# Half a character, and an unknown piece.
 _BROKEN = frozenset("\ufffd⁇")
 
 
 class FillLimits(NamedTuple):
-    """How many negatives a sentence may have, and from which overlap with it one is too near."""
+    """Which candidates are kept.
+
+    Attributes:
+        negatives: maximum number for a sentence.
+        near: candidates with this overlap with the sentence, or more, are too near; see `duplicates.overlap`.
+    """
 
     negatives: int
     near: float
 
 
 class Negatives(NamedTuple):
-    """What is kept of a sentence's candidates, with their ranks from 1, and how many became what."""
+    """The negatives of a sentence, their ranks from 1, and the numbers of candidates by outcome."""
 
     texts: list[str]
     ranks: list[int]
@@ -45,32 +52,30 @@ class Negatives(NamedTuple):
 
 
 def chosen_spans(spans: Spans, share: float, most: int, sentence_id: int, seed: int) -> list[tuple[int, int]]:
-    """Return the spans to fill: a share of them, one at least, picked by a keyed hash; at most `most`."""
+    """Return the spans to fill: a share of all, at least one and at most `most`, sampled by a keyed hash."""
     count = min(len(spans), most, max(1, round(len(spans) * share)))
     if count == len(spans):
         return list(spans)
-    import numpy as np
-
-    lots = mix(seed, sentence_id, np.arange(len(spans)))
-    return sorted(spans[place] for place in np.argsort(lots, kind="stable")[:count].tolist())
+    sample_keys = mix(seed, sentence_id, np.arange(len(spans)))
+    return sorted(spans[index] for index in np.argsort(sample_keys, kind="stable")[:count].tolist())
 
 
 def filled(text: str, spans: Spans, fills: Sequence[str]) -> str:
     """Return a text with each span replaced by its fill."""
-    parts, place = [], 0
+    parts, done = [], 0
     for (start, end), fill in zip(spans, fills, strict=True):
-        parts += [text[place:start], fill]
-        place = end
-    return "".join([*parts, text[place:]])
+        parts += [text[done:start], fill]
+        done = end
+    return "".join([*parts, text[done:]])
 
 
-def places(spans: Spans, fills: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where the fills are in the text that `filled` returns."""
-    found, shift = [], 0
+def fill_spans(spans: Spans, fills: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the spans of the fills in the text that `filled` returns."""
+    new_spans, shift = [], 0
     for (start, end), fill in zip(spans, fills, strict=True):
-        found.append((start + shift, start + shift + len(fill)))
+        new_spans.append((start + shift, start + shift + len(fill)))
         shift += len(fill) - (end - start)
-    return found
+    return new_spans
 
 
 def keep(
@@ -81,28 +86,34 @@ def keep(
     are_noun_spans: NounSpans,
     first_rank: int = 1,
 ) -> Negatives:
-    """Judge what the ranks of a beam put into the spans of a sentence, the first rank first.
+    """Return the candidates of a sentence that are good negatives, the most likely first.
 
-    Ranks before `first_rank` are surplus: the released code of SDJC leaves the likeliest out.
+    Args:
+        text: the sentence.
+        spans: its filled spans.
+        candidates: the fills of these spans, by rank.
+        limits: which candidates are kept.
+        are_noun_spans: decides whether ranges are noun spans.
+        first_rank: candidates of earlier ranks are surplus. The released code of SDJC leaves the most likely out.
     """
     counts: Counter[str] = Counter()
-    found: dict[str, int] = {}
+    kept: dict[str, int] = {}
     for rank, fills in enumerate(candidates, 1):
         counts["seen"] += 1
-        if rank < first_rank or len(found) == limits.negatives:
+        if rank < first_rank or len(kept) == limits.negatives:
             counts["surplus"] += 1
             continue
         reason, candidate = judge(text, spans, fills, limits.near, are_noun_spans)
-        if not reason and candidate in found:
+        if not reason and candidate in kept:
             reason = "duplicate"
         counts[reason or "kept"] += 1
         if not reason:
-            found[candidate] = rank
-    return Negatives(list(found), list(found.values()), counts)
+            kept[candidate] = rank
+    return Negatives(list(kept), list(kept.values()), counts)
 
 
 def judge(text: str, spans: Spans, fills: Fills, near: float, are_noun_spans: NounSpans) -> tuple[str, str]:
-    """Return why a candidate is no negative, "" where it is one, and its text."""
+    """Return the reason why a candidate is no negative, "" for a good one; and its text."""
     words = [(fill or "").strip() for fill in fills]
     if any(_LEFT_OVER.search(word) for word in words):
         return "sentinel", ""
@@ -111,26 +122,28 @@ def judge(text: str, spans: Spans, fills: Fills, near: float, are_noun_spans: No
     candidate = filled(text, spans, words)
     if candidate == text:
         return "equal", candidate
-    was = [text[start:end] for start, end in spans]
+    originals = [text[start:end] for start, end in spans]
     if any(
-        len(word) > max(LONGER_TIMES * len(old), len(old) + LONGER_BY) for word, old in zip(words, was, strict=True)
+        len(word) > max(LONGER_TIMES * len(original), len(original) + LONGER_BY)
+        for word, original in zip(words, originals, strict=True)
     ):
         return "too_long", candidate
     if not all(map(is_noun_like, words)):
         return "wrong_script", candidate
-    if _repeats(words, was, candidate, text):
+    if _repeats(words, originals, candidate, text):
         return "repeats", candidate
     if overlap(text, candidate) >= near:
         return "too_near", candidate
-    # The dearest question comes last.
-    new = [place for place, word, old in zip(places(spans, words), words, was, strict=True) if word != old]
+    # The slowest test is the last.
+    changed = zip(fill_spans(spans, words), words, originals, strict=True)
+    new = [span for span, word, original in changed if word != original]
     if not are_noun_spans(candidate, new):
         return "no_noun_span", candidate
     return "", candidate
 
 
 def is_noun_like(word: str) -> bool:
-    """Whether a fill is written as a Japanese noun is: letters or digits of its scripts and no end of a sentence."""
+    """Return whether a fill looks like a Japanese noun: letters or digits of its scripts, and no full stop."""
     if any(character in _ENDS_SENTENCE or character in _BROKEN for character in word):
         return False
     letters = [character for character in word if character.isalnum()]
@@ -138,25 +151,27 @@ def is_noun_like(word: str) -> bool:
 
 
 def continues_noun(piece: str) -> bool:
-    """Whether a fill may go on with a piece: it ends no sentence and no phrase."""
+    """Return whether a fill may continue with a piece: it ends neither a sentence nor a phrase."""
     return not any(character in _ENDS_SENTENCE for character in piece) and not piece.endswith(COMMAS)
 
 
 def _script(character: str) -> str:
+    """Return the first word of the Unicode name of a character; LATIN for variants of letters and digits."""
     name = unicodedata.name(character, "")
     first, _, rest = name.partition(" ")
-    # Wide and circled letters and digits, superscripts.
     return (
         "LATIN" if first in ("FULLWIDTH", "CIRCLED", "ROMAN", "SUPERSCRIPT", "SUBSCRIPT", "MICRO") and rest else first
     )
 
 
-def _repeats(words: Sequence[str], was: Sequence[str], candidate: str, text: str) -> bool:
-    """Whether a candidate stutters where the sentence does not: within it, or one word in holes that had different
-    ones."""
-    new = [word for word, old in zip(words, was, strict=True) if word != old and len(word) > 1]
-    if len(set(new)) < len(new) and len(set(was)) == len(was):
+def _repeats(words: Sequence[str], originals: Sequence[str], candidate: str, text: str) -> bool:
+    """Return whether a candidate has a repetition that the sentence has not.
+
+    A repetition is within the text, or the same word in several holes whose originals differ.
+    """
+    new = [word for word, original in zip(words, originals, strict=True) if word != original and len(word) > 1]
+    if len(set(new)) < len(new) and len(set(originals)) == len(originals):
         return True
     return any(
-        match[0] not in text for match in _STUTTER.finditer(candidate) if (match[1] or match[2]).strip("0123456789")
+        match[0] not in text for match in _REPETITION.finditer(candidate) if (match[1] or match[2]).strip("0123456789")
     )

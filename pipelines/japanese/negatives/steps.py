@@ -1,7 +1,7 @@
-"""The work of `wikianchor negatives` on a shard of a corpus: read it, let a T5 fill its nouns, keep what is good.
+"""The steps of `wikianchor negatives`: read a shard of a corpus, fill its nouns with a T5, and keep good candidates.
 
-An element is a whole shard's sentences, so Beam's own batching, whose make-up is not the same twice, has nothing to do:
-the model's handler makes the batches itself.
+This is the generation of hard negatives of SDJC. An element is all sentences of a shard, and the model handler makes
+batches of them itself: the batches of Beam's `BatchElements` differ between runs, and so would the results.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from wikianchor.pipelines.engine.transforms import RunStep
 from wikianchor.pipelines.japanese.negatives.filler import HoleFiller, Holes, Ranked, Search, load_filler
 from wikianchor.pipelines.japanese.negatives.fills import FillLimits, NounSpans, Spans, chosen_spans, keep
 from wikianchor.pipelines.japanese.noun_phrases import are_noun_spans, make_reader
-from wikianchor.pipelines.japanese.noun_spans import with_content
+from wikianchor.pipelines.japanese.noun_spans import spans_with_content
 from wikianchor.schemas import negatives
 
-# Sentences that go through the model before the log says so.
+# Sentences filled between two lines of the log.
 PORTION = 1_000
 
 
 class CorpusShard(NamedTuple):
-    """A shard of a corpus and its place among all."""
+    """A shard of a corpus, and its number among all."""
 
     order: int
     path: str
@@ -44,17 +44,17 @@ class CorpusShard(NamedTuple):
 
 @dataclass(frozen=True)
 class FillOptions:
-    """What decides over the rows.
+    """The options of the steps.
 
     Attributes:
-        work: of the run.
-        rule: which noun spans are filled.
-        share: of a sentence's spans.
-        most_holes: that the model has sentinels for.
-        longest: characters of a sentence; longer ones are left out.
-        limits: what is kept.
-        first_rank: ranks before it are left out.
-        seed: of the share.
+        work: the directories of the run.
+        rule: the rule of noun spans, one of `choices.SPAN_RULES`.
+        share: share of the spans of a sentence that are filled, 0 to 1.
+        most_holes: maximum number of holes, for which the model has sentinels.
+        longest: longer sentences are left out, characters.
+        limits: which candidates are kept.
+        first_rank: candidates of earlier ranks are left out.
+        seed: of the choice of spans.
     """
 
     work: Workspace
@@ -68,7 +68,7 @@ class FillOptions:
 
 
 class ShardTexts(NamedTuple):
-    """Sentences of a shard that have holes, with their ids, and how many sentences met which fate."""
+    """The sentences of a shard with holes, their ids, and numbers of sentences and spans by outcome."""
 
     order: int
     ids: list[int]
@@ -77,7 +77,7 @@ class ShardTexts(NamedTuple):
 
 
 class NegativesWritten(NamedTuple):
-    """A finished shard: its part, and counts of sentences and candidates by fate."""
+    """A finished shard: its file, and numbers of sentences, spans and candidates by outcome."""
 
     parts: tuple[Part, ...]
     counts: dict[str, int]
@@ -89,7 +89,7 @@ class NegativesWritten(NamedTuple):
 
 
 def read_shard(task: CorpusShard, options: FillOptions) -> ShardTexts:
-    """Read a shard and choose the spans to fill."""
+    """Read a shard, and choose the spans to fill in each sentence."""
     counts: Counter[str] = Counter()
     ids: list[int] = []
     items: list[Holes] = []
@@ -121,20 +121,27 @@ def read_shard(task: CorpusShard, options: FillOptions) -> ShardTexts:
 
 
 def spans_of(row: Mapping[str, Any], rule: str, counts: Counter[str]) -> list[tuple[int, int]]:
-    """Return the spans of a corpus's row that may be filled, and count the others: formal nouns stay, but for what the
-    released code does."""
+    """Return the spans of a row that may be filled; count the others.
+
+    Formal nouns are not filled, except by the rule `released`, as in the released code of SDJC.
+    """
     spans = [(span["start"], span["end"]) for span in row["spans"][rule]]
     counts["spans:seen"] += len(spans)
     if rule == "released":
         return spans
     words = [(token["start"], token["end"], token["pos"]) for token in row["tokens"]]
-    found = with_content(row["text"], spans, words)
-    counts["spans:formal_noun"] += len(spans) - len(found)
-    return found
+    with_content = spans_with_content(row["text"], spans, words)
+    counts["spans:formal_noun"] += len(spans) - len(with_content)
+    return with_content
 
 
 class FillerHandler(ModelHandler[ShardTexts, PredictionResult, HoleFiller]):
-    """A T5 of ours for RunInference. Beam's own handlers for transformers cannot be imported beside transformers 5."""
+    """The model handler of RunInference for our T5. Beam's handlers cannot be imported with transformers 5.
+
+    Args:
+        directory: of the model.
+        search: the options of the beam search.
+    """
 
     def __init__(self, directory: str, search: Search) -> None:
         self._directory, self._search = directory, search
@@ -156,22 +163,25 @@ class FillerHandler(ModelHandler[ShardTexts, PredictionResult, HoleFiller]):
 
 
 def fill_shard(shard: ShardTexts, filler: HoleFiller) -> list[Ranked | None]:
-    """Return the fills of each sentence, in the shard's order. Portions follow the length, so that batches do too."""
+    """Return the fills of each sentence, in the order of the shard; None for a sentence that needs too much memory.
+
+    Sentences are filled by length, so that those of a batch are about equally long.
+    """
     order = sorted(range(len(shard.items)), key=lambda row: (-len(shard.items[row].text), row))
-    found: list[Ranked | None] = [None] * len(order)
+    fills: list[Ranked | None] = [None] * len(order)
     start = time.monotonic()
     for begin in range(0, len(order), PORTION):
         rows = order[begin : begin + PORTION]
         for row, ranked in zip(rows, filler.fill([shard.items[row] for row in rows]), strict=True):
-            found[row] = ranked
+            fills[row] = ranked
         done = begin + len(rows)
         rate = done / max(1e-9, time.monotonic() - start)
         logging.getLogger("wikianchor").info("shard %d: %d of %d, %.1f a second", shard.order, done, len(order), rate)
-    return found
+    return fills
 
 
 def make_judge(rule: str) -> NounSpans:
-    """Return what says whether stretches of a sentence are noun spans of a rule. It is for one thread.
+    """Return a function that decides whether ranges of a sentence are noun spans by a rule. It is not thread-safe.
 
     Raises:
         UsageError: its packages are not installed.
@@ -185,7 +195,7 @@ def make_judge(rule: str) -> NounSpans:
 
 
 def write_shard(result: PredictionResult, options: FillOptions, judge: NounSpans) -> NegativesWritten:
-    """Keep the good candidates of a shard's sentences and write the rows that have any."""
+    """Write the sentences of a shard that have negatives."""
     shard: ShardTexts = result.example
     counts = Counter(shard.counts)
     rows: list[dict[str, Any]] = []
@@ -193,14 +203,12 @@ def write_shard(result: PredictionResult, options: FillOptions, judge: NounSpans
         if ranked is None:
             counts["sentences:out_of_memory"] += 1
             continue
-        found = keep(item.text, item.spans, ranked, options.limits, judge, options.first_rank)
-        counts.update({f"candidates:{name}": number for name, number in found.counts.items()})
-        if not found.texts:
-            counts["sentences:no_negative"] += 1
-            continue
-        counts["sentences:kept"] += 1
-        row = {"text": item.text, "sentence_id": sentence_id, "negatives": found.texts, "ranks": found.ranks}
-        rows.append({**row, "holes": len(item.spans)})
+        kept = keep(item.text, item.spans, ranked, options.limits, judge, options.first_rank)
+        counts.update({f"candidates:{name}": number for name, number in kept.counts.items()})
+        counts["sentences:kept" if kept.texts else "sentences:no_negative"] += 1
+        if kept.texts:
+            row = {"text": item.text, "sentence_id": sentence_id, "negatives": kept.texts, "ranks": kept.ranks}
+            rows.append({**row, "holes": len(item.spans)})
     with PartWriter(options.work.parts, "negatives", shard.order, negatives.SCHEMA) as file:
         file.write(pa.Table.from_pylist(rows, negatives.SCHEMA))
     return NegativesWritten((file.part,) if file.part else (), dict(counts))
@@ -210,22 +218,22 @@ def balance(made: Iterable[NegativesWritten], output: str) -> dict[str, dict[str
     """Return the ledger of all shards.
 
     Raises:
-        InputError: the fates of sentences or candidates do not add up to those seen.
+        InputError: the numbers by outcome do not add up to the number seen.
     """
     total: Counter[str] = Counter()
     rows = 0
-    for one in made:
-        total.update(one.counts)
-        rows += sum(part.rows for part in one.parts)
-    ledger: dict[str, dict[str, int]] = {"sentences": {}, "candidates": {}, "spans": {}}
+    for shard in made:
+        total.update(shard.counts)
+        rows += sum(part.rows for part in shard.parts)
+    kinds = ("sentences", "candidates", "spans")
+    ledger: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
     for key, number in sorted(total.items()):
         kind, _, name = key.partition(":")
         ledger.setdefault(kind, {})[name] = number
-    for kind in ("sentences", "candidates", "spans"):
-        found = ledger[kind]
-        fates = sum(number for name, number in found.items() if name != "seen")
-        if fates != found.get("seen", 0):
-            raise InputError(f"{output}: the ledger does not balance: {found}")
+    for kind in kinds:
+        counts = ledger[kind]
+        if sum(counts.values()) != 2 * counts.get("seen", 0):
+            raise InputError(f"{output}: the ledger does not balance: {counts}")
     if ledger["sentences"].get("kept", 0) != rows:
         raise InputError(f"{output}: the ledger does not balance: {ledger['sentences']}, {rows} rows written")
     return ledger
@@ -241,7 +249,7 @@ FINISHED = "finished"
 
 
 class ChooseSpans(beam.DoFn):
-    """Yield the sentences of a shard that is to be filled, or, apart, the result that an earlier run has kept."""
+    """Yield the sentences of a shard; or, to the output FINISHED, the result of an earlier run for it."""
 
     def __init__(self, options: FillOptions) -> None:
         self._options = options
@@ -254,7 +262,7 @@ class ChooseSpans(beam.DoFn):
 
 
 class WriteShard:
-    """The step that writes a shard; what judges its candidates is loaded once a worker."""
+    """The step that writes a shard. The judge of candidates is loaded once for each worker."""
 
     def __init__(self, options: FillOptions) -> None:
         self._options = options

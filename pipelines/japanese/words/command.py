@@ -1,9 +1,10 @@
-"""`wikianchor words`: a corpus in, a picture of its most frequent words out, as figures 2 and 3 of SDJC's paper."""
+"""`wikianchor words`: draw the most frequent words of a corpus, as in figures 2 and 3 of SDJC's paper."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 from wikianchor.io.errors import UsageError
@@ -15,7 +16,7 @@ from wikianchor.pipelines.japanese.words.cloud import svg
 from wikianchor.pipelines.japanese.words.options import WordsOptions
 from wikianchor.schemas import corpus
 
-# Nouns that stand for anything: they say nothing of a domain. Those of one character are parts of words mostly.
+# Nouns that are frequent in every domain. Nouns of one character are mostly parts of words.
 EMPTY = frozenset(["こと", "もの", "ため", "よう", "場合", "とき", "ところ", "それ", "これ"])
 SHORTEST = 2
 
@@ -24,18 +25,18 @@ def run(config: WordsOptions, beam_args: Sequence[str]) -> None:
     """Write the picture.
 
     Raises:
-        UsageError: no word of the corpora is of these parts of speech.
+        UsageError: no word of the corpora has one of the parts of speech.
         InputError: there is no corpus, or the picture cannot be written.
     """
     start = time.monotonic()
-    counts: dict[str, int] = {}
-    for one in open_datasets(config.corpus, "corpus", corpus.VERSION, "corpus"):
-        for path in one.shards("words"):
+    counts: Counter[str] = Counter()
+    for dataset in open_datasets(config.corpus, "corpus", corpus.VERSION, "corpus"):
+        for path in dataset.shards("words"):
             for batch in read_batches(path, ["word", "pos", "count"]):
                 for row in batch.to_pylist():
                     word = row["word"]
                     if row["pos"] in config.pos and word not in EMPTY and len(word) >= SHORTEST and word.isalnum():
-                        counts[word] = counts.get(word, 0) + row["count"]
+                        counts[word] += row["count"]
     if not counts:
         raise UsageError(f"--pos={','.join(config.pos)}: no word of the corpus is one of these")
     words = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[: config.most]
