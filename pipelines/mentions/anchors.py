@@ -221,7 +221,7 @@ def count_anchors(shard: str, targets: Targets, longest: int) -> tuple[pa.Table,
         # What links are called, end to end: of the text no more is looked at.
         raw, starts = _stretches(portion.points, portion.first, portion.last)
         text = cut(raw)
-        first, last = text.folded_places(starts[:-1]), text.folded_places(starts[1:] - 1)
+        first, last = text.folded_offsets(starts[:-1]), text.folded_offsets(starts[1:] - 1)
         fits = last - first <= longest
         why[~fits] = REASON["too_long"]
         reasons += np.bincount(why, minlength=len(REASONS))

@@ -34,10 +34,10 @@ def count_occurrences(shard: str, table: NameTable) -> Occurrences:
         text = cut(portion.points)
         sums = Sums(text.points)
         names = table.find(text, sums)
-        at = text.places[text.first[names.first]]
+        at = text.offsets[text.first[names.first]]
         pages = np.searchsorted(portion.page_starts, at, side="right") - 1
         # Links inside words are not found that way.
-        first, last = text.folded_places(portion.first), text.folded_places(portion.last)
+        first, last = text.folded_offsets(portion.first), text.folded_offsets(portion.last)
         inside = ~text.on_atoms(first, last)
         linked = table.numbers_of(sums.of(first[inside], last[inside]))
         there = linked >= 0

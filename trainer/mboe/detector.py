@@ -69,7 +69,7 @@ def detect(text: str, dictionary: Dictionary, all_spans: bool = False) -> Candid
         first, last, names = first[taken], last[taken], names[taken]
     counts = dictionary.starts[names + 1] - dictionary.starts[names]
     rows = np.repeat(dictionary.starts[names] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-    starts, ends = pieces.places[pieces.first[first]], pieces.places[pieces.last[last]]
+    starts, ends = pieces.offsets[pieces.first[first]], pieces.offsets[pieces.last[last]]
     if places is not None:
         starts, ends = places[starts], places[ends]
     qids = dictionary.qids[rows]
