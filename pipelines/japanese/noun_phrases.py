@@ -2,7 +2,8 @@
 
 The spans of the corpus come from trees. Parsing each filled sentence would take fifty times as long and be too strict:
 of noun spans that are put into other sentences, trees find four of five again. Words tell how a noun phrase begins and
-ends and whether it is complete, and GiNZA uses the same dictionary. `docs/explanation/studies/japanese-negatives.md` compares both.
+ends and whether it is complete, and GiNZA uses the same dictionary.
+`docs/explanation/studies/japanese-negatives.md` compares both.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def count_anchors(shard: str, targets: Targets, max_length: int) -> tuple[pa.Tab
         # Only the anchor texts: the rest of the sentences is not folded.
         raw, starts = _concatenated(portion.points, portion.first, portion.last)
         text = cut(raw)
-        first, last = text.folded_places(starts[:-1]), text.folded_places(starts[1:] - 1)
+        first, last = text.folded_offsets(starts[:-1]), text.folded_offsets(starts[1:] - 1)
         fits = last - first <= max_length
         link_reasons[~fits] = REASON["too_long"]
         reasons += np.bincount(link_reasons, minlength=len(REASONS))

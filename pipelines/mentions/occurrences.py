@@ -36,10 +36,10 @@ def count_occurrences(shard: str, table: NameTable) -> Occurrences:
         text = cut(portion.points)
         sums = Sums(text.points)
         names = table.find(text, sums)
-        points = text.places[text.first[names.first]]
+        points = text.offsets[text.first[names.first]]
         pages = np.searchsorted(portion.page_starts, points, side="right") - 1
         # Links inside words are not at the bounds of atoms.
-        first, last = text.folded_places(portion.first), text.folded_places(portion.last)
+        first, last = text.folded_offsets(portion.first), text.folded_offsets(portion.last)
         inside = ~text.on_atoms(first, last)
         linked = table.numbers_of(sums.of(first[inside], last[inside]))
         known = linked >= 0

@@ -14,8 +14,8 @@ def found(names: list[str], text: str) -> list[str]:
     table = NameTable(table_of(nodes_of(fold_all(names))))
     pieces = cut(code_points(text))
     names_found = table.find(pieces, Sums(pieces.points))
-    starts = pieces.places[pieces.first[names_found.first]]
-    ends = pieces.places[pieces.last[names_found.last]]
+    starts = pieces.offsets[pieces.first[names_found.first]]
+    ends = pieces.offsets[pieces.last[names_found.last]]
     return [text[start:end] for start, end in sorted(zip(starts.tolist(), ends.tolist(), strict=True))]
 
 
@@ -23,7 +23,7 @@ def slowly_found(names: list[str], text: str) -> list[str]:
     """Return the same by comparing every stretch of atoms with every name."""
     keys = set(fold_all(names))
     pieces = cut(code_points(text))
-    starts, ends = pieces.places[pieces.first], pieces.places[pieces.last]
+    starts, ends = pieces.offsets[pieces.first], pieces.offsets[pieces.last]
     stretches = [
         (int(start), int(end))
         for first, start in enumerate(starts)

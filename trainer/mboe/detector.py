@@ -72,7 +72,7 @@ def detect(text: str, dictionary: Dictionary, all_spans: bool = False) -> Entity
     first, last, names = matches.first[order], matches.last[order], matches.names[order]
     counts = dictionary.starts[names + 1] - dictionary.starts[names]
     rows = np.repeat(dictionary.starts[names] - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
-    starts, ends = pieces.places[pieces.first[first]], pieces.places[pieces.last[last]]
+    starts, ends = pieces.offsets[pieces.first[first]], pieces.offsets[pieces.last[last]]
     if offsets is not None:
         starts, ends = offsets[starts], offsets[ends]
     qids = dictionary.qids[rows]

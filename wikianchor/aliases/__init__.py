@@ -1,1 +1,1 @@
-"""How text is cut and folded into names, and the table that finds them: used by `mentions` and by M-BoE alike."""
+"""Fold and tokenise names, and find them in text. `mentions` and M-BoE's detector both use it."""

@@ -1,13 +1,14 @@
-"""What a name is: how it is folded, and where one may begin and end in a text. Whoever counts names and whoever looks
-for them must agree on this, so it stands with the schemas.
+"""Fold text, and cut it into atoms: the units with which a name may begin and end.
 
-Folding goes code point by code point: case, full and half width, apostrophes, dashes; runs of white space become one
-space. So a place in the folded text is a place in the text.
+The pipelines count names and the trainer looks for them, so both use this module.
 
-Text is cut into atoms: a run of letters, digits and their marks; a run of Katakana; and every other character by
-itself with the marks after it. A name begins and ends with atoms. Scripts without spaces (Han, Hiragana, Thai, Lao,
-Khmer, Burmese, Tibetan) have an atom for each character, so a name may stand anywhere in them. Hangul has one for each
-syllable, but a name begins where a word begins: what follows it in its word is a particle as a rule.
+Folding maps each code point to one code point: lower case, normal width, ASCII apostrophes and dashes. Runs of white
+space become one space. So an offset in the folded text corresponds to an offset in the text.
+
+An atom is a run of letters, digits and combining marks; a run of Katakana; or any other character with its combining
+marks. Scripts without spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese, Tibetan) have one atom per character, so a name
+may begin and end anywhere. Hangul has one atom per syllable, but a name begins only where a word begins, because the
+syllables after a name in the same word are usually a particle.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 CodePoints = npt.NDArray[np.uint32]
-Places = npt.NDArray[np.int64]
+Offsets = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# The kinds of characters; 0 is none. BREAK stands between texts: no name holds it.
+# Kinds of characters; 0 is none. BREAK is the separator between texts: no name contains it.
 SPACE, WORD, KATAKANA, SINGLE, SYLLABLE, VOWEL_BEFORE, MARK, SIGN, BREAK = range(1, 10)
 SEPARATOR = "\x00"
 SPACE_POINT = np.uint32(0x20)
 
-# Blocks whose letters follow each other without spaces between words.
+# Unicode blocks of scripts without spaces between words.
 _SINGLE = (
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x0F00, 0x0FFF),  # Tibetan
@@ -45,11 +46,11 @@ _SINGLE = (
 )
 _KATAKANA = ((0x30A1, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F))
 _SYLLABLES = ((0xAC00, 0xD7A3),)
-# Thai and Lao vowels that are written before the consonant they belong to.
+# Thai and Lao vowels that are written before their consonant.
 _VOWELS_BEFORE = ((0x0E40, 0x0E44), (0x0EC0, 0x0EC4))
 _APOSTROPHES = "\u0384\u2018\u2019\u02bc\u02bb\u2032\u0060\u00b4"
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
-# White space beside what Unicode calls a separator.
+# White space that is not a separator in Unicode.
 _CONTROLS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85"
 _LIMIT = 0x110000
 _POINT_BITS = 21
@@ -60,7 +61,7 @@ def _inside(point: int, blocks: Iterable[tuple[int, int]]) -> bool:
 
 
 def kind_of(point: int) -> int:
-    """Return the kind of a character."""
+    """Return the kind of a code point: SPACE, WORD and so on."""
     if point == 0:
         return BREAK
     character = chr(point)
@@ -78,13 +79,13 @@ def kind_of(point: int) -> int:
         (SINGLE, _SINGLE),
     ):
         if _inside(point, blocks):
-            # A digit of Thai or Khmer belongs to a number.
+            # Thai and Khmer digits are part of a number.
             return WORD if category == "Nd" else kind
     return WORD
 
 
 def fold_of(point: int) -> int:
-    """Return what a character is folded to."""
+    """Return the code point to which a code point is folded."""
     character = chr(point)
     if character in _APOSTROPHES:
         return ord("'")
@@ -98,67 +99,67 @@ def fold_of(point: int) -> int:
     for folded in (character.casefold(), character.lower()):
         if len(folded) == 1:
             return ord(folded)
-    # The capital I with a dot, alone: a letter and a mark.
+    # Only İ: its lower case is two characters, a letter and a combining mark.
     return ord(character.lower()[0])
 
 
-class _Table:
-    """What has been asked about characters so far: Python's Unicode tables are read for those that occur.
+class _CharacterTable:
+    """Kinds and foldings of code points, computed when a code point first occurs.
 
-    `facts` has a number for each character: what it is folded to, and above that its kind.
+    `_entries` has a number for each code point: its kind in the upper bits, its folding in the lower ones.
     """
 
     def __init__(self) -> None:
-        self.facts = np.zeros(_LIMIT, np.uint32)
-        self._know(range(1 << 10))
+        self._entries = np.zeros(_LIMIT, np.uint32)
+        self._add(range(1 << 10))
 
-    def _know(self, points: Iterable[int]) -> None:
+    def _add(self, points: Iterable[int]) -> None:
         for point in points:
             folded = fold_of(point)
-            # A key is cut as the text is where it stands, so the kind is that of what is folded.
-            self.facts[point] = kind_of(folded) << _POINT_BITS | folded
+            # The kind of the folded character, so that a key is cut in the same way as the text.
+            self._entries[point] = kind_of(folded) << _POINT_BITS | folded
 
-    def of(self, points: CodePoints) -> tuple[npt.NDArray[np.uint8], CodePoints]:
+    def look_up(self, points: CodePoints) -> tuple[npt.NDArray[np.uint8], CodePoints]:
         """Return the kinds and the foldings of code points."""
-        # NumPy takes twice as long where it has to widen the places itself.
-        facts = self.facts[points.astype(np.int64)]
-        if len(facts) and not facts.min():
-            self._know(set(points[facts == 0].tolist()))
-            facts = self.facts[points]
-        return (facts >> np.uint32(_POINT_BITS)).astype(np.uint8), facts & np.uint32((1 << _POINT_BITS) - 1)
+        # astype, because NumPy takes twice the time with an index of another type.
+        entries = self._entries[points.astype(np.int64)]
+        if len(entries) and not entries.min():
+            self._add(set(points[entries == 0].tolist()))
+            entries = self._entries[points]
+        return (entries >> np.uint32(_POINT_BITS)).astype(np.uint8), entries & np.uint32((1 << _POINT_BITS) - 1)
 
 
-_table = _Table()
+_table = _CharacterTable()
 
 
-class Text(NamedTuple):
-    """A text, folded and cut.
+class FoldedText(NamedTuple):
+    """A folded text and its atoms.
 
     Attributes:
-        points: code points of the folded text.
-        places: where each stands in the text as it was given; one more for its end.
-        first: by atom, where it begins in `points`.
-        last: by atom, the place after it.
+        points: code points of the folded text, shape (n,).
+        offsets: offset of each in the original text, and the length of that text, shape (n + 1,).
+        first: by atom, its start in `points`.
+        last: by atom, its end in `points`, exclusive.
         begins: by atom, whether a name may begin with it.
         ends: by atom, whether a name may end with it.
     """
 
     points: CodePoints
-    places: Places
-    first: Places
-    last: Places
+    offsets: Offsets
+    first: Offsets
+    last: Offsets
     begins: Flags
     ends: Flags
 
-    def folded_places(self, places: Places) -> Places:
-        """Return where places of the text as it was given stand in `points`."""
-        # Where nothing was taken out they are the same.
-        if self.places[-1] == len(self.points):
-            return places
-        return np.searchsorted(self.places, places)
+    def folded_offsets(self, offsets: Offsets) -> Offsets:
+        """Convert offsets in the original text to offsets in `points`."""
+        # They are equal if no white space was removed.
+        if self.offsets[-1] == len(self.points):
+            return offsets
+        return np.searchsorted(self.offsets, offsets)
 
-    def on_atoms(self, first: Places, last: Places) -> Flags:
-        """Whether a name may stand at [first, last) of `points`: begins with an atom and ends with one."""
+    def on_atoms(self, first: Offsets, last: Offsets) -> Flags:
+        """Return for each span [first, last) of `points` whether a name may begin and end there."""
         begins, ends = (np.zeros(len(self.points) + 1, np.bool_) for _ in range(2))
         begins[self.first[self.begins]] = True
         ends[self.last[self.ends]] = True
@@ -166,66 +167,66 @@ class Text(NamedTuple):
 
 
 def code_points(text: str) -> CodePoints:
-    """Return the code points of a text; a lone surrogate is one."""
+    """Return the code points of a text as uint32, lone surrogates included."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-# Places of texts from which nothing is taken out; longer texts are rare.
-_PLACES = np.arange(1 << 20)
-_PLACES.flags.writeable = False
+def cut(points: CodePoints) -> FoldedText:
+    """Fold a text and cut it into atoms.
 
-
-def _counted(number: int) -> Places:
-    return _PLACES[:number] if number <= len(_PLACES) else np.arange(number)
-
-
-def cut(points: CodePoints) -> Text:
-    """Fold a text and cut it into atoms."""
-    kinds, folded = _table.of(points)
+    >>> text = cut(code_points("The  Hague"))
+    >>> bytes(text.points.astype(np.uint8)), text.first.tolist(), text.offsets[text.first].tolist()
+    (b'the hague', [0, 4], [0, 5])
+    """
+    kinds, folded = _table.look_up(points)
     space = kinds == SPACE
-    places = _counted(len(points) + 1)
+    offsets = np.arange(len(points) + 1)
     if len(points):
         again = space[1:] & space[:-1]
         if again.any():
             keep = np.append(True, ~again)
-            kinds, folded, space, places = kinds[keep], folded[keep], space[keep], places[np.append(keep, True)]
-    # An atom ends where the next or a space begins.
+            kinds, folded, space, offsets = kinds[keep], folded[keep], space[keep], offsets[np.append(keep, True)]
+    # An atom ends where the next atom or a space begins.
     begin = _begins(kinds)
     ends = np.append(begin[1:], True)[: len(kinds)] & ~space
     begin &= ~space
     first, last = np.flatnonzero(begin), np.flatnonzero(ends) + 1
     begins, ends = np.ones(len(first), np.bool_), np.ones(len(first), np.bool_)
-    # Few texts have what follows; uint8 wraps around, so this is SYLLABLE, VOWEL_BEFORE or MARK.
+    # Few texts contain a SYLLABLE, VOWEL_BEFORE or MARK. uint8 wraps around, so one comparison tests for all three.
     if (kinds - np.uint8(SYLLABLE) <= MARK - SYLLABLE).any():
         head = kinds[first]
         begins = head != MARK
         before = kinds[first - 1]
         begins &= ~((head == SYLLABLE) & (first > 0) & ((before == SYLLABLE) | (before == MARK)))
         ends = kinds[last - 1] != VOWEL_BEFORE
-    return Text(folded, places, first, last, begins, ends)
+    return FoldedText(folded, offsets, first, last, begins, ends)
 
 
 def _begins(kinds: npt.NDArray[np.uint8]) -> Flags:
-    """Whether an atom, or a space, begins at each character."""
-    found = np.ones(len(kinds), np.bool_)
+    """Return whether an atom or a space begins at each character."""
+    begins = np.ones(len(kinds), np.bool_)
     if not len(kinds):
-        return found
+        return begins
     before, here = kinds[:-1], kinds[1:]
-    # A mark belongs to what is before it, and a letter after it goes on with the word; after a space it is alone.
-    goes_on = (here == MARK) & (before != SPACE) & (before != BREAK)
-    goes_on |= (here == WORD) & ((before == WORD) | (before == MARK))
-    goes_on |= (here == KATAKANA) & (before == KATAKANA)
-    found[1:] = ~goes_on
-    return found
+    # A combining mark continues an atom, and a letter after it continues the word. After a space, a mark is an atom.
+    continues = (here == MARK) & (before != SPACE) & (before != BREAK)
+    continues |= (here == WORD) & ((before == WORD) | (before == MARK))
+    continues |= (here == KATAKANA) & (before == KATAKANA)
+    begins[1:] = ~continues
+    return begins
 
 
 def fold(name: str) -> str:
-    """Return the key of a name."""
+    """Return the key of a name: the folded name without white space at its edges.
+
+    >>> fold("  Côte\\u2011d’Ivoire "), fold("ＮＨＫ")
+    ("côte-d'ivoire", 'nhk')
+    """
     return fold_all([name])[0]
 
 
 def fold_all(names: Sequence[str]) -> list[str]:
-    """Return the keys of names. White space at the edges goes."""
+    """Return the keys of names; see `fold`."""
     if not names:
         return []
     joined = SEPARATOR.join(name.replace(SEPARATOR, " ") for name in names)

@@ -1,11 +1,11 @@
-"""The table by which names are found in text: a trie of atoms, kept as the sorted hashes of its nodes.
+"""Find names in text with a trie of atoms, stored as the sorted hashes of its nodes.
 
-Every prefix of a name that ends with an atom is a node. Its hash is that of its code points, a polynomial over 64
-bits, which for any stretch of a text follows from two running sums. So all atoms of a text go down the trie together,
-a look-up for each in a level. A node takes 16 to 20 bytes; the arrays are saved once and mapped by whoever looks.
+Every prefix of a name that ends with an atom is a node. Its hash is a polynomial hash of its code points with 64 bits,
+which can be computed for any span of a text from two prefix sums. All atoms of a text descend the trie together, with
+one lookup per level. A node takes 16 to 20 bytes. The arrays are written once and memory-mapped by the readers.
 
-A stretch of text that is no name is taken for one with a probability of nodes / 2**64: for all of English Wikipedia
-that is once in a few hundred builds, and then one occurrence is counted too many.
+A span that is no name has the hash of a node with a probability of nodes / 2**64. For all of English Wikipedia that is
+expected once in a few hundred builds, and adds one occurrence.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wikianchor.aliases.folding import SEPARATOR, CodePoints, Places, Text, code_points, cut
+from wikianchor.aliases.folding import SEPARATOR, CodePoints, FoldedText, Offsets, code_points, cut
 
 Hashes = npt.NDArray[np.uint64]
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 1 << 64)
 _HIGHEST = np.uint64(0xFFFFFFFFFFFFFFFF)
-# Names hashed at a time: about as many characters as the portions of text that names are looked for in, whose powers
-# are held anyway.
+# Names hashed at a time: about as many characters as in the portions of text that are searched for names.
 HASHED_TOGETHER = 1 << 14
 
 
 class _Powers:
-    """Powers of the base and of its inverse, as many as the longest text so far has needed."""
+    """Cached powers of the base and of its inverse, for the longest text so far."""
 
     def __init__(self) -> None:
         self.up = self.down = np.ones(1, np.uint64)
 
-    def of(self, length: int) -> tuple[Hashes, Hashes]:
+    def up_to(self, length: int) -> tuple[Hashes, Hashes]:
+        """Return more than `length` powers of the base, and of its inverse."""
         if len(self.up) <= length:
             size = 1 << length.bit_length()
             self.up, self.down = (_powers(base, size) for base in (_BASE, _INVERSE))
@@ -41,52 +41,47 @@ class _Powers:
 
 
 def _powers(base: int, size: int) -> Hashes:
-    found = np.full(size, base, np.uint64)
-    found[0] = 1
-    return np.cumprod(found, dtype=np.uint64)
+    factors = np.full(size, base, np.uint64)
+    factors[0] = 1
+    return np.cumprod(factors, dtype=np.uint64)
 
 
 def _mixed(points: CodePoints) -> Hashes:
-    """The finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014)."""
+    """Hash code points by the finaliser of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+    generators, 2014)."""
     state = (points.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE)
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return state ^ (state >> np.uint64(31))
 
 
-_powers_held = _Powers()
-_LATIN = 1 << 16
-_letters = _mixed(np.arange(_LATIN, dtype=np.uint32))
+_cached_powers = _Powers()
 
 
 class Sums:
-    """Running sums over a text, from which the hash of any stretch of it follows."""
+    """Prefix sums over the code points of a text, from which the hash of any span is computed."""
 
     def __init__(self, points: CodePoints) -> None:
-        up, self._down = _powers_held.of(len(points))
-        high = len(points) > 0 and int(points.max()) >= _LATIN
-        # NumPy takes twice as long where it has to widen the places itself.
-        mixed = _mixed(points) if high else _letters[points.astype(np.int64)]
-        mixed *= up[: len(points)]
-        self._sums = np.empty(len(points) + 1, np.uint64)
-        self._sums[0] = 0
-        np.cumsum(mixed, out=self._sums[1:])
+        up, self._down = _cached_powers.up_to(len(points))
+        self._sums = np.zeros(len(points) + 1, np.uint64)
+        np.cumsum(_mixed(points) * up[: len(points)], out=self._sums[1:])
 
-    def of(self, first: Places, last: Places) -> Hashes:
-        """Return the hashes of the stretches [first, last)."""
+    def of(self, first: Offsets, last: Offsets) -> Hashes:
+        """Return the hashes of the spans [first, last)."""
         return (self._sums[last] - self._sums[first]) * self._down[first]
 
-    def ends_of(self, first: Places, last: Places) -> tuple[Hashes, Hashes, Hashes]:
-        """Return by atom the sum before it, the sum after it, and the power that a stretch from it on is divided by."""
+    def ends_of(self, first: Offsets, last: Offsets) -> tuple[Hashes, Hashes, Hashes]:
+        """Return by atom the sum before it, the sum after it, and the factor for spans that begin with it."""
         return self._sums[first], self._sums[last], self._down[first]
 
 
 class Nodes(NamedTuple):
-    """Prefixes of names.
+    """Nodes of the trie: prefixes of names.
 
     Attributes:
-        hashes: of the prefixes, ascending, each once.
-        values: by prefix, twice the number of the name that it is, -2 for none; one more where longer names begin so.
+        hashes: of the prefixes, ascending and distinct, uint64.
+        values: by prefix, int32: 2 * number of the name that equals the prefix, or -2 if no name does; plus 1 if the
+            prefix begins longer names.
     """
 
     hashes: Hashes
@@ -94,16 +89,16 @@ class Nodes(NamedTuple):
 
 
 def nodes_of(keys: Sequence[str], start: int = 0) -> Nodes:
-    """Return the prefixes of names.
+    """Return the nodes of names.
 
     Args:
-        keys: folded names.
-        start: number of the first.
+        keys: folded names (`folding.fold_all`).
+        start: number of the first name; the others are numbered consecutively.
     """
-    found = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))]
+    parts = [Nodes(np.zeros(0, np.uint64), np.zeros(0, np.int32))]
     for first in range(0, len(keys), HASHED_TOGETHER):
-        found.append(_nodes(keys[first : first + HASHED_TOGETHER], start + first))
-    return merge(found)
+        parts.append(_nodes(keys[first : first + HASHED_TOGETHER], start + first))
+    return merge(parts)
 
 
 def _nodes(keys: Sequence[str], start: int) -> Nodes:
@@ -119,12 +114,12 @@ def _nodes(keys: Sequence[str], start: int) -> Nodes:
 
 
 def merge(parts: Sequence[Nodes]) -> Nodes:
-    """Return the prefixes of several sets of names."""
+    """Merge the nodes of several sets of names."""
     return _unique(np.concatenate([part.hashes for part in parts]), np.concatenate([part.values for part in parts]))
 
 
 def _unique(hashes: Hashes, values: npt.NDArray[np.int32]) -> Nodes:
-    """Join what is said of one prefix: it is a name, longer names begin with it, or both."""
+    """Sort nodes by hash, and merge those of the same prefix."""
     order = np.argsort(hashes, kind="stable")
     hashes, values = hashes[order], values[order]
     starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
@@ -136,13 +131,13 @@ def _unique(hashes: Hashes, values: npt.NDArray[np.int32]) -> Nodes:
 
 
 def table_of(nodes: Nodes) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of a `NameTable`."""
+    """Return the arrays of a `NameTable` in memory."""
     pieces = list(table_pieces([nodes], 1, len(nodes.hashes)))
     return {name: np.concatenate([piece[name] for piece in pieces if name in piece]) for name in pieces[0]}
 
 
 def table_lengths(total: int) -> dict[str, int]:
-    """Return the lengths of the arrays of a `NameTable` of so many nodes."""
+    """Return the lengths of the arrays of a `NameTable` with `total` nodes."""
     return {"hashes": total + 1, "values": total + 1, "buckets": 1 << max(1, total.bit_length())}
 
 
@@ -150,72 +145,89 @@ def table_pieces(parts: Iterable[Nodes], ranges: int, total: int) -> Iterator[di
     """Yield the arrays of a `NameTable` piece by piece.
 
     Args:
-        parts: the nodes of each range of hashes, ascending; the ranges have one width.
-        ranges: how many, a power of two that is not above the number of buckets.
-        total: how many nodes there are in all.
+        parts: the nodes of each range of hashes, ascending; all ranges have the same width.
+        ranges: number of ranges, a power of two and at most the number of buckets.
+        total: number of nodes in all ranges.
     """
     buckets = table_lengths(total)["buckets"]
     shift = np.uint64(65 - buckets.bit_length())
     start, width = 0, buckets // ranges
     for number, nodes in enumerate(parts):
         bounds = np.arange(number * width, (number + 1) * width, dtype=np.uint64) << shift
-        places = start + np.searchsorted(nodes.hashes, bounds)
-        yield {"hashes": nodes.hashes, "values": nodes.values, "buckets": places.astype(np.uint32)}
+        buckets_of_range = start + np.searchsorted(nodes.hashes, bounds)
+        yield {"hashes": nodes.hashes, "values": nodes.values, "buckets": buckets_of_range.astype(np.uint32)}
         start += len(nodes.hashes)
-    # The last bucket ends at a hash that no name has.
+    # A sentinel after the last bucket.
     yield {"hashes": np.array([_HIGHEST]), "values": np.array([-2], np.int32)}
 
 
-class Found(NamedTuple):
-    """Names in a text: the atom that each begins with, the atom that it ends with, and its number."""
+class NameMatches(NamedTuple):
+    """Names that occur in a text.
 
-    first: Places
-    last: Places
+    Attributes:
+        first: index of the first atom of each match.
+        last: index of its last atom, inclusive.
+        names: number of the name.
+    """
+
+    first: Offsets
+    last: Offsets
     names: npt.NDArray[np.int32]
 
 
 class NameTable:
-    """The names of a wiki, ready to be found."""
+    """Finds the names of a wiki in text.
+
+    Args:
+        arrays: `hashes`, `values` and `buckets`, from `table_of` or memory-mapped.
+
+    >>> from wikianchor.aliases.folding import code_points, cut, fold_all
+    >>> table = NameTable(table_of(nodes_of(fold_all(["New York", "York City"]))))
+    >>> text = cut(code_points("New York City"))
+    >>> matches = table.find(text, Sums(text.points))
+    >>> matches.first.tolist(), matches.last.tolist(), matches.names.tolist()
+    ([0, 1], [1, 2], [0, 1])
+    """
 
     def __init__(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         self._hashes, self._values, self._buckets = arrays["hashes"], arrays["values"], arrays["buckets"]
         self._shift = np.uint64(64 - (len(self._buckets).bit_length() - 1))
 
-    def look_up(self, hashes: Hashes) -> tuple[Places, npt.NDArray[np.int32]]:
-        """Return which of some hashes are prefixes of names, and their values."""
-        at = self._buckets[hashes >> self._shift].astype(np.int64)
-        there = self._hashes[at]
-        # Hashes are spread evenly, so a bucket holds one on average.
-        behind = np.flatnonzero(there < hashes)
+    def look_up(self, hashes: Hashes) -> tuple[Offsets, npt.NDArray[np.int32]]:
+        """Return the indices of those hashes that are nodes, and the values of these nodes."""
+        index = self._buckets[hashes >> self._shift].astype(np.int64)
+        candidates = self._hashes[index]
+        # Hashes are uniformly distributed: a bucket contains one on average.
+        behind = np.flatnonzero(candidates < hashes)
         while len(behind):
-            at[behind] += 1
-            there[behind] = self._hashes[at[behind]]
-            behind = behind[there[behind] < hashes[behind]]
-        found = np.flatnonzero(there == hashes)
-        return found, self._values[at[found]]
+            index[behind] += 1
+            candidates[behind] = self._hashes[index[behind]]
+            behind = behind[candidates[behind] < hashes[behind]]
+        known = np.flatnonzero(candidates == hashes)
+        return known, self._values[index[known]]
 
     def numbers_of(self, hashes: Hashes) -> npt.NDArray[np.int32]:
-        """Return the numbers of names, -1 for what is none."""
+        """Return the number of the name of each hash, -1 if no name has it."""
         numbers = np.full(len(hashes), -1, np.int32)
-        found, values = self.look_up(hashes)
-        numbers[found] = values >> 1
+        known, values = self.look_up(hashes)
+        numbers[known] = values >> 1
         return numbers
 
-    def find(self, text: Text, sums: Sums) -> Found:
-        """Return all names in a text, whether they overlap or not, by their length in atoms."""
+    def find(self, text: FoldedText, sums: Sums) -> NameMatches:
+        """Return all names in a text, overlapping ones included, ordered by their length in atoms."""
         before, after, power = sums.ends_of(text.first, text.last)
         hashes = (after - before) * power
         allowed = None if text.begins.all() else np.flatnonzero(text.begins)
         known, values = self.look_up(hashes if allowed is None else hashes[allowed])
         begin = end = known if allowed is None else allowed[known]
-        found = []
+        matches = []
         while True:
             named = np.flatnonzero((values >= 0) & text.ends[end])
-            found.append(Found(begin[named], end[named], values[named] >> 1))
-            on = np.flatnonzero((values & 1).astype(np.bool_) & (end + 1 < len(text.first)))
-            begin, end = begin[on], end[on] + 1
+            matches.append(NameMatches(begin[named], end[named], values[named] >> 1))
+            longer = np.flatnonzero((values & 1).astype(np.bool_) & (end + 1 < len(text.first)))
+            begin, end = begin[longer], end[longer] + 1
             if not len(begin):
                 break
             known, values = self.look_up((after[end] - before[begin]) * power[begin])
             begin, end = begin[known], end[known]
-        return Found(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        return NameMatches(*(np.concatenate(parts) for parts in zip(*matches, strict=True)))
