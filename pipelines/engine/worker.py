@@ -16,6 +16,7 @@ from contextlib import redirect_stderr
 
 from wikianchor.io import buckets
 from wikianchor.pipelines.engine.log import log_to_stderr, show_beams_log
+from wikianchor.pipelines.engine.machine import raise_gc_threshold
 
 LOOK_SECONDS = 0.2
 
@@ -28,6 +29,7 @@ def main() -> None:
     launcher = int(sys.argv[1])
     threading.Thread(target=_end_with, args=(launcher,), daemon=True).start()
     log_to_stderr()
+    raise_gc_threshold()
     verbose = "--verbose" in sys.argv
     if verbose:
         show_beams_log()
