@@ -40,6 +40,9 @@ setup(
     long_description_content_type="text/markdown",
     # wikianchor/{pipelines,schemas,trainer} are links to the folders at the top: one package for all tools.
     packages=find_packages(include=["wikianchor", "wikianchor.*"]),
-    package_data={"wikianchor": ["py.typed"], "wikianchor.pipelines": ["*/data/*.json", "commands/report/templates/*"]},
+    package_data={
+        "wikianchor": ["py.typed"],
+        "wikianchor.pipelines": ["*/data/*.json", "commands/report/templates/*", "dataset/templates/*"],
+    },
     cmdclass={"build_py": BuildWithSample},
 )
