@@ -42,7 +42,7 @@ setup(
     packages=find_packages(include=["wikianchor", "wikianchor.*"]),
     package_data={
         "wikianchor": ["py.typed", "beam.yaml"],
-        "wikianchor.pipelines": ["*/data/*.json", "commands/report/templates/*"],
+        "wikianchor.pipelines": ["*/data/*.json", "commands/report/templates/*", "dataset/templates/*"],
     },
     cmdclass={"build_py": BuildWithSample},
 )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from wikianchor.pipelines.dataset.mewsc16_card import news_card
+from wikianchor.schemas import mewsc16
 
 ATTRIBUTION = (
     "Text is from Wikipedia, by its authors, under CC BY-SA 4.0 (older text also under the GFDL). A row's page and\n"
@@ -22,42 +22,9 @@ _LICENCES = {
     **dict.fromkeys(("entities", "interlanguage"), (("cc0-1.0",), CC0)),
     **dict.fromkeys(("corpus", "negatives"), (("other",), GIVEN)),
 }
-_TASKS = {"pairs": "sentence-similarity", "sentences": "sentence-similarity"}
-_CITATION = """\
-```bibtex
-@inproceedings{nishikawa-etal-2022-ease,
-    title = "{EASE}: Entity-Aware Contrastive Learning of Sentence Embedding",
-    author = "Nishikawa, Sosuke and Ri, Ryokan and Yamada, Ikuya and Tsuruoka, Yoshimasa and Echizen, Isao",
-    booktitle = "Proceedings of NAACL 2022: Human Language Technologies",
-    year = "2022",
-    url = "https://aclanthology.org/2022.naacl-main.284",
-}
-```"""
-_USE = """\
-```python
-import datasets
-
-for row in datasets.load_dataset("DIR", "CONFIG", split="train", streaming=True).take(3):
-    print(row)
-```
-
-```python
-import pandas
-
-table = pandas.read_parquet("FILES/PLACE")
-```
-
-```python
-import polars
-
-table = polars.scan_parquet("FILES/PLACE/*.parquet").head(10).collect()
-```
-
-```python
-import duckdb
-
-duckdb.sql("SELECT * FROM 'FILES/PLACE/*.parquet' LIMIT 10").show()
-```"""
+# The licences of mewsc16 that the Hub has a name for. In the head of the card the others are "other"; rows have their
+# own.
+HUB_LICENCES = frozenset(("cc-by-2.5", "cc-by-4.0", "cc-by-sa-4.0", "gfdl"))
 
 
 def licences(name: str) -> tuple[str, ...]:
@@ -74,24 +41,43 @@ def card(manifest: Mapping[str, Any], directory: str = "DIR") -> str:
     """
     name = manifest["dataset"]
     if name == "mewsc16":
-        return news_card(manifest)
-    _, notice = _LICENCES.get(name, ((), ATTRIBUTION))
+        return _mewsc16_card(manifest)
+    configs, languages = manifest["configs"], manifest.get("languages", {})
     directories = config_directories(manifest)
-    lines = ["---", *_head(manifest), "configs:"]
-    for number, (config, path) in enumerate(directories.items()):
-        lines += [f"- config_name: {config}", "  data_files:", "  - split: train", f"    path: {path}/train-*.parquet"]
-        lines += ["  default: true"] if number == 0 else []
-    lines += ["---", "", f"# {name}", "", notice, "", "| config | rows | shards |", "|---|---|---|"]
-    for config_name, config in sorted(manifest["configs"].items()):
-        lines.append(f"| {config_name} | {config['rows']:,} | {len(config['shards'])} |")
-    if directories:
-        shown = next(iter((*manifest.get("languages", {}), *directories)))
-        files = f"hf://datasets/{directory}" if re.fullmatch(r"[\w.-]+/[\w.-]+", directory) else directory
-        use = _USE.replace("FILES", files).replace("DIR", directory)
-        lines += ["", use.replace("CONFIG", shown).replace("PLACE", directories[shown])]
-    lines += ["", *_CITATION.splitlines(), ""]
-    lines += ["Inputs, options, the ledger and the checksum of every shard stand in `manifest.json`.", ""]
-    return "\n".join(lines)
+    return _render(
+        "card.md",
+        name=name,
+        licences=licences(name),
+        notice=_LICENCES.get(name, ((), ATTRIBUTION))[1],
+        languages=languages,
+        configs=configs,
+        directories=directories,
+        size_category=_size_category(configs.get(name, {"rows": 0})["rows"]),
+        directory=directory,
+        files=f"hf://datasets/{directory}" if re.fullmatch(r"[\w.-]+/[\w.-]+", directory) else directory,
+        example=next(iter((*languages, *directories)), ""),
+    )
+
+
+def _mewsc16_card(manifest: Mapping[str, Any]) -> str:
+    names = {name for counts in manifest["ledger"].values() for name in counts.get("licences", {})}
+    return _render(
+        "mewsc16.md",
+        licences=sorted({name if name in HUB_LICENCES else "other" for name in names}),
+        schema=mewsc16.SCHEMA,
+        topics=mewsc16.TOPICS,
+        **{**manifest, "configs": dict(sorted(manifest["configs"].items()))},
+    )
+
+
+def _render(template: str, **values: Any) -> str:
+    # Deferred import: Jinja2 takes 35 ms, and a card is written at the end of a run.
+    from jinja2 import Environment, PackageLoader
+
+    loader = PackageLoader("wikianchor.pipelines.dataset")
+    # Markdown is not escaped.
+    environment = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    return environment.get_template(template).render(values)
 
 
 def config_directories(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -102,22 +88,7 @@ def config_directories(manifest: Mapping[str, Any]) -> dict[str, str]:
     return {config: f"data/{config}" for config in configs} | languages
 
 
-def _head(manifest: Mapping[str, Any]) -> Iterator[str]:
-    name, configs = manifest["dataset"], manifest["configs"]
-    yield "license:"
-    yield from (f"- {licence}" for licence in licences(name))
-    if languages := manifest.get("languages", {}):
-        yield "language:"
-        yield from (f"- {language}" for language in languages)
-    yield f"pretty_name: wikianchor {name}"
-    yield f"size_categories:\n- {_size(configs.get(name, {'rows': 0})['rows'])}"
-    if name in _TASKS:
-        yield f"task_categories:\n- {_TASKS[name]}"
-    if licences(name) != ("other",):
-        yield "tags:\n- wikipedia\n- wikidata\n- entities"
-
-
-def _size(rows: int) -> str:
+def _size_category(rows: int) -> str:
     """Return the Hub's name for a number of rows."""
     names = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B")
     return names[min(len(names) - 1, max(0, len(str(rows)) - 3))]

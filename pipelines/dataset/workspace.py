@@ -26,7 +26,7 @@ RECORDS = "finished"
 # Packages whose version may change rows or files, besides those whose version is in the manifest.
 _LIBRARIES = ("apache-beam", "numpy", "pyarrow")
 _PACKAGES = ("wikianchor.pipelines", "wikianchor.schemas", "wikianchor.aliases", "wikianchor.io")
-_SOURCES = (".py", ".json", ".css", ".html")
+_SOURCES = (".py", ".json", ".css", ".html", ".md")
 
 
 class Workspace(NamedTuple):
