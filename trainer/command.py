@@ -1,5 +1,4 @@
-"""What every command of the trainer does around its work: quiet libraries, a result on stdout, or one line that says
-what is wrong on stderr."""
+"""The frame of every command of the trainer: quiet libraries, the result on stdout, or a one-line error on stderr."""
 
 from __future__ import annotations
 
@@ -18,12 +17,13 @@ EVAL = (*TRAIN, "sklearn", "scipy")
 
 
 def check_flags(name: str, parse: Callable[[], object]) -> None:
-    """Print the help that a command line asks for, or what is wrong with its flags, and end the process; else do
-    nothing. To be called before torch is imported, which takes seconds.
+    """Parse a command line; print its help or its error and end the process if there is one.
+
+    Call it before torch is imported, which takes seconds.
 
     Args:
-        name: that the line on stderr begins with.
-        parse: reads the command line.
+        name: beginning of the error line.
+        parse: parses the command line.
     """
     with clean_output():
         try:
@@ -33,30 +33,32 @@ def check_flags(name: str, parse: Callable[[], object]) -> None:
 
 
 def need(packages: Sequence[str]) -> None:
-    """End the process, in one line, where packages are not installed; to be called before they are imported."""
+    """End the process with a one-line error if packages are not installed; call it before they are imported."""
     if missing := [name for name in packages if find_spec(name) is None]:
         extras = "train,eval" if "sklearn" in packages else "train"
         raise SystemExit(f"trainer: needs {', '.join(missing)}: pip install 'wikianchor[{extras}]'")
 
 
 def run_command(name: str, work: Callable[[], str]) -> int:
-    """Do the work of a command, print what it returns, and return the exit status: 2 for a command line that asks for
-    the impossible, 1 for inputs that are broken or outputs that cannot be written.
+    """Run a command, print its result, and return the exit status.
 
     Args:
-        name: that the line on stderr begins with.
-        work: reads the command line and does it.
+        name: beginning of the error line.
+        work: parses the command line, runs the command and returns its result.
+
+    Returns:
+        0; 2 for an invalid command line; 1 for damaged inputs and for outputs that cannot be written.
     """
     import transformers
 
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    # It logs each of its attempts to reach the Hub.
+    # It logs each attempt to reach the Hub.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     with clean_output():
         try:
-            # Under torchrun the first process alone has a result.
+            # Under torchrun only the first process has a result.
             if text := work():
                 print(text)
         except (UsageError, InputError) as error:
@@ -67,9 +69,9 @@ def run_command(name: str, work: Callable[[], str]) -> int:
                 os._exit(status)
             return status
         except OSError as error:
-            # Not ours to explain, and still a line and no traceback.
-            place = f"{error.filename}: " if error.filename else ""
-            return fail(name, InputError(f"{place}{error.strerror or error}"))
+            # Errors of files that no other code expected are reported in one line too.
+            file = f"{error.filename}: " if error.filename else ""
+            return fail(name, InputError(f"{file}{error.strerror or error}"))
     return 0
 
 

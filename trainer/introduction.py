@@ -1,7 +1,4 @@
-"""The paragraph that a training run begins with: what is trained, on what, for how long, and where it goes.
-
-Every option stands in `run.json` of the output directory.
-"""
+"""The first paragraph of a run's log: model, data, number of steps, device and output directory."""
 
 from __future__ import annotations
 
@@ -15,18 +12,18 @@ from wikianchor.trainer.config import Config
 from wikianchor.trainer.distributed import world
 
 WIDTH = 110
-# More names than these would hide the rest of the paragraph.
+# Longer lists are cut.
 MOST_NAMES = 6
 
 
 def introduction(config: Config, model: nn.Module, data: str, steps: int, device: torch.device) -> str:
-    """Return the paragraph of a run of the loop.
+    """Return the paragraph of a run of the training loop.
 
     Args:
         config: of the run.
-        model: what is trained, for the number of its weights.
-        data: rows and their source, in words: "1,067 pairs in out/demo/pairs".
-        steps: of the optimiser, in all.
+        model: for the number of its weights.
+        data: rows and their source, such as "1,067 pairs in out/demo/pairs".
+        steps: steps of the optimiser.
         device: of this process.
     """
     begun = config.model or f"a new {config.new} model"
@@ -41,7 +38,7 @@ def introduction(config: Config, model: nn.Module, data: str, steps: int, device
 
 
 def paragraph(*sentences: str) -> str:
-    """Return sentences as lines of a terminal; no word is broken, so paths can be copied."""
+    """Wrap sentences to lines without breaking words, so that paths can be copied."""
     return textwrap.fill(" ".join(sentences), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
@@ -56,7 +53,7 @@ def weights(model: nn.Module) -> str:
 
 
 def names(values: Sequence[str]) -> str:
-    """Return names as a list that is not too long.
+    """Return names separated by commas; a long list is cut.
 
     >>> names(["dewiki", "enwiki"])
     'dewiki, enwiki'
@@ -68,7 +65,7 @@ def names(values: Sequence[str]) -> str:
 
 
 def machine(device: torch.device, precision: str) -> str:
-    """Return where a run computes, in words.
+    """Return the device, the precision and the number of processes in words.
 
     >>> machine(torch.device("cpu"), "fp32")
     'cpu in fp32'

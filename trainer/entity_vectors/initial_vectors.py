@@ -1,4 +1,4 @@
-"""Where the entity vectors begin: what `python -m wikianchor.trainer.entity_vectors` does; `options.py` says it."""
+"""Initial entity vectors: the command `python -m wikianchor.trainer.entity_vectors`, which `options.py` describes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.markdown import markdown_table
 from wikianchor.io.storage import filesystem, is_local, put_file, reading, writing
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.data.shards import open_pairs, read_entities
@@ -25,16 +26,26 @@ Vectors = NDArray[np.floating]
 
 
 def fill(
-    rows: int, named: Iterable[NamedVector], places: Mapping[str | int, Sequence[int]], dtype: str
+    rows: int, named: Iterable[NamedVector], rows_of: Mapping[str | int, Sequence[int]], dtype: str
 ) -> tuple[Vectors, NDArray[np.bool_]]:
-    """Return vectors (rows, dim), zero where none is known, and known (rows,); the first of equal names counts.
+    """Return the vectors of entities, and which of them are known.
 
-    places: the rows that a name stands for.
+    Args:
+        rows: number of entities.
+        named: vectors by name; the first vector of a row is used.
+        rows_of: the rows of each name.
+        dtype: of the vectors.
+
+    Returns:
+        vectors (rows, dim), 0 where they are not known; and known (rows,) bool.
+
+    Raises:
+        InputError: no name is that of an entity.
     """
     vectors: Vectors | None = None
     known = np.zeros(rows, bool)
     for name, vector in named:
-        for row in places.get(name, ()):
+        for row in rows_of.get(name, ()):
             if vectors is None:
                 vectors = np.zeros((rows, len(vector)), dtype)
             if not known[row]:
@@ -45,29 +56,35 @@ def fill(
 
 
 def names_of(entities: pa.Table, titles: pa.Table | None) -> dict[str | int, list[int]]:
-    """Return the rows of each name: the item's number, and its titles, or its label where no titles are given.
+    """Return the rows of each name: of the item's number, and of its titles, or of its label without titles.
 
-    entities: `qid` and `label`, a row for each id; titles: `qid` and `title`.
+    Args:
+        entities: `qid` and `label`, a row for each entity id.
+        titles: `qid` and `title`, or None.
     """
     qids = entities["qid"].to_pylist()
     row_of = {qid: row for row, qid in enumerate(qids)}
-    found: dict[str | int, list[int]] = {qid: [row] for qid, row in row_of.items()}
+    rows_of: dict[str | int, list[int]] = {qid: [row] for qid, row in row_of.items()}
     named = entities.rename_columns({"label": "title"}) if titles is None else titles
     for title, qid in zip(named["title"].to_pylist(), named["qid"].to_pylist(), strict=True):
         if title is not None and qid in row_of:
-            found.setdefault(title, []).append(row_of[qid])
-    return found
+            rows_of.setdefault(title, []).append(row_of[qid])
+    return rows_of
 
 
 def read_titles(path: str, wiki: str) -> pa.Table:
-    """Return `qid` and `title` of a wiki's pages, from a dataset of `wikianchor entities`."""
+    """Return `qid` and `title` of a wiki's pages, from a dataset of `wikianchor entities`.
+
+    Raises:
+        InputError: the dataset cannot be read, or has no page of the wiki.
+    """
     files, inner = filesystem(f"{path.rstrip('/')}/data/sitelinks")
     with reading(path):
         table = pa.dataset.dataset(inner, filesystem=files, format="parquet")
-        found = table.to_table(columns=["qid", "title"], filter=pc.field("wiki") == wiki)
-    if len(found) == 0:
+        titles = table.to_table(columns=["qid", "title"], filter=pc.field("wiki") == wiki)
+    if len(titles) == 0:
         raise InputError(f"{path}: has no sitelinks of {wiki}")
-    return found
+    return titles
 
 
 def encode_labels(entities: pa.Table, model: str) -> Iterable[NamedVector]:
@@ -78,9 +95,9 @@ def encode_labels(entities: pa.Table, model: str) -> Iterable[NamedVector]:
 
 
 def coverage(entities: pa.Table, known: NDArray[np.bool_]) -> str:
-    """Return a Markdown table: what share of the entities, and of the links to them, has a vector."""
+    """Return a Markdown table of the share of entities with a vector, and of links to them, by number of links."""
     counts = entities["count"].to_numpy()
-    lines = ["| links | entities | known | of entities | of links |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines: list[list[str]] = []
     bins = [(10**power, 10 ** (power + 1)) for power in range(len(str(int(counts.max(initial=1)))))]
     for low, high in [*bins, (0, np.iinfo(np.int64).max)]:
         inside = (counts >= low) & (counts < high)
@@ -88,12 +105,16 @@ def coverage(entities: pa.Table, known: NDArray[np.bool_]) -> str:
         if total:
             share, of_links = known[inside].mean(), counts[inside & known].sum() / max(links, 1)
             name = f"{low} to {high - 1}" if low else "all"
-            lines.append(f"| {name} | {total:,} | {int(known[inside].sum()):,} | {share:.1%} | {of_links:.1%} |")
-    return "\n".join(lines)
+            lines.append([name, f"{total:,}", f"{int(known[inside].sum()):,}", f"{share:.1%}", f"{of_links:.1%}"])
+    return markdown_table(["links", "entities", "known", "of entities", "of links"], lines)
 
 
 def make(options: EntityVectorsOptions) -> str:
-    """Write the file that the options ask for, and return the coverage report."""
+    """Write the file of vectors, and return the coverage report.
+
+    Raises:
+        InputError: an input cannot be read, or the output cannot be written.
+    """
     entities = read_entities(open_pairs(options.data))
     broken = BrokenLines()
     if options.encode:

@@ -1,2 +1,2 @@
-"""How SDJC's Japanese STS benchmark is made (section 4.1): translations, those that hold by translating them back, and
-a comparison of the versions by what a regression learns from each."""
+"""The construction of SDJC's Japanese STS benchmark (section 4.1): translated pairs, filtered by back-translation, and
+a comparison of the filtered versions by the error of a regression trained on each."""

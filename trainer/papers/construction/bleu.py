@@ -1,7 +1,4 @@
-"""BLEU of single words: which share of a sentence's words another has, less for one that is too short.
-
-As of https://aclanthology.org/P02-1040 with N = 1: a word counts as often as the reference has it.
-"""
+"""BLEU-1: unigram precision with a brevity penalty (https://aclanthology.org/P02-1040, N = 1)."""
 
 from __future__ import annotations
 
@@ -13,15 +10,23 @@ _WORD = re.compile(r"\w+")
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in a language that has blanks, in lower case, without signs."""
+    """Return the words of a text, lower-cased and without punctuation, for languages with spaces between words.
+
+    >>> words("It's here.")
+    ['it', 's', 'here']
+    """
     return _WORD.findall(text.lower())
 
 
 def bleu1(reference: str, candidate: str) -> float:
-    """Return BLEU-1 of a candidate, between 0 and 1; 0 where either has no word."""
-    wanted, given = Counter(words(reference)), Counter(words(candidate))
-    right = (wanted & given).total()
-    if not right:
+    """Return BLEU-1 of a candidate, 0 to 1; 0 if the two have no word in common.
+
+    >>> bleu1("a man is eating", "a man is eating"), bleu1("a man is eating", "the dog")
+    (1.0, 0.0)
+    """
+    expected, actual = Counter(words(reference)), Counter(words(candidate))
+    matches = (expected & actual).total()
+    if not matches:
         return 0.0
-    brevity = min(1.0, math.exp(1 - wanted.total() / given.total()))
-    return brevity * right / given.total()
+    brevity = min(1.0, math.exp(1 - expected.total() / actual.total()))
+    return brevity * matches / actual.total()

@@ -1,5 +1,5 @@
-"""What a version of a translated set is worth (SDJC, table 2): a BERT with a linear layer learns its scores, and is
-tested on pairs that people wrote and scored."""
+"""Comparison of versions of a translated set (SDJC, table 2): a BERT with a linear layer is trained on the scores of a
+version, and tested on pairs written and scored by people."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from wikianchor.trainer.models.hub import check_model, no_model
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How the regression learns; epochs and learning rate are the paper's, the rest it does not say."""
+class RegressionSettings:
+    """Options of the training. The paper states epochs and learning rate, and not the others."""
 
     epochs: int = 3
     learning_rate: float = 5e-5
@@ -29,7 +29,7 @@ class Settings:
 
 
 class Regressor(nn.Module):
-    """A score of two sentences, from the vector of the first token."""
+    """Predicts the score of two sentences from the vector of the first token."""
 
     def __init__(self, backbone: Any) -> None:
         super().__init__()
@@ -37,27 +37,27 @@ class Regressor(nn.Module):
         self.linear = nn.Linear(int(backbone.config.hidden_size), 1)
 
     def forward(self, inputs: dict[str, Tensor]) -> Tensor:
-        """inputs: what the tokenizer gives, (n, length); returns (n,) scores."""
-        found: Tensor = self.linear(self.backbone(**inputs).last_hidden_state[:, 0])
-        return found[:, 0]
+        """Return scores, (n,), of the tokenizer's output, (n, length) each."""
+        scores: Tensor = self.linear(self.backbone(**inputs).last_hidden_state[:, 0])
+        return scores[:, 0]
 
 
 def load(path: str) -> tuple[Any, Any]:
-    """Return tokenizer and backbone, as they are.
+    """Return tokenizer and backbone of a model.
 
     Raises:
-        InputError: there are none.
+        InputError: there is no such model.
     """
     check_model(path)
     try:
         return AutoTokenizer.from_pretrained(path), AutoModel.from_pretrained(path, dtype=torch.float32)
     except Exception as error:
-        # transformers raises many kinds; each means that the model cannot be had.
+        # transformers raises exceptions of many types for a model that cannot be read.
         raise no_model(path, error) from error
 
 
-def learn(path: str, pairs: ScoredPairs, settings: Settings, device: torch.device) -> tuple[Regressor, Any]:
-    """Return a regression that has learnt the scores of pairs, and its tokenizer; the same seed gives the same."""
+def learn(path: str, pairs: ScoredPairs, settings: RegressionSettings, device: torch.device) -> tuple[Regressor, Any]:
+    """Train a regression on the scores of pairs; return it with its tokenizer. Equal seeds give equal weights."""
     torch.manual_seed(settings.seed)
     tokenizer, backbone = load(path)
     model = Regressor(backbone).to(device).train()
@@ -68,8 +68,8 @@ def learn(path: str, pairs: ScoredPairs, settings: Settings, device: torch.devic
     for epoch in range(settings.epochs):
         order = np.random.default_rng([settings.seed, epoch]).permutation(len(pairs))
         for rows in _cut(order, settings.batch_size):
-            found = model(_inputs(tokenizer, pairs, rows, settings.max_length, device))
-            loss = nn.functional.mse_loss(found, gold[rows].to(device))
+            scores = model(_inputs(tokenizer, pairs, rows, settings.max_length, device))
+            loss = nn.functional.mse_loss(scores, gold[rows].to(device))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -79,16 +79,16 @@ def learn(path: str, pairs: ScoredPairs, settings: Settings, device: torch.devic
 
 @torch.no_grad()
 def predict(
-    model: Regressor, tokenizer: Any, pairs: ScoredPairs, settings: Settings, device: torch.device
+    model: Regressor, tokenizer: Any, pairs: ScoredPairs, settings: RegressionSettings, device: torch.device
 ) -> NDArray[np.float64]:
-    """Return (pairs,) scores."""
+    """Return the predicted scores, (pairs,)."""
     model.eval()
     rows = np.arange(len(pairs))
-    found = [
+    scores = [
         model(_inputs(tokenizer, pairs, part, settings.max_length, device)).cpu()
         for part in _cut(rows, 4 * settings.batch_size)
     ]
-    return torch.cat(found).numpy().astype(np.float64)
+    return torch.cat(scores).numpy().astype(np.float64)
 
 
 def _cut(rows: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
@@ -100,13 +100,20 @@ def _inputs(
     tokenizer: Any, pairs: ScoredPairs, rows: Sequence[int] | NDArray[np.int64], max_length: int, device: torch.device
 ) -> dict[str, Tensor]:
     first, second = ([texts[row] for row in rows] for texts in (pairs.first, pairs.second))
-    found = tokenizer(first, second, padding=True, truncation=True, max_length=max_length, return_tensors="pt")
-    return {name: value.to(device) for name, value in found.items()}
+    encoded = tokenizer(first, second, padding=True, truncation=True, max_length=max_length, return_tensors="pt")
+    return {name: value.to(device) for name, value in encoded.items()}
 
 
-def errors(gold: NDArray[np.float64], found: NDArray[np.float64]) -> dict[str, float]:
-    """Return mean absolute error, mean squared error, and the coefficient of determination, 1 - MSE / variance."""
-    apart = found - gold
-    mse = float((apart**2).mean())
-    variance = float(gold.var())
-    return {"MAE": float(np.abs(apart).mean()), "MSE": mse, "R2": 1 - mse / variance if variance else float("nan")}
+def errors(gold: NDArray[np.float64], predicted: NDArray[np.float64]) -> dict[str, float]:
+    """Return mean absolute error, mean squared error, and R2 = 1 - MSE / variance of gold; R2 is NaN for variance 0.
+
+    Args:
+        gold, predicted: (pairs,).
+
+    >>> errors(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
+    {'MAE': 0.5, 'MSE': 0.5, 'R2': 0.5}
+    """
+    differences = predicted - gold
+    mse, variance = float((differences**2).mean()), float(gold.var())
+    r2 = 1 - mse / variance if variance else float("nan")
+    return {"MAE": float(np.abs(differences).mean()), "MSE": mse, "R2": r2}

@@ -1,1 +1,1 @@
-"""Figures of SDJC's paper that look into models: which words make a pair similar, and how pairs lie in space."""
+"""Figures 6 and 7 of SDJC's paper: words that make pairs similar, and positions of pairs in the vector space."""

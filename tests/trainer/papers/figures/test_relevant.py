@@ -13,7 +13,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.trainer.papers.figures.relevant import (
     OTHERS,
     PORTION,
-    Word,
+    TaggedToken,
     cells,
     columns,
     deletions,
@@ -28,14 +28,14 @@ needs_ginza = pytest.mark.skipif(importlib.util.find_spec("ja_ginza") is None, r
 KINDS = {"cat": "NOUN", "dog": "NOUN", "runs": "VERB", "big": "ADJ", ".": "PUNCT"}
 
 
-def parse(texts: Sequence[str]) -> Iterator[list[Word]]:
+def parse(texts: Sequence[str]) -> Iterator[list[TaggedToken]]:
     """Words between blanks."""
     for text in texts:
         found, place = [], 0
         for word in text.split():
             start = text.index(word, place)
             place = start + len(word)
-            found.append(Word(KINDS.get(word, "X"), start, place))
+            found.append(TaggedToken(KINDS.get(word, "X"), start, place))
         yield found
 
 
