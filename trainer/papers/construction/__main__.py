@@ -15,6 +15,7 @@ if __name__ == "__main__":
 
 from wikianchor.io.markdown import markdown_table
 from wikianchor.io.storage import writing
+from wikianchor.trainer.command import run_command
 from wikianchor.trainer.papers.construction import filtering
 from wikianchor.trainer.papers.construction.options import CompareOptions, FilterOptions, parse
 
