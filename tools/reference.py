@@ -17,6 +17,7 @@ import pyarrow as pa  # noqa: E402
 from wikianchor import schemas  # noqa: E402
 from wikianchor.io.options import Option, declared, options_for  # noqa: E402
 from wikianchor.pipelines.cli.commands import COMMANDS, config_help  # noqa: E402
+from wikianchor.pipelines.engine.flags import EngineFlags  # noqa: E402
 from wikianchor.trainer.config import DEFAULTS, Config, presets_of  # noqa: E402
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions  # noqa: E402
 from wikianchor.trainer.evaluate.options import EvaluateOptions  # noqa: E402
@@ -64,9 +65,8 @@ def commands() -> str:
         NOTE + "# Commands\n\n`wikianchor COMMAND --flag=value ...`. Exit status: 0, done; 1, an input is broken or an "
     )
     text += "output cannot be written; 2, the command line is wrong; 130, interrupted.\n\n"
-    text += "A command that runs a pipeline passes the flags of Beam on to Beam. Two more flags are for the engine "
-    text += "([engines](../how-to/engines.md)): `--workers=N`, worker processes on this machine; "
-    text += "`--shuffle=auto|beam|files`, how rows change places.\n"
+    text += "A command that runs a pipeline passes the flags of Beam on to Beam. These flags are for the engine "
+    text += f"([engines](../how-to/engines.md)):\n\n{table(declared(EngineFlags), {})}"
     for name, command in COMMANDS.items():
         text += f"\n## {name}\n\n{_escaped(command.summary)}\n\n    {command.example}\n\n"
         text += table(declared(command.options), {})

@@ -9,6 +9,7 @@ from types import ModuleType
 
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import add_options
+from wikianchor.pipelines.engine.flags import engine_help
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Command:
     def epilog(self) -> str:
         """What --help shows below the options."""
         examples = getattr(self._module("options"), "EXAMPLES", f"example: {self.example}")
-        return f"{examples}{OF_PIPELINES if self.is_pipeline else ''}"
+        return f"{examples}\n\n{engine_help()}" if self.is_pipeline else examples
 
     @property
     def code(self) -> ModuleType:
@@ -172,11 +173,6 @@ TRAINER = {
     "train": "a dataset -> a model: EASE, SimCSE, SDJC, T5, M-BoE (needs the extra train)",
     "evaluate": "models -> their scores: STS, clustering, retrieval and more (needs the extras train and eval)",
 }
-OF_PIPELINES = """
-worker processes on this machine, 1 for none (default: by its cores, its free memory and the work): --workers=N
-how rows are shuffled, by files or by Beam (default: by the runner): --shuffle=auto|beam|files
-show Beam's log, with the traceback of a step that fails: --verbose
-other flags go to Beam: --runner ..."""
 
 
 def command_parser(name: str) -> FlagParser:

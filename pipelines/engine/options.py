@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
+from wikianchor.io.options import add_options, declared
+from wikianchor.pipelines.engine.flags import EngineFlags
 
-SHUFFLES = ("auto", "beam", "files")
 _BY_FILES = frozenset(("directrunner", "fnapirunner", "prismrunner"))
 _BY_BEAM = frozenset(("dataflowrunner", "flinkrunner", "sparkrunner"))
 
@@ -21,22 +21,9 @@ class EngineOptions(PipelineOptions):
     # Beam documents this method for subclasses, in spite of its name.
     @classmethod
     def _add_argparse_args(cls, parser: argparse.ArgumentParser) -> None:
-        add: Callable[..., object] = parser.add_argument
-        add(
-            "--shuffle",
-            choices=SHUFFLES,
-            default="auto",
-            help="how rows are shuffled: by Beam's GroupByKey, or by files on the local disk of one machine; auto: "
-            "files for the direct runner and Prism, beam for Dataflow, Flink and Spark",
-        )
-        add(
-            "--workers",
-            type=int,
-            metavar="N",
-            help="worker processes on this machine, 1 for none beside that of the command (default: one for each core, "
-            "as far as the memory and the work go)",
-        )
-        add("--verbose", action="store_true", help="show Beam's log, with the traceback of a step that fails")
+        add_options(parser, EngineFlags)
+        # Beam looks for a value of each.
+        parser.set_defaults(**{flag.name: flag.default for flag in declared(EngineFlags)})
 
 
 def flag_parser() -> FlagParser:

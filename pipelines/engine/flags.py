@@ -1,0 +1,35 @@
+"""The options of the engine, which every pipeline has beside those of Beam."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+
+from wikianchor.io.options import declared, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineFlags:
+    """Options of the engine; Beam parses them, see `engine.options`."""
+
+    shuffle: str = option(
+        "auto",
+        choices=("auto", "beam", "files"),
+        help="how rows are shuffled: by Beam's GroupByKey, or by files on the local disk of one machine; auto: files "
+        "for the direct runner and Prism, beam for Dataflow, Flink and Spark",
+    )
+    workers: int | None = option(
+        None,
+        help="worker processes on this machine, 1 for none beside that of the command",
+        unset="one for each core, as far as the memory and the work go",
+    )
+    verbose: bool = option(False, help="show Beam's log, with the traceback of a step that fails")
+
+
+def engine_help() -> str:
+    """Return the help of the options of the engine."""
+    lines = ["the engine:"]
+    for flag in declared(EngineFlags):
+        name = f"--{flag.flag}={flag.value}" if flag.value else f"--{flag.flag}"
+        lines.append(textwrap.fill(f"{name}  {flag.text({})}", 100, initial_indent="  ", subsequent_indent=" " * 6))
+    return "\n".join([*lines, "other flags go to Beam: --runner ..."])
