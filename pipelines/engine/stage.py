@@ -75,23 +75,16 @@ def run_stage(
         output: directory.
         inputs: what the stage reads, each with a checksum.
         options: every option that changes the output, and no other: with `inputs` they identify the dataset.
-        build: adds the graph to a pipeline, given the head of the manifest and the workspace of the run; its last step
-            commits the dataset.
+        build: adds the graph, whose last step commits the dataset, to a pipeline: (pipeline, head of manifest, work).
         beam_args: flags for Beam.
-        bytes_read: bytes that the progress files of the workers add up to in the end; 0 for a stage without them.
+        bytes_read: final sum of the progress files of the workers, in bytes; 0 for a stage without them.
         load: the work and memory of the stage; decides the number of workers, unless the flags do.
 
     Raises:
         InputError: an input is broken or the output cannot be written.
         UsageError: the output directory cannot be used, or a flag of Beam's is wrong.
     """
-    head = {
-        "dataset": dataset,
-        "schema_version": schema_version,
-        "inputs": [dict(item) for item in inputs],
-        "options": dict(options),
-        "made_with": made_with(),
-    }
+    head = _head(dataset, schema_version, inputs, options)
     if (done := _done(output, head)) is not None:
         _remove_leftovers(output, dataset)
         return done
@@ -112,6 +105,28 @@ def run_stage(
         if (done := _done(output, head)) is not None:
             return done
         _run_watched(pipeline, head, work, output, bytes_read)
+    return _result(pipeline, head, output)
+
+
+def _head(
+    dataset: str, schema_version: str, inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the head of a manifest: what identifies the dataset before it is made."""
+    return {
+        "dataset": dataset,
+        "schema_version": schema_version,
+        "inputs": [dict(item) for item in inputs],
+        "options": dict(options),
+        "made_with": made_with(),
+    }
+
+
+def _result(pipeline: beam.Pipeline, head: Mapping[str, Any], output: str) -> dict[str, Any]:
+    """Return the manifest of the dataset that a pipeline has made; an empty one if it only wrote a job template.
+
+    Raises:
+        InputError: there is no dataset.
+    """
     manifest = read_manifest(output)
     if manifest is None and (template := pipeline.options.get_all_options().get("template_location")):
         log.info("%s: the graph of a job that is yet to run", template)
