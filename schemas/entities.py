@@ -1,33 +1,51 @@
-"""`entities`: Wikidata items that have a page in one of the wikis, and `sitelinks`: which page that is. CC0."""
+"""`entities`: Wikidata items with a page in one of the wikis; `sitelinks`: their pages. Licence: CC0."""
 
 import pyarrow as pa
 
-from wikianchor.schemas.fields import field, integers, schema
+from wikianchor.schemas.fields import field, integers, list_of, schema
 
 VERSION = "1.0"
 TYPE_ROUTES = ("instance_of", "subclass_of", "none")
 
-LABEL = pa.struct([field("language", pa.string(), "language code"), field("text", pa.string(), "the label")])
+LABEL = pa.struct(
+    [
+        field("language", pa.string(), "Language code of the label, such as en."),
+        field("text", pa.string(), "The label, such as Douglas Adams."),
+    ]
+)
 
 SCHEMA = schema(
     "entities",
     VERSION,
-    field("qid", pa.int64(), "42 for Q42"),
-    field("types", integers(pa.int64()), "best-rank values of P31; of P279 where there is no P31"),
-    field("type_route", pa.string(), "where `types` come from: instance_of (P31), subclass_of (P279) or none"),
-    field("any_rank_types", integers(pa.int64()), "values of P31 of every rank, deprecated ones included"),
-    field("superclasses", integers(pa.int64()), "best-rank values of P279"),
-    field("occupations", integers(pa.int64()), "best-rank values of P106"),
-    field("labels", pa.list_(pa.field("element", LABEL, False)), "labels in the languages asked for"),
-    field("lastrevid", pa.int64(), "revision of the item"),
+    field("qid", pa.int64(), "Number of the Wikidata item, 42 for Q42."),
+    field(
+        "types",
+        integers(pa.int64()),
+        "Numbers of the classes of the item: the best-rank values of P31 (instance of), or of P279 (subclass of) if "
+        "there are none. [5] for a human.",
+    ),
+    field(
+        "type_route",
+        pa.string(),
+        "Property from which `types` are taken: instance_of (P31), subclass_of (P279) or none.",
+    ),
+    field("any_rank_types", integers(pa.int64()), "Values of P31 of every rank, deprecated ones included."),
+    field("superclasses", integers(pa.int64()), "Best-rank values of P279 (subclass of)."),
+    field("occupations", integers(pa.int64()), "Best-rank values of P106 (occupation)."),
+    field("labels", list_of(LABEL), "Labels in the languages of --labels."),
+    field("lastrevid", pa.int64(), "Id of the revision of the item; 0 if the dump does not contain it."),
 )
 
 SITELINKS = schema(
     "sitelinks",
     VERSION,
-    field("wiki", pa.string(), "database name of the wiki"),
-    field("qid", pa.int64(), "the item"),
-    field("title", pa.string(), "title of its page; null where only the page id is known", nullable=True),
-    field("page_id", pa.int64(), "id of its page; null where only the title is known", nullable=True),
-    field("source", pa.string(), "wikidata or page_props"),
+    field("wiki", pa.string(), "Database name of the wiki, such as enwiki."),
+    field("qid", pa.int64(), "Number of the Wikidata item, 42 for Q42."),
+    field("title", pa.string(), "Title of the item's page in the wiki; null if only its id is known.", nullable=True),
+    field("page_id", pa.int64(), "Id of the item's page in the wiki; null if only its title is known.", nullable=True),
+    field(
+        "source",
+        pa.string(),
+        "Origin of the row: wikidata (JSON dump, has the title) or page_props (SQL dump of the wiki, has the page id).",
+    ),
 )

@@ -1,44 +1,61 @@
-"""`sentences`: one row per sentence of prose, in the order of the dump. Text CC BY-SA 4.0, by page and revision."""
+"""`sentences`: one row per sentence of prose, in the order of the dump. Licence: CC BY-SA 4.0."""
 
 import pyarrow as pa
 
-from wikianchor.schemas.fields import field, schema
+from wikianchor.schemas.fields import field, list_of, schema
 
 VERSION = "1.0"
 REGIONS = ("lead", "body", "list")
 
 LINK = pa.struct(
     [
-        field("start", pa.int32(), "offset of the link in `text`, code points"),
-        field("end", pa.int32(), "offset after the link; text[start:end] is what a reader sees, link trail included"),
-        field("target", pa.string(), "title of the page linked to, normalised, redirects not followed"),
-        field("fragment", pa.string(), 'section after "#", or ""'),
+        field("start", pa.int32(), "Offset of the first character of the link in `text`, in code points from 0."),
+        field(
+            "end",
+            pa.int32(),
+            "Offset after its last character: text[start:end] is the link as a reader sees it, [[bus]]es as buses.",
+        ),
+        field(
+            "target",
+            pa.string(),
+            "Normalised title of the page linked to, such as New York City; redirects not followed.",
+        ),
+        field("fragment", pa.string(), 'Section of the page linked to, the part after "#"; "" without one.'),
     ]
 )
 
 SCHEMA = schema(
     "sentences",
     VERSION,
-    field("wiki", pa.string(), "database name of the wiki, such as enwiki"),
-    field("page_id", pa.int64(), "the page"),
-    field("rev_id", pa.int64(), "the revision that was read; https://<host>/w/index.php?oldid=<rev_id> shows it"),
-    field("title", pa.string(), "title of the page"),
-    field("region", pa.string(), "lead (before the first heading), body or list"),
-    field("sentence_index", pa.int32(), "number of the sentence among all sentences of the page, dropped ones counted"),
-    field("text", pa.string(), "the sentence"),
-    field("links", pa.list_(pa.field("element", LINK, False)), "links to articles, in order"),
+    field("wiki", pa.string(), "Database name of the wiki, such as enwiki."),
+    field("page_id", pa.int64(), "Id of the page."),
+    field(
+        "rev_id",
+        pa.int64(),
+        "Id of the revision that was read; https://<host of the wiki>/w/index.php?oldid=<rev_id> shows it.",
+    ),
+    field("title", pa.string(), "Title of the page."),
+    field("region", pa.string(), "Part of the page: lead (before the first heading), body, or list (a list item)."),
+    field(
+        "sentence_index", pa.int32(), "Number of the sentence on its page, from 0; dropped sentences are counted too."
+    ),
+    field("text", pa.string(), "The sentence."),
+    field("links", list_of(LINK), "Links to articles in the sentence, in order; they do not overlap."),
 )
 
 COUNT = pa.struct(
-    [field("name", pa.string(), "kind and bucket, as links:table"), field("number", pa.int32(), "how many")]
+    [
+        field("name", pa.string(), "Kind and reason, such as links:table for links in tables."),
+        field("number", pa.int32(), "Number of links or sentences."),
+    ]
 )
 
 LEDGER = schema(
     "sentences.ledger",
     VERSION,
-    field("wiki", pa.string(), "database name of the wiki"),
-    field("page_id", pa.int64(), "the article"),
-    field("rev_id", pa.int64(), "the revision that was read"),
-    field("counts", pa.list_(pa.field("element", COUNT, False)), "what became of its links and sentences"),
+    field("wiki", pa.string(), "Database name of the wiki, such as enwiki."),
+    field("page_id", pa.int64(), "Id of the article."),
+    field("rev_id", pa.int64(), "Id of the revision that was read."),
+    field("counts", list_of(COUNT), "Number of links and sentences of the article, by what became of them."),
 )
-"""What became of each article's links and sentences: the ledger, a page at a time."""
+"""The ledger: for each article, the number of its links and sentences by what became of them."""

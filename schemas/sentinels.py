@@ -1,10 +1,10 @@
-"""The contract between who trains a T5 and who lets it fill holes: ids of pieces and sentinels, holes and fills.
+"""Vocabulary of a T5 with sentinels: the interface between its training and the command `negatives`.
 
-A T5 here is a directory of transformers with `spiece.model` beside the weights. Its ids are those of sentencepiece,
-then come the sentinels, the first with the highest id: `<extra_id_0>` is pieces + extra - 1. The tokeniser is
-sentencepiece itself: T5Tokenizer of transformers 5 breaks byte-fallback models, and gives <unk> where they have none.
+A T5 is a directory as transformers writes it, with `spiece.model` beside the weights. The ids of sentencepiece come
+first, then the sentinels in descending order: `<extra_id_0>` has the highest id, pieces + extra - 1. Text is tokenised
+with sentencepiece itself, because T5Tokenizer of transformers 5 returns <unk> for models with byte fallback.
 
-    text      患者は[発熱]を訴え[外来]を受診した      holes at the brackets
+    text      患者は[発熱]を訴え[外来]を受診した      spans to fill in brackets
     source    患者は <0> を訴え <1> を受診した </s>
     target    <0> 発熱 <1> 外来 <2> </s>
 """
@@ -44,10 +44,11 @@ class Vocabulary:
 
     @classmethod
     def read(cls, directory: str) -> Vocabulary:
-        """Read the vocabulary of a model's directory.
+        """Read the vocabulary from the directory of a model.
 
         Raises:
-            OSError: there is none. ValueError, RuntimeError: it is not one of a T5.
+            OSError: the directory has no vocabulary.
+            ValueError, RuntimeError: the vocabulary is not that of a T5.
         """
         with open(os.path.join(directory, MODEL_FILE), "rb") as stream:
             model = stream.read()
@@ -59,71 +60,83 @@ class Vocabulary:
         return cls(model, int(stated.get("extra_ids", EXTRA_IDS)))
 
     def settings(self) -> dict[str, Any]:
-        """Return what `SETTINGS_FILE` says, so that transformers finds its own tokeniser too."""
+        """Return the contents of `SETTINGS_FILE`, with which transformers can load its own tokeniser."""
         names = {"eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
         return {"tokenizer_class": "T5Tokenizer", "extra_ids": self.extra, **names}
 
     def sentinel(self, number: int) -> int:
-        """Return the id of a sentinel, counted from 0.
+        """Return the token id of a sentinel by its number, from 0.
 
         Raises:
-            ValueError: there are not so many.
+            ValueError: the vocabulary has fewer sentinels.
         """
         if not 0 <= number < self.extra:
             raise ValueError(f"sentinel {number}, and there are {self.extra}")
         return self.size - 1 - number
 
     def number(self, piece: int) -> int | None:
-        """Return which sentinel an id is, or None for a piece."""
+        """Return the number of the sentinel with a token id, None for another token."""
         number = self.size - 1 - piece
         return number if 0 <= number < self.extra else None
 
     def encode(self, text: str, inside: bool = False) -> list[int]:
-        """Return the pieces of a text; `inside` where it does not begin a sentence, so that no blank comes before."""
-        found: list[int] = self._pieces.encode(text)
-        if inside and found and found[0] == self._blank and not text[0].isspace():
-            return found[1:]
-        return found
+        """Return the token ids of a text.
+
+        Args:
+            text: the text.
+            inside: whether it continues a sentence, so that it gets no blank in front.
+        """
+        pieces: list[int] = self._pieces.encode(text)
+        if inside and pieces and pieces[0] == self._blank and not text[0].isspace():
+            return pieces[1:]
+        return pieces
 
     def decode(self, pieces: Sequence[int]) -> str:
-        """Return the text of pieces; sentinels and ids that are none are left out."""
+        """Return the text of token ids; sentinels and invalid ids are skipped."""
         last = self.size - self.extra
-        found = str(self._pieces.decode([piece for piece in pieces if 0 <= piece < last]))
-        # Where a vocabulary has no blank, sentencepiece spells its own sign for one in bytes.
-        return found.replace(_BLANK, " ")
+        text = str(self._pieces.decode([piece for piece in pieces if 0 <= piece < last]))
+        # Without a blank in its vocabulary, sentencepiece encodes its own sign for one as bytes.
+        return text.replace(_BLANK, " ")
 
     def with_holes(self, text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
-        """Return the source of a text with a sentinel in the place of each span, and </s>.
+        """Return the token ids of a text in which sentinels replace spans, with </s> at the end.
+
+        Args:
+            text: the text.
+            spans: (start, end) offsets in code points, ascending.
 
         Raises:
-            ValueError: more spans than there are sentinels, or they overlap.
+            ValueError: there are more spans than sentinels, or spans overlap.
         """
-        found: list[int] = []
-        place = 0
+        tokens: list[int] = []
+        position = 0
         for number, (start, end) in enumerate(spans):
-            if start < place:
-                raise ValueError(f"span {start}..{end} begins before {place}")
-            if start > place:
-                found += self.encode(text[place:start], inside=place > 0)
-            found.append(self.sentinel(number))
-            place = end
-        if place < len(text):
-            found += self.encode(text[place:], inside=place > 0)
-        return [*found, EOS]
+            if start < position:
+                raise ValueError(f"span {start}..{end} begins before {position}")
+            if start > position:
+                tokens += self.encode(text[position:start], inside=position > 0)
+            tokens.append(self.sentinel(number))
+            position = end
+        if position < len(text):
+            tokens += self.encode(text[position:], inside=position > 0)
+        return [*tokens, EOS]
 
     def fills(self, target: Sequence[int], holes: int) -> list[str | None]:
-        """Return what a target says of each hole: the text between its sentinel and the next, None where it has no
-        sentinel of its own. A target that is cut off ends the hole that it is in."""
-        found: list[str | None] = [None] * holes
+        """Return the text that a target has for each of the first `holes` sentinels.
+
+        The text goes from a sentinel to the next one, to </s>, or to the end of the target. It is None for a sentinel
+        that is not in the target.
+        """
+        texts: list[str | None] = [None] * holes
         current, begin = -1, 0
         pieces = [*target, EOS]
-        for place, piece in enumerate(pieces):
+        for position, piece in enumerate(pieces):
             number = self.number(piece)
             if number is None and piece != EOS:
                 continue
-            if 0 <= current < holes and found[current] is None:
-                found[current] = self.decode(pieces[begin:place])
+            if 0 <= current < holes and texts[current] is None:
+                texts[current] = self.decode(pieces[begin:position])
             if piece == EOS:
                 break
-            current, begin = number if number is not None else -1, place + 1
-        return found
+            current, begin = number if number is not None else -1, position + 1
+        return texts

@@ -1,4 +1,4 @@
-"""`titles`: every article and redirect of a wiki, in the order of the dump, with all that an article links to."""
+"""`titles`: all articles and redirects of a wiki in the order of the dump, with the articles that each links to."""
 
 import pyarrow as pa
 
@@ -10,18 +10,22 @@ FLAGS = ("disambiguation", "list")
 SCHEMA = schema(
     "titles",
     VERSION,
-    field("wiki", pa.string(), "database name of the wiki"),
-    field("title", pa.string(), "title of the page"),
-    field("page_id", pa.int64(), "the page"),
-    field("rev_id", pa.int64(), "the revision that was read"),
-    field("redirect", pa.string(), "title that a redirect leads to; null for an article", nullable=True),
+    field("wiki", pa.string(), "Database name of the wiki, such as enwiki."),
+    field("title", pa.string(), "Title of the page, such as New York City."),
+    field("page_id", pa.int64(), "Id of the page."),
+    field("rev_id", pa.int64(), "Id of the revision that was read."),
+    field("redirect", pa.string(), "Title of the page that a redirect leads to; null for an article.", nullable=True),
     field(
-        "redirect_fragment", pa.string(), 'section that a redirect leads to, or ""; null for an article', nullable=True
+        "redirect_fragment",
+        pa.string(),
+        'Section that a redirect leads to, "" for the whole page; null for an article.',
+        nullable=True,
     ),
-    field("flags", strings(), "disambiguation, list"),
+    field("flags", strings(), "disambiguation for a disambiguation page, list for a list article; empty for others."),
     field(
         "links",
         strings(),
-        "articles linked anywhere on the page: prose, tables, captions, references, template arguments; sorted",
+        "Titles of all other articles that the page links to, sorted: in prose, tables, captions, references and "
+        "template arguments.",
     ),
 )

@@ -1,12 +1,12 @@
-"""Write `pipelines/wikimedia/data/languages.json`, the facts about wikitext that differ from language to language.
+"""Write `pipelines/wikimedia/data/languages.json`: how wikitext differs between languages.
 
     python tools/language_facts.py MEDIAWIKI_DIR SITEINFO_JSON
 
-MEDIAWIKI_DIR is an unpacked MediaWiki release; its language files are read by the `php` command. SITEINFO_JSON is what
-https://en.wikipedia.org/w/api.php?action=query&meta=siteinfo&siprop=interwikimap&format=json&formatversion=2 answers.
+MEDIAWIKI_DIR is an unpacked MediaWiki release; the `php` command reads its language files. SITEINFO_JSON is the answer
+of https://en.wikipedia.org/w/api.php?action=query&meta=siteinfo&siprop=interwikimap&format=json&formatversion=2
 
-Each language stands in one line with what its own files say; `pipelines/wikimedia/languages.py` joins it with the
-languages it falls back to, as https://www.mediawiki.org/wiki/Localisation_file_format describes.
+The file has one line per language with the values of its own language files. `pipelines/wikimedia/languages.py` merges
+it with the fallback languages, as described at https://www.mediawiki.org/wiki/Localisation_file_format
 """
 
 import argparse
@@ -39,18 +39,18 @@ CANONICAL_NAMESPACES = {
     14: "Category",
     15: "Category talk",
 }
-# The names by which MediaWiki's files call the namespaces.
+# PHP constants of the namespaces.
 NAMESPACE_CONSTANTS = {"NS_MAIN": 0} | {
     "NS_" + name.upper().replace(" ", "_"): key for key, name in CANONICAL_NAMESPACES.items()
 }
 
-# Switches of extensions that every Wikimedia wiki has; MediaWiki itself does not know them.
+# Behaviour switches of extensions that all Wikimedia wikis have. They are not in MediaWiki's own files.
 EXTENSION_SWITCHES = ["__DISAMBIG__", "__EXPECTED_UNCONNECTED_PAGE__", "__NOGLOBAL__"]
 
-# The languages whose class turns a first i into İ; those that fall back to one of them share its class.
+# Languages whose PHP class capitalises i as İ. Languages that fall back to one of them use its class.
 DOTTED_I_CLASSES = {"az", "kaa", "tr"}
 
-# Wikipedias younger than the interwiki map at hand; a newer map makes the list superfluous, not wrong.
+# Wikipedias that are newer than the interwiki map. With a newer map, the list is superfluous but still correct.
 YOUNG_WIKIPEDIAS = (
     "ami ann anp bbc bdr bew blk btm dag dga dtp fat fon gpe guc gur guw iba igl kcg kge knc kus mos nr nup pcm pwn "
     "rki rsk shi syl tdd tig tly zgh"
@@ -79,7 +79,7 @@ echo json_encode( [ $all, array_keys( $names ) ], JSON_UNESCAPED_UNICODE | JSON_
 
 
 def main() -> int:
-    """Read the two inputs, write the file; 1 with one line on stderr if an input is not what it should be."""
+    """Read the inputs and write the file. Return 1 and print one line to stderr if MEDIAWIKI_DIR is no MediaWiki."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mediawiki", type=Path, metavar="MEDIAWIKI_DIR")
     parser.add_argument("siteinfo", type=Path, metavar="SITEINFO_JSON")
@@ -108,7 +108,7 @@ def main() -> int:
 
 
 def read_languages(mediawiki: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """What each Messages file sets, by language code, and all codes that MediaWiki has a name for."""
+    """Return the variables of each Messages file by language code, and all codes for which MediaWiki has a name."""
     php = subprocess.run(
         ["php", "-d", "display_errors=stderr", "-r", READ_LANGUAGES],
         input=json.dumps([str(mediawiki), NAMESPACE_CONSTANTS]),
@@ -123,33 +123,41 @@ def read_languages(mediawiki: Path) -> tuple[dict[str, dict[str, Any]], list[str
 
 
 def code_of(name: str) -> str:
-    """The language code in a file name: `Zh_hans` is zh-hans."""
+    """Return the language code in a file name.
+
+    >>> code_of("Zh_hans")
+    'zh-hans'
+    """
     return name.lower().replace("_", "-")
 
 
 def read_variants(mediawiki: Path) -> dict[str, list[str]]:
-    """The variants each language converter offers, the language itself among them. Pig Latin is not offered."""
+    """Return the variants of each language converter, the language itself included. Pig Latin is left out."""
     variants = {}
     for path in sorted((mediawiki / "includes" / "language" / "converters").glob("*Converter.php")):
         code = code_of(path.name.removesuffix("Converter.php"))
-        found = re.search(r"function getLanguageVariants\(\)[^{]*\{\s*return \[([^\]]*)\]", path.read_text("utf-8"))
-        if not found:
-            raise SystemExit(f"{path} names no variants where they are looked for: getLanguageVariants")
+        match = re.search(r"function getLanguageVariants\(\)[^{]*\{\s*return \[([^\]]*)\]", path.read_text("utf-8"))
+        if not match:
+            raise SystemExit(f"{path}: getLanguageVariants returns no list of variants: adapt tools/language_facts.py")
         if code != "en":
-            variants[code] = re.findall(r"'([^']+)'", found[1])
+            variants[code] = re.findall(r"'([^']+)'", match[1])
     return variants
 
 
 def read_classes(mediawiki: Path) -> set[str]:
-    """The languages with rules in PHP beside their Messages file."""
+    """Return the languages that have a PHP class besides their Messages file."""
     paths = (mediawiki / "includes" / "languages").glob("Language*.php")
     return {code_of(path.stem.removeprefix("Language")) for path in paths} - {"en"}
 
 
 def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], variants: list[str]) -> dict[str, Any]:
-    """The facts of one Messages file in the terms of our file; what it does not set, or only repeats, is left out.
+    """Convert the variables of a Messages file to an entry of `languages.json`; values that repeat English are left
+    out.
 
-    `english` has the words of MessagesEn.php: every language understands them, and they tell which words are switches.
+    Args:
+        facts: variables of the Messages file.
+        english: magic words of MessagesEn.php, which all languages accept; they show which words are switches.
+        variants: of the language converter.
     """
     line: dict[str, Any] = {}
     if facts.get("fallback"):
@@ -164,8 +172,8 @@ def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], va
         line["link_prefix"] = code_points(facts["linkPrefixCharset"])
     if variants:
         line["variants"] = variants
-    # Names with $1 hold the name of the site, which only the site itself knows; with the other names of namespaces 4
-    # and 5 it is the same. One file puts namespace constants in quotes: MediaWiki does not know these aliases either.
+    # Names with $1 contain the name of the site, which is not in the file; so do the names of namespaces 4 and 5. One
+    # file quotes namespace constants, so these aliases do not work in MediaWiki either.
     names = {int(key): spaced(name) for key, name in as_dict(facts.get("namespaceNames")).items() if name}
     aliases = {
         spaced(name): key
@@ -187,7 +195,7 @@ def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], va
     words = {name: synonyms(entry) for name, entry in as_dict(facts.get("magicWords")).items()}
     if words != english:
         words = {name: [w for w in group if w not in english.get(name, [])] for name, group in words.items()}
-    # Some files list a word without its underscores by mistake: it would strip ordinary text.
+    # Some files list a word without its underscores by mistake; it would be removed from ordinary text.
     switches = {
         word
         for name, group in words.items()
@@ -206,17 +214,21 @@ def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], va
 
 
 def python_trail(pattern: str) -> str:
-    """The trail's own pattern out of MediaWiki's, which splits a text in trail and rest: `/^([a-z]+)(.*)$/sD`."""
-    found = re.fullmatch(r"/\^\((.*)\)\(\.\*\)\$/[usD]+", pattern)
-    if not found:
-        raise SystemExit(f"a link trail of a shape that was never met: {pattern}")
-    trail = code_points(found[1])
+    """Return the pattern of a link trail from MediaWiki's pattern, which splits a text into trail and rest.
+
+    >>> python_trail("/^([a-z]+)(.*)$/sD")
+    '[a-z]+'
+    """
+    match = re.fullmatch(r"/\^\((.*)\)\(\.\*\)\$/[usD]+", pattern)
+    if not match:
+        raise SystemExit(f"link trail of an unknown form: {pattern}: adapt python_trail")
+    trail = code_points(match[1])
     re.compile(trail)
     return trail
 
 
 def code_points(pattern: str) -> str:
-    """PHP's `\\x{0900}` as Python writes it in a pattern, `\\u0900`."""
+    """Replace PHP's `\\x{0900}` in a pattern by Python's `\\u0900`."""
 
     def escape(match: re.Match[str]) -> str:
         code = int(match[1], 16)
@@ -226,23 +238,23 @@ def code_points(pattern: str) -> str:
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """An empty PHP array arrives as a list."""
+    """Convert a PHP array to a dictionary; an empty one arrives as a list."""
     return dict(value) if value else {}
 
 
 def synonyms(entry: Any) -> list[str]:
-    """The words of a magic word, whose first entry tells whether case matters."""
+    """Return the words of a magic word. Its first value, whether case matters, is skipped."""
     values = list(entry.values()) if isinstance(entry, dict) else list(entry)
     return [word for word in values[1:] if isinstance(word, str) and word]
 
 
 def spaced(name: str) -> str:
-    """A namespace name as titles show it."""
+    """Return a namespace name with spaces, as in titles."""
     return name.replace("_", " ")
 
 
 def write(languages: Mapping[str, Any], interlanguage: list[str], interwiki: list[str]) -> None:
-    """One line per language, so that a difference can be read."""
+    """Write `languages.json` with one line per language, so that differences are readable."""
 
     def dump(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
