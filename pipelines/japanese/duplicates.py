@@ -43,9 +43,9 @@ def bands(text: str) -> NDArray[np.int64]:
     return mix(3, *lowest.reshape(BANDS, ROWS).T.astype(np.int64)).view(np.int64)
 
 
-def overlap(one: str, other: str) -> float:
+def overlap(text: str, other: str) -> float:
     """Return the Jaccard overlap of the trigrams of two texts, 0 to 1."""
-    first, second = trigrams(one), trigrams(other)
+    first, second = trigrams(text), trigrams(other)
     common = len(np.intersect1d(first, second, assume_unique=True))
     return common / max(1, len(first) + len(second) - common)
 
@@ -57,15 +57,15 @@ def repeated(ids: NDArray[np.int64]) -> NDArray[np.uint8]:
     return verdict
 
 
-def near_pairs(found: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def near_pairs(hashed: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the distinct pairs of rows to compare, (pairs, 2), the later row first.
 
     Args:
-        found: (n, BANDS) bands of the sentences.
+        hashed: (n, BANDS) bands of the sentences.
         rows: (n,) numbers of the rows, ascending.
     """
     pairs = [np.zeros((0, 2), np.int64)]
-    for column in found.T:
+    for column in hashed.T:
         _, first, inverse = np.unique(column, return_index=True, return_inverse=True)
         earliest = first[inverse]
         later = np.flatnonzero(earliest != np.arange(len(rows)))

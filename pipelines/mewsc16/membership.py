@@ -48,7 +48,7 @@ def bits_of_names(
         language: of the wiki.
         topics: category -> topic.
         categories: the category pages of the wiki.
-        mode: one of `choices.MODES`; sub-categories count with "descend-1".
+        mode: see --membership; sub-categories count with "descend-1".
         extra_parents: more pairs of a category and a category that it is in.
     """
     redirects = dict(categories.redirects)

@@ -27,7 +27,7 @@ class ReleasedReader:
 
     Args:
         site: the wiki.
-        faults: the faults to reproduce, keys of `choices.FAULTS`.
+        faults: the faults to reproduce, see --faults.
     """
 
     def __init__(self, site: Site, faults: Collection[str]) -> None:

@@ -77,7 +77,7 @@ class NewsReader:
 
     Attributes:
         topics: language -> category -> topic.
-        membership: which categories of a page count, one of `choices.MODES`.
+        membership: which categories of a page count, see --membership.
         faults: the faults of the released set to reproduce; None for clean sentences.
         min_pages: topics with fewer pages in a language are dropped.
         allow_truncated: accept a truncated dump and process its complete pages.

@@ -50,13 +50,13 @@ class PageLinks:
             return Excluded(np.zeros(0, np.int64))
         first, last = int(pages.min()), int(pages.max())
         bounds = Excluded.keys_of(np.array([first, last + 1]), np.zeros(2, np.int64))
-        found = [np.zeros(0, np.int64)]
+        parts = [np.zeros(0, np.int64)]
         overlapping = (first <= self._groups["last"]) & (self._groups["first"] <= last)
         for group in np.flatnonzero(overlapping).tolist():
             keys = self._keys(group)
-            found.append(keys[slice(*np.searchsorted(keys, bounds))])
+            parts.append(keys[slice(*np.searchsorted(keys, bounds))])
         # The groups nearly always ascend already; a stable sort of ascending keys takes linear time.
-        return Excluded(np.sort(np.concatenate(found), kind="stable"))
+        return Excluded(np.sort(np.concatenate(parts), kind="stable"))
 
     def _keys(self, group: int) -> Ints:
         """Return the keys of `Excluded` for all links of a row group, ascending."""

@@ -128,8 +128,8 @@ def cap_keys(
     decider, batches = _open_shard(shard, task, indexes, links, table)
     frequent = open_tables(table.path)["counts"] > task.cap
     empty = np.zeros(0, np.int64), np.zeros(0, np.uint64)
-    found = [decider.sample_keys(batch, linked, KeyLimits(), frequent) for batch, linked in batches]
-    entities, keys = (np.concatenate(columns) for columns in zip(empty, *found, strict=True))
+    parts = [decider.sample_keys(batch, linked, KeyLimits(), frequent) for batch, linked in batches]
+    entities, keys = (np.concatenate(columns) for columns in zip(empty, *parts, strict=True))
     order = np.argsort(entities, kind="stable")
     unique, first = np.unique(entities[order], return_index=True)
     scope = task.scope(shard.wiki)
@@ -154,8 +154,8 @@ def save_caps(task: DecideTask, limits: Iterable[tuple[tuple[str, int], int]]) -
         if limit < ANY_KEY:
             by_scope.setdefault(scope, []).append((entity, limit))
     tables = {}
-    for scope, found in by_scope.items():
-        entities, keys = zip(*sorted(found), strict=True)
+    for scope, scope_limits in by_scope.items():
+        entities, keys = zip(*sorted(scope_limits), strict=True)
         tables[f"capped-{scope}"], tables[f"caps-{scope}"] = np.array(entities, np.int64), np.array(keys, np.uint64)
     return save_tables(task.work.scratch, "caps", tables)
 

@@ -221,7 +221,7 @@ def _row(source: str, record: int, index: int, sentence: Parsed, parser: str) ->
         "record": record,
         "sentence_index": index,
         "tokens": [{name: getattr(token, name) for name in TOKEN_FIELDS} for token in tokens],
-        "spans": {rule: [{"start": start, "end": end} for start, end in found] for rule, found in spans.items()},
+        "spans": {rule: [{"start": start, "end": end} for start, end in pairs] for rule, pairs in spans.items()},
         "bands": bands(text),
     }
 

@@ -251,11 +251,14 @@ def banned_pieces(vocabulary: Vocabulary) -> Any:
     words = [read(text) for text in texts]
     later = [not continues_noun(text) for text in texts]
     first = [
-        not (found and continues_noun(text) and is_noun_like(text) and may_begin(found[0]))
-        for text, found in zip(texts, words, strict=True)
+        not (morphemes and continues_noun(text) and is_noun_like(text) and may_begin(morphemes[0]))
+        for text, morphemes in zip(texts, words, strict=True)
     ]
-    last = [bool(found) and not may_end(found[-1]) for found in words]
-    alone = [is_sound(text) or (bool(found) and says_nothing(found)) for text, found in zip(texts, words, strict=True)]
+    last = [bool(morphemes) and not may_end(morphemes[-1]) for morphemes in words]
+    alone = [
+        is_sound(text) or (bool(morphemes) and says_nothing(morphemes))
+        for text, morphemes in zip(texts, words, strict=True)
+    ]
     banned = torch.tensor([later, *(later if all(ban) else ban for ban in (first, last, alone))])
     banned[:, [PAD, EOS, UNKNOWN]] = True
     return torch.zeros(banned.shape).masked_fill(banned, -torch.inf)
