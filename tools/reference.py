@@ -27,7 +27,7 @@ from wikianchor.trainer.options import HELP  # noqa: E402
 from wikianchor.trainer.papers.construction.options import CompareOptions, FilterOptions  # noqa: E402
 from wikianchor.trainer.papers.figures.options import PolarFigureOptions, WordsFigureOptions  # noqa: E402
 from wikianchor.trainer.papers.sdjc_options import SdjcRecipeOptions  # noqa: E402
-from wikianchor.trainer.papers.tables import TableOptions  # noqa: E402
+from wikianchor.trainer.papers.tables import RecipeOptions  # noqa: E402
 
 PLACE = ROOT / "docs" / "reference"
 # A vertical bar in a cell of a table.
@@ -36,7 +36,7 @@ BAR = "\\|"
 PROGRAMS: dict[str, type] = {
     "entity_vectors": EntityVectorsOptions,
     "mboe.detect": DetectOptions,
-    "papers TABLE, with the options of ease": TableOptions,
+    "papers TABLE, with the options of ease": RecipeOptions,
     "papers sdjc, with the options of sdjc": SdjcRecipeOptions,
     "papers.figures words": WordsFigureOptions,
     "papers.figures polar": PolarFigureOptions,

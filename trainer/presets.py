@@ -75,23 +75,23 @@ _SDJC_MODELS: dict[str, dict[str, Any]] = {
 
 
 def _sdjc_presets() -> dict[str, dict[str, Any]]:
-    found = {}
-    for name, own in _SDJC_MODELS.items():
+    presets = {}
+    for name, model in _SDJC_MODELS.items():
         weight = {"hard_negative_weight": 0.1 if name.endswith("clinic") else 0.0}
-        found[f"sdjc-{name}-paper"] = {**_SDJC, **_MEAN, **own, **weight, "mask_duplicates": False}
-        found[f"sdjc-{name}-released"] = {**_SDJC, **own, **weight, **_SDJC_RELEASED}
-    return found
+        presets[f"sdjc-{name}-paper"] = {**_SDJC, **_MEAN, **model, **weight, "mask_duplicates": False}
+        presets[f"sdjc-{name}-released"] = {**_SDJC, **model, **weight, **_SDJC_RELEASED}
+    return presets
 
 
 def _presets() -> dict[str, dict[str, Any]]:
-    found = {}
+    presets = {}
     for name, backbone in _BACKBONES.items():
-        found[f"ease-{name}-paper"] = {**_PAPER, **backbone, "softmax_size": _PAPER_BATCH[name]}
-        found[f"ease-{name}-released"] = {**_RELEASED, **backbone, "step_size": _RELEASED_STEP[name]}
+        presets[f"ease-{name}-paper"] = {**_PAPER, **backbone, "softmax_size": _PAPER_BATCH[name]}
+        presets[f"ease-{name}-released"] = {**_RELEASED, **backbone, "step_size": _RELEASED_STEP[name]}
         plain = {key: value for key, value in backbone.items() if not key.startswith("entity_")}
         simcse = {"objective": "simcse", "mask_duplicates": False, "eval_steps": 125, **plain, **_SIMCSE[name]}
-        found[f"simcse-{name}"] = simcse
-    return {**found, **_sdjc_presets()}
+        presets[f"simcse-{name}"] = simcse
+    return {**presets, **_sdjc_presets()}
 
 
 PRESETS = _presets()

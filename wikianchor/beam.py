@@ -63,7 +63,7 @@ class SentenceRow(NamedTuple):
     links: Sequence[LinkRow]
 
 
-class TextRow(NamedTuple):
+class KeyedText(NamedTuple):
     """A text in a language: the label of an item, or its page on a wiki."""
 
     key: str
@@ -78,11 +78,11 @@ class ItemRow(NamedTuple):
     type_route: str
     superclasses: Sequence[int]
     occupations: Sequence[int]
-    sitelinks: Sequence[TextRow]
-    labels: Sequence[TextRow]
+    sitelinks: Sequence[KeyedText]
+    labels: Sequence[KeyedText]
 
 
-for _row in (PageRow, LinkRow, SentenceRow, TextRow, ItemRow):
+for _row in (PageRow, LinkRow, SentenceRow, KeyedText, ItemRow):
     coders.registry.register_coder(_row, coders.RowCoder)
 
 
@@ -151,8 +151,8 @@ def extract_sentences(page: Any, language: str, include_dropped: bool = False) -
     """Yield the sentences of a page, given as a row with the fields of `PageRow`."""
     if page.redirect is not None or page.model not in ("wikitext", ""):
         return
-    found = sentences(page.text, language=language, title=page.title, include_dropped=include_dropped)
-    for number, sentence in enumerate(found):
+    kept = sentences(page.text, language=language, title=page.title, include_dropped=include_dropped)
+    for number, sentence in enumerate(kept):
         links = [LinkRow(link.start, link.end, link.target, link.fragment) for link in sentence.links]
         yield SentenceRow(page.title, page.page_id, page.rev_id, number, sentence.region, sentence.text, links)
 
@@ -197,8 +197,8 @@ def _read_items(part: Range, wikis: Sequence[str], languages: Sequence[str]) -> 
                 item.type_route,
                 item.superclasses,
                 item.occupations,
-                [TextRow(*pair) for pair in item.sitelinks],
-                [TextRow(*pair) for pair in item.labels],
+                [KeyedText(*pair) for pair in item.sitelinks],
+                [KeyedText(*pair) for pair in item.labels],
             )
 
 

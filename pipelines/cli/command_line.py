@@ -118,10 +118,10 @@ def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> No
     from wikianchor.pipelines.dataset.reader import Dataset
     from wikianchor.pipelines.dataset.text_report import print_report
 
-    one = Dataset(config.output.rstrip("/"), dict(manifest))
-    print_report([one])
-    print(f"\n{summary.made(one)}\n{summary.spent(start)}")
-    print("\n".join(summary.next_lines(summary.after(one, config))))
+    dataset = Dataset(config.output.rstrip("/"), dict(manifest))
+    print_report([dataset])
+    print(f"\n{summary.made(dataset)}\n{summary.spent(start)}")
+    print("\n".join(summary.next_lines(summary.after(dataset, config))))
 
 
 def _overview() -> str:

@@ -1,13 +1,47 @@
-"""The wikis and the checksums of datasets that are inputs of a stage."""
+"""Datasets that are inputs of a stage: opened, checked against each other, and recorded in the manifest."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.pipelines.dataset.reader import Dataset
+from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
+from wikianchor.schemas import entities as entities_schema
+from wikianchor.schemas import sentences as sentences_schema
+
+
+def open_inputs(sentences: str, entities: str) -> tuple[list[Dataset], Dataset]:
+    """Open the datasets of sentences and the dataset of entities that two options name.
+
+    Args:
+        sentences: the option --sentences.
+        entities: the option --entities.
+
+    Raises:
+        UsageError: there are several datasets of entities, or two datasets of sentences of one wiki.
+        InputError: a dataset is missing or unfinished, or the items of a wiki are missing.
+    """
+    of_sentences = open_datasets(sentences, "sentences", sentences_schema.VERSION, "sentences")
+    of_entities = open_datasets(entities, "entities", entities_schema.VERSION, "entities")
+    if len(of_entities) != 1:
+        raise UsageError(f"--entities={entities} names {len(of_entities)} datasets: name one")
+    check_wikis(sentences, entities, of_sentences, of_entities[0])
+    return of_sentences, of_entities[0]
+
+
+def input_records(datasets: Iterable[Dataset]) -> list[dict[str, Any]]:
+    """Return what a manifest says of the datasets that a stage read."""
+    return [
+        {
+            "dataset": dataset.manifest["dataset"],
+            "wiki": dataset.manifest["options"].get("wiki"),
+            "sha256": fingerprint(dataset),
+        }
+        for dataset in datasets
+    ]
 
 
 def fingerprint(dataset: Dataset) -> str:

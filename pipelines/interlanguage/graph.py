@@ -11,34 +11,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from wikianchor.io.errors import UsageError
-from wikianchor.pipelines.dataset.inputs import check_wikis, fingerprint, wiki_of
-from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
+from wikianchor.pipelines.dataset.inputs import input_records, open_inputs, wiki_of
+from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.interlanguage.options import InterlanguageOptions
-from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import mentions as schema
-from wikianchor.schemas import sentences as sentences_schema
 
 
 def run(config: InterlanguageOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest.
 
     Raises:
-        UsageError: the datasets do not go together.
+        UsageError, InputError: the datasets do not go together, or one is missing.
     """
-    entities = open_datasets(config.entities, "entities", entities_schema.VERSION, "entities")
-    if len(entities) != 1:
-        raise UsageError(f"--entities={config.entities} names {len(entities)} datasets: name one")
-    sentences = open_datasets(config.sentences, "sentences", sentences_schema.VERSION, "sentences")
-    check_wikis(config.sentences, config.entities, sentences, entities[0])
-    inputs = [
-        {"dataset": one.manifest["dataset"], "wiki": one.manifest["options"].get("wiki"), "sha256": fingerprint(one)}
-        for one in (*sentences, *entities)
-    ]
-    options = {"wikis": entities[0].manifest["options"]["wikis"]}
-    graph = partial(build, config=config, sentences=sentences, entities=entities[0])
+    sentences, entities = open_inputs(config.sentences, config.entities)
+    inputs = input_records((*sentences, entities))
+    options = {"wikis": entities.manifest["options"]["wikis"]}
+    graph = partial(build, config=config, sentences=sentences, entities=entities)
     return run_stage("interlanguage", schema.VERSION, config.output, inputs, options, graph, beam_args)
 
 

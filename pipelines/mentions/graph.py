@@ -18,45 +18,36 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.errors import InputError
 from wikianchor.io.options import recorded
-from wikianchor.pipelines.dataset.inputs import check_wikis, fingerprint, wiki_of
-from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
+from wikianchor.pipelines.dataset.inputs import input_records, open_inputs, wiki_of
+from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import MENTIONS
 from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.mentions.options import MentionsOptions
-from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import mentions as schema
-from wikianchor.schemas import sentences as sentences_schema
 
 
 def run(config: MentionsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest.
 
     Raises:
-        UsageError: the datasets do not go together.
+        UsageError, InputError: the datasets do not go together, or one is missing.
     """
-    sentences = open_datasets(config.sentences, "sentences", sentences_schema.VERSION, "sentences")
-    entities = open_datasets(config.entities, "entities", entities_schema.VERSION, "entities")
-    if len(entities) != 1:
-        raise UsageError(f"--entities={config.entities} names {len(entities)} datasets: name one")
-    check_wikis(config.sentences, config.entities, sentences, entities[0])
-    inputs = [
-        {"dataset": one.manifest["dataset"], "wiki": one.manifest["options"].get("wiki"), "sha256": fingerprint(one)}
-        for one in (*sentences, *entities)
-    ]
+    sentences, entities = open_inputs(config.sentences, config.entities)
+    inputs = input_records((*sentences, entities))
     options = {
         "wikis": sorted(map(wiki_of, sentences)),
-        "languages": {wiki_of(one): one.manifest["options"]["language"] for one in sentences},
+        "languages": {wiki_of(dataset): dataset.manifest["options"]["language"] for dataset in sentences},
     } | recorded(config)
-    graph = partial(build, config=config, sentences=sentences, entities=entities[0])
+    graph = partial(build, config=config, sentences=sentences, entities=entities)
     read = sum(
         shard["bytes"]
-        for one in sentences
-        for shard in one.manifest["configs"].get("sentences", {"shards": ()})["shards"]
+        for dataset in sentences
+        for shard in dataset.manifest["configs"].get("sentences", {"shards": ()})["shards"]
     )
     load = Load(read / MENTIONS)
     return run_stage("mentions", schema.VERSION, config.output, inputs, options, graph, beam_args, load=load)

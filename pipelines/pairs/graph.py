@@ -18,17 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
-from wikianchor.pipelines.dataset.inputs import check_wikis, fingerprint, wiki_of
-from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
+from wikianchor.pipelines.dataset.inputs import check_wikis, input_records, open_inputs, wiki_of
+from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import pair_seconds
 from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
-from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import pairs as schema
-from wikianchor.schemas import sentences as sentences_schema
 
 if TYPE_CHECKING:
     from wikianchor.pipelines.pairs.steps import DecideTask
@@ -39,26 +37,24 @@ def run(config: PairsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest.
 
     Raises:
-        UsageError: the datasets do not go together.
+        UsageError, InputError: the datasets do not go together, or one is missing.
     """
-    sentences = open_datasets(config.sentences, "sentences", sentences_schema.VERSION, "sentences")
-    entities = open_datasets(config.entities, "entities", entities_schema.VERSION, "entities")
-    if len(entities) != 1:
-        raise UsageError(f"--entities={config.entities} names {len(entities)} datasets: name one")
-    _check(config, sentences, entities[0])
-    inputs = [
-        {"dataset": one.manifest["dataset"], "wiki": one.manifest["options"].get("wiki"), "sha256": fingerprint(one)}
-        for one in (*sentences, *entities)
-    ]
+    sentences, entities = open_inputs(config.sentences, config.entities)
+    _check(config, sentences, entities)
+    inputs = input_records((*sentences, entities))
     options = options_of(config)
-    graph = partial(build, config=config, sentences=sentences, entities=entities[0])
+    graph = partial(build, config=config, sentences=sentences, entities=entities)
     # Each shard of sentences is read twice at least: to count its links, and to decide on them.
     shards = [
-        shard for one in sentences for shard in one.manifest["configs"].get("sentences", {"shards": []})["shards"]
+        shard
+        for dataset in sentences
+        for shard in dataset.manifest["configs"].get("sentences", {"shards": []})["shards"]
     ]
     work = 2 * sum(shard["bytes"] for shard in shards)
     links = sum(
-        ledger.get("links", {}).get("kept", 0) for one in sentences for ledger in one.manifest["ledger"].values()
+        ledger.get("links", {}).get("kept", 0)
+        for dataset in sentences
+        for ledger in dataset.manifest["ledger"].values()
     )
     load = Load(pair_seconds(links))
     return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work, load)

@@ -77,10 +77,10 @@ def check_previous(config: SentencesOptions, options: Mapping[str, Any]) -> None
     assert config.previous is not None
     if os.path.abspath(config.previous) == os.path.abspath(config.output):
         raise UsageError(f"--previous={config.previous} is the output itself: name another --output")
-    found = open_datasets(config.previous, "sentences", schema.VERSION, "previous")
-    if len(found) != 1:
-        raise UsageError(f"--previous={config.previous} names {len(found)} datasets: name one")
-    manifest = found[0].manifest
+    previous = open_datasets(config.previous, "sentences", schema.VERSION, "previous")
+    if len(previous) != 1:
+        raise UsageError(f"--previous={config.previous} names {len(previous)} datasets: name one")
+    manifest = previous[0].manifest
     if manifest["options"] != options:
         names = [name for name in options if manifest["options"].get(name) != options[name]]
         raise UsageError(f"--previous={config.previous} was made with another {', '.join(names)}: leave it out")
@@ -220,7 +220,7 @@ def repeated_pages(readings: Sequence[Any]) -> list[str]:
     again = [reading.repeated for reading in readings if reading.repeated]
     if not again and not all(before[1] < after[0] for before, after in pairwise(spread)):
         titles = [part.path for reading in readings for part in reading.parts if part.config == "titles"]
-        found = [batch.column(0).to_numpy() for path in titles for batch in read_batches(path, ["page_id"])]
-        page_ids, counts = np.unique(np.concatenate(found), return_counts=True)
+        columns = [batch.column(0).to_numpy() for path in titles for batch in read_batches(path, ["page_id"])]
+        page_ids, counts = np.unique(np.concatenate(columns), return_counts=True)
         again = page_ids[counts > 1].tolist()
     return [f"page {page} was given twice: give each page once, a dump or its parts" for page in again[:1]]

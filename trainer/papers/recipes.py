@@ -22,7 +22,7 @@ from wikianchor.trainer.papers.tables import (
     LABSE,
     RECIPES,
     Recipe,
-    TableOptions,
+    RecipeOptions,
     TableRow,
     parse,
     parse_backbones,
@@ -51,7 +51,7 @@ def train_row(recipe: Recipe, row: TableRow, seed: int, variant: str, model: str
     return train_once(make(row.objective, {**options, "output": f"{flags['output']}/runs/{folder}"}, {}))
 
 
-def run(recipe: Recipe, flags: Mapping[str, Any], chosen: TableOptions) -> str:
+def run(recipe: Recipe, flags: Mapping[str, Any], chosen: RecipeOptions) -> str:
     """Train and score the rows of a table; return the report as Markdown.
 
     Args:
@@ -95,7 +95,7 @@ def untrained(row: TableRow, model: str) -> str:
     return model or (LABSE if row.backbone == "labse" else str(PRESETS[f"simcse-{row.backbone}"]["model"]))
 
 
-def how(flags: Mapping[str, Any], chosen: TableOptions, pairs: PairDataset) -> str:
+def how(flags: Mapping[str, Any], chosen: RecipeOptions, pairs: PairDataset) -> str:
     """Return in words how the rows are trained."""
     seeds = ", ".join(map(str, chosen.seeds))
     means = f"seeds {seeds}: means, ± standard deviations" if len(chosen.seeds) > 1 else f"seed {seeds} alone"

@@ -98,30 +98,30 @@ def wikianchor(*arguments: str) -> None:
         raise SystemExit(status)
 
 
-def make_data(flags: Mapping[str, Any], own: SdjcRecipeOptions) -> None:
+def make_data(flags: Mapping[str, Any], recipe: SdjcRecipeOptions) -> None:
     """Build the corpus, train the T5, and build the negatives."""
     output = str(flags["output"])
     corpus, negatives = f"{output}/corpus", f"{output}/negatives"
-    wikianchor("corpus", f"--input={own.text}", f"--output={corpus}", *shlex.split(own.corpus_flags))
-    t5 = train_once(t5_config(corpus, f"{output}/t5", own, str(flags.get("device", ""))))
+    wikianchor("corpus", f"--input={recipe.text}", f"--output={corpus}", *shlex.split(recipe.corpus_flags))
+    t5 = train_once(t5_config(corpus, f"{output}/t5", recipe, str(flags.get("device", ""))))
     wikianchor(
         "negatives",
         f"--corpus={corpus}",
         f"--model={t5}",
         f"--output={negatives}",
         *([f"--device={flags['device']}"] if flags.get("device") else []),
-        *shlex.split(own.negatives_flags),
+        *shlex.split(recipe.negatives_flags),
     )
 
 
-def sources_of(own: SdjcRecipeOptions, output: str) -> dict[str, str]:
+def sources_of(recipe: SdjcRecipeOptions, output: str) -> dict[str, str]:
     """Return the training data by key, "" for those not given."""
-    directory = own.made.rstrip("/") or output
+    directory = recipe.made.rstrip("/") or output
     datasets = {name: f"{directory}/{name}" for name in ("corpus", "negatives")}
-    return {**datasets, "general": own.general, "nli": own.nli}
+    return {**datasets, "general": recipe.general, "nli": recipe.nli}
 
 
-def t5_config(corpus: str, output: str, own: SdjcRecipeOptions, device: str) -> Config:
+def t5_config(corpus: str, output: str, recipe: SdjcRecipeOptions, device: str) -> Config:
     """Return the config of the T5.
 
     Raises:
@@ -130,10 +130,10 @@ def t5_config(corpus: str, output: str, own: SdjcRecipeOptions, device: str) -> 
     parser = FlagParser(prog="--t5_flags")
     add_flags(parser, "t5")
     try:
-        more = vars(parser.parse_args(shlex.split(own.t5_flags)))
+        more = vars(parser.parse_args(shlex.split(recipe.t5_flags)))
     except UsageError as error:
-        raise UsageError(f"--t5_flags={own.t5_flags}: {error}") from error
-    begun = {"model": own.t5} if own.t5 else {"new": "tiny"}
+        raise UsageError(f"--t5_flags={recipe.t5_flags}: {error}") from error
+    begun = {"model": recipe.t5} if recipe.t5 else {"new": "tiny"}
     return make("t5", {**begun, "device": device, **more, "data": corpus, "output": output}, {})
 
 
@@ -174,21 +174,21 @@ def run(argv: Sequence[str]) -> tuple[str, str, str]:
     Returns:
         the output directory, the name of the table, and the report as Markdown.
     """
-    flags, own = parse(argv)
+    flags, recipe = parse(argv)
     output = str(flags["output"])
-    rows = chosen_rows(own.rows, sources_of(own, output))
+    rows = chosen_rows(recipe.rows, sources_of(recipe, output))
     options = EvaluationOptions()
-    tasks, missing = load_tasks(EvaluationFiles(own.evaluation), choose(own.tasks), own.tasks, options)
-    sources = sources_of(own, output)
-    t5_config(sources["corpus"], f"{output}/t5", own, "")
+    tasks, missing = load_tasks(EvaluationFiles(recipe.evaluation), choose(recipe.tasks), recipe.tasks, options)
+    sources = sources_of(recipe, output)
+    t5_config(sources["corpus"], f"{output}/t5", recipe, "")
     for row in rows:
         if row.sources:
-            config_of(row, own.seeds[0], flags, sources)
-    if own.made:
+            config_of(row, recipe.seeds[0], flags, sources)
+    if recipe.made:
         for name in ("corpus", "negatives"):
             open_texts(sources[name])
     else:
-        make_data(flags, own)
+        make_data(flags, recipe)
     device = str(flags.get("device", ""))
 
     def scored_row(row: SdjcRow) -> ScoredRow:
@@ -197,6 +197,6 @@ def run(argv: Sequence[str]) -> tuple[str, str, str]:
             row.name, lambda seed: model_of(row, seed, flags, sources), bool(row.sources), pooler, row.whiten
         )
 
-    results = score_rows([scored_row(row) for row in rows], own.seeds, tasks, options, device, output)
-    how = f"{flags['model']} on {own.text or own.made}, seeds {', '.join(map(str, own.seeds))}."
+    results = score_rows([scored_row(row) for row in rows], recipe.seeds, tasks, options, device, output)
+    how = f"{flags['model']} on {recipe.text or recipe.made}, seeds {', '.join(map(str, recipe.seeds))}."
     return output, "sdjc", f"## SDJC\n\n{how}\n\n{markdown(results, missing)}"

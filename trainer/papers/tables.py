@@ -195,7 +195,7 @@ def parse_backbones(text: str, recipe: Recipe) -> dict[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableOptions:
+class RecipeOptions:
     """Options of a table, beside those of the training."""
 
     recipe: str = option(positional=True, choices=RECIPES, help="the table")
@@ -207,14 +207,14 @@ class TableOptions:
     backbones: str = option("", help="backbones to show, and what replaces them: bert,mbert=DIR", unset="all")
 
 
-def parse(argv: Sequence[str] | None) -> tuple[dict[str, Any], TableOptions]:
+def parse(argv: Sequence[str] | None) -> tuple[dict[str, Any], RecipeOptions]:
     """Return the options of the training that are given, and those of the table.
 
     Raises:
         UsageError: an option is missing, or has no meaning here.
     """
     parser = program("python -m wikianchor.trainer.papers", ABOUT)
-    add_options(parser.add_argument_group("the recipe"), TableOptions)
+    add_options(parser.add_argument_group("the recipe"), RecipeOptions)
     add_flags(parser, "ease")
     given = parser.parse_args(argv)
     flags = training_flags(given)
@@ -229,7 +229,7 @@ def parse(argv: Sequence[str] | None) -> tuple[dict[str, Any], TableOptions]:
     for name in ("data", "output"):
         if not flags.get(name):
             raise UsageError(f"--{name} is missing")
-    return flags, read_options(TableOptions, given)
+    return flags, read_options(RecipeOptions, given)
 
 
 def training_flags(given: argparse.Namespace) -> dict[str, Any]:

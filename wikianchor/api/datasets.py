@@ -31,8 +31,8 @@ class OpenDataset:
     def __init__(self, directory: str, manifest: Mapping[str, Any]) -> None:
         self._dataset = Dataset(directory, dict(manifest))
         self.manifest = manifest
-        own = str(manifest["dataset"])
-        self.configs = tuple(sorted(manifest["configs"], key=lambda config: (config != own, config)))
+        name = str(manifest["dataset"])
+        self.configs = tuple(sorted(manifest["configs"], key=lambda config: (config != name, config)))
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{config}: {self.rows(config):,} rows" for config in self.configs)

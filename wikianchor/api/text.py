@@ -186,7 +186,7 @@ def _page_text(page: Extract) -> PageText:
         if text:
             blocks.append(TextBlock(_KINDS.get(line[0], "paragraph"), new, new + len(text)))
             lines.append(text.replace(GAP, MISSING))
-            gaps += [TextGap(new + place, next(templates)) for place, sign in enumerate(text) if sign == GAP]
+            gaps += [TextGap(new + offset, next(templates)) for offset, sign in enumerate(text) if sign == GAP]
         while link is not None and link.start < old + len(line):
             if text:
                 start, end = max(new, link.start + shift), min(new + len(text), link.end + shift)

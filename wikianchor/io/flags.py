@@ -24,7 +24,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("--dump", ["--dumps"]), did_you_mean("xyz", ["pairs"])
     (': did you mean --dumps?', '')
     """
-    folded = {one.lower(): one for one in known}
+    folded = {name.lower(): name for name in known}
     nearest = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=NEAR)
     return f": did you mean {folded[nearest[0]]}?" if nearest else ""
 
@@ -91,7 +91,7 @@ class FlagParser(argparse.ArgumentParser):
         """
         if message.startswith("the following arguments are required"):
             # A misspelt flag is the reason where one is near.
-            for name in (one.partition("=")[0] for one in self._typed if one.startswith("--")):
+            for name in (word.partition("=")[0] for word in self._typed if word.startswith("--")):
                 if name not in self._option_string_actions and did_you_mean(name, self.flags()):
                     raise UsageError(unknown_flag(name, self.flags()))
         suggestion = ""

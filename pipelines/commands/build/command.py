@@ -60,9 +60,9 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
     print("\n".join(summary.next_lines(check, summary.train_ease(of_pairs.output))))
 
 
-def stage_configs(config: BuildOptions, found: Dumps) -> tuple[list[SentencesOptions], EntitiesOptions, PairsOptions]:
+def stage_configs(config: BuildOptions, dumps: Dumps) -> tuple[list[SentencesOptions], EntitiesOptions, PairsOptions]:
     """Return what each stage of a build is asked for: `sentences` of each wiki, `entities` and `pairs`."""
-    wikis, output = tuple(found.pages), config.output
+    wikis, output = tuple(dumps.pages), config.output
     of_sentences = [
         SentencesOptions(
             dumps=paths,
@@ -72,14 +72,14 @@ def stage_configs(config: BuildOptions, found: Dumps) -> tuple[list[SentencesOpt
             allow_truncated=config.allow_truncated,
             previous=earlier_sentences(config.previous, wiki),
         )
-        for wiki, paths in found.pages.items()
+        for wiki, paths in dumps.pages.items()
     ]
     required = (config.choices.required_wiki,) if config.choices.required_wiki else ()
     labels = config.labels or tuple(dict.fromkeys(("en", *(language(wiki) for wiki in wikis), "mul")))
     every = tuple(dict.fromkeys((*wikis, *required)))
     of_entities = EntitiesOptions(
-        wikidata=found.wikidata,
-        page_props=found.page_props,
+        wikidata=dumps.wikidata,
+        page_props=dumps.page_props,
         wikis=every,
         output=f"{output}/entities",
         labels=labels,

@@ -47,7 +47,7 @@ def run(config: CorpusOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     make_parser(config.parser)
     inputs = [
         {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.input.files
-    ] + [_input(one) for one in datasets]
+    ] + [_input(dataset) for dataset in datasets]
     options = {
         **recorded(config),
         "parser_versions": parser_versions(config.parser),
@@ -67,7 +67,7 @@ def run(config: CorpusOptions, beam_args: Sequence[str]) -> dict[str, Any]:
 
 def load_of(config: CorpusOptions, datasets: Sequence[Dataset]) -> Load:
     """Return what parsing asks of a machine."""
-    shards = [shard for one in datasets for shard in one.manifest["configs"]["sentences"]["shards"]]
+    shards = [shard for dataset in datasets for shard in dataset.manifest["configs"]["sentences"]["shards"]]
     rows = sum(shard["rows"] for shard in shards)
     share = min(1.0, SAMPLED_FROM * config.sample / rows) if config.sample and rows else 1.0
     text = sum(file_size(path) for path in config.input.files) + share * sum(shard["bytes"] for shard in shards)
@@ -81,7 +81,7 @@ def sample_key_limit(config: CorpusOptions, datasets: Sequence[Dataset]) -> int:
     """
     from wikianchor.pipelines.japanese.corpus.steps import ANY_KEY
 
-    rows = sum(one.rows("sentences") for one in datasets)
+    rows = sum(dataset.rows("sentences") for dataset in datasets)
     wanted = SAMPLED_FROM * config.sample
     return ANY_KEY if not config.sample or wanted >= rows else ANY_KEY * wanted // rows
 
@@ -98,11 +98,11 @@ def parser_versions(parser: str) -> dict[str, str]:
     return {name: version(name) for name in names}
 
 
-def _input(one: Dataset) -> dict[str, Any]:
-    shards = one.manifest["configs"]["sentences"]["shards"]
+def _input(dataset: Dataset) -> dict[str, Any]:
+    shards = dataset.manifest["configs"]["sentences"]["shards"]
     return {
         "dataset": "sentences",
-        "wiki": one.manifest["options"]["wiki"],
+        "wiki": dataset.manifest["options"]["wiki"],
         "sha256": [shard["sha256"] for shard in shards],
     }
 
@@ -156,7 +156,7 @@ def build(
         seed=config.seed,
         key_limit=key_limit,
     )
-    sources = [(str(one.manifest["options"]["wiki"]), one.directory) for one in datasets]
+    sources = [(str(dataset.manifest["options"]["wiki"]), dataset.directory) for dataset in datasets]
     parsed = (
         pipeline
         | "List ranges" >> ListElements(list_ranges, config.input.files, config.column, sources)  # InputRange
@@ -178,11 +178,11 @@ def commit_corpus(
     """
     from wikianchor.pipelines.japanese.corpus.steps import write_words
 
-    drafts, shards = sorted(parsed, key=lambda one: one.order), list(written)
+    parts, shards = sorted(parsed, key=lambda part: part.order), list(written)
     counts: Counter[str] = Counter()
     words: Counter[tuple[str, str]] = Counter()
-    for one in drafts:
-        counts.update(one.counts)
+    for part in parts:
+        counts.update(part.counts)
     for shard in shards:
         counts.update({f"sentences:{name}": number for name, number in shard.verdicts.items()})
         words.update(shard.words)
@@ -191,14 +191,14 @@ def commit_corpus(
         kind, _, name = key.partition(":")
         if number:
             ledger[kind][name] = number
-    found = ledger["sentences"]
-    problems = [problem for one in drafts for problem in one.problems]
+    outcomes = ledger["sentences"]
+    problems = [problem for part in parts for problem in part.problems]
     rows = sum(part.rows for shard in shards for part in shard.parts)
-    fates = sum(number for name, number in found.items() if name != "seen")
-    if not problems and (fates != found.get("seen", 0) or rows != found.get("kept", 0)):
-        raise InputError(f"{output}: the ledger does not balance: {found}, {rows} rows written")
+    decided = sum(number for name, number in outcomes.items() if name != "seen")
+    if not problems and (decided != outcomes.get("seen", 0) or rows != outcomes.get("kept", 0)):
+        raise InputError(f"{output}: the ledger does not balance: {outcomes}, {rows} rows written")
     if not problems and not rows:
-        dropped = listed("corpus", found) if found.get("seen") else "there is no text in the input"
+        dropped = listed("corpus", outcomes) if outcomes.get("seen") else "there is no text in the input"
         problems = [f"{output}: no sentence is left: {dropped}"]
     tokens = sum(shard.tokens for shard in shards)
     statistics = {"sentences": rows, "tokens": tokens, "unique_tokens": len({word for word, _ in words})}

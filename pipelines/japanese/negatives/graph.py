@@ -33,17 +33,17 @@ from wikianchor.schemas import negatives as schema
 def run(config: NegativesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     datasets = open_datasets(config.corpus, "corpus", corpus.VERSION, "corpus")
-    for one in datasets:
-        if config.spans not in ("nouns", "nouns_names") and one.manifest["options"]["parser"] != "ginza":
-            raise UsageError(f"--spans={config.spans} needs trees: {one.directory} was made with --parser=sudachi")
+    for dataset in datasets:
+        if config.spans not in ("nouns", "nouns_names") and dataset.manifest["options"]["parser"] != "ginza":
+            raise UsageError(f"--spans={config.spans} needs trees: {dataset.directory} was made with --parser=sudachi")
     search = Search(config.beams, config.beams, config.fill == "each", config.hole_tokens, config.device)
     check_model(config.model)
     # A model that cannot be read, a package that is not there, are found now, not on a worker.
     make_reader()
     most_holes = load_filler(config.model, search).most_holes
     inputs = [
-        {"dataset": "corpus", "sha256": [shard["sha256"] for shard in one.manifest["configs"]["corpus"]["shards"]]}
-        for one in datasets
+        {"dataset": "corpus", "sha256": [shard["sha256"] for shard in dataset.manifest["configs"]["corpus"]["shards"]]}
+        for dataset in datasets
     ] + [{"model": os.path.basename(config.model.rstrip("/")), "sha1": model_digests(config.model)}]
     return run_stage(
         "negatives",
@@ -108,7 +108,7 @@ def build(
         fill = fill.with_resource_hints(accelerator=dataflow.ACCELERATOR)
     chosen = (
         pipeline
-        | "List shards" >> ListElements(steps.list_shards, [one.directory for one in datasets])  # CorpusShard
+        | "List shards" >> ListElements(steps.list_shards, [dataset.directory for dataset in datasets])  # CorpusShard
         | "Choose spans" >> beam.ParDo(steps.ChooseSpans(options)).with_outputs(steps.FINISHED, main="to do")
     )
     made = (
