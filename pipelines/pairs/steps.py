@@ -249,7 +249,7 @@ def _opened(
         {name: read_table(index.groups, name) for name in GROUP_COLUMNS},
     )
     page_links = PageLinks(titles, groups, TitleIndex(index.path), ids, task.own_page)
-    decider = Decider(shard.wiki, (found.pages, found.own), open_tables(table.path), page_links, task.options)
+    decider = Decider(shard.wiki, (found.pages, found.page_items), open_tables(table.path), page_links, task.options)
     return decider, _batches(shard, linked_of(found, ids))
 
 
