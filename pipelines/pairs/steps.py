@@ -258,7 +258,7 @@ def _open_shard(
     groups = {name: read_table(index.groups, name) for name in GROUP_COLUMNS}
     titles = shards_of(shard.dataset, "titles")
     page_links = PageLinks(titles, groups, TitleIndex(index.path), ids, task.own_page)
-    page_items = shard_links.pages, shard_links.own
+    page_items = shard_links.pages, shard_links.page_items
     decider = Decider(shard.wiki, page_items, open_tables(table.path), page_links, task.options)
     return decider, _batches(shard, linked_of(shard_links, ids))
 

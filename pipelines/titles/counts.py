@@ -29,7 +29,7 @@ class ShardLinks(NamedTuple):
         which: by link, the index of its item in `items`, -1 if the link does not count.
         codes: by link, the code of its target (`title_index`).
         pages: page ids, ascending.
-        own: by page, the item that the page is about, 0 without an item.
+        page_items: by page, the item that the page is about, 0 without an item.
     """
 
     items: Ints
@@ -37,7 +37,7 @@ class ShardLinks(NamedTuple):
     which: npt.NDArray[np.int32]
     codes: Codes
     pages: Ints
-    own: Ints
+    page_items: Ints
 
 
 def count_links(shard: str, index: TitleIndex, sections: bool) -> ShardLinks:

@@ -70,7 +70,7 @@ class Case:
         ids = EntityIds(save_tables(str(tmp_path), "entities", self.table))
         self.linked = linked_of(links, ids)
         page_links = PageLinks(titles, row_groups(titles), index, ids, own_page)
-        self.decider = Decider(WIKI, (links.pages, links.own), self.table, page_links, options)
+        self.decider = Decider(WIKI, (links.pages, links.page_items), self.table, page_links, options)
 
     def buckets(self, limits: KeyLimits | None = None) -> dict[str, int]:
         counts = self.decider.decide(self.batch, self.linked, limits or KeyLimits())[0]

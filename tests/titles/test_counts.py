@@ -40,7 +40,7 @@ def test_links_count_by_what_they_lead_to(tmp_path: Path) -> None:
     assert found.which.tolist() == [0, 0, -1, -1, -1]
     assert found.codes.tolist() == [FINE, FINE, FINE, RED, NO_ITEM]
     # Of four pages one has sentences.
-    assert (found.pages.tolist(), found.own.tolist()) == ([1], [0])
+    assert (found.pages.tolist(), found.page_items.tolist()) == ([1], [0])
     found = count_links(shard, TitleIndex(path), sections=True)
     assert (found.items.tolist(), found.counts.tolist()) == ([2], [3])
     assert found.which.tolist() == [0, 0, 0, -1, -1]
