@@ -224,14 +224,18 @@ def make_non_letter_finder(language: str) -> Callable[[str], bytes]:
     >>> make_non_letter_finder("el")("α b").hex()
     '000001'
     """
-    # Deferred import: the rest of this module needs the standard library only.
-    import numpy as np
-
     scripts = _scripts(language)
     ranges = _SPACES + "".join(_SCRIPTS[script] for script in scripts) if scripts else _SIGNS
-    non_letters = np.full(_ALL_CHARACTERS, bool(scripts), np.uint8)
+    bits = bytearray([bool(scripts)]) * _ALL_CHARACTERS
     for first, last, single in re.findall("(.)-(.)|(.)", ranges):
-        non_letters[ord(first or single) : ord(last or single) + 1] = not scripts
+        start, end = ord(first or single), ord(last or single) + 1
+        bits[start:end] = bytes([not scripts]) * (end - start)
+    # Deferred import, and optional: the rest of this module needs the standard library only.
+    try:
+        import numpy as np
+    except ImportError:
+        return lambda text: bytes(map(bits.__getitem__, map(ord, text)))
+    non_letters = np.frombuffer(bits, np.uint8)
 
     def find_non_letters(text: str) -> bytes:
         # In stretches, because NumPy needs eight bytes of index per character.
