@@ -90,6 +90,8 @@ def test_the_commands_of_a_page_work(page: Path, environment: dict[str, str], tm
                 pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
             command = ["bash", "-euo", "pipefail", "-c", text]
         elif kind == "python":
+            if "wikianchor.train" in text:
+                pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
             for library in re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE):
                 pytest.importorskip(library, reason=f"NO {library}: pip install '.[hub-dev,train]'")
             command = [sys.executable, "-c", text]
