@@ -54,8 +54,8 @@ def fingerprint(dataset: Dataset) -> str:
     return digest.hexdigest()
 
 
-def check_wikis(given: str, described: str, sentences: Sequence[Dataset], entities: Dataset) -> Sequence[str]:
-    """Return the wikis of datasets of sentences, sorted.
+def check_wikis(given: str, described: str, sentences: Sequence[Dataset], entities: Dataset) -> None:
+    """Check that the items of each dataset of sentences are known, and that no two are of one wiki.
 
     Args:
         given: the option --sentences.
@@ -76,7 +76,6 @@ def check_wikis(given: str, described: str, sentences: Sequence[Dataset], entiti
             raise InputError(
                 f"--entities={described} was built for {','.join(known)}: build it again with {wiki} in --wikis"
             )
-    return sorted(wikis)
 
 
 def wiki_of(sentences: Dataset) -> str:

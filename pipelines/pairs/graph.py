@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
-from wikianchor.pipelines.dataset.inputs import check_wikis, input_records, open_inputs, wiki_of
+from wikianchor.pipelines.dataset.inputs import input_records, open_inputs, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -66,14 +66,13 @@ def options_of(config: PairsOptions) -> dict[str, Any]:
 
 
 def _check(config: PairsOptions, sentences: Sequence[Dataset], entities: Dataset) -> None:
-    wikis = check_wikis(config.sentences, config.entities, sentences, entities)
     known = entities.manifest["options"]["wikis"]
     choices = config.choices
     if choices.required_wiki and choices.required_wiki not in known:
         raise InputError(
             f"--required_wiki={choices.required_wiki} is not in --entities: build it again with that wiki in --wikis"
         )
-    check_floor(choices, wikis)
+    check_floor(choices, sorted(map(wiki_of, sentences)))
     if choices.negatives and not entities.rows("entities"):
         raise InputError(
             f"--entities={config.entities} knows no types: build it with --wikidata, or ask for --negatives=0"
