@@ -181,7 +181,7 @@ def test_a_repeated_command_does_not_repeat_steps(
         raise InputError("stopped")
 
     with monkeypatch.context() as patched:
-        patched.setattr(mentions, "finish", fail)
+        patched.setattr(mentions, "commit_dataset", fail)
         with pytest.raises(InputError, match="stopped"):
             run(*wiki, tmp_path / "out")
     for step in ("count_anchors", "title_names", "merge_names", "count_occurrences", "table_pieces", "PartWriter"):

@@ -21,7 +21,7 @@ from wikianchor.pipelines.pairs.decisions import (
     KeyLimits,
     linked_of,
 )
-from wikianchor.pipelines.pairs.entity_table import EntityIds, RecipeOptions, build_entity_table
+from wikianchor.pipelines.pairs.entity_table import EntityIds, TableOptions, build_entity_table
 from wikianchor.pipelines.pairs.page_links import PageLinks
 from wikianchor.pipelines.titles.counts import above_floor, count_links
 from wikianchor.pipelines.titles.row_groups import row_groups
@@ -62,7 +62,7 @@ class Case:
             above_floor({WIKI: (links.items, links.counts)}, "corpus", min_links),
             found,
             None if present is None else np.array(present, np.int64),
-            RecipeOptions(options.negatives, "best_rank", 0, False),
+            TableOptions(options.negatives, "best_rank", 0, False),
         )
         if frequent is not None:
             self.table[f"frequent-{WIKI}"] = np.isin(self.table["qids"], frequent)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.stand_in import Item, write_entities
-from wikianchor.pipelines.pairs.entity_table import ABSENT, HUMAN, META, ROUTES, RecipeOptions, build_entity_table
+from wikianchor.pipelines.pairs.entity_table import ABSENT, HUMAN, META, ROUTES, TableOptions, build_entity_table
 
 CITY, RIVER, VILLAGE, SINGER, WRITER, PLACE = 515, 4022, 532, 177220, 36180, 82794
-OPTIONS = RecipeOptions(negatives=1, types="best_rank", refine_humans=0, back_off=False)
+OPTIONS = TableOptions(negatives=1, types="best_rank", refine_humans=0, back_off=False)
 
 
 class Table:
@@ -46,7 +46,7 @@ class Table:
 def table(
     tmp_path: Path,
     items: list[Item],
-    options: RecipeOptions = OPTIONS,
+    options: TableOptions = OPTIONS,
     counts: dict[int, int] | None = None,
     present: list[int] | None = None,
 ) -> Table:
@@ -104,7 +104,7 @@ def test_a_pool_is_all_items_of_a_type_and_its_subclasses_are_another(tmp_path: 
 
 @pytest.mark.parametrize(("negatives", "served"), [(0, True), (1, True), (2, True), (3, False), (5, False)])
 def test_a_pool_serves_when_it_holds_enough_others(tmp_path: Path, negatives: int, served: bool) -> None:
-    options = RecipeOptions(negatives, "best_rank", 0, False)
+    options = TableOptions(negatives, "best_rank", 0, False)
     found = table(tmp_path, [Item(number, [CITY]) for number in range(1, 4)], options)
     assert found.choices(1) == ([(CITY, "instance_of")] if served else [])
 
@@ -117,7 +117,7 @@ def test_which_types_count(tmp_path: Path) -> None:
         Item(4, [PLACE], route="subclass_of", any_rank=[]),
     ]
     best, instances, any_rank = (
-        table(tmp_path / kind, items, RecipeOptions(1, kind, 0, False))
+        table(tmp_path / kind, items, TableOptions(1, kind, 0, False))
         for kind in ("best_rank", "instance_of", "any_rank")
     )
     assert best.pools() == {(CITY,): [1, 2], (PLACE,): [3, 4]}
@@ -139,7 +139,7 @@ def humans() -> list[Item]:
 
 
 def test_many_humans_are_typed_by_occupation(tmp_path: Path) -> None:
-    found = table(tmp_path, humans(), RecipeOptions(1, "best_rank", 5, False))
+    found = table(tmp_path, humans(), TableOptions(1, "best_rank", 5, False))
     assert found.choices(1) == [(SINGER, "occupation")]
     assert found.choices(2) == [(WRITER, "occupation"), (SINGER, "occupation")]
     # Nobody shares the occupation of 4, and 5 has none: they stay humans, among all humans.
@@ -154,7 +154,7 @@ def test_many_humans_are_typed_by_occupation(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [0, 6])
 def test_few_humans_stay_humans(tmp_path: Path, limit: int) -> None:
-    found = table(tmp_path, humans(), RecipeOptions(1, "best_rank", limit, False))
+    found = table(tmp_path, humans(), TableOptions(1, "best_rank", limit, False))
     assert found.choices(1) == [(HUMAN, "instance_of")]
     assert (SINGER,) not in found.pools()
 
@@ -174,7 +174,7 @@ def test_a_type_with_too_few_gives_way_to_its_superclass(tmp_path: Path) -> None
     counts = dict.fromkeys(range(1, 6), 10)
     without = table(tmp_path / "no", items, OPTIONS, counts)
     assert without.choices(1) == []
-    found = table(tmp_path / "yes", items, RecipeOptions(1, "best_rank", 0, True), counts)
+    found = table(tmp_path / "yes", items, TableOptions(1, "best_rank", 0, True), counts)
     assert found.choices(1) == [(PLACE, "parent")]
     assert found.choices(2) == [(PLACE, "parent")]
     # A place by itself becomes one of several; a city has cities enough and stays.
@@ -190,14 +190,14 @@ def test_two_small_types_with_one_superclass_give_one_choice(tmp_path: Path) -> 
         Item(VILLAGE, [PLACE], route="subclass_of", superclasses=[PLACE]),
         Item(RIVER, [PLACE], route="subclass_of", superclasses=[PLACE]),
     ]
-    found = table(tmp_path, items, RecipeOptions(1, "best_rank", 0, True), {1: 1, 2: 1})
+    found = table(tmp_path, items, TableOptions(1, "best_rank", 0, True), {1: 1, 2: 1})
     assert found.choices(1) == [(PLACE, "parent")]
     assert found.pools()[(PLACE,)] == [1, 2]
 
 
 @pytest.mark.parametrize("types", ["best_rank", "instance_of", "any_rank"])
 def test_no_entity_makes_an_empty_table(tmp_path: Path, types: str) -> None:
-    options = RecipeOptions(1, types, 1000, True)
+    options = TableOptions(1, types, 1000, True)
     for found in (
         table(tmp_path / "a", [Item(1, [CITY])], options, counts={3: 1}, present=[]),
         Table(build_entity_table((np.zeros(0, np.int64), np.zeros(0, np.int64)), [], None, options)),
@@ -222,7 +222,7 @@ def test_pools_and_choices_are_what_a_plain_program_makes_of_the_types(
     found = table(
         tmp_path_factory.mktemp("t"),
         items,
-        RecipeOptions(negatives, "best_rank", 0, back_off),
+        TableOptions(negatives, "best_rank", 0, back_off),
         {i.qid: 1 for i in items},
     )
     pools: dict[tuple[int, bool], dict[int, str]] = {}

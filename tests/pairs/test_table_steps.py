@@ -11,7 +11,7 @@ import pytest
 
 from tests.stand_in import Item, small_wiki, work_of, write_entities, write_sentences
 from wikianchor.pipelines.arrays.tables import open_tables, read_table, save_tables
-from wikianchor.pipelines.pairs.entity_table import RecipeOptions
+from wikianchor.pipelines.pairs.entity_table import TableOptions
 from wikianchor.pipelines.pairs.table_steps import (
     Counted,
     TableBuilt,
@@ -40,7 +40,7 @@ def table_of(
 ) -> tuple[TableBuilt, list[dict[str, Any]]]:
     """Build a table from link counts; return it with the rows of its `entities` config."""
     directory = write_entities(tmp_path / "e", sorted(counted), items, labels=languages)
-    options = RecipeOptions(more.pop("negatives", 1), "best_rank", 0, False)
+    options = TableOptions(more.pop("negatives", 1), "best_rank", 0, False)
     task = TableTask(
         work=work_of(tmp_path / "out"),
         dataset=str(directory),
