@@ -238,6 +238,8 @@ def make_non_letter_finder(language: str) -> Callable[[str], bytes]:
     non_letters = np.frombuffer(bits, np.uint8)
 
     def find_non_letters(text: str) -> bytes:
+        if len(text) <= _STRETCH:
+            return non_letters.take(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)).tobytes()
         # In stretches, because NumPy needs eight bytes of index per character.
         stretches = (text[start : start + _STRETCH] for start in range(0, len(text), _STRETCH))
         codes = (np.frombuffer(stretch.encode("utf-32-le", "surrogatepass"), np.uint32) for stretch in stretches)
