@@ -52,6 +52,7 @@ def test_text_needs_the_standard_library_only() -> None:
 def test_a_name_that_is_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = wikianchor.nothing  # type: ignore[attr-defined]
+    assert wikianchor.extract("[[a]]", language="commonswiki").text == "a"
     with pytest.raises(UsageError, match="klingonish is not a wiki"):
         wikianchor.extract("text", language="klingonish")
 
