@@ -12,7 +12,6 @@ from apache_beam.testing.util import assert_that, equal_to
 
 import wikianchor
 from tests.dumps import item, json_dump
-from tests.stand_in import small_wiki, write_entities, write_sentences  # noqa: F401
 from wikianchor.beam import ExtractSentences, ReadDataset, ReadItems, ReadPages
 from wikianchor.pipelines.cli.command_line import main
 
