@@ -1,11 +1,13 @@
-"""`sentences`: one row per sentence of prose, in the order of the dump. Licence: CC BY-SA 4.0."""
+"""`sentences`: one row per sentence of prose, in the order of the dump. Licence: CC BY-SA 4.0.
+
+The config `fragments` has the text that is no sentence of prose, such as most list items. Names of items are in both.
+"""
 
 import pyarrow as pa
 
 from wikianchor.schemas.fields import field, list_of, schema
 
 VERSION = "1.0"
-REGIONS = ("lead", "body", "list")
 
 LINK = pa.struct(
     [
@@ -42,6 +44,24 @@ SCHEMA = schema(
     field("text", pa.string(), "The sentence."),
     field("links", list_of(LINK), "Links to articles in the sentence, in order; they do not overlap."),
 )
+
+FRAGMENTS = schema(
+    "sentences.fragments",
+    VERSION,
+    *(SCHEMA.field(name) for name in ("wiki", "page_id", "rev_id", "title")),
+    field(
+        "region",
+        pa.string(),
+        "Part of the page: lead, body or list, as in sentences; back_matter (a section of references, notes, links or "
+        "further reading) or preformatted.",
+    ),
+    field(
+        "sentence_index", pa.int32(), "Number of the fragment among all sentences and fragments of its page, from 0."
+    ),
+    field("text", pa.string(), "The fragment; an object replacement character (U+FFFC) stands for missing words."),
+    SCHEMA.field("links"),
+)
+"""The fragments: what the ledger counts as dropped sentences, except headings."""
 
 COUNT = pa.struct(
     [

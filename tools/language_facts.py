@@ -56,6 +56,21 @@ YOUNG_WIKIPEDIAS = (
     "rki rsk shi syl tdd tig tly zgh"
 )
 
+# Magic words and parser functions that the engine knows, by MediaWiki's name.
+PAGE_WORDS = {
+    name: name.upper()
+    for name in (
+        *(f"{part}pagename{encoded}" for part in ("", "full", "sub", "base", "root") for encoded in ("", "e")),
+        *("namespace", "namespacee", "namespacenumber"),
+    )
+}
+FUNCTION_WORDS = {
+    **{name: name for name in ("lc", "uc", "lcfirst", "ucfirst", "formatnum", "padleft", "padright", "plural")},
+    **{name: name for name in ("fullurl", "localurl", "canonicalurl", "urlencode", "anchorencode", "filepath")},
+    **{name: name for name in ("defaultsort", "displaytitle", "subst", "safesubst")},
+    **{name: f"#{name}" for name in ("tag", "if", "ifeq", "ifexpr", "iferror", "switch", "expr", "titleparts")},
+}
+
 READ_LANGUAGES = r"""
 [ $root, $constants ] = json_decode( stream_get_contents( STDIN ), true );
 foreach ( $constants as $name => $key ) { define( $name, $key ); }
@@ -74,6 +89,14 @@ foreach ( [ "$root/includes/languages/data/Names.php", "$root/languages/data/Nam
     if ( is_file( $file ) ) { include_once $file; }
 }
 $names = class_exists( 'MediaWiki\Languages\Data\Names' ) ? MediaWiki\Languages\Data\Names::$names : [];
+$magicWords = [];
+if ( is_file( "$root/extensions/ParserFunctions/ParserFunctions.i18n.magic.php" ) ) {
+    include "$root/extensions/ParserFunctions/ParserFunctions.i18n.magic.php";
+}
+foreach ( $magicWords as $code => $words ) {
+    $name = 'Messages' . ucfirst( str_replace( '-', '_', $code ) ) . '.php';
+    if ( $code !== 'en' && isset( $all[$name] ) ) { $all[$name]['functions'] = $words; }
+}
 echo json_encode( [ $all, array_keys( $names ) ], JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR );
 """
 
@@ -210,6 +233,13 @@ def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], va
         line["switches"] = sorted(switches)
     if images:
         line["image_words"] = images
+    known = {**words, **{name: synonyms(entry) for name, entry in as_dict(facts.get("functions")).items()}}
+    local = {word: PAGE_WORDS[name] for name in known if name in PAGE_WORDS for word in known[name]}
+    for name in known.keys() & FUNCTION_WORDS.keys():
+        sign = FUNCTION_WORDS[name][: FUNCTION_WORDS[name].count("#")]
+        local |= {sign + word.lower().rstrip(":"): FUNCTION_WORDS[name] for word in known[name]}
+    if local := {word: meaning for word, meaning in sorted(local.items()) if word != meaning}:
+        line["words"] = local
     return line
 
 

@@ -22,20 +22,21 @@ from wikianchor.schemas import sentences, titles
 
 
 class SentenceColumns:
-    """Sentences of one wiki.
+    """Sentences or fragments of one wiki.
 
     Values that all sentences of a page share are stored once for the page, and its links as they come. `take` selects
     the links that are in sentences and makes their offsets relative, for all sentences at once.
 
     Args:
         wiki: database name.
+        schema: of the rows.
     """
 
     # Row groups of sentences are cut by rows alone.
     list_values = 0
 
-    def __init__(self, wiki: str) -> None:
-        self._wiki = wiki
+    def __init__(self, wiki: str, schema: pa.Schema = sentences.SCHEMA) -> None:
+        self._wiki, self._schema = wiki, schema
         self._clear()
 
     def _clear(self) -> None:
@@ -82,7 +83,6 @@ class SentenceColumns:
 
     def take(self) -> pa.RecordBatch:
         """Return the rows as one batch, and empty the buffer."""
-        schema = sentences.SCHEMA
         columns = {
             **self._rows,
             # NumPy and itertools: importing Arrow's compute kernels takes longer than reading a short dump.
@@ -91,9 +91,9 @@ class SentenceColumns:
                 chain.from_iterable(map(repeat, self._titles, self._sentences)), pa.string(), size=len(self)
             ),
             "wiki": pa.repeat(pa.scalar(self._wiki), len(self)),
-            "links": self._links_of_rows(schema.field("links").type),
+            "links": self._links_of_rows(self._schema.field("links").type),
         }
-        batch = pa.RecordBatch.from_pydict(columns, schema)
+        batch = pa.RecordBatch.from_pydict(columns, self._schema)
         self._clear()
         return batch
 

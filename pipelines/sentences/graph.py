@@ -1,13 +1,16 @@
 """`wikianchor sentences`: make the dataset `sentences`, with `titles` beside it, of a Wikipedia dump.
 
-    ranges of the dump -> ReadDump (parse, split, write) -> parts, counts -> commit_readings
+    ranges of the dump -> read_templates -> parts -> save_definitions -> the table of templates
+    ranges of the dump -> ReadDump (with the table) -> parts, counts -> commit_readings
 
-Elements: `DumpRange` -> `Reading` -> the manifest. Rows never pass through Beam: a range is read and written by one
-worker, so there is nothing to shuffle, and the dataset is in the order of the dump whatever the number of workers.
+Elements: `TemplateRange` -> `TemplateReading` -> path; `DumpRange` -> `Reading` -> the manifest. Rows never pass
+through Beam: a range is read and written by one worker, so there is nothing to shuffle, and the dataset is in the order
+of the dump whatever the number of workers.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,10 +25,12 @@ from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.reasons import listed, most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
-from wikianchor.pipelines.engine.rates import dump_seconds
-from wikianchor.pipelines.engine.stage import commit_dataset, made_with, run_stage
+from wikianchor.pipelines.engine.rates import dump_seconds, template_seconds
+from wikianchor.pipelines.engine.stage import commit_dataset, counts_by_kind, made_with, run_stage
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.text.template_losses import most_costly
+from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
+from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, ExcludedPages, read_excluded_pages
 from wikianchor.pipelines.wikimedia.inventory import read_site, wiki_of_header
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
 from wikianchor.pipelines.wikimedia.site import Site
@@ -42,28 +47,50 @@ def run(config: SentencesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     make_splitter(config.splitter, site.language)
     make_extractor(config.parser, site)
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
-    options = options_of(config, site)
+    excluded = excluded_pages(config, site)
+    options = options_of(config, site, excluded)
     if config.previous:
         check_previous(config, options)
-    return run_stage(
+    passes = 2 if config.templates == FROM_DUMP else 1
+    manifest = run_stage(
         "sentences",
         schema.VERSION,
         config.output,
         inputs,
         options,
-        partial(build, config=config, site=site, footers=footers, header_wiki=header_wiki),
+        partial(build, config=config, site=site, footers=footers, header_wiki=header_wiki, excluded=excluded),
         beam_args,
-        sum(file_size(path) for path in config.dumps),
-        Load(dump_seconds(config.dumps)),
+        passes * sum(file_size(path) for path in config.dumps),
+        Load(dump_seconds(config.dumps) + (template_seconds(config.dumps) if passes > 1 else 0)),
     )
+    matches = manifest["ledger"].get(site.wiki, {}).get("pages", {}).get("excluded", 0)
+    if matches < len(excluded):
+        logging.getLogger("wikianchor").warning(
+            "--exclude_pages=%s: %d of the %d pages of %s are in the dump",
+            config.exclude_pages,
+            matches,
+            len(excluded),
+            site.wiki,
+        )
+    return manifest
 
 
-def options_of(config: SentencesOptions, site: Site) -> dict[str, Any]:
+def excluded_pages(config: SentencesOptions, site: Site) -> ExcludedPages:
+    """Return the pages of the wiki that --exclude_pages names.
+
+    Raises:
+        InputError: the list cannot be read.
+    """
+    return read_excluded_pages(config.exclude_pages, site) if config.exclude_pages else NO_PAGES
+
+
+def options_of(config: SentencesOptions, site: Site, excluded: ExcludedPages) -> dict[str, Any]:
     """Return the options that the manifest carries."""
     return {
         "wiki": site.wiki,
         "language": site.language,
         "site": site.digest(),
+        "exclude_pages": excluded.digest(),
     } | recorded(config)
 
 
@@ -81,8 +108,9 @@ def check_previous(config: SentencesOptions, options: Mapping[str, Any]) -> None
     if len(previous) != 1:
         raise UsageError(f"--previous={config.previous} names {len(previous)} datasets: name one")
     manifest = previous[0].manifest
-    if manifest["options"] != options:
-        names = [name for name in options if manifest["options"].get(name) != options[name]]
+    # Excluded pages are not copied, and pages that were excluded are read: their list may be another one.
+    names = [name for name in options if manifest["options"].get(name) != options[name] and name != "exclude_pages"]
+    if names:
         raise UsageError(f"--previous={config.previous} was made with another {', '.join(names)}: leave it out")
     for name, value in made_with().items():
         if (old := manifest["made_with"].get(name, "an unknown version")) != value:
@@ -99,18 +127,50 @@ def build(
     site: Site,
     footers: frozenset[str],
     header_wiki: str = "",
+    excluded: ExcludedPages = NO_PAGES,
 ) -> None:
     """Add the graph to a pipeline."""
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.sentences.steps import DumpReader, ReadDump, list_ranges
 
-    reader = DumpReader(site, work, config.splitter, config.parser, config.allow_truncated, config.previous)
+    reader = DumpReader(
+        site,
+        work,
+        config.splitter,
+        config.parser,
+        config.allow_truncated,
+        config.previous,
+        excluded,
+        config.fragments,
+    )
+    definitions, tables = _definitions(pipeline, work, config, site) if config.templates == FROM_DUMP else ([], [])
     readings = (
         pipeline
         | "List ranges" >> ListElements(list_ranges, config.dumps)  # DumpRange
-        | "Read dump" >> RunStep(ReadDump(reader), work, "read")  # Reading
+        | "Read dump" >> RunStep(ReadDump(reader), work, "read", *tables)  # Reading
     )
-    _ = pipeline | "Commit" >> CallOnce(commit_readings, config.output, work, head, readings, footers, header_wiki)
+    commit = CallOnce(commit_readings, config.output, work, head, readings, footers, header_wiki, definitions)
+    _ = pipeline | "Commit" >> commit
+
+
+def _definitions(pipeline: Any, work: Workspace, config: SentencesOptions, site: Site) -> tuple[Any, list[Any]]:
+    """Return the definitions of templates, by range, and the tables of them that `ReadDump` takes: all of them, and
+    those that have changed since --previous."""
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
+    from wikianchor.pipelines.templates import steps
+    from wikianchor.pipelines.templates.tables import save_changes, save_definitions
+
+    definitions = (
+        pipeline
+        | "List template ranges" >> ListElements(steps.list_ranges, config.dumps)  # TemplateRange
+        | "Read templates" >> RunStep(steps.read_templates, work, "templates", work, site)  # TemplateReading
+    )
+    store = CallOnce(save_definitions, definitions, work, work=work, name="template_store")
+    tables = [pipeline | "Save templates" >> store]  # path
+    if config.previous:
+        changes = CallOnce(save_changes, config.previous, definitions, work, work=work, name="template_changes")
+        tables.append(pipeline | "Compare templates" >> changes)  # path
+    return definitions, tables
 
 
 def commit_readings(
@@ -120,6 +180,7 @@ def commit_readings(
     readings: Iterable[Any],
     footers: Collection[str] = (),
     header_wiki: str = "",
+    definitions: Iterable[Any] = (),
 ) -> None:
     """Check the results of all ranges and commit the dataset.
 
@@ -130,6 +191,7 @@ def commit_readings(
         readings: the results of the ranges.
         footers: the files that should end with </mediawiki>.
         header_wiki: what the header of the first dump says; "" where that is nothing.
+        definitions: of templates, by range.
 
     Raises:
         InputError: an input was broken, a page came twice, no sentence came out, or the ledger does not balance.
@@ -154,9 +216,8 @@ def commit_readings(
         problems = repeated_pages(ordered)
     if not problems and not counts["sentences:kept"]:
         problems = [f"{output}: {why_empty(ledger, wiki, header_wiki)}"]
-    commit_dataset(
-        output, work, head, [part for reading in ordered for part in reading.parts], {wiki: ledger}, problems
-    )
+    parts = [part for reading in (*ordered, *sorted(definitions)) for part in reading.parts]
+    commit_dataset(output, work, head, parts, {wiki: ledger}, problems)
 
 
 def why_empty(ledger: Mapping[str, Mapping[str, int]], wiki: str, header_wiki: str) -> str:
@@ -189,10 +250,8 @@ def balance(counts: Mapping[str, int], wiki: str) -> dict[str, dict[str, int]]:
     Raises:
         InputError: the links found in prose are not those kept and those dropped with a reason.
     """
-    ledger: dict[str, dict[str, int]] = {"pages": {}, "sentences": {}, "links": {}, "files": {}, "templates": {}}
-    for key, number in sorted(counts.items()):
-        kind, _, name = key.partition(":")
-        ledger[kind][name] = number
+    kinds = ("pages", "sentences", "fragments", "links", "files", "templates")
+    ledger: dict[str, dict[str, int]] = {kind: {} for kind in kinds} | counts_by_kind([counts])
     links = ledger["links"]
     prose = links.pop("prose", 0)
     dropped = sum(number for name, number in links.items() if name.startswith("fragment:") or name in PROSE_REASONS)
@@ -206,7 +265,9 @@ def balance(counts: Mapping[str, int], wiki: str) -> dict[str, dict[str, int]]:
     return {kind: names for kind, names in ledger.items() if names}
 
 
-PROSE_REASONS = frozenset({"gap", "heading", "preformatted", "back_matter", "disambiguation_page"})
+# Why links in prose are dropped, besides that they are in fragments of sentences ("fragment:...").
+IN_FRAGMENTS = frozenset({"gap", "preformatted", "back_matter"})
+PROSE_REASONS = IN_FRAGMENTS | {"heading", "disambiguation_page"}
 
 
 def repeated_pages(readings: Sequence[Any]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wikianchor.io.options import option
-from wikianchor.pipelines.wikimedia.choices import PARSERS, SPLITTERS
+from wikianchor.pipelines.wikimedia.choices import PARSERS, SPLITTERS, TEMPLATES
 from wikianchor.pipelines.wikimedia.dump_names import dump_files
 from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki
 
@@ -35,7 +35,22 @@ class SentencesOptions:
         choices=PARSERS,
         help="reader of wikitext; mwparserfromhell is slower and less exact, to compare with",
     )
+    templates: str = option(
+        TEMPLATES[0],
+        choices=TEMPLATES,
+        help="what templates show: dump: by the wiki's own definitions, the Template pages of the dump, and by "
+        "built-in rules where these do not tell; builtin: by these rules alone",
+    )
+    fragments: bool = option(
+        True, help="write the text that is no sentence of prose, such as most list items, to the config fragments"
+    )
     allow_truncated: bool = option(False, help="accept a truncated dump and process its complete pages")
+    exclude_pages: str | None = option(
+        None,
+        metavar="FILES",
+        help="leave out the pages of lists, such as takedowns: lines enwiki<TAB>title or page id, or addresses",
+        recorded=False,
+    )
     previous: str | None = option(
         None,
         metavar="DIR",

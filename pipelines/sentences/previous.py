@@ -21,7 +21,14 @@ from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.schemas import sentences
 from wikianchor.schemas import titles as titles_schema
 
-TABLES = {"sentences": sentences.SCHEMA, "titles": titles_schema.SCHEMA, "ledger": sentences.LEDGER}
+TABLES = {
+    "sentences": sentences.SCHEMA,
+    "fragments": sentences.FRAGMENTS,
+    "titles": titles_schema.SCHEMA,
+    "ledger": sentences.LEDGER,
+}
+# What the counts of a page call the rows of `fragments`, before their region.
+FRAGMENTS = "fragments:"
 
 
 class Group(NamedTuple):
@@ -48,15 +55,19 @@ class PreviousPage(NamedTuple):
         title: its row of `titles`.
         links: number of links in that row.
         sentences: None for a page without sentences.
+        fragments: None for a page without fragments.
         ledger: None for a redirect.
         counts: the counts of its ledger; empty for a redirect.
+        redirect: title of the target of a redirect, None for an article.
     """
 
     title: RowRange
     links: int
     sentences: RowRange | None
+    fragments: RowRange | None
     ledger: RowRange | None
     counts: dict[str, int]
+    redirect: str | None = None
 
 
 def row_groups_by_table(dataset: Dataset) -> dict[str, list[Group]]:
@@ -131,7 +142,7 @@ class _TitlesReader(_TableReader):
     def unpack(self, batch: pa.RecordBatch) -> None:
         self.rev_ids = batch["rev_id"].to_numpy().tolist()
         self.titles = batch["title"].to_pylist()
-        self.redirects = batch["redirect"].is_valid().to_pylist()
+        self.redirects = batch["redirect"].to_pylist()
         self.links = np.diff(batch["links"].offsets.to_numpy()).tolist()
 
 
@@ -160,7 +171,7 @@ class PreviousPages:
 
     def __init__(self, groups: Mapping[str, Sequence[Group]]) -> None:
         self._titles, self._ledgers = _TitlesReader(groups["titles"]), _LedgerReader(groups["ledger"])
-        self._sentences = _TableReader(groups["sentences"])
+        self._sentences, self._fragments = _TableReader(groups["sentences"]), _TableReader(groups["fragments"])
 
     def find(self, page_id: int, rev_id: int, title: str) -> PreviousPage | None:
         """Return the rows of a page of the same revision and title, or None. Ask for pages in the order of the dump."""
@@ -171,13 +182,23 @@ class PreviousPages:
         row = title_rows.begin
         if titles.rev_ids[row] != rev_id or titles.titles[row] != title:
             return None
-        if titles.redirects[row]:
-            return PreviousPage(title_rows, titles.links[row], None, None, {})
+        if titles.redirects[row] is not None:
+            return PreviousPage(title_rows, titles.links[row], None, None, None, {}, titles.redirects[row])
         ledger = ledgers.rows(page_id)
         if ledger is None or ledger.end != ledger.begin + 1 or ledgers.rev_ids[ledger.begin] != rev_id:
             return None
         counts = ledgers.counts(ledger.begin)
-        kept = self._sentences.rows(page_id)
-        if (0 if kept is None else kept.end - kept.begin) != counts.get("sentences:kept", 0):
+        kept, fragments = self._sentences.rows(page_id), self._fragments.rows(page_id)
+        numbers = counts.get("sentences:kept", 0), fragments_of(counts)
+        if (_length(kept), _length(fragments)) != numbers:
             return None
-        return PreviousPage(title_rows, titles.links[row], kept, ledger, counts)
+        return PreviousPage(title_rows, titles.links[row], kept, fragments, ledger, counts)
+
+
+def _length(rows: RowRange | None) -> int:
+    return 0 if rows is None else rows.end - rows.begin
+
+
+def fragments_of(counts: Mapping[str, int]) -> int:
+    """Return the number of fragments of a page, given its counts."""
+    return sum(number for name, number in counts.items() if name.startswith(FRAGMENTS))

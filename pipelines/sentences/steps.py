@@ -11,27 +11,38 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from wikianchor.io.errors import InputError, Truncated
+from wikianchor.pipelines.arrays.hashing import hash_string
+from wikianchor.pipelines.arrays.tables import open_tables
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.sentences.columns import LedgerColumns, SentenceColumns, TableBuffer, TitleColumns
-from wikianchor.pipelines.sentences.previous import Group, PreviousPage, PreviousPages, row_groups_by_table
-from wikianchor.pipelines.text.prose import page_sentences
+from wikianchor.pipelines.sentences.previous import (
+    FRAGMENTS,
+    Group,
+    PreviousPage,
+    PreviousPages,
+    row_groups_by_table,
+)
+from wikianchor.pipelines.templates.store import TemplateStore
+from wikianchor.pipelines.text.prose import Sentence, page_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.text.template_losses import IN_RANGE, TEMPLATE, WHILE_READING, forget_rare
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
+from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, ExcludedPages
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
 from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page, unescape
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import parse_target
+from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
 from wikianchor.schemas import sentences
 from wikianchor.schemas import titles as titles_schema
 
@@ -97,6 +108,8 @@ class DumpReader:
         allow_truncated: accept a truncated dump and process its complete pages.
         previous: directory of a dataset of an earlier dump, made with the same options: the rows of unchanged pages are
             copied from it.
+        excluded: pages that are left out.
+        fragments: write the text that is no sentence too.
     """
 
     site: Site
@@ -105,6 +118,8 @@ class DumpReader:
     parser: str
     allow_truncated: bool
     previous: str | None = None
+    excluded: ExcludedPages = NO_PAGES
+    fragments: bool = False
 
 
 def list_ranges(dumps: Sequence[str]) -> list[DumpRange]:
@@ -117,10 +132,7 @@ class ReadDump:
 
     def __init__(self, reader: DumpReader) -> None:
         self._reader = reader
-
-    @cached_property
-    def _pages(self) -> PageReader:
-        return PageReader(self._reader)
+        self._pages: PageReader | None = None
 
     @cached_property
     def _previous(self) -> Mapping[str, Sequence[Group]] | None:
@@ -129,14 +141,27 @@ class ReadDump:
             return None
         return row_groups_by_table(open_datasets(previous, "sentences", sentences.VERSION, "previous")[0])
 
-    def __call__(self, task: DumpRange) -> Reading:
-        return read_dump(task, self._reader, self._pages, self._previous)
+    def __call__(self, task: DumpRange, templates: Sequence[str] = (), changed: Sequence[str] = ()) -> Reading:
+        """Read a range.
+
+        Args:
+            task: the range.
+            templates: path of the table of templates; empty to take the built-in rules alone.
+            changed: path of the table of templates that have changed since the previous dataset; empty for none.
+        """
+        if self._pages is None:
+            self._pages = PageReader(self._reader, *templates)
+        return read_dump(task, self._reader, self._pages, self._previous, *changed)
 
 
 def read_dump(
-    task: DumpRange, reader: DumpReader, pages: PageReader, previous: Mapping[str, Sequence[Group]] | None = None
+    task: DumpRange,
+    reader: DumpReader,
+    pages: PageReader,
+    previous: Mapping[str, Sequence[Group]] | None = None,
+    changed: str | None = None,
 ) -> Reading:
-    """Read a range of a dump and write its sentences, titles and ledger.
+    """Read a range of a dump and write its sentences, fragments, titles and ledger.
 
     A damaged or truncated file is read up to the damage, which is returned as a problem.
 
@@ -145,6 +170,7 @@ def read_dump(
         reader: the options.
         pages: the reader of pages.
         previous: row groups of the previous dataset; None for none.
+        changed: path of the table of templates that have changed since then; None for none.
 
     Raises:
         InputError: the output cannot be written.
@@ -154,23 +180,26 @@ def read_dump(
     page_ids = array("q")
     wiki, tail = reader.site.wiki, bytearray()
     rows, titles, ledger = SentenceColumns(wiki), TitleColumns(wiki), LedgerColumns(wiki)
-    source = _UnchangedPages(pages, previous) if previous is not None else pages
+    fragments = SentenceColumns(wiki, sentences.FRAGMENTS)
+    source = _UnchangedPages(pages, previous, reader.site, changed) if previous is not None else pages
     with (
         PartWriter(reader.work.parts, "sentences", task.order, sentences.SCHEMA) as sentence_file,
+        PartWriter(reader.work.parts, "fragments", task.order, sentences.FRAGMENTS) as fragment_file,
         PartWriter(reader.work.parts, "titles", task.order, titles_schema.SCHEMA) as title_file,
         PartWriter(reader.work.parts, "ledger", task.order, sentences.LEDGER) as ledger_file,
     ):
         sentence_buffer = TableBuffer(rows, sentence_file, ROW_GROUP)
+        fragment_buffer = TableBuffer(fragments, fragment_file, ROW_GROUP)
         title_buffer = TableBuffer(titles, title_file, ROW_GROUP, TITLE_LINKS)
         ledger_buffer = TableBuffer(ledger, ledger_file, ROW_GROUP, LEDGER_COUNTS)
-        buffers = (sentence_buffer, title_buffer, ledger_buffer)
+        buffers = (sentence_buffer, fragment_buffer, title_buffer, ledger_buffer)
         progress_file = ProgressFile(reader.work.scratch, f"{task.order}")
         for page in sound_pages(task.part, reader.allow_truncated, source.parse, counts, problems, tail, progress_file):
             page_ids.append(page.page_id)
             if (unchanged := source.unchanged) is not None:
                 page_counts = _copy_page(unchanged, *buffers)
             else:
-                page_counts = pages.read_page(page, rows, titles)
+                page_counts = pages.read_page(page, rows, titles, fragments if reader.fragments else None)
                 if page.redirect is None:
                     ledger.add(page, page_counts)
             add_counts(counts, page_counts)
@@ -179,17 +208,24 @@ def read_dump(
         for buffer in buffers:
             buffer.write()
     forget_rare(counts, IN_RANGE)
-    parts = [file.part for file in (sentence_file, title_file, ledger_file) if file.part is not None]
+    files = (sentence_file, fragment_file, title_file, ledger_file)
+    parts = [file.part for file in files if file.part is not None]
     return Reading(task.order, parts, dict(counts), problems, *_bounds(page_ids), task.part.path, bytes(tail))
 
 
 def _copy_page(
-    page: PreviousPage, sentence_buffer: TableBuffer, title_buffer: TableBuffer, ledger_buffer: TableBuffer
+    page: PreviousPage,
+    sentence_buffer: TableBuffer,
+    fragment_buffer: TableBuffer,
+    title_buffer: TableBuffer,
+    ledger_buffer: TableBuffer,
 ) -> Mapping[str, int]:
     """Copy the rows of an unchanged page, and return its counts."""
     title_buffer.copy(page.title, page.links)
     if page.sentences is not None:
         sentence_buffer.copy(page.sentences)
+    if page.fragments is not None:
+        fragment_buffer.copy(page.fragments)
     if page.ledger is not None:
         ledger_buffer.copy(page.ledger, len(page.counts))
     return page.counts or {"pages:redirects": 1}
@@ -217,8 +253,12 @@ class _UnchangedPages:
         unchanged: the rows of the page that was parsed last; None for a page that has to be read.
     """
 
-    def __init__(self, pages: PageReader, groups: Mapping[str, Sequence[Group]]) -> None:
+    def __init__(
+        self, pages: PageReader, groups: Mapping[str, Sequence[Group]], site: Site, changed: str | None
+    ) -> None:
         self._pages, self._previous = pages, PreviousPages(groups)
+        self._changed: frozenset[int] = frozenset(open_tables(changed)["titles"].tolist() if changed else ())
+        self._title_of = lru_cache(maxsize=1 << 14)(partial(template_title, site=site))
         self.unchanged: PreviousPage | None = None
 
     def parse(self, raw: bytes, where: str, counts: Counter[str], problems: list[str]) -> Page | None:
@@ -229,11 +269,30 @@ class _UnchangedPages:
             title = unescape(head[1].decode("utf-8", "replace"))
             # Text contains no "<". The text of a revision may have been hidden since it was read.
             end_of_text = raw.find(b"<", revision.end())
-            if raw.find(b"<revision>", end_of_text) < 0 and b"deleted" not in revision[2]:
+            is_excluded = self._pages.excluded.contains(int(head[2]), title)
+            if (
+                raw.find(b"<revision>", end_of_text) < 0
+                and b"deleted" not in revision[2]
+                and not is_excluded
+                and not self._has_changed_template(raw[revision.end() : end_of_text])
+            ):
                 self.unchanged = self._previous.find(int(head[2]), int(revision[1]), title)
+            if self.unchanged is not None and self._pages.leads_to_excluded(self.unchanged.redirect):
+                self.unchanged = None
             if self.unchanged is not None:
                 return Page(title, 0, int(head[2]), int(revision[1]), "", None, "wikitext", "")
         return self._pages.parse(raw, where, counts, problems)
+
+    def _has_changed_template(self, text: bytes) -> bool:
+        """Return whether a page names a template that has changed, by itself or by those that it calls."""
+        if not self._changed:
+            return False
+        names = {unescape(match[1].decode("utf-8", "replace")) for match in _TEMPLATE_NAME.finditer(text)}
+        return any(hash_string(title) in self._changed for name in names if (title := self._title_of(name)))
+
+
+# The name of a template in escaped wikitext.
+_TEMPLATE_NAME = re.compile(rb"\{\{\s*([^{}|\n]+)")
 
 
 def add_counts(counts: Counter[str], page_counts: Mapping[str, int]) -> None:
@@ -303,24 +362,54 @@ def _keep_tail(chunks: Iterator[Chunk], tail: bytearray) -> Iterator[Chunk]:
         yield chunk
 
 
+def parse_article(
+    raw: bytes, where: str, site: Site, counts: Counter[str], problems: list[str], any_namespace: bool = False
+) -> Page | None:
+    """Return a page of the main namespace; count any other, and report a broken one, and return None.
+
+    Args:
+        raw: the <page> element.
+        where: file and offset, for messages.
+        site: the wiki.
+        counts: of the range, added to.
+        problems: errors in the input, added to.
+        any_namespace: accept pages of every namespace.
+    """
+    try:
+        namespace = page_namespace(raw, where)
+        page = parse_page(raw, where) if any_namespace or not namespace else None
+    except InputError as error:
+        problems.append(str(error))
+        return None
+    if page is not None and namespace is None and not any_namespace:
+        # Export formats before 0.5 have no <ns>: the title tells.
+        target = parse_target(page.title, site)
+        if target is None or target.namespace or target.interwiki:
+            page = None
+    if page is None:
+        counts["pages:other_namespace"] += 1
+    return page
+
+
 class PageReader:
     """Read the pages of one wiki. Loading its rules takes seconds, so make one for each worker.
 
     Args:
         reader: the options.
+        templates: path of the table of templates; None to take the built-in rules alone.
     """
 
     #: A page that was read has no rows in a previous dataset, see `_UnchangedPages`.
     unchanged: PreviousPage | None = None
 
-    def __init__(self, reader: DumpReader) -> None:
+    def __init__(self, reader: DumpReader, templates: str | None = None) -> None:
         site = reader.site
-        self._site = site
-        self._extractor = make_extractor(reader.parser, site)
+        self._site, self.excluded = site, reader.excluded
+        find = TemplateStore(templates).find if templates else None
+        self._extractor = make_extractor(reader.parser, site, find_template=find)
         self._split = make_splitter(reader.splitter, site.language)
         self._kinds = PageKinds(site.language)
-        words = "|".join(re.escape(word.lstrip("#")) for word in site.redirect_words)
-        self._redirect = re.compile(rf"\s*[#＃](?i:{words}|redirect)\s*:?\s*\[\[([^\]|\n]*)")
+        self._redirect = site.redirect_pattern()
         self._redirect_target = re.compile(r"\[\[([^\]|\n]*)")
 
     def parse(self, raw: bytes, where: str, counts: Counter[str], problems: list[str]) -> Page | None:
@@ -332,33 +421,35 @@ class PageReader:
             counts: of the range, added to.
             problems: errors in the input, added to.
         """
-        try:
-            namespace = page_namespace(raw, where)
-            if namespace:
-                counts["pages:other_namespace"] += 1
-                return None
-            page = parse_page(raw, where)
-        except InputError as error:
-            problems.append(str(error))
+        page = parse_article(raw, where, self._site, counts, problems)
+        if page is None:
             return None
-        if namespace is None:
-            # Export formats before 0.5 have neither <ns> nor <redirect>: the title and the text tell.
-            target = parse_target(page.title, self._site)
-            if target is None or target.namespace or target.interwiki:
-                counts["pages:other_namespace"] += 1
-                return None
-            if page.redirect is None and (match := self._redirect.match(page.text)):
-                page = page._replace(redirect=match[1])
+        # Export formats before 0.5 have no <redirect> either: the text tells.
+        if page.namespace is None and page.redirect is None and (match := self._redirect.match(page.text)):
+            page = page._replace(redirect=match[1])
         if page.model not in ("wikitext", ""):
             counts["pages:other_model"] += 1
             return None
+        if self.excluded.contains(page.page_id, page.title):
+            counts["pages:excluded"] += 1
+            return None
+        if self.excluded and page.redirect is not None and self.leads_to_excluded(self._redirect_of(page)[0]):
+            counts["pages:redirect_to_excluded"] += 1
+            return None
         return page
 
-    def read_page(self, page: Page, rows: SentenceColumns, titles: TitleColumns) -> Counter[str]:
-        """Add the title and the sentences of a page to the columns.
+    def leads_to_excluded(self, title: str | None) -> bool:
+        """Return whether a redirect, by the title of its target, leads to a page that is left out by its title."""
+        return title is not None and title in self.excluded.titles
+
+    def read_page(
+        self, page: Page, rows: SentenceColumns, titles: TitleColumns, fragment_rows: SentenceColumns | None = None
+    ) -> Counter[str]:
+        """Add the title, the sentences and, if asked for, the fragments of a page to the columns.
 
         Returns:
-            The ledger of the page: its kind, and how many of its links and sentences are kept, or dropped by reason.
+            The ledger of the page: its kind, how many of its links and sentences are kept, or dropped by reason, and
+            its number of fragments by region.
         """
         counts: Counter[str] = Counter()
         if page.redirect is not None:
@@ -374,8 +465,12 @@ class PageReader:
             counts["pages:disambiguation"] += 1
             dropped["disambiguation_page"] = len(extract.links.starts)
         else:
-            kept = page_sentences(extract, self._split, self._site.language, dropped)
+            fragments: list[Sentence] | None = None if fragment_rows is None else []
+            kept = page_sentences(extract, self._split, self._site.language, dropped, fragments)
             rows.add(page, kept, extract.links)
+            if fragment_rows is not None and fragments:
+                fragment_rows.add(page, fragments, extract.links)
+                counts.update(FRAGMENTS + sentence.region for sentence in fragments)
             counts["links:kept"] += sum(sentence.last - sentence.first for sentence in kept)
             counts["sentences:kept"] += len(kept)
         for reason, number in extract.counts.items():

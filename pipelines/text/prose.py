@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
-from importlib import resources
 from typing import NamedTuple
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.text.fragments import (
     has_capitals,
     make_fragment_test,
@@ -22,7 +21,7 @@ from wikianchor.pipelines.text.template_losses import TEMPLATE
 from wikianchor.pipelines.wikimedia.wikitext import Extract
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
 
-# Reasons why a line is no prose, in the place of its region (`wikianchor.schemas.sentences.REGIONS`).
+# Reasons why a line is no prose, in the place of its region (`wikianchor.schemas.choices.REGIONS`).
 _NO_PROSE = frozenset(("heading", "back_matter", "preformatted"))
 # A gap at the start of a line before a capital was a box or a hatnote; one at the end was a footnote.
 _EDGE_GAP = re.compile(rf"^{GAP}+(?=[^\W\d_]|[\"'«„“”「『(])|(?<=[.!?。！？।։…])[{GAP} ]+$")
@@ -51,13 +50,16 @@ _MARKED = {PREFORMATTED: "preformatted", LIST: "list"}
 _OPENERS = "\"'«„“”‘(["
 _LOWER_START = re.compile(rf"^{GAP}+[a-zа-яα-ω]")
 
+# OBJECT REPLACEMENT CHARACTER: stands in fragments where words are missing.
+MISSING = "\ufffc"
+
 
 class Sentence(NamedTuple):
     """A sentence of a page.
 
     Attributes:
         number: of the sentence on its page, from 0; headings are not counted.
-        region: one of `schemas.sentences.REGIONS`; or "heading", "back_matter" or "preformatted", which are no prose.
+        region: one of `schemas.choices.REGIONS`; or "heading", "back_matter" or "preformatted", which are no prose.
         text: the sentence.
         start: its offset in `Extract.text`. Subtract it from the offsets of links.
         first: index of its first link in `Extract.links`.
@@ -72,7 +74,13 @@ class Sentence(NamedTuple):
     last: int
 
 
-def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Counter[str]) -> list[Sentence]:
+def page_sentences(
+    extract: Extract,
+    split: Splitter,
+    language: str,
+    dropped: Counter[str],
+    fragments: list[Sentence] | None = None,
+) -> list[Sentence]:
     """Return the usable sentences of a page.
 
     Args:
@@ -82,6 +90,8 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
         dropped: counts the links of dropped sentences by reason, and the sentences as "sentences:<reason>". Sentences
             with a gap that a template left are "sentences:template", and count once as "templates:<name>" for each of
             these templates.
+        fragments: if given, the dropped sentences are appended, with MISSING in place of gaps. Headings are left out,
+            and sentences without links and letters.
 
     >>> from wikianchor.pipelines.text.splitter import make_splitter
     >>> from wikianchor.pipelines.wikimedia.site import site_for
@@ -110,7 +120,20 @@ def page_sentences(extract: Extract, split: Splitter, language: str, dropped: Co
             dropped.update(TEMPLATE + name for name in lost_to)
         if region != "heading":
             dropped["sentences:template" if lost_to else f"sentences:{reason}"] += 1
+            if fragments is not None and (first < last or (text and reason != "fragment:no_letters")):
+                fragments.append(_fragment(sentence, extract))
     return kept
+
+
+def _fragment(sentence: Sentence, extract: Extract) -> Sentence:
+    """Return a dropped sentence with all of its links in its text, and with MISSING in place of gaps."""
+    _, _, text, start, first, last = sentence
+    if first < last:
+        # Gaps at the edges of a sentence are removed, and a link may begin or end with one.
+        begin, end = min(start, extract.links.starts[first]), max(start + len(text), extract.links.ends[last - 1])
+        if end - begin > len(text):
+            sentence = sentence._replace(text=(text := extract.text[begin:end]), start=begin)
+    return sentence._replace(text=text.replace(GAP, MISSING)) if GAP in text else sentence
 
 
 def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterator[tuple[Sentence, str | None]]:
@@ -236,9 +259,7 @@ def _trim_gaps(sentence: str) -> tuple[str, int]:
 @lru_cache(maxsize=64)
 def back_matter(language: str) -> frozenset[str]:
     """Return the lower-case headings of sections that list works, notes and links (`data/back_matter.json`)."""
-    path = resources.files("wikianchor.pipelines.text") / "data" / "back_matter.json"
-    with path.open(encoding="utf-8") as file:
-        headings: dict[str, list[str]] = json.load(file)
+    headings: dict[str, list[str]] = package_json("pipelines.text", "back_matter.json")
     return frozenset(name for key in (language, language.split("-")[0]) for name in headings.get(key, ()))
 
 

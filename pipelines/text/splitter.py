@@ -9,16 +9,16 @@ language), `icu` (BreakIterator of the locale) and `polyglot` (same results as p
 data that must be comparable with EASE's).
 """
 
-import json
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.package_data import package_json
 
 Splitter = Callable[[str], list[int]]
 
@@ -74,6 +74,33 @@ _OPENERS_AFTER_SPACE: Final = {
     "th": "นอกจากนี้ นอกจากนั้น อย่างไรก็ตาม อย่างไรก็ดี ต่อมา ปัจจุบัน ในปัจจุบัน ทั้งนี้ จากนั้น หลังจากนั้น ในขณะเดียวกัน ด้วยเหตุนี้ ดังนั้น ในที่สุด",
     "lo": "ນອກຈາກນີ້ ນອກຈາກນັ້ນ ຢ່າງໃດກໍຕາມ ຕໍ່ມາ ປັດຈຸບັນ ໃນປັດຈຸບັນ ຈາກນັ້ນ ຫຼັງຈາກນັ້ນ ດັ່ງນັ້ນ ໃນທີ່ສຸດ",
 }
+# Languages whose full stop is the danda (।) or the Urdu full stop (۔). In them a "." is rarely the end of a sentence.
+_OWN_FULL_STOP: Final = frozenset(
+    {
+        "anp",
+        "as",
+        "awa",
+        "bh",
+        "bho",
+        "bn",
+        "bpy",
+        "dty",
+        "hi",
+        "ks",
+        "mai",
+        "ne",
+        "new",
+        "or",
+        "pa",
+        "pi",
+        "pnb",
+        "rkt",
+        "sa",
+        "sd",
+        "skr",
+        "ur",
+    }
+)
 # Languages in which "." ends no sentence: the Armenian full stop is ։, and its dot is a kind of comma.
 _DOT_IS_A_COMMA: Final = frozenset({"hy", "hyw"})
 
@@ -107,14 +134,39 @@ _KINDS: Final = (
     ("units", _UNIT),  # км. г. hab.: final before a capital if a number stands before
 )
 
+_MARKS: Final = "".join(chr(code) for code in range(0x0300, 0x1D00) if unicodedata.category(chr(code)).startswith("M"))
+# Signs that join the next consonant to the one before (canonical combining class 9).
+_VIRAMAS: Final = "".join(char for char in _MARKS if unicodedata.combining(char) == 9)
+_MARK: Final = f"[{_MARKS}\u200c\u200d]"
+# A letter with its marks. In Indic scripts: a syllable, that is consonants joined by viramas and a vowel sign. `\w`
+# matches no mark.
+_SYLLABLE: Final = rf"[^\W\d_]{_MARK}{{0,6}}(?:(?<=[{_VIRAMAS}\u200d])[^\W\d_]{_MARK}{{0,6}}){{0,4}}"
+_ONE_SYLLABLE: Final = re.compile(rf"{_SYLLABLE}\Z")
+_SYLLABLES: Final = re.compile(_SYLLABLE)
+
+_FIRST_UNSPACED: Final = "\u0620"
+_VOWEL_SIGNS: Final = ("Mc", "Mn")
+# Arabic and the Indic scripts have no capitals, and their abbreviations are short.
+_ARABIC_TO_SINHALA: Final = re.compile("[\u0620-\u06ff\u0900-\u0dff]")
+_CASELESS_WORD: Final = re.compile(rf"(?:{_SYLLABLE})+\Z")
+# The next word and the first character of the word after it.
+_FOLLOWING: Final = re.compile(rf"((?:{_SYLLABLE}){{1,20}}),?[^\S\n]+\S")
+# "com", "net" and "org" in the scripts of languages that put a full stop at the end of sentences.
+_TOP_DOMAIN: Final = re.compile(
+    "(?:कॉम|नेट|ऑर्ग|કોમ|નેટ|કૉમ|ಕಾಮ್|ಕಾಂ|ನೆಟ್|కామ్|కాం|నెట్|காம்|நெட்|കോം|നെറ്റ്|කොම්|නෙට්|كوم|نت|کام|نێت)\\Z"
+)
+
 _NEXT_WORD: Final = re.compile(r"[^\w\n]{0,3}(\w{1,24}(?:['’]\w{0,3})?)")
-_INITIAL: Final = re.compile(r"[^\W\d_]\.")
+_INITIAL: Final = re.compile(rf"{_SYLLABLE}\.")
 _SPACED_LETTERS: Final = re.compile(r"(?:[^\W\d_]{1,4}\.\s?)+[^\W\d_]{1,4}\Z")
 _NUMBER_BEFORE: Final = re.compile(r"(?:\d|\b[IVXLCDM]+|\b[ІХ]+)[^\S\n]*\Z")
 _ROMAN: Final = re.compile(r"[IVXLCDM]+\Z")
-_ACRONYM: Final = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}\Z")
+_ACRONYM: Final = re.compile(rf"(?:(?:{_SYLLABLE}){{1,2}}\.)+(?:{_SYLLABLE}){{1,2}}\Z")
+_DOTTED: Final = re.compile(r"(?:[^\W\d_]{1,4}\.)+[^\W\d_]{1,4}\Z")
 _ROMAN_OR_DIGIT: Final = re.compile(r"[\W_]{0,2}(?:\d|[IVXLCDM]+\b)")
 _WORD_PARTS: Final = re.compile(r"/|['’](?=\w\w)")
+_HOUR: Final = re.compile(r"(?<!\d)\d{1,2}\Z")
+_MINUTE: Final = re.compile(r"\d\d(?!\d)")
 _LAST_DASH: Final = re.compile(r"[-–—](?=[^-–—]*\Z)")
 _BEYOND_LATIN: Final = "\u0370"
 _WINDOW: Final = 24
@@ -139,17 +191,9 @@ class _Rules:
     roman: bool
 
 
-@cache
-def _abbreviation_data() -> dict[str, dict[str, Any]]:
-    data: dict[str, dict[str, Any]] = json.loads(
-        Path(__file__).with_name("data").joinpath("abbreviations.json").read_text(encoding="utf-8")
-    )
-    return data
-
-
 def _ancestry(language: str) -> Iterator[dict[str, Any]]:
     """Yield the table of all languages, then those of the languages that this one is `like`, then its own."""
-    data = _abbreviation_data()
+    data: dict[str, dict[str, Any]] = package_json("pipelines.text", "abbreviations.json")
     chain: list[dict[str, Any]] = []
     code = language if language in data else language.split("-")[0]
     while code and code in data:
@@ -159,6 +203,7 @@ def _ancestry(language: str) -> Iterator[dict[str, Any]]:
     yield from reversed(chain)
 
 
+@cache
 def _rules_of(language: str) -> _Rules:
     kinds: dict[str, int] = {}
     starters: set[str] = set()
@@ -183,17 +228,12 @@ def begins_sentences(word: str, language: str) -> bool:
     >>> begins_sentences("The", "en"), begins_sentences("Paris", "en")
     (True, False)
     """
-    return re.split(r"['’]", word)[0] in _starters(language)
+    return re.split(r"['’]", word)[0] in _rules_of(language).starters
 
 
 def sentence_opener(language: str) -> str:
     """Return a word that often begins a sentence in a language, "" if none is listed."""
-    return min(_starters(language), default="")
-
-
-@cache
-def _starters(language: str) -> frozenset[str]:
-    return _rules_of(language).starters
+    return min(_rules_of(language).starters, default="")
 
 
 # The last group of each branch of the expression. The remaining branch is the space before a Thai or Lao opener.
@@ -255,7 +295,12 @@ def _rules_splitter(language: str) -> Splitter:
             if group == _WEAK_GROUP:
                 dot = stop.start()
                 if after == dot + 1 or (after == stop.end(3) and text[after - 1] not in _FOOTNOTE_ENDS):
-                    continue  # no white space: "3.14", "example.com"
+                    # No white space: "3.14", "example.com", but also "असते.याचे".
+                    if text[after] < _FIRST_UNSPACED or not _unspaced_ends(text, start, dot, rules):
+                        continue
+                    ends.append(after)
+                    start = after
+                    continue
                 final = _weak_ends(text, start, dot, stop.end(2), after, rules)
             elif group == _STRONG_GROUP:
                 final = _strong_ends(text, start, stop.start(), after, rules)
@@ -357,11 +402,36 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
     return _word_ends(word, text, start, dot, after, rules)
 
 
+def _unspaced_ends(text: str, start: int, dot: int, rules: _Rules) -> bool:
+    """Return whether a sentence ends at a full stop between two words that no space separates: "असते.याचे".
+
+    Abbreviations and names of web sites are written like that too. The word before must be longer than they are, and a
+    third word must follow.
+    """
+    if text[dot] != "." or rules.language in _OWN_FULL_STOP or not _ARABIC_TO_SINHALA.match(text, dot - 1):
+        return False
+    following = _FOLLOWING.match(text, dot + 1)
+    words = text[max(start, dot - 2 * _WINDOW) : dot].rsplit(None, 1)
+    if following is None or _TOP_DOMAIN.match(following[1]) or len(words) < 2:
+        return False
+    word = words[1].lstrip(_BEFORE_FIRST_LETTER)
+    if word in rules.kinds or not _CASELESS_WORD.match(word):
+        return False
+    syllables = len(_SYLLABLES.findall(word))
+    # Verbs of two syllables end in a vowel sign (आहे), spelled letters often do not (एस).
+    return syllables > 2 or (
+        syllables == 2 and unicodedata.category(word[-1]) in _VOWEL_SIGNS and word[-1] not in _VIRAMAS
+    )
+
+
 def _word_ends(word: str, text: str, start: int, dot: int, after: int, rules: _Rules) -> bool:
     """Return whether a sentence ends after a word that is no known abbreviation: a number, an initial, an acronym."""
     is_first = dot - len(word) <= start
     if word[-1].isdigit():
         return not is_first and _number_ends(word, text, start, dot, after, rules)
+    if not word[-1].isalnum() and _ONE_SYLLABLE.match(word):
+        # A syllable of an Indic script is an initial, but "है." is a verb.
+        return not is_first and rules.language in _OWN_FULL_STOP and not _INITIAL.match(text, after)
     if len(word) == 1:
         if not word.isalpha():
             return True
@@ -374,6 +444,8 @@ def _word_ends(word: str, text: str, start: int, dot: int, after: int, rules: _R
         return not is_first and _next_is_starter(text, after, rules)
     if _ROMAN.match(word):
         return not is_first and (not rules.roman or _next_is_starter(text, after, rules))
+    if text[after].isdigit() and _DOTTED.match(word):
+        return False  # "R.D.Lgs. 15"
     if _ACRONYM.match(word):
         # An acronym in capitals (U.S., С.С.С.Р.) is usually part of a name, one in lower case is not.
         return word[-1].islower() or _next_is_starter(text, after, rules)
@@ -408,6 +480,8 @@ def _strong_ends(text: str, start: int, sign_at: int, after: int, rules: _Rules)
     if char in _GOES_ON:
         return False
     sign = text[sign_at]
+    if sign == "։" and _HOUR.search(text, max(0, sign_at - 3), sign_at) and _MINUTE.match(text, after):
+        return False  # "9։07"
     if sign == "．" and (char.isdigit() or char.isascii() or text[sign_at - 1 : sign_at].isupper()):
         return False  # "３．１４", "Ｊ．Ｆ．ケネディ"
     if rules.language == "ja":

@@ -34,22 +34,14 @@ class Mark(NamedTuple):
     end: bool
 
 
-class _Pattern(NamedTuple):
-    """A magic number at one of the eight bit offsets in a byte: its five whole bytes, and the bits before and after."""
-
-    shift: int
-    inner: bytes
-    before: int
-    after: int
-    end: bool
-
-
-def _patterns() -> Iterator[_Pattern]:
+def _patterns() -> Iterator[tuple[int, bytes, int, int, bool]]:
+    """Yield each magic number at each of the eight bit offsets in a byte: the offset, the five whole bytes, the bits
+    before and after these, and whether it ends a stream."""
     for magic, end in ((BLOCK, False), (END, True)):
         for shift in range(8):
             # `shift` zero bits, the 48 bits of the magic number, and zero bits up to 7 bytes.
             padded = (magic << (8 - shift)).to_bytes(7, "big")
-            yield _Pattern(shift, padded[1:6], padded[0], padded[6], end)
+            yield shift, padded[1:6], padded[0], padded[6], end
 
 
 _PATTERNS = tuple(_patterns())

@@ -6,3 +6,6 @@ from __future__ import annotations
 PARSERS = ("wikianchor", "mwparserfromhell")
 # Sentence splitters: `text.splitter.make_splitter`.
 SPLITTERS = ("rules", "icu", "polyglot")
+# Where it is known what templates show: from the dump's own pages, or from `wikitext.template_rules` alone.
+FROM_DUMP = "dump"
+TEMPLATES = (FROM_DUMP, "builtin")

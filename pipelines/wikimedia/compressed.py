@@ -1,4 +1,4 @@
-"""Feed compressed bytes to a decompressor piece by piece.
+"""Feed compressed bytes to a decompressor piece by piece, and find where streams begin.
 
 When a stream ends, a decompressor copies the unused rest of its input. Therefore the first pieces of a stream are small
 and later ones grow: a file of a million tiny streams is read in linear time, and a long stream in large pieces.
@@ -7,6 +7,7 @@ and later ones grow: a file of a million tiny streams is read in linear time, an
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import BinaryIO
 
 READ_BYTES = 1 << 20
@@ -74,3 +75,21 @@ class CompressedFile:
     def ended(self) -> bool:
         """Whether the end of the file is reached."""
         return not self._fill()
+
+
+def find_all(file: BinaryIO, pattern: re.Pattern[bytes], width: int, start: int, end: int) -> Iterator[int]:
+    """Yield the offsets in [start, end) at which a pattern of `width` bytes matches. The caller may move the file."""
+    base, data = start, b""
+    while base < end:
+        file.seek(base + len(data))
+        new = file.read(READ_BYTES)
+        data += new
+        match = pattern.search(data)
+        while match and base + match.start() < end:
+            yield base + match.start()
+            match = pattern.search(data, match.start() + 1)
+        if not new:
+            return
+        # The end of the read may cut a match.
+        kept = data[-(width - 1) :]
+        base, data = base + len(data) - len(kept), kept

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 from wikianchor.io.errors import InputError, Truncated
 from wikianchor.io.storage import READ_BYTES, file_size, open_file, reading
 from wikianchor.pipelines.wikimedia.bzip2_blocks import read_blocks
-from wikianchor.pipelines.wikimedia.compressed import CompressedFile
+from wikianchor.pipelines.wikimedia.compressed import CompressedFile, find_all
 from wikianchor.pipelines.wikimedia.gzip_members import find_member, read_members
 
 CHUNK_BYTES = 1 << 20
@@ -31,7 +32,7 @@ CHUNK_BYTES = 1 << 20
 BEYOND_BYTES = 64 << 10
 # A bz2 stream begins with its block size and the magic number of its first block. These ten bytes do not occur by
 # chance.
-STREAM_STARTS = tuple(b"BZh%d1AY&SY" % level for level in range(1, 10))
+STREAM_START = re.compile(rb"BZh[1-9]1AY&SY")
 STREAM_START_BYTES = 10
 # Bytes. Ranges are small enough that one file keeps many workers busy, and large enough for large shards.
 SMALLEST_RANGE, LARGEST_RANGE, RANGES = 4 << 20, 64 << 20, 64
@@ -201,20 +202,7 @@ def _read_plain(file: BinaryIO, part: Range) -> Iterator[Chunk]:
 
 def find_stream(file: BinaryIO, start: int, end: int) -> int | None:
     """Return the offset of the first bz2 stream that begins in [start, end), or None."""
-    file.seek(start)
-    position, data = start, b""
-    # The header of a stream may be cut by the end of the range or of a read.
-    while position < end + STREAM_START_BYTES - 1:
-        new = file.read(READ_BYTES)
-        data = data[-(STREAM_START_BYTES - 1) :] + new if data else new
-        hits = [hit for magic in STREAM_STARTS if (hit := data.find(magic)) >= 0]
-        base = position + len(new) - len(data)
-        if hits:
-            return base + min(hits) if base + min(hits) < end else None
-        if not new:
-            return None
-        position += len(new)
-    return None
+    return next(find_all(file, STREAM_START, STREAM_START_BYTES, start, end), None)
 
 
 def _read_bz2(file: BinaryIO, part: Range) -> Iterator[Chunk]:

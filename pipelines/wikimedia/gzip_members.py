@@ -7,16 +7,18 @@ https://www.rfc-editor.org/rfc/rfc1952
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from wikianchor.io.errors import InputError, Truncated
-from wikianchor.pipelines.wikimedia.compressed import CompressedFile
+from wikianchor.pipelines.wikimedia.compressed import CompressedFile, find_all
 
-READ_BYTES = 1 << 20
 CHUNK_BYTES = 4 << 20
 MAGIC = b"\x1f\x8b\x08"
+# Bits 5 to 7 of the flags are reserved; there are fourteen codes of operating systems, and 255 for unknown.
+_HEADER = re.compile(MAGIC + rb"[\x00-\x1f].{4}[\x00\x02\x04][\x00-\x0d\xff]", re.DOTALL)
 HEADER_BYTES = 10
 # Bytes inflated to check a header. Random bytes fail within the first hundred.
 TRIAL_BYTES = 1 << 16
@@ -25,27 +27,8 @@ _WITH_HEADER = 16 + zlib.MAX_WBITS
 
 def find_member(file: BinaryIO, start: int, end: int) -> int | None:
     """Return the offset of the first member that begins in [start, end), or None."""
-    position, data = start, b""
-    while position < end:
-        file.seek(position + len(data))
-        new = file.read(READ_BYTES)
-        data += new
-        at = data.find(MAGIC)
-        while at >= 0 and position + at < end:
-            if _looks_like_header(data[at : at + HEADER_BYTES]) and _inflates(file, position + at):
-                return position + at
-            at = data.find(MAGIC, at + 1)
-        if not new:
-            return None
-        # The start of a header may be cut by the end of a read.
-        position += max(0, len(data) - HEADER_BYTES)
-        data = data[-HEADER_BYTES:]
-    return None
-
-
-def _looks_like_header(head: bytes) -> bool:
-    # Bits 5 to 7 of the flags are reserved; there are fourteen codes of operating systems, and 255 for unknown.
-    return len(head) == HEADER_BYTES and head[3] < 0x20 and head[8] in (0, 2, 4) and (head[9] < 14 or head[9] == 255)
+    headers = find_all(file, _HEADER, HEADER_BYTES, start, end)
+    return next((offset for offset in headers if _inflates(file, offset)), None)
 
 
 def _inflates(file: BinaryIO, start: int) -> bool:

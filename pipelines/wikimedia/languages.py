@@ -5,13 +5,14 @@ language's own files set. `language_facts` merges it with the fallback languages
 (https://www.mediawiki.org/wiki/Manual:Language#Fallback_languages), English last.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
+
+from wikianchor.io.hub import RENAMED
+from wikianchor.io.package_data import package_json
 
 # By the suffix of database names: the default name of the project namespace, and the interwiki prefix of the English
 # edition.
@@ -24,20 +25,6 @@ PROJECTS: Mapping[str, tuple[str, str]] = {
     "wikiversity": ("Wikiversity", "v"),
     "wikivoyage": ("Wikivoyage", "voy"),
     "wiktionary": ("Wiktionary", "wikt"),
-}
-
-# Language codes in the names of old wikis -> the code of the language today.
-RENAMED: Mapping[str, str] = {
-    "als": "gsw",
-    "bat-smg": "sgs",
-    "be-x-old": "be-tarask",
-    "fiu-vro": "vro",
-    "no": "nb",
-    "roa-rup": "rup",
-    "simple": "en",
-    "zh-classical": "lzh",
-    "zh-min-nan": "nan",
-    "zh-yue": "yue",
 }
 
 
@@ -56,6 +43,8 @@ class LanguageFacts:
         redirect_words: such as `#REDIRECT`.
         switches: behaviour switches such as `__NOTOC__`.
         image_words: words by MediaWiki's name of the image option (`img_thumbnail`), with `$1` for a value.
+        words: canonical names of magic words and parser functions (`PAGENAME`, `lc`, `#if`) by localised ones; those of
+            functions are in lower case.
         variants: codes that the language converter knows, as in `-{zh-hans:..}-`.
         dotted_i: whether the capital of i is İ.
     """
@@ -70,14 +59,14 @@ class LanguageFacts:
     redirect_words: tuple[str, ...]
     switches: frozenset[str]
     image_words: Mapping[str, tuple[str, ...]]
+    words: Mapping[str, str]
     variants: tuple[str, ...]
     dotted_i: bool
 
 
-@cache
 def language_table() -> Mapping[str, Any]:
     """Return `data/languages.json`: keys `languages`, `canonical_namespaces`, `interlanguage`, `interwiki`."""
-    table: Mapping[str, Any] = json.loads((Path(__file__).parent / "data" / "languages.json").read_text("utf-8"))
+    table: Mapping[str, Any] = package_json("pipelines.wikimedia", "languages.json")
     return table
 
 
@@ -133,6 +122,7 @@ def language_facts(code: str) -> LanguageFacts:
         redirect_words=tuple(dict.fromkeys(word for layer in layers for word in layer.get("redirect_words", ()))),
         switches=frozenset(word for layer in layers for word in layer.get("switches", ())),
         image_words={option: tuple(dict.fromkeys(words)) for option, words in sorted(images.items())},
+        words={word: name for layer in reversed(layers) for word, name in layer.get("words", {}).items()},
         variants=variants,
         dotted_i=entry.get("dotted_i", False),
     )

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wikianchor.io.errors import UsageError
-from wikianchor.pipelines.wikimedia.choices import PARSERS
 from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor, Links
+from wikianchor.pipelines.wikimedia.wikitext.definitions import FindTemplate
 from wikianchor.pipelines.wikimedia.wikitext.gaps import take_names
 from wikianchor.pipelines.wikimedia.wikitext.links import LinkReader
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, NAMED, PIPE, PREFORMATTED, restore
@@ -44,21 +44,21 @@ _COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*-->")
 _BLANKS = re.compile(r"[ \t\xa0]+")
 
 
-def make_extractor(parser: str, site: Site, literal: bool = False) -> Extractor | MwparserExtractor:
+def make_extractor(
+    parser: str, site: Site, literal: bool = False, find_template: FindTemplate | None = None
+) -> Extractor | MwparserExtractor:
     """Return the extractor of a wiki.
 
     Args:
         parser: one of `choices.PARSERS`.
         site: the wiki.
-        literal: as for `wikitext.Extractor`.
+        literal, find_template: as for `wikitext.Extractor`; the other parser takes the rules alone.
 
     Raises:
-        UsageError: the parser is unknown, or its package is not installed.
+        UsageError: the package of the parser is not installed.
     """
     if parser == "wikianchor":
-        return Extractor(site, literal)
-    if parser != "mwparserfromhell":
-        raise UsageError(f"--parser={parser}: there is no such parser, choose one of {', '.join(PARSERS)}")
+        return Extractor(site, literal, find_template)
     try:
         import mwparserfromhell
     except ImportError as error:
@@ -118,7 +118,7 @@ class MwparserExtractor:
         self._site = site
         self._library = library
         self._literal = literal
-        self._templates = Templates(site.language, literal)
+        self._templates = Templates(site, literal)
         self._links = LinkReader(site)
         self._prefix = re.compile(f"[{site.link_prefix}]+$") if site.link_prefix else None
         switches = language_facts(site.language).switches

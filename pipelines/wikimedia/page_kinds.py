@@ -7,10 +7,9 @@ templates that include it.
 
 from __future__ import annotations
 
-import json
 import re
-from functools import lru_cache
-from importlib import resources
+
+from wikianchor.io.package_data import package_json
 
 
 class PageKinds:
@@ -23,7 +22,10 @@ class PageKinds:
     """
 
     def __init__(self, language: str) -> None:
-        templates, titles = _data(language)
+        data: dict[str, dict[str, list[str]]] = package_json("pipelines.wikimedia", "page_kinds.json")
+        keys = dict.fromkeys(("*", language.split("-")[0], language))
+        templates = [name for key in keys for name in data["disambiguation"].get(key, ())]
+        titles = [pattern for key in keys for pattern in data["list"].get(key, ())]
         names = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in templates)
         self._disambiguation = re.compile(rf"\{{\{{\s*(?i:{names})\s*[|}}\n]")
         self._list = re.compile("|".join(titles) or "(?!)")
@@ -36,16 +38,3 @@ class PageKinds:
         if self._list.search(title):
             flags.append("list")
         return flags
-
-
-@lru_cache(maxsize=64)
-def _data(language: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of disambiguation templates and the patterns of list titles of a language."""
-    path = resources.files("wikianchor.pipelines.wikimedia") / "data" / "page_kinds.json"
-    with path.open(encoding="utf-8") as file:
-        data: dict[str, dict[str, list[str]]] = json.load(file)
-    keys = dict.fromkeys(("*", language.split("-")[0], language))
-    return (
-        tuple(name for key in keys for name in data["disambiguation"].get(key, ())),
-        tuple(pattern for key in keys for pattern in data["list"].get(key, ())),
-    )

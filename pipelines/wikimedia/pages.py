@@ -63,7 +63,8 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
     >>> list(cut_pages([Chunk(b"<page>A</pa", 0, True, True), Chunk(b"ge>\\n", 11, True, True)], "a.xml"))
     [(b'<page>A</page>', 0)]
     """
-    buffer, owned_to, searched, offset = b"", 0, 0, 0
+    # A bytearray grows and loses its front in place: time is linear in a page that comes in many chunks.
+    buffer, owned_to, searched, offset = bytearray(), 0, 0, 0
     # A range that is not the first may begin inside a page, so it may have one </page> without a <page>.
     ends_allowed: int | None = None
     for chunk in chunks:
@@ -94,12 +95,12 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
                 raise InputError(f"{source}: a <page> near byte {offset} has no </page>: the XML is malformed")
             if end < 0:
                 break
-            yield buffer[start : end + len(CLOSE)], offset
+            yield bytes(buffer[start : end + len(CLOSE)]), offset
             position = end + len(CLOSE)
         if start < 0:
             # The tail may contain the first bytes of a tag.
             start = max(position, min(len(buffer), owned_to) - len(CLOSE) + 1)
-        buffer = buffer[start:]
+        del buffer[:start]
         owned_to = max(0, owned_to - start)
         searched = max(0, len(buffer) - len(CLOSE) + 1)
         if len(buffer) > PAGE_LIMIT:
@@ -107,7 +108,7 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
                 f"{source}: a page near byte {offset} has no </page> within {PAGE_LIMIT >> 20} MB: the XML is malformed"
             )
     if buffer.find(OPEN, 0, owned_to + len(OPEN) - 1) >= 0:
-        raise _cut_off(buffer, offset, source)
+        raise _cut_off(bytes(buffer), offset, source)
 
 
 def _cut_off(page: bytes, offset: int, source: str) -> Truncated:
@@ -117,11 +118,11 @@ def _cut_off(page: bytes, offset: int, source: str) -> Truncated:
     return Truncated(f"{source}: cut off inside the page{name} near byte {offset}: fetch it again")
 
 
-def _may_open(buffer: bytes, owned_to: int) -> bool:
+def _may_open(buffer: bytearray, owned_to: int) -> bool:
     """Return whether owned bytes contain an unfinished page, or end inside the tag "<page>"."""
     if buffer.find(OPEN, 0, owned_to + len(OPEN) - 1) >= 0:
         return True
-    tail = buffer[max(0, owned_to - len(OPEN) + 1) : owned_to]
+    tail = bytes(buffer[max(0, owned_to - len(OPEN) + 1) : owned_to])
     return any(OPEN.startswith(tail[-size:]) for size in range(1, len(tail) + 1))
 
 

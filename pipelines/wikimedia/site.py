@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.hub import RENAMED
 from wikianchor.pipelines.wikimedia.languages import (
     PROJECTS,
-    RENAMED,
     LanguageFacts,
     is_language_edition,
     language_facts,
@@ -81,10 +81,10 @@ class Site:
         )
         return hashlib.sha256(repr(attributes).encode()).hexdigest()[:16]
 
-    @property
-    def capital_links(self) -> bool:
-        """Whether titles of articles begin with a capital, so that `[[foo]]` and `[[Foo]]` are one page."""
-        return 0 not in self.case_sensitive
+    def redirect_pattern(self) -> re.Pattern[str]:
+        """Return a pattern for the beginning of a redirect's wikitext, up to the title in group 1."""
+        words = "|".join(re.escape(word.lstrip("#")) for word in self.redirect_words)
+        return re.compile(rf"\s*[#＃](?i:{words}|redirect)\s*:?\s*\[\[([^\]|\n]*)")
 
 
 def fold_name(name: str) -> str:
@@ -138,7 +138,7 @@ def site_from_header(header: str, wiki: str | None = None, source: str = "the du
         return site_for(wiki)
     siteinfo = match[1]
     base = _element(siteinfo, "base")
-    header_wiki = _element(siteinfo, "dbname") or _wiki_of_url(base)
+    header_wiki = _element(siteinfo, "dbname") or wiki_of_url(base)
     names: dict[int, str] = {}
     case_sensitive: set[int] = set()
     # Versions before 0.5 give the case once for all namespaces.
@@ -177,7 +177,7 @@ def _element(siteinfo: str, name: str) -> str:
     return html.unescape(match[1]).strip() if match else ""
 
 
-def _wiki_of_url(url: str) -> str:
+def wiki_of_url(url: str) -> str:
     """Return the database name of a page's wiki (`http://ja.wikipedia.org/wiki/..` is on jawiki), '' if unknown."""
     match = re.match(r"(?:https?:)?//(?:www\.|([a-z0-9-]+)\.)?([a-z]+)\.org(?:[:/]|$)", url)
     if not match:

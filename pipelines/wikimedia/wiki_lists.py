@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
+from wikianchor.io.hub import RENAMED
 from wikianchor.io.options import split_list
-from wikianchor.pipelines.wikimedia.languages import RENAMED, is_language_edition, language_table, split_wiki
+from wikianchor.pipelines.wikimedia.languages import is_language_edition, language_table, split_wiki
 
 # Codes of wikis by the code of their language, where the two differ.
 _WIKI_CODES = {language: code for code, language in RENAMED.items() if code != "simple"}

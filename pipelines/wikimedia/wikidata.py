@@ -110,6 +110,9 @@ class Item:
         labels: (language, label) for each of the languages that has one, sorted. Newer dumps keep a label that many
             languages share only under the language "mul"; ask for that as well.
         lastrevid: revision of the item; 0 in older dumps, which do not contain it.
+        descriptions: (language, description), as `labels`; empty unless they are asked for.
+        aliases: (language, other name), several for a language, sorted by language and then as in the dump; empty
+            unless they are asked for.
     """
 
     qid: int
@@ -121,6 +124,8 @@ class Item:
     sitelinks: tuple[tuple[str, str], ...]
     labels: tuple[tuple[str, str], ...]
     lastrevid: int
+    descriptions: tuple[tuple[str, str], ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
 
 
 def iter_lines(chunks: Iterable[bytes], source: str = "the JSON dump") -> Iterator[bytes]:
@@ -204,7 +209,9 @@ def wanted_filter(wikis: Collection[str]) -> Callable[[bytes], bool]:
     return wanted
 
 
-def parse_item(line: bytes, wikis: Collection[str], label_languages: Collection[str]) -> Item | Skip:
+def parse_item(
+    line: bytes, wikis: Collection[str], label_languages: Collection[str], texts: Collection[str] = ("labels",)
+) -> Item | Skip:
     """Parse one line of a dump.
 
     The format of 2014 is accepted too: empty maps written as `[]`, values with `numeric-id` and without `id`.
@@ -212,7 +219,8 @@ def parse_item(line: bytes, wikis: Collection[str], label_languages: Collection[
     Args:
         line: one entity, as `iter_lines` yields it.
         wikis: database names of the sitelinks to keep.
-        label_languages: language codes of the labels to keep.
+        label_languages: language codes of the labels to keep, and of descriptions and aliases.
+        texts: which texts to keep: "labels", "descriptions", "aliases".
 
     Returns:
         The item, or the reason why the line is not an item with one of these sitelinks.
@@ -256,8 +264,10 @@ def parse_item(line: bytes, wikis: Collection[str], label_languages: Collection[
         superclasses=superclasses,
         occupations=_values(_best(_statements(claims, OCCUPATION))),
         sitelinks=sitelinks,
-        labels=_texts(entity, "labels", "value", label_languages),
+        labels=_texts(entity, "labels", "value", label_languages) if "labels" in texts else (),
         lastrevid=lastrevid,
+        descriptions=_texts(entity, "descriptions", "value", label_languages) if "descriptions" in texts else (),
+        aliases=_aliases(entity, label_languages) if "aliases" in texts else (),
     )
 
 
@@ -298,6 +308,20 @@ def _texts(entity: dict[str, Any], key: str, field: str, wanted: Collection[str]
                 raise BadLine(f"{key}: the entry {name} has no {field}")
             texts.append((name, text))
     return tuple(sorted(texts))
+
+
+def _aliases(entity: dict[str, Any], wanted: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Return (language, alias) of the wanted languages, sorted by language; a repeated alias is kept once."""
+    texts: dict[tuple[str, str], None] = {}
+    for language, entries in sorted(_map(entity, "aliases").items()):
+        if language not in wanted:
+            continue
+        for entry in entries if isinstance(entries, list) else (None,):
+            text = entry.get("value") if isinstance(entry, dict) else None
+            if not isinstance(text, str):
+                raise BadLine(f"aliases: the entry {language} has no value")
+            texts[language, text] = None
+    return tuple(texts)
 
 
 def _statements(claims: dict[str, Any], prop: str) -> list[dict[str, Any]]:

@@ -213,3 +213,23 @@ def test_a_build_takes_what_an_earlier_build_has(tmp_path: Path, wikianchor: Run
     assert files(tmp_path / "again") == files(tmp_path / "full")
     ended = wikianchor(*base, f"--output={tmp_path}/x", f"--previous={tmp_path}/first/pairs")
     assert (ended.status, "holds no sentences" in ended.said[-1]) == (2, True)
+
+
+def test_excluded_pages_may_differ_from_those_of_the_earlier_dataset(tmp_path: Path, wikianchor: Run) -> None:
+    """A page is neither copied nor read while it is in the list, and read again when it is not."""
+    dump_path = write(tmp_path / "new", pages_of(), multistream)
+    excluded = tmp_path / "takedowns.txt"
+    excluded.write_text("# removed on request\nenwiki\t5\nenwiki\tpage_1\n\ndewiki\tSeite\n")
+    base = ("sentences", f"--dumps={dump_path}")
+    for name, flags in (
+        ("all", ()),
+        ("without", (f"--exclude_pages={excluded}",)),
+        ("copied", (f"--exclude_pages={excluded}", f"--previous={tmp_path}/all")),
+        ("again", (f"--previous={tmp_path}/without",)),
+    ):
+        ended = wikianchor(*base, f"--output={tmp_path}/{name}", *flags)
+        assert ended.status == 0, ended.said
+        assert not ended.said, ended.said
+    assert files(tmp_path / "copied") == files(tmp_path / "without")
+    assert files(tmp_path / "again") == files(tmp_path / "all")
+    assert read_manifest(str(tmp_path / "without"))["ledger"]["enwiki"]["pages"]["excluded"] == 2

@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from wikianchor.pipelines.text.prose import Sentence, page_sentences
+from wikianchor.pipelines.text.prose import MISSING, Sentence, page_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
 from wikianchor.pipelines.wikimedia.wikitext.templates import MAX_NAMES, OTHERS
-from wikianchor.schemas.sentences import REGIONS
+from wikianchor.schemas.choices import FRAGMENT_REGIONS, REGIONS
 
 
 def read(wikitext: str, wiki: str = "enwiki") -> tuple[list[Sentence], Extract, Counter[str]]:
@@ -121,3 +121,24 @@ def test_regions_of_sentences_are_those_of_the_schema() -> None:
         "A bus is a large vehicle.\n== A ==\nIt stops at the station.\n* It has two doors and a roof.\n x"
     )
     assert [sentence.region for sentence in sentences] == list(REGIONS)
+
+
+def test_fragments_are_the_dropped_text_with_its_links() -> None:
+    wikitext = (
+        "A [[bus]] is a large vehicle. It has {{unknown}} seats for the [[passenger]]s.\n"
+        "== Makers ==\n* [[Volvo]]\n* [[London|{{unknown}} London]]\n* 5\n== References ==\n* [[Author]], 2001"
+    )
+    extract = Extractor(site_for("enwiki")).extract(wikitext, "The page")
+    fragments: list[Sentence] = []
+    dropped: Counter[str] = Counter()
+    kept = page_sentences(extract, make_splitter("rules", "en"), "en", dropped, fragments)
+    assert [(one.number, one.region, one.text, linked(one, extract)) for one in fragments] == [
+        (1, "lead", f"It has {MISSING} seats for the passengers.", ["passengers"]),
+        (2, "list", "Volvo", ["Volvo"]),
+        (3, "list", f"{MISSING} London", [f"{MISSING} London"]),
+        (4, "list", "5", []),
+        (5, "back_matter", "Author, 2001", ["Author"]),
+    ]
+    assert kept == read(wikitext)[0]
+    assert dropped == read(wikitext)[2]
+    assert {one.region for one in fragments} <= set(FRAGMENT_REGIONS)

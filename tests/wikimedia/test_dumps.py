@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.dumps import END, PACKINGS, export, head, multistream, page, streams
 from wikianchor.io.errors import InputError, Truncated
 from wikianchor.io.storage import expand, file_size, sha1
-from wikianchor.pipelines.wikimedia import dumps
+from wikianchor.pipelines.wikimedia import compressed, dumps
 from wikianchor.pipelines.wikimedia.dumps import Range, compression, read_range, split_file
 from wikianchor.pipelines.wikimedia.pages import cut_pages
 
@@ -84,7 +84,10 @@ def test_every_page_is_in_exactly_one_range(
     range_bytes = max(1, size // ranges)
     # One byte at a time is slow where there is much to read.
     chunk_bytes = max(chunk_bytes, size // 200)
-    with mock.patch.multiple(dumps, READ_BYTES=read_bytes, CHUNK_BYTES=chunk_bytes):
+    with (
+        mock.patch.multiple(dumps, READ_BYTES=read_bytes, CHUNK_BYTES=chunk_bytes),
+        mock.patch.object(compressed, "READ_BYTES", read_bytes),
+    ):
         parts = split_file(str(place), range_bytes)
         found = [raw for part in parts for raw in pages_of(part)]
     assert [(part.start, part.end) for part in parts] == [
@@ -100,7 +103,7 @@ def test_the_start_of_a_stream_across_the_end_of_a_range_and_of_a_read(place: Pa
     place.write_bytes(first + bz2.compress(PAGES[1] + END))
     end = len(first) - shift
     parts = [Range(str(place), 0, 5, False), Range(str(place), 5, end, False), Range(str(place), end, 1 << 20, True)]
-    with mock.patch.object(dumps, "READ_BYTES", max(1, end - 5)):
+    with mock.patch.object(compressed, "READ_BYTES", max(1, end - 5)):
         assert [raw for part in parts for raw in pages_of(part)] == inner(PAGES[1:2])
 
 
@@ -204,7 +207,7 @@ def test_zeros_may_pad_the_end_but_not_hide_a_hole(place: Path) -> None:
     place.write_bytes(start + rest + bytes(5000))
     assert whole(place) == head() + PAGES[0] + PAGES[1] + END
     for zeros in (100, 5000):
-        with mock.patch.object(dumps, "READ_BYTES", 1000):
+        with mock.patch.object(compressed, "READ_BYTES", 1000):
             place.write_bytes(start + bytes(zeros) + rest)
             with pytest.raises(InputError, match="is not bz2 data"):
                 whole(place)

@@ -51,7 +51,7 @@ def header(base: str = "", dbname: str = "", case: str = "first-letter", languag
 
 def test_modern_header() -> None:
     site = site_from_header(MODERN)
-    assert (site.wiki, site.language, site.capital_links) == ("ukwiki", "uk", True)
+    assert (site.wiki, site.language, 0 in site.case_sensitive) == ("ukwiki", "uk", False)
     assert site.namespaces["файл"] == site.namespaces["file"] == site.namespaces["зображення"] == 6
     assert site.namespaces["вікіпедія"] == site.namespaces["project"] == site.namespaces["wikipedia"] == 4
     assert site.namespaces["портал & більше"] == 100
@@ -103,7 +103,7 @@ def test_language_comes_from_the_header_if_it_is_known(language: str, wiki: str,
 
 def test_case_of_old_headers_holds_for_all_namespaces_but_those_of_users() -> None:
     site = site_from_header(header(base="http://en.wiktionary.org/", case="case-sensitive"))
-    assert not site.capital_links
+    assert 0 in site.case_sensitive
     assert site.case_sensitive == {0, 14}
     assert normalise_title("category:foo", site) == "Category:foo"
     assert normalise_title("user:foo", site) == "User:Foo"
@@ -160,8 +160,8 @@ def test_site_without_a_header() -> None:
     assert site.namespace_names[4] == "Wikipedia"
     assert site.namespaces["bild"] == site.namespaces["image"] == 6
     assert site_for("dewikinews").namespace_names[5] == "Wikinews talk"
-    assert not site_for("dewiktionary").capital_links
-    assert not site_for("jbowiki").capital_links
+    assert 0 in site_for("dewiktionary").case_sensitive
+    assert 0 in site_for("jbowiki").case_sensitive
     assert site_for("commonswiki").language == "en"
     assert site_for("zhwiki").link_trail.match("abc") is None
     assert site_for("trwiki").dotted_i

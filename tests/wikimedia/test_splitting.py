@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.dumps import export, page
 from wikianchor.io.errors import InputError, Truncated
 from wikianchor.io.storage import file_size
-from wikianchor.pipelines.wikimedia import bzip2_blocks, compressed, dumps, gzip_members
+from wikianchor.pipelines.wikimedia import bzip2_blocks, compressed, dumps
 from wikianchor.pipelines.wikimedia.bzip2_blocks import BLOCK, MARK_BITS, Mark, find_marks, unpack_block
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_file
 from wikianchor.pipelines.wikimedia.pages import cut_pages
@@ -214,10 +214,7 @@ def test_every_page_of_gzip_members_is_in_exactly_one_range(
     place.write_bytes(members(inner, level) + bytes(1_000 * padded))
     size = place.stat().st_size
     parts = ranges(place, [cut * size // 10_000 for cut in cuts], False)
-    with (
-        mock.patch.object(gzip_members, "READ_BYTES", read_bytes),
-        mock.patch.object(compressed, "READ_BYTES", read_bytes),
-    ):
+    with mock.patch.object(compressed, "READ_BYTES", read_bytes):
         assert titles(parts) == TITLES
 
 

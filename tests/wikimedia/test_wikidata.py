@@ -60,6 +60,38 @@ def skip(line: dict[str, Any]) -> Skip:
     return found
 
 
+class TestTexts:
+    DESCRIPTIONS: ClassVar = {code: {"language": code, "value": f"writer {code}"} for code in ("en", "fr", "ja")}
+    ALIASES: ClassVar = {
+        "ja": [{"language": "ja", "value": "アダムス"}],
+        "en": [{"language": "en", "value": name} for name in ("DNA", "Bop Ad", "DNA")],
+        "fr": [{"language": "fr", "value": "Adams"}],
+    }
+
+    def read(self, *texts: str, **parts: Any) -> Item:
+        labels = {"en": {"language": "en", "value": "Douglas Adams"}}
+        given = {"labels": labels, "descriptions": self.DESCRIPTIONS, "aliases": self.ALIASES} | parts
+        item = parse_item(json.dumps(entity(**given)).encode(), WIKIS, ["en", "ja"], texts)
+        assert isinstance(item, Item)
+        return item
+
+    def test_texts_that_are_asked_for_in_the_languages_asked_for(self) -> None:
+        item = self.read("labels", "descriptions", "aliases")
+        assert item.labels == (("en", "Douglas Adams"),)
+        assert item.descriptions == (("en", "writer en"), ("ja", "writer ja"))
+        assert item.aliases == (("en", "DNA"), ("en", "Bop Ad"), ("ja", "アダムス"))
+
+    def test_others_are_left_out(self) -> None:
+        item = self.read("aliases", descriptions=[])
+        assert (item.labels, item.descriptions, len(item.aliases)) == ((), (), 3)
+        assert parse(descriptions=self.DESCRIPTIONS).descriptions == ()
+
+    @pytest.mark.parametrize("aliases", [{"en": "DNA"}, {"en": ["DNA"]}, {"en": [{"value": 1}]}])
+    def test_aliases_of_another_form(self, aliases: Any) -> None:
+        with pytest.raises(BadLine, match="aliases: the entry en has no value"):
+            self.read("aliases", aliases=aliases)
+
+
 class TestTypes:
     def test_normal_statements_in_order_each_once(self) -> None:
         item = parse(claims={"P31": [to(5), to(36180), to(5)]})

@@ -7,7 +7,6 @@ of the wiki: those that show words are rendered by rules (`template_rules`), the
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -20,7 +19,9 @@ from wikianchor.pipelines.wikimedia.wikitext.characters import (
     drop_note_numbers,
     fold_spaces,
     strip_switches,
+    switch_pattern,
 )
+from wikianchor.pipelines.wikimedia.wikitext.definitions import FindTemplate
 from wikianchor.pipelines.wikimedia.wikitext.external import strip_external_links
 from wikianchor.pipelines.wikimedia.wikitext.files import FileStripper
 from wikianchor.pipelines.wikimedia.wikitext.gaps import take_names
@@ -63,6 +64,7 @@ class Extractor:
         site: the wiki.
         literal: for comparisons with MediaWiki: templates vanish without a gap, empty brackets stay, and external links
             without a label become numbers.
+        find_template: the wiki's own definitions of templates (see `definitions.Definitions`), if they are at hand.
 
     >>> from wikianchor.pipelines.wikimedia.site import site_for
     >>> page = Extractor(site_for("enwiki")).extract("A '''[[bus]]es''' stop<ref>B</ref> in [[Paris|P.]]", "Stop")
@@ -72,14 +74,14 @@ class Extractor:
     (['buses', 'P.'], ['Bus', 'Paris'])
     """
 
-    def __init__(self, site: Site, literal: bool = False) -> None:
+    def __init__(self, site: Site, literal: bool = False, find_template: FindTemplate | None = None) -> None:
         facts = language_facts(site.language)
         self._literal = literal
         self._number_links = number_writer(site.language) if literal else None
-        self._templates = Templates(site.language, literal)
+        self._templates = Templates(site, literal, find_template)
         self._files = FileStripper((name for name, key in site.namespaces.items() if key == FILE), facts)
         self._variants = VariantChooser(facts.variants)
-        self._switches = re.compile("|".join(map(re.escape, sorted(facts.switches))) or "(?!)")
+        self._switches = switch_pattern(facts.switches)
         self._links = LinkReader(site)
 
     def extract(self, text: str, title: str) -> Extract:

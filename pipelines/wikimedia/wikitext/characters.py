@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import re
+from collections.abc import Iterable
 from functools import lru_cache
+from html.entities import html5
 
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import protect
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM, protect
 
+_TAB_IN_TARGET = re.compile(r"(\[\[[^\[\]|\t\n]*)\t")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 
 
@@ -21,28 +23,52 @@ def decode_entities(text: str) -> str:
     return text.replace("\xa0", " ") if "\xa0" in text else text
 
 
+# Switches that MediaWiki knows in small letters too (MessagesEn.php).
+_CASELESS = (
+    "NOTOC",
+    "NOGALLERY",
+    "FORCETOC",
+    "TOC",
+    "NOEDITSECTION",
+    "NOTITLECONVERT",
+    "NOTC",
+    "NOCONTENTCONVERT",
+    "NOCC",
+)
+
 _NOTE_NUMBER = re.compile(r"\[\d{1,3}\](?=[\s.,;:!?)।۔。\[]|\Z)")
 _BEFORE_NOTE = frozenset('.!?…,;:»”")।۔。')
 _SHORT_WORD = 3
 _ENDS = frozenset(".!?…")
+# A blank before a Japanese particle, after a Chinese character, katakana or a closing bracket. The particle stands
+# before another kind of character; a word such as もの goes on in hiragana.
+_LOOSE_PARTICLE = re.compile(
+    rf"(?<=[\u30a1-\u30ff\u3005\u4e00-\u9fff」』）\]{SEAM}]) {SEAM}*"
+    r"(?=(?:(?:[とにでへ]は|[とにで]も|[でとへ]の|から|まで|より)|[はがをにのともでやへ])(?:\[\[|[^\u3041-\u3096\s]))"
+)
+_JAPANESE = re.compile("[\u30a1-\u30ff\u3005\u4e00-\u9fff」』）]")
 # At most 50 repetitions, because `re` stores every repetition of a group.
 _LOOSE_SIGN = re.compile(r" ([.,])((?: \.){0,50})(?=[ \n]|\Z)")
 
 
 @lru_cache(maxsize=4096)
 def _entity(reference: str) -> str:
-    char = html.unescape(reference)
-    if char == reference:
-        return char
-    if len(char) == 1 and char < " ":
+    name = reference[1:]
+    if name[0] != "#":
+        return protect(html5[name]) if name in html5 else reference
+    code = int(name[2:-1], 16) if name[1] in "xX" else int(name[1:-1])
+    if code in (9, 10):
         return " "
-    return protect(char)
+    # MediaWiki shows other references as text (Sanitizer::validateCodepoint).
+    valid = 0x20 <= code < 0x7F or 0xA0 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0xFFFF < code < 0x110000
+    return protect(chr(code)) if valid else protect(reference)
 
 
 def fold_spaces(text: str) -> str:
     """Replace tabs and runs of blanks by one blank."""
     if "\t" in text:
-        text = text.replace("\t", " ")
+        # No target of a link contains a tab.
+        text = _TAB_IN_TARGET.sub(rf"\1{SEAM} ", text).replace("\t", " ")
     first, *parts = text.split("  ")
     return first + "".join([" " + rest for part in parts if (rest := part.lstrip(" "))]) if parts else text
 
@@ -66,12 +92,23 @@ def _note_number(match: re.Match[str]) -> str:
 
 
 def close_up(text: str) -> str:
-    """Remove the blank before a full stop or comma that a removed footnote left there.
+    """Remove the blank that a removed footnote left before a full stop, a comma or a Japanese particle.
 
     ". ." becomes one full stop, ". . ." an ellipsis. The blank stays after a short lower-case word, because words are
     missing in "an area of .".
+
+    >>> close_up("in a battle . It ended"), close_up("この研究所 では人が")
+    ('in a battle. It ended', 'この研究所では人が')
     """
+    if "の" in text:  # a quick test for Japanese text
+        text = _LOOSE_PARTICLE.sub(_close_particle, text)
     return _LOOSE_SIGN.sub(_close_up, text) if " ." in text or " ," in text else text
+
+
+def _close_particle(match: re.Match[str]) -> str:
+    # After a link or bold words, what counts is their last character: "[[EU]] と" is how some editors write.
+    before = match.string[max(0, match.start() - 8) : match.start()].rstrip(f"]{SEAM}")[-1:]
+    return match[0].strip(" ") if before and _JAPANESE.match(before) else match[0]
 
 
 def _close_up(match: re.Match[str]) -> str:
@@ -82,6 +119,15 @@ def _close_up(match: re.Match[str]) -> str:
     if len(word) <= _SHORT_WORD and word.isalpha() and word.islower():
         return match[0]
     return "" if match[1] == "." and before[-1:] in _ENDS else match[1]
+
+
+def switch_pattern(switches: Iterable[str]) -> re.Pattern[str]:
+    """Return the pattern of behaviour switches; some of them are valid in small letters too.
+
+    >>> switch_pattern(["__INDEX__"]).sub("", "__toc__ __index__ __INDEX__")
+    ' __index__ '
+    """
+    return re.compile("|".join((f"__(?i:{'|'.join(_CASELESS)})__", *map(re.escape, sorted(switches)))))
 
 
 def strip_switches(text: str, switches: re.Pattern[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import protect
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM, protect
 
 _PROTOCOLS = "bitcoin:|geo:|magnet:|mailto:|matrix:|news:|sips?:|sms:|tel:|urn:|xmpp:"
 _SLASHED = "https?:|ftps?:|git:|gopher:|ircs?:|mms:|nntp:|redis:|sftp:|ssh:|svn:|telnet:|worldwind:"
@@ -17,6 +17,13 @@ _SLASHED = "https?:|ftps?:|git:|gopher:|ircs?:|mms:|nntp:|redis:|sftp:|ssh:|svn:
 _OPENING = re.compile(
     rf"\[(?!\[)(?:(?<!\[\[)|(?=http))(?i:(?:{_SLASHED})?//|{_PROTOCOLS})(?:[^\s\[\]<>\"']+|'(?!'))+[ \t]*"
 )
+
+
+_TERM = re.compile(r"[*#:]*;")
+_COLON = protect(":")
+# What may stand between the beginning of an internal link and an external link in its label.
+_IN_LABEL = re.compile(r"\[\[[^\[\]{}<>|\n]+\|[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\Z")
+_IN_LABEL_LENGTH = 300
 
 
 def strip_external_links(text: str, number: Callable[[str], str] | None) -> str:
@@ -37,19 +44,31 @@ def strip_external_links(text: str, number: Callable[[str], str] | None) -> str:
     # The next "]" and the next line feed after the label. Each is searched once, so that a line of many unclosed links
     # takes linear time.
     close = newline = -1
+    is_term = False
     while match is not None:
         label = match.end()
-        if newline < label and (newline := text.find("\n", label)) < 0:
-            newline = len(text)
+        if newline < label:
+            is_term = _TERM.match(text, text.rfind("\n", max(newline, 0), label) + 1) is not None
+            if (newline := text.find("\n", label)) < 0:
+                newline = len(text)
         close = _label_end(text, label, newline) if close < label else close
-        if close > newline:
+        if _is_in_label(text, match.start(), newline):
+            pieces.append(text[position:label])
+            position = label
+        elif close > newline:
             # Not closed in this line.
             pieces.append(text[position:newline])
             position = newline
         else:
             pieces.append(text[position : match.start()])
             if close > label:
-                pieces.append(text[label:close])
+                if text[match.start() - 1 : match.start()] not in " \n":
+                    # A link has no trail or prefix across the brackets.
+                    pieces.append(SEAM)
+                # The colon that ends a term is outside of links.
+                pieces.append(text[label:close].replace(":", _COLON) if is_term else text[label:close])
+                if text[close - 1] == "]" or text[close + 1 : close + 2] == "[":
+                    pieces.append(SEAM)
             elif number is not None:
                 count += 1
                 pieces.append(protect(f"[{number(str(count))}]"))
@@ -57,6 +76,16 @@ def strip_external_links(text: str, number: Callable[[str], str] | None) -> str:
         match = _OPENING.search(text, position)
     pieces.append(text[position:])
     return "".join(pieces)
+
+
+def _is_in_label(text: str, start: int, newline: int) -> bool:
+    """Return whether an external link is in the label of an internal link, where MediaWiki shows it as text."""
+    before = text[max(0, start - _IN_LABEL_LENGTH) : start]
+    opening = before.rfind("[[")
+    if opening < 0 or not _IN_LABEL.match(before, opening):
+        return False
+    close = text.find("]]", start + 1, start + _IN_LABEL_LENGTH)
+    return close >= 0 and text.find("[[", start + 1, close) < 0
 
 
 def _label_end(text: str, position: int, newline: int) -> int:

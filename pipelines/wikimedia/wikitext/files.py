@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from wikianchor.pipelines.wikimedia.languages import LanguageFacts
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, SEAM
 
 _BRACKETS = re.compile(r"\[\[|\]\]")
 LONGEST_LIST_MARK = 10
@@ -57,13 +57,16 @@ class FileStripper:
             begins_line = text[max(0, start - LONGEST_LIST_MARK) : start].rstrip("*#:; ").endswith("\n")
             if begins_line or self._beside.search(text, match.end(), end):
                 if not begins_line:
-                    pieces.append("\n")
+                    pieces.append(BREAK)
                 # Blanks after an image do not make the line preformatted.
                 while text.startswith(" ", position):
                     position += 1
                 if text.startswith(_LINE_MARKUP, position):
                     # To MediaWiki the text is in the same line as the image, so it begins no list and no heading.
                     pieces.append(SEAM)
+            elif (text[start - 1].isalpha() or text[start - 1] == "]") and text[position : position + 1].isalpha():
+                # A link has no trail across the image.
+                pieces.append(SEAM)
             match = self._opening.search(text, position)
         pieces.append(text[position:])
         return "".join(pieces)

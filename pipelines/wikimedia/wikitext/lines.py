@@ -10,18 +10,25 @@ from __future__ import annotations
 
 import re
 
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM
 from wikianchor.pipelines.wikimedia.wikitext.quotes import strip_quotes
 from wikianchor.pipelines.wikimedia.wikitext.stretches import stretches
+from wikianchor.pipelines.wikimedia.wikitext.tags import HTML_TAGS
 
 _HEADING = re.compile(r"(={1,6})(.+?)\1[ \t]*")
 # A colon, and what may contain a colon that separates no definition: a link, italics, a tag, an address.
-_TOKEN = re.compile(r"\[\[[^\[\]]*\]\]|''+|<(/?)[a-zA-Z][^<>]*>|:(//)?")
+_TOKEN = re.compile(
+    r"\[\[[^\[\]<>|]+(?:\|[^\[\]]*)?\]\]|''+|<(/?)([a-zA-Z][a-zA-Z0-9]*)(?=[\s/>])[^<>]*>|-\{|\}-|:(//)?"
+)
 
+
+# A rule for language variants, -{a:b}-, keeps its colons.
+_RULE_EDGES = {"-{": 1, "}-": -1}
 
 # First character of a line that continues the line before; removed in this module.
 _JOINED = "\x06"
 _CLOSING = frozenset(",.;:)]»”。，、；：）」』")
+_OPEN_TARGET = re.compile(r"\[\[[^\[\]|]*\Z")
 # Last characters, besides letters and digits, of a line that may continue with a lower-case letter.
 _OPEN_ENDS = frozenset(",])\"'»”’–—")
 
@@ -60,7 +67,8 @@ def _read_stretch(text: str, literal: bool) -> str:
         if "''" in line:
             lines[number] = strip_quotes(line)
     text = "\n".join(lines)
-    return text.replace("\n" + _JOINED, "") if joined else text
+    text = text.replace("\n" + _JOINED, "") if joined else text
+    return text.replace(BREAK, "\n") if BREAK in text else text
 
 
 def _goes_on(before: str, line: str) -> bool:
@@ -68,6 +76,9 @@ def _goes_on(before: str, line: str) -> bool:
     end = before.rstrip(" ")[-1:]
     first = line.lstrip(SEAM)[:1]
     if not end.isalnum() and end not in _OPEN_ENDS:
+        return False
+    if "[[" in before and _OPEN_TARGET.search(before):
+        # The target of a link is in one line.
         return False
     if first in _CLOSING:
         return bool(first) and not line.lstrip(SEAM)[1:2].isalnum()
@@ -83,27 +94,36 @@ def _heading(line: str) -> str:
     if match is None:
         return line
     title = match[2].strip()
+    return HEADING * len(match[1]) + title if title else ""
+
+
+def _title(line: str) -> str:
     # Without its template, this heading consists of "=" only.
-    return HEADING * len(match[1]) + title if title.strip("=") else ""
+    return _heading(line) if line.strip("= \t") else ""
 
 
 def _item(line: str) -> str:
     content = line.lstrip("*#:;")
-    if line[len(line) - len(content) - 1] == ";" and ":" in content:
+    if ":" in content and ";" in line[: len(line) - len(content)]:
         content = _split_term(content)
     return LIST + content.lstrip(" \t")
 
 
 def _split_term(content: str) -> str:
     """Split "term : definition" into two lines."""
-    tags, quoted = 0, False
+    tags = rules = 0
+    bold = italic = False
     for token in _TOKEN.finditer(content):
-        if token[0][0] == "'":
-            quoted = not quoted
-        elif token[0][0] == "<":
-            if not token[0].endswith("/>"):
-                tags += -1 if token[1] else 1
-        elif token[0] == ":" and tags <= 0 and not quoted:
+        sign, end, name = token[0], token[1], token[2]
+        if sign[0] == "'":
+            bold, italic = bold != (len(sign) > 2), italic != (len(sign) == 2 or len(sign) > 4)
+        elif sign[0] == "<":
+            if name.lower() in HTML_TAGS and not (sign.endswith("/>") and name.lower() in ("br", "hr", "wbr")):
+                # A closing tag alone is not there for MediaWiki.
+                tags = max(0, tags - 1) if end else tags + 1
+        elif sign in _RULE_EDGES:
+            rules = max(0, rules + _RULE_EDGES[sign])
+        elif sign == ":" and not (tags or rules or bold or italic):
             return f"{content[: token.start()].rstrip()}\n{LIST}{content[token.end() :].lstrip()}"
     return content
 
@@ -132,4 +152,4 @@ def _dash(line: str) -> str:
 
 _BLANKS = (" ", "\t", "\xa0")
 _READERS = {GAP: _gap, "=": _heading, " ": _preformatted, "-": _rule, **dict.fromkeys("*#:;", _item)}
-_ALL_READERS = _READERS | {"-": _dash, **dict.fromkeys("•·●▪–", _bullet)}
+_ALL_READERS = _READERS | {"=": _title, "-": _dash, **dict.fromkeys("•·●▪–", _bullet)}

@@ -11,17 +11,22 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import StringIO
+from urllib.parse import unquote_to_bytes
 
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import parse_not_plain, plain_title
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS, NAMED, SEAM, restore
+from wikianchor.pipelines.wikimedia.wikitext.characters import decode_entities
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS, NAMED, SEAM, protect, restore
 from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
 
 _RAW_TARGET = re.compile(r"\[\[([^\[\]{}|<>\n]+)")
 _LABEL_BREAKS = str.maketrans(dict.fromkeys("\n" + LINE_MARKS, " ") | {ord(SEAM): None})
+_AMPERSAND = protect("&")
 MEDIA, MAIN, FILE, CATEGORY = -2, 0, 6, 14
 # Kinds of links that show nothing.
 _HIDDEN = frozenset(("not_a_link", "category", "file", "language"))
+# Those that MediaWiki removes together with the blanks before them.
+_WITHOUT_PLACE = frozenset(("category", "language"))
 # Longer targets are not cached: hostile ones would fill the memory.
 _CACHED_LENGTH = 300
 _CACHE_SIZE = 1 << 13
@@ -128,6 +133,8 @@ class LinkReader:
                 kind = "not_a_link"
             if kind in _HIDDEN:
                 counts[kind] += 1
+                if kind in _WITHOUT_PLACE:
+                    before = before.rstrip(" ")
                 position += write(before.replace(SEAM, ""))
                 before = rest
                 if kind == "not_a_link":
@@ -136,14 +143,14 @@ class LinkReader:
                 continue
             if "[" in label and rest[:1] == "]":
                 label, rest = label + "]", rest[1:]
-            shown = label if bar else raw.lstrip(" ").removeprefix(":")
+            shown = label if bar else _shown_target(raw) if "%" in raw else raw.lstrip(" ").removeprefix(":")
             if rest[:1] in trail_letters or prefix_letters:
                 before, shown, rest = self._extend(before, shown, rest)
             if "\n" in shown or SEAM in shown:
                 shown = shown.translate(_LABEL_BREAKS)
             anchor = shown.strip()
             if anchor != shown:
-                shown = _single_blanks(before, shown, rest)
+                shown = _single_blanks(before or "\n"[position:], shown, rest)
             position += write(before.replace(SEAM, ""))
             before = rest
             if not anchor or (anchor[0] == GAP and not anchor.strip(GAP + NAMED + " ")):
@@ -175,8 +182,8 @@ class LinkReader:
 
     def _read(self, raw: str) -> tuple[str, str, str]:
         """Return what `read_target` does for a target that is not a `plain_title`."""
-        # An "&" that was written as "&amp;" is a letter of the title too.
-        target = parse_not_plain(restore(raw), self._site)
+        # An "&" that was written as "&amp;" is a letter of the title too, and begins no character reference.
+        target = parse_not_plain(restore(raw.replace(_AMPERSAND, "&amp;")), self._site) if "\n" not in raw else None
         if target is None:
             kind = "not_a_link"
         elif target.interwiki:
@@ -190,10 +197,19 @@ class LinkReader:
         return (kind, "", "") if target is None else (kind, target.title, target.fragment)
 
 
+def _shown_target(raw: str) -> str:
+    """Return what a link without a label shows; it is not percent-encoded."""
+    try:
+        raw = unquote_to_bytes(raw).decode()
+    except UnicodeError:
+        return raw
+    return decode_entities(raw).lstrip(" ").removeprefix(":")
+
+
 def _single_blanks(before: str, shown: str, rest: str) -> str:
     """Remove blanks at the edges of a link that would be doubled by the text around it."""
     if shown[-1:] == " " and rest[:1] == " ":
         shown = shown.rstrip(" ")
-    if shown[:1] == " " and before[-1:] in ("", " ", "\n"):
+    if shown[:1] == " " and before[-1:] in (" ", "\n"):
         shown = shown.lstrip(" ")
     return shown

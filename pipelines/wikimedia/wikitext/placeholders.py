@@ -23,6 +23,10 @@ line preformatted."""
 PIPE = "\x06"
 """A "|" that does not separate template arguments. `Templates.expand` removes it."""
 
+BREAK = "\x1c"
+"""The text goes on in a new line, but the line of wikitext does not end. `lines.read_lines` makes it a line feed.
+Python treats it as white space."""
+
 LINE_MARKS = HEADING + LIST + PREFORMATTED
 
 # Markup characters in nowiki or from character references are replaced by one control character each, so that offsets

@@ -9,9 +9,13 @@ import re
 
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM, protect
 
+_APOSTROPHE = protect("'")
 _QUOTES = re.compile("'{2,}")
 # In a link target they are part of the title.
-_IN_TARGET = re.compile(r"(?<=\[\[)''[^\[\]|]*(?=\||\]\])")
+_IN_TARGET = re.compile(r"\[\[[^\[\]|']*(?:'(?!')[^\[\]|']*)*''[^\[\]|]*(?=\||\]\])")
+
+# The letters of a link's trail end at such a mark.
+_AFTER_LINK = re.compile(r"(\]\]\w*)''")
 
 
 def strip_quotes(line: str) -> str:
@@ -22,9 +26,9 @@ def strip_quotes(line: str) -> str:
     >>> strip_quotes("'''Bold''' and l'''art''")
     "Bold and l'art"
     """
-    if "[[''" in line:
-        line = _IN_TARGET.sub(lambda match: protect(match[0]), line)
-    line = line.replace("]]''", f"]]{SEAM}''").replace("''[[", f"''{SEAM}[[")
+    if "[[" in line:
+        line = _IN_TARGET.sub(lambda match: match[0].replace("'", _APOSTROPHE), line)
+        line = _AFTER_LINK.sub(rf"\1{SEAM}''", line).replace("''[[", f"''{SEAM}[[")
     if "''''" not in line:
         plain = line.replace("'''", "")
         if not (line.count("'''") % 2 and plain.count("''") % 2):

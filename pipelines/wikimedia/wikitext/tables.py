@@ -1,5 +1,7 @@
 """Remove tables: {| wiki tables |} and HTML tables, with those nested in them.
 
+A browser shows text of a table that is in no cell and no caption before the table, so it stays.
+
 https://www.mediawiki.org/wiki/Help:Tables
 """
 
@@ -9,8 +11,29 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-_WIKI_TABLE = re.compile(r"\n[ \t:*#;]*\{\||\n[ \t]*\|\}")
-_HTML_TABLE = re.compile(r"<(/?)(?i:table)(?=[\s>/])[^<>]*>")
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
+
+_WIKI_MARK = r"\n(?:[ \t]*:*[ \t]*\{\||[ \t]*\|\})"
+_WIKI_TABLE = re.compile(_WIKI_MARK)
+_TABLE = re.compile(rf"{_WIKI_MARK}|<(/?)(?i:table)(?=[\s>/])[^<>]*>")
+_HTML_PART = re.compile("<(?i:/?t[ard]|/?caption)")
+# The beginning of a table or row, or the end of a cell, and something after it that begins no cell and no row. In an
+# HTML table, "|" begins no cell. Patterns for pages without HTML tables are faster.
+_WIKI_ROW = r"\n[ \t]*(?::*[ \t]*\{\||\|-)[^\n]*(?=\n)"
+_HTML_ROW = r"</?(?i:table|tr)(?=[\s>/])[^<>]*>|</(?i:td|th|caption)\s*>"
+_NO_PART = r"\s*(?!</?(?i:table|t[rdh]|caption|tbody|thead|tfoot|col|colgroup)[\s>/])"
+_LOOSE = re.compile(rf"{_WIKI_ROW}\s*[^\s|!{GAP}]")
+_LOOSE_WIKI = re.compile(rf"(?:{_WIKI_ROW}|{_HTML_ROW}){_NO_PART}[^\s|!{GAP}]")
+_LOOSE_HTML = re.compile(rf"(?:{_WIKI_ROW}|{_HTML_ROW}){_NO_PART}[^\s{GAP}]")
+# All marks of tables. A line that begins a table or row is a mark as a whole.
+_MARK = re.compile(
+    r"\n[ \t]*(?::*[ \t]*\{\|[^\n]*|\|\}|\|-[^\n]*|\|\+?|!)"
+    r"|<(/?)((?i:table|t[rdh]|caption))(?=[\s>/])[^<>]*>"
+    rf"|\n{GAP}"
+)
+# What a line of cells has besides its text: attributes of the first cell, and the marks of the others.
+_ATTRIBUTES = re.compile(r"[^|\[\n]*\|(?!\|)")
+_CELLS = re.compile(r"\|\||!!")
 
 
 def strip_tables(text: str, dropped: Counter[str]) -> str:
@@ -20,32 +43,95 @@ def strip_tables(text: str, dropped: Counter[str]) -> str:
         text: wikitext that begins with a line feed.
         dropped: counts the links in tables as "table".
     """
-    if "{|" in text:
-        marks = ((match.start(), match.end(), match[0].endswith("{|")) for match in _WIKI_TABLE.finditer(text))
-        text = _cut(text, marks, dropped)
-    if "<table" in text or "<TABLE" in text:
-        marks = ((match.start(), match.end(), not match[1]) for match in _HTML_TABLE.finditer(text))
-        text = _cut(text, marks, dropped)
-    return text
-
-
-def _cut(text: str, marks: Iterator[tuple[int, int, bool]], dropped: Counter[str]) -> str:
-    """Remove tables, given the start and end of each table mark and whether it opens a table."""
-    pieces, position, depth = [], 0, 0
-    for start, end, opens in marks:
-        if opens:
-            if depth == 0:
-                pieces.append(text[position:start])
-                pieces.append("\n")
-                position = start
-            depth += 1
-        elif depth:
-            depth -= 1
-            if depth == 0:
-                dropped["table"] += text.count("[[", position, end)
-                position = end
-    if depth:
-        dropped["table"] += text.count("[[", position)
-        position = len(text)
-    pieces.append(text[position:])
+    if "{|" not in text and "<table" not in text and "<TABLE" not in text:
+        return text
+    pieces, position = [], 0
+    has_html = _HTML_PART.search(text) is not None
+    for start, end in _tables(text, _TABLE if has_html else _WIKI_TABLE):
+        loose = _LOOSE if not has_html else _LOOSE_HTML if text[start] == "<" else _LOOSE_WIKI
+        if end < 0 or loose.search(text, start, end):
+            pieces.append(text[position:start])
+            # Where this table ends depends on its cells, so all tables from here on are read in full.
+            pieces += _without_cells(text, start, dropped)
+            break
+        pieces += (text[position:start], "\n")
+        dropped["table"] += text.count("[[", start, end)
+        position = end
+    else:
+        pieces.append(text[position:])
     return "".join(pieces)
+
+
+def _tables(text: str, marks: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each table that is in no other, if all text of tables is in cells.
+
+    The end is -1 for a wiki table that `</table>` ends.
+    """
+    start = depth = wiki_depth = 0
+    for match in marks.finditer(text):
+        mark = match[0]
+        if mark[-1] == "|" or (mark[0] == "<" and mark[1] != "/"):
+            if not depth:
+                start = match.start()
+            depth += 1
+            wiki_depth += mark[-1] == "|"
+        elif depth and (mark[0] == "<" or wiki_depth):
+            depth -= 1
+            wiki_depth -= mark[0] != "<"
+            if not depth:
+                yield start, -1 if wiki_depth else match.end()
+    if depth:
+        yield start, len(text)
+
+
+def _without_cells(text: str, position: int, dropped: Counter[str]) -> Iterator[str]:
+    """Yield the text from a position on that is in no cell and no caption.
+
+    A table within a table, but in no cell, ends the outer one, as in a browser. `</table>` ends a wiki table too, but
+    its lines go on to be read as those of a table.
+    """
+    # For each open table, whether a cell or caption is open in it; and the number of wiki tables that "|}" has to end.
+    in_cell: list[bool] = []
+    wiki_depth = 0
+    for match in _MARK.finditer(text, position):
+        mark, name = match[0], (match[2] or "").lower()
+        sign = mark.lstrip("\n\t ")
+        wiki_opening = sign[:1] in "{:" and not name and sign != ""
+        if not name and not wiki_opening and not wiki_depth and (sign != GAP or not in_cell):
+            # A line of text that begins as a cell does.
+            continue
+        if name and name != "table" and not in_cell:
+            continue
+        yield _shown(text[position : match.start()], in_cell, dropped)
+        position = match.end()
+        if wiki_opening or (name == "table" and not match[1]):
+            if in_cell and not in_cell[-1]:
+                in_cell.pop()
+            in_cell.append(False)
+            wiki_depth += wiki_opening
+            yield "\n"
+        elif name == "table" or sign == "|}":
+            wiki_depth -= not name
+            yield "\n" if in_cell or not name else ""
+            if in_cell:
+                in_cell.pop()
+        elif in_cell:
+            # A template between rows may have begun a cell.
+            in_cell[-1] = name in ("td", "th", "caption") and not match[1] if name else sign[:2] != "|-"
+        else:
+            yield "\n" if sign != GAP else mark
+            if sign in ("|", "!", "|+"):
+                attributes = _ATTRIBUTES.match(text, position)
+                start = attributes.end() if attributes else position
+                position = text.find("\n", start)
+                position = len(text) if position < 0 else position
+                yield _CELLS.sub("\n", text[start:position])
+    yield _shown(text[position:], in_cell, dropped)
+
+
+def _shown(text: str, in_cell: list[bool], dropped: Counter[str]) -> str:
+    """Return a text between marks, or "" if it is in a cell."""
+    if in_cell and (in_cell[0] or len(in_cell) > 1):
+        dropped["table"] += text.count("[[")
+        return ""
+    return text if not in_cell or text.strip() else "\n"

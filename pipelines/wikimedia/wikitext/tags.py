@@ -10,7 +10,8 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
+from wikianchor.pipelines.wikimedia.wikitext.characters import decode_entities
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
 
 # Extension tag -> its replacement. A formula leaves a gap in its sentence; a footnote or an image does not.
 _HOLES = ("math", "chem", "ce", "hiero", "syntaxhighlight", "source", "phonos", "chart")
@@ -25,30 +26,38 @@ _MACHINERY = (
     "categorytree",
     "includeonly",
 )
-_DROPPED = {**dict.fromkeys(_HOLES, GAP), **dict.fromkeys(_FIGURES, "\n"), **dict.fromkeys(_MACHINERY, "")}
-_KEPT = ("noinclude", "onlyinclude", "poem", "translate", "tvar")
+_DROPPED = {**dict.fromkeys(_HOLES, GAP), **dict.fromkeys(_FIGURES, BREAK), **dict.fromkeys(_MACHINERY, "")}
+_KEPT = ("noinclude", "onlyinclude", "poem", "translate", "tvar", "langconvert")
 _VERBATIM = ("nowiki", "pre")
 _EXTENSIONS = frozenset((*_DROPPED, *_VERBATIM))
 _OPENING = re.compile(r"<(?:!--|([a-zA-Z]+)(?=[\s/>]))")
+_LIST_LINE = re.compile(r"\n(?=[*#:;])")
+# An HTML tag over several lines; to MediaWiki the line goes on after it.
+_LINES_OF_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?:[ \t/][^<>\n]*)?\n[^<>]*>")
+# Within <pre> these tags are not shown.
+_NOWIKI = re.compile(r"<nowiki>(.*?)</nowiki>", re.IGNORECASE | re.DOTALL)
 _KEPT_TAGS = re.compile(rf"</?(?i:{'|'.join(_KEPT)})(?=[\s/>])[^<>]*>")
 
-_BLOCK_TAGS = (
-    "br p div ul ol dl li dd dt h1 h2 h3 h4 h5 h6 blockquote center hr tr td th caption section table tbody thead pre"
-)
+_BLOCK_TAGS = "br p div ul ol dl li dd dt h1 h2 h3 h4 h5 h6 blockquote center hr section pre"
+# Parts of a table outside of a table show nothing.
+_TABLE_TAGS = "table caption tr td th tbody thead tfoot"
 _INLINE_TAGS = (
     "b i u s em strong small big span font sub sup code tt var kbd samp cite q abbr del ins strike mark dfn bdi bdo "
-    "ruby rb rt rp rtc wbr data time a link meta img nowiki noinclude onlyinclude includeonly ref references"
+    "ruby rb rt rp rtc wbr data time link meta"
 )
 # HTML tag -> its replacement: a block ends the line, an opening item or heading begins a line of its kind.
-_HTML = {
+HTML_TAGS = {
     **dict.fromkeys(_INLINE_TAGS.split(), ""),
     **dict.fromkeys(_BLOCK_TAGS.split(), "\n"),
+    **dict.fromkeys(_TABLE_TAGS.split(), ""),
 }
 _HTML_OPENING = {
     **dict.fromkeys(("li", "dd", "dt"), "\n" + LIST),
     **{f"h{level}": "\n" + HEADING * level for level in range(1, 7)},
 }
 _HTML_TAG = re.compile(r"(/?)([a-zA-Z][a-zA-Z0-9]*)(?=[\s/>])[^<>]*>")
+# A browser breaks the line at </br> and </p> too.
+_ALWAYS_BREAKS = frozenset(("br", "p"))
 # 10<sup>6</sup> would read 106.
 _RAISED = frozenset(("sup", "sub"))
 _RAISED_NUMBER = re.compile(r"[\d−+-]")
@@ -69,6 +78,7 @@ def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
     if "<" not in text:
         return text
     pieces, position, unclosed = [], 0, set()
+    tag_end = 0
     match = _OPENING.search(text)
     while match:
         start, end, shown = match.start(), match.end(), ""
@@ -76,11 +86,11 @@ def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
             start, end = _comment(text, start)
         else:
             name = match[1].lower()
-            if name not in _EXTENSIONS or name in unclosed:
+            if name not in _EXTENSIONS:
                 match = _OPENING.search(text, end)
                 continue
-            tag_end = text.find(">", end) + 1
-            if tag_end == 0:
+            # Many tags may share the next ">".
+            if tag_end <= end and (tag_end := text.find(">", end) + 1) == 0:
                 # No tag is closed from here on; an unclosed comment extends to the end.
                 comment = text.find("<!--", end)
                 pieces.append(text[position:] if comment < 0 else text[position:comment])
@@ -88,25 +98,33 @@ def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
                 break
             if text[tag_end - 2] == "/":
                 content, end = "", tag_end
-            elif close := _closing(name).search(text, tag_end):
+            elif name not in unclosed and (close := _closing(name).search(text, tag_end)):
                 content, end = text[tag_end : close.start()], close.end()
             else:
                 # MediaWiki shows an unclosed extension tag as text. Do not search for its end again.
+                if name == "pre" and name not in unclosed:
+                    # From here on no line begins a list.
+                    text = text[:end] + _LIST_LINE.sub(f"\n{SEAM}", text[end:])
                 unclosed.add(name)
                 match = _OPENING.search(text, end)
                 continue
             shown = _replacement(name, content, dropped)
             if not shown and name != "includeonly":
-                # A link has no trail or prefix across a footnote.
+                # A link has no trail or prefix across a footnote, and a heading and a list begin and end beside none.
                 before, after = text[start - 1 : start], text[end : end + 1]
-                shown = SEAM if before in "]'\n" or (before.isalpha() and after.isalpha()) else ""
+                seam = before in "]'\n=}" or after == "[" or (before.isalpha() and after.isalpha())
+                shown = SEAM if seam else ""
         pieces.append(text[position:start])
         pieces.append(shown)
         position = end
         match = _OPENING.search(text, end)
     pieces.append(text[position:])
-    text = "".join(pieces)
-    return _KEPT_TAGS.sub("", text) if "<" in text else text
+    text = _LINES_OF_TAG.sub(_in_one_line, "".join(pieces))
+    return _KEPT_TAGS.sub(lambda tag: "\n" if "poem" in tag[0].lower() else "", text) if "<" in text else text
+
+
+def _in_one_line(tag: re.Match[str]) -> str:
+    return tag[0].replace("\n", " ") if tag[1].lower() in HTML_TAGS else tag[0]
 
 
 def _comment(text: str, start: int) -> tuple[int, int]:
@@ -125,13 +143,19 @@ def _comment(text: str, start: int) -> tuple[int, int]:
 def _replacement(name: str, content: str, dropped: Counter[str]) -> str:
     """Return what replaces an extension tag; count the links in it."""
     if name == "nowiki":
-        return protect(content.replace("\n", " ")) or SEAM
+        return protect(decode_entities(content.replace("\n", BREAK))) or SEAM
     if name == "pre":
-        lines = content.strip("\n").split("\n")
-        return "\n" + "\n".join(PREFORMATTED + protect(line) for line in lines) + "\n"
+        lines = decode_entities(_NOWIKI.sub(r"\1", content)).strip("\n").split("\n")
+        return BREAK + BREAK.join(PREFORMATTED + protect(line) for line in lines) + BREAK
     if "[[" in content:
         dropped["reference" if name.startswith("ref") else "extension_tag"] += content.count("[[")
     return _DROPPED[name]
+
+
+def _is_target(text: str) -> bool:
+    """Return whether a text ends within the target of a link."""
+    opening = text.rfind("[[")
+    return text.find("]", opening) < 0 and text.find("|", opening) < 0
 
 
 def strip_html_tags(text: str) -> str:
@@ -147,23 +171,34 @@ def strip_html_tags(text: str) -> str:
     parts.reverse()
     before = parts.pop()
     pieces = [before]
+    opened: Counter[str] = Counter()
     while parts:
         part = parts.pop()
         match = _HTML_TAG.match(part)
-        shown = _HTML.get(match[2].lower()) if match else None
+        shown = HTML_TAGS.get(match[2].lower()) if match else None
         if match is None or shown is None:
             pieces += ("<", part) if part else ("<",)
             before = part
             continue
         rest = part[match.end() :]
-        if not match[1]:
-            name = match[2].lower()
+        name = match[2].lower()
+        if match[1]:
+            if shown and name not in _ALWAYS_BREAKS:
+                # Without its opening tag, it shows nothing.
+                shown = shown if opened[name] else ""
+                opened[name] -= bool(shown)
+        else:
             shown = _HTML_OPENING.get(name, shown)
+            if shown:
+                opened[name] += 1
             if name in _RAISED and before[-1:].isdigit() and _RAISED_NUMBER.match(rest):
                 shown = GAP
-        if not shown and (before[-1:].isalpha() or before[-1:] == "]") and (rest[:1].isalpha() or rest[:1] == "["):
+        if not shown and "[[" in before and _is_target(before):
+            # No target of a link contains a tag.
+            shown = SEAM
+        elif not shown and (before[-1:].isalpha() or before[-1:] == "]") and (rest[:1].isalpha() or rest[:1] == "["):
             # A link has no trail or prefix across a tag.
             shown = SEAM
         pieces += (shown, rest)
-        before = rest
+        before = rest or shown or before[-1:]
     return "".join(pieces)

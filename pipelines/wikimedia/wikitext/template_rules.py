@@ -9,6 +9,7 @@ A rule is "" for a template that shows nothing in a sentence. Otherwise it is a 
     [ ({2})]            optional text: shown only if its slots have values
     {open} {close}      square brackets
     {?lc} {!3}          conditions: the argument must be given; must not be given
+    {!words}            no unnamed argument may hold words: on some wikis the template wraps the text that it marks
 
 All other slots must have values. If a rule does not fit a call, the rule after "||" is tried. If none fits, the call
 leaves a `GAP`.
@@ -16,18 +17,20 @@ leaves a `GAP`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from importlib import resources
+from typing import Any
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, protect
 
 _SLOT = re.compile(r"\{([^{}]*)\}")
 _CONDITION = re.compile(r"\{([?!])([^{}]*)\}")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 _VALUE = re.compile(r"[-+−]?[\d.,/+]+(?:[eE][-+]?\d+)?")
+# "12 de mayo de 2010" is a date.
+_DATE_WORDS = 5
 # Protected, so that two brackets do not become a link.
 _SIGNS = {"open": protect("["), "close": protect("]")}
 # Words between the numbers of a range in {{convert}}.
@@ -47,23 +50,18 @@ def template_rules(language: str) -> Mapping[str, str]:
     """
     merged: dict[str, str] = {}
     for key in ("*", language.split("-")[0], language):
-        for rule, names in _tables()["rules"].get(key, {}).items():
+        for rule, names in _table("rules").get(key, {}).items():
             merged.update(dict.fromkeys(names, rule))
     return merged
 
 
-@lru_cache(maxsize=1)
-def _tables() -> Mapping[str, Mapping[str, Mapping[str, list[str]]]]:
-    path = resources.files("wikianchor.pipelines.wikimedia") / "data" / "templates.json"
-    with path.open(encoding="utf-8") as file:
-        tables: Mapping[str, Mapping[str, Mapping[str, list[str]]]] = json.load(file)
-    return tables
+def _table(name: str) -> Any:
+    return package_json("pipelines.wikimedia", "templates.json")[name]
 
 
 @lru_cache(maxsize=1)
 def _units() -> Mapping[str, str]:
-    units = _tables()["units"]["*"]
-    return {code: shown for shown, codes in units.items() for code in codes}
+    return {code: shown for shown, codes in _table("units")["*"].items() for code in codes}
 
 
 def fill(rule: str, arguments: Mapping[str, str], number: Callable[[str], str]) -> str:
@@ -91,7 +89,7 @@ def _filled(rule: str, arguments: Mapping[str, str], number: Callable[[str], str
         if keys in _SIGNS:
             return _SIGNS[keys]
         if keys == "*":
-            return "".join(arguments.get(str(position), "") for position in range(1, len(arguments) + 1))
+            return "".join(_unnamed(arguments))
         if keys == "measure":
             return _measure(arguments, number)
         for key in keys.lstrip("#").split("|"):
@@ -103,13 +101,27 @@ def _filled(rule: str, arguments: Mapping[str, str], number: Callable[[str], str
         return match[1] if all(value(keys) for keys in _slots(match[1])[1::2]) else ""
 
     conditions, rule = _conditions(rule)
-    if any(bool(arguments.get(key)) != (sign == "?") for sign, key in conditions):
-        return None
+    for sign, key in conditions:
+        given = any(map(_holds_words, _unnamed(arguments))) if key == "words" else bool(arguments.get(key))
+        if given != (sign == "?"):
+            return None
     while "[" in rule:
         rule = _OPTIONAL.sub(optional, rule)
     parts = list(_slots(rule))
     values = parts[1::2] = list(map(value, parts[1::2]))
     return "".join(parts) if all(values) else None
+
+
+def _unnamed(arguments: Mapping[str, str]) -> list[str]:
+    """Return the unnamed arguments in their order."""
+    return [arguments.get(str(position), "") for position in range(1, len(arguments) + 1)]
+
+
+def _holds_words(argument: str) -> bool:
+    """Return whether an argument may be text of the page; a date is none, nor the name of an option."""
+    words = argument.split()
+    is_date = len(words) <= _DATE_WORDS and any(char.isdecimal() for char in argument)
+    return any(char.isalpha() for char in argument) and not is_date
 
 
 @lru_cache(maxsize=4096)

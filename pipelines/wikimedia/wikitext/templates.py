@@ -12,8 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
+from wikianchor.pipelines.wikimedia.languages import language_facts
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, FindTemplate
+from wikianchor.pipelines.wikimedia.wikitext.inline import inline, join_lines, makes_block
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, PIPE, SEAM, restore
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, PIPE, SEAM, protect, restore
 from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
 from wikianchor.pipelines.wikimedia.wikitext.template_rules import fill, template_rules
 
@@ -32,23 +37,29 @@ _CACHED_LENGTH = 200
 
 
 class Templates:
-    """Renders the templates of one language.
+    """Renders the templates of one wiki.
 
     Args:
-        language: language code.
+        site: the wiki.
         blank: remove all templates without leaving gaps.
+        find: the wiki's own definitions (see `Definitions`), which come before the rules; None if they are not at hand.
 
+    >>> from wikianchor.pipelines.wikimedia.site import site_for
     >>> missing = {}
-    >>> Templates("en", blank=False).expand("In {{lang|uk|Київ}} and {{unknown}}.", "A", Counter(), missing)
+    >>> templates = Templates(site_for("enwiki"), blank=False)
+    >>> templates.expand("In {{lang|uk|Київ}} and {{unknown}}.", "A", Counter(), missing)
     'In Київ and \\x01\\x00.'
     >>> missing
     {'unknown': '\\x01\\x00'}
     """
 
-    def __init__(self, language: str, blank: bool) -> None:
-        self._rules: Mapping[str, str] = {} if blank else template_rules(language)
+    def __init__(self, site: Site, blank: bool, find: FindTemplate | None = None) -> None:
+        self._rules: Mapping[str, str] = {} if blank else template_rules(site.language)
         self._blank = blank
-        self._number = number_writer(language)
+        self._number = number_writer(site.language)
+        self._words = language_facts(site.language).words
+        self._definitions = Definitions(site, find or _unknown, self._number, self._by_rule)
+        self._has_definitions = find is not None and not blank
         self._cached = lru_cache(maxsize=1 << 14)(self._read_name)
 
     def expand(self, text: str, title: str, dropped: Counter[str], missing: dict[str, str]) -> str:
@@ -92,7 +103,7 @@ class Templates:
                     continue
                 if after[:1] == "}":
                     width, after = width + 1, after[1:]
-                self._close(width, opened, widths, pieces, title, dropped, missing)
+                self._close(width, opened, widths, pieces, title, dropped, missing, after[:1] == "\n")
                 width = 0
                 if after[:1] == " " and not opened and not pieces[-1]:
                     # The blank after a removed call does not make the line preformatted.
@@ -103,6 +114,8 @@ class Templates:
             # MediaWiki shows an unclosed call as text.
             pieces[index] = "{{" if width == 2 else "{" * width
         text = "".join(pieces)
+        if self._has_definitions:
+            text = join_lines(text)
         return text.replace(PIPE, "|") if PIPE in text else text
 
     def _close(
@@ -114,6 +127,7 @@ class Templates:
         title: str,
         dropped: Counter[str],
         missing: dict[str, str],
+        ends_line: bool,
     ) -> None:
         """Replace the calls that a run of `width` closing braces ends by their visible text."""
         rounds = 0
@@ -127,7 +141,10 @@ class Templates:
             elif taken == 3:
                 shown = _parameter(call)
             else:
-                shown = self._render(call, title, missing)
+                place = _INSIDE if len(opened) > 1 or width > 2 or widths[-1] > 2 else _IN_LINE
+                if place == _IN_LINE and ends_line and (index == 0 or pieces[index - 1][-1:] == "\n"):
+                    place = _ALONE
+                shown = self._render(call, title, missing, place)
             if "[[" in call:
                 dropped["template"] += call.count("[[") - shown.count("[[")
             width -= taken
@@ -141,10 +158,17 @@ class Templates:
         if width:
             pieces.append("}" * width)
 
-    def _render(self, call: str, title: str, missing: dict[str, str]) -> str:
+    def _render(self, call: str, title: str, missing: dict[str, str], place: int) -> str:
         """Return the visible text of a call, given without its braces."""
         name, bar, rest = call.partition("|")
         kind, text = self._cached(name) if len(name) < _CACHED_LENGTH else self._read_name(name)
+        if kind == _UNKNOWN and text[:1] == "#" and not self._blank:
+            shown = self._definitions.evaluate(call, title)
+            return shown.replace(UNKNOWN, self._gap(text, missing)) if UNKNOWN in shown else shown
+        if self._has_definitions and kind in (_RULE, _UNKNOWN):
+            defined = self._defined(call, title, missing, place, kind == _RULE)
+            if defined is not None:
+                return defined
         if kind == _RULE:
             shown = fill(text, _arguments(rest) if bar else {}, self._number) if text else ""
             return self._gap(_normalised(name), missing) if shown == GAP else shown
@@ -157,6 +181,34 @@ class Templates:
             return "{{" + call + "}}"
         return title if kind == _TITLE else text
 
+    def _defined(self, call: str, title: str, missing: dict[str, str], place: int, has_rule: bool) -> str | None:
+        """Return what a call shows by the wiki's own definition; None if that is not known, or the rule is taken."""
+        name, bar, rest = call.partition("|")
+        if place == _ALONE:
+            # Not in running text: a notice, a box, navigation. Rules know those that hold text, such as quotations.
+            return None if has_rule or not self._definitions.has(name) else ""
+        shown = self._definitions.expand(name, _exact_arguments(rest) if bar else {}, title)
+        if shown is None:
+            return None
+        block = makes_block(shown)
+        if block and has_rule:
+            return None
+        gap = self._gap(_normalised(name), missing) if block or UNKNOWN in shown else ""
+        shown = shown.replace(UNKNOWN, gap)
+        if place == _INSIDE:
+            return shown.replace("|", PIPE).replace("=", protect("="))
+        return "" if block and "\n" in call else inline(shown, gap)
+
+    def _by_rule(self, name: str, arguments: Mapping[str, str]) -> str | None:
+        """Return what a template shows by its rule; None if it has none, or the rule does not fit."""
+        kind, rule = self._cached(name)
+        if kind != _RULE:
+            return None
+        shown = (
+            fill(rule, {key.lower(): value.strip() for key, value in arguments.items()}, self._number) if rule else ""
+        )
+        return None if shown == GAP else shown
+
     def _gap(self, name: str, missing: dict[str, str]) -> str:
         """Return the placeholder for the gap that a template leaves, by its normalised name."""
         if self._blank:
@@ -168,7 +220,11 @@ class Templates:
 
     def _read_name(self, name: str) -> tuple[int, str]:
         """Return the kind of a call by its name, and its rule, its text, its number or its normalised name."""
-        name = name.strip().replace("_", " ")
+        name = name.strip()
+        if name:
+            head, colon, value = name.partition(":")
+            name = self._words.get(head.strip().lower(), head) + colon + value if colon else self._words.get(name, name)
+        name = name.replace("_", " ")
         key = name.lower()
         if key in _MAGIC:
             return _TEXT, _MAGIC[key]
@@ -186,7 +242,7 @@ class Templates:
         for known in (key, *(key.partition(mark)[0] + mark + "*" for mark in "- " if mark in key)):
             if known in self._rules:
                 return _RULE, self._rules[known]
-        return (_UNKNOWN, _normalised(name)) if name and not _NO_NAME.search(name) else (_NO_CALL, "")
+        return (_UNKNOWN, _normalised(name)) if _is_name(name) else (_NO_CALL, "")
 
 
 def _normalised(name: str) -> str:
@@ -197,10 +253,23 @@ def _normalised(name: str) -> str:
 
 # Placeholders that a template name may contain after inner templates were expanded.
 _PLACEHOLDERS = dict.fromkeys(map(ord, GAP + NAMED + SEAM + PIPE))
+
+
+def _is_name(name: str) -> bool:
+    """Return whether a template may have a name; MediaWiki shows the braces around another text."""
+    return not _NO_NAME.search(name) and (len(name) <= _LONGEST_NAME // 4 or len(name.encode()) <= _LONGEST_NAME)
+
+
+def _unknown(title: str) -> None:
+    """Find no template: the definitions of the wiki are not at hand."""
+
+
 # Kinds of calls: template with a rule, template without one, text, number to format, title of the page, no call.
 _RULE, _UNKNOWN, _TEXT, _NUMBER, _TITLE, _NO_CALL = range(6)
+# Places of calls: the only one of its line, with other text in its line, in another call.
+_ALONE, _IN_LINE, _INSIDE = range(3)
 # Characters that no page name contains: MediaWiki shows the braces of such a call.
-_NO_NAME = re.compile(r"[{}\[\]<>]")
+_NO_NAME = re.compile(r"[{}\[\]<>\n]|%[0-9A-Fa-f]{2}|~~~|(?:^|/)\.\.?(?:/|$)|^:*$")
 # Magic words and parser functions used in articles: https://www.mediawiki.org/wiki/Help:Magic_words
 _MAGIC = {"!": PIPE, "=": "="}
 _PAGE_NAMES = frozenset(("PAGENAME", "FULLPAGENAME", "SUBPAGENAME", "BASEPAGENAME", "ROOTPAGENAME"))
@@ -218,6 +287,23 @@ def _parameter(call: str) -> str:
     """Return what a parameter, {{{name|default}}}, shows outside of a template."""
     name, bar, default = call.partition("|")
     return default if bar else "{{{" + name + "}}}"
+
+
+def _exact_arguments(rest: str) -> dict[str, str]:
+    """Return the arguments of a call as MediaWiki reads them: only named ones lose the white space around them."""
+    if "[[" in rest:
+        rest = _LINK.sub(lambda link: link[0].replace("|", PIPE), rest)
+    arguments: dict[str, str] = {}
+    number = 0
+    for argument in rest.split("|", MAX_ARGUMENTS):
+        argument = argument.replace(PIPE, "|")
+        name, equals, value = argument.partition("=")
+        if equals and "[[" not in name and "<" not in name:
+            arguments[name.strip()] = value.strip()
+        else:
+            number += 1
+            arguments[str(number)] = argument
+    return arguments
 
 
 def _arguments(rest: str) -> dict[str, str]:

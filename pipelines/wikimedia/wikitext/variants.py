@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM
+
 # Flags of rules that show nothing: they set the page title or the conversion of words on the page.
 _HIDDEN = frozenset("TH-")
 
@@ -28,7 +30,14 @@ class VariantChooser:
         """Replace each rule by one variant."""
         if not self._variants or "-{" not in text:
             return text
-        return self._rule.sub(self._shown, text)
+        return self._rule.sub(self._between_seams, text)
+
+    def _between_seams(self, match: re.Match[str]) -> str:
+        """Return the chosen variant; a link beside it has no trail or prefix in it."""
+        shown, text = self._shown(match), match.string
+        before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+        opening = SEAM if before == "]" or before.isalpha() else ""
+        return opening + shown + (SEAM if after == "[" or shown[-1:] == "]" else "")
 
     def _shown(self, match: re.Match[str]) -> str:
         flags, bar, body = match[1].partition("|")

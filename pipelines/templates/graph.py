@@ -1,0 +1,70 @@
+"""`wikianchor templates`: make the dataset `templates`, the wiki's own definitions of its templates, of a dump.
+
+    ranges of the dump -> read_templates -> parts, counts -> commit_templates
+
+Elements: `TemplateRange` -> `TemplateReading` -> the manifest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from wikianchor.io.storage import file_size, sha1
+from wikianchor.pipelines.dataset.manifest import commit
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.machine import Load
+from wikianchor.pipelines.engine.rates import template_seconds
+from wikianchor.pipelines.engine.stage import run_stage
+from wikianchor.pipelines.templates.options import TemplatesOptions
+from wikianchor.pipelines.wikimedia.inventory import read_site
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.schemas import templates as schema
+
+
+def run(config: TemplatesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
+    """Run the stage and return its manifest."""
+    site, _ = read_site(config.dumps, config.wiki)
+    inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
+    return run_stage(
+        "templates",
+        schema.VERSION,
+        config.output,
+        inputs,
+        options_of(site),
+        partial(build, config=config, site=site),
+        beam_args,
+        sum(file_size(path) for path in config.dumps),
+        Load(template_seconds(config.dumps)),
+    )
+
+
+def options_of(site: Site) -> dict[str, Any]:
+    """Return the options that the manifest carries."""
+    return {"wiki": site.wiki, "language": site.language, "site": site.digest()}
+
+
+def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: TemplatesOptions, site: Site) -> None:
+    """Add the graph to a pipeline."""
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
+    from wikianchor.pipelines.templates.steps import list_ranges, read_templates
+
+    readings = (
+        pipeline
+        | "List ranges" >> ListElements(list_ranges, config.dumps)  # TemplateRange
+        | "Read templates" >> RunStep(read_templates, work, "read", work, site)  # TemplateReading
+    )
+    _ = pipeline | "Commit" >> CallOnce(commit_templates, config.output, work, head, readings)
+
+
+def commit_templates(output: str, work: Workspace, head: Mapping[str, Any], readings: Iterable[Any]) -> None:
+    """Commit the dataset; the ledger has the number of templates of each kind."""
+    ordered = sorted(readings, key=lambda reading: reading.order)
+    counts: Counter[str] = Counter()
+    for reading in ordered:
+        counts.update(reading.counts)
+    ledger = {"templates": {head["options"]["wiki"]: dict(sorted(counts.items()))}}
+    # A dump may hold no template; then the dataset has no rows, and all templates have the rules by name.
+    commit(output, work.parts, [part for reading in ordered for part in reading.parts], {**head, "ledger": ledger})

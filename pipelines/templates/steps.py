@@ -1,0 +1,101 @@
+"""The step of `wikianchor templates`: read the pages of the namespace Template in a range of a dump."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from wikianchor.io.errors import InputError, Truncated
+from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine.progress_file import ProgressFile
+from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
+from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext.definitions import TEMPLATE, template_title
+from wikianchor.pipelines.wikimedia.wikitext.template_pages import Definition, definition_of
+from wikianchor.schemas.templates import SCHEMA
+
+# Rows and characters of definitions in a row group, which bounds memory.
+ROW_GROUP, GROUP_LENGTH = 10_000, 4 << 20
+
+
+class TemplateRange(NamedTuple):
+    """A range of a dump, and its number among all ranges, which is the number of its shard."""
+
+    order: int
+    part: Range
+
+
+class TemplateReading(NamedTuple):
+    """The file of a range, and its numbers of templates by kind."""
+
+    order: int
+    parts: list[Part]
+    counts: dict[str, int]
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """For Beam's counters."""
+        return {f"templates:{kind}": number for kind, number in self.counts.items()}
+
+
+def list_ranges(dumps: Sequence[str]) -> list[TemplateRange]:
+    """Cut dumps into ranges."""
+    return [TemplateRange(order, part) for order, part in enumerate(split_dumps(dumps))]
+
+
+def read_templates(task: TemplateRange, work: Workspace, site: Site) -> TemplateReading:
+    """Write the definitions of a range.
+
+    Where a file is damaged or cut off, what comes before is read: `sentences`, which reads the same file, reports it.
+    """
+    counts: Counter[str] = Counter()
+    rows: list[dict[str, Any]] = []
+    length, progress_file = 0, ProgressFile(work.scratch, f"templates-{task.order}")
+    with PartWriter(work.parts, "templates", task.order, SCHEMA) as writer:
+        try:
+            for row, offset in template_rows(task.part, site):
+                if progress_file.is_due():
+                    progress_file.write(min(offset, task.part.end) - task.part.start, {"templates": counts.total()})
+                counts[row["kind"]] += 1
+                rows.append(row)
+                length += len(row["body"] or "")
+                if length > GROUP_LENGTH or len(rows) == ROW_GROUP:
+                    writer.write(pa.Table.from_pylist(rows, SCHEMA))
+                    rows, length = [], 0
+        except (InputError, Truncated):
+            counts["damaged"] += 1
+        writer.write(pa.Table.from_pylist(rows, SCHEMA))
+        progress_file.write(task.part.end - task.part.start, {"templates": counts.total()})
+    return TemplateReading(task.order, [writer.part] if writer.part else [], dict(counts))
+
+
+def template_rows(part: Range, site: Site) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield a row of `schemas.templates` for each template in a range of a dump, and where it is in the file.
+
+    Raises:
+        InputError, Truncated: the file is damaged or cut off.
+    """
+    title_of = lru_cache(maxsize=1 << 14)(partial(template_title, site=site))
+    redirect = site.redirect_pattern()
+    for raw, offset in cut_pages(read_range(part), part.path):
+        if page_namespace(raw, part.path) == TEMPLATE:
+            page = parse_page(raw, f"{part.path} near byte {offset}")
+            # Some exports have no <redirect>: the text tells.
+            if page.redirect is None and (match := redirect.match(page.text)):
+                page = page._replace(redirect=match[1].strip(" :"))
+            ids = {"page_id": page.page_id, "rev_id": page.rev_id}
+            row = {"wiki": site.wiki, "title": title_of(page.title), **ids, **_definition(page, title_of)._asdict()}
+            yield row, offset
+
+
+def _definition(page: Page, title_of: Callable[[str], str]) -> Definition:
+    if page.redirect is not None:
+        target = title_of(page.redirect.partition("#")[0])
+        return Definition("redirect", target) if target else Definition("other")
+    return definition_of(page.text, title_of) if page.model in ("wikitext", "") else Definition("other")

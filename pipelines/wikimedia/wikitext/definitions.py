@@ -1,0 +1,256 @@
+"""Expand templates by the wiki's own definitions, the pages of its namespace Template.
+
+A dump of pages-articles holds these pages. What cannot be known without the wiki's server (Lua modules, dates, the
+database) is `UNKNOWN` in the result.
+
+https://www.mediawiki.org/wiki/Help:Templates, https://www.mediawiki.org/wiki/Transclusion
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+from wikianchor.pipelines.wikimedia.languages import language_facts
+from wikianchor.pipelines.wikimedia.site import Site, fold_name
+from wikianchor.pipelines.wikimedia.titles import normalise_title
+from wikianchor.pipelines.wikimedia.wikitext.braces import Argument, Call, Nodes, Parameter, parse_braces
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS, UNKNOWN, magic_word
+from wikianchor.pipelines.wikimedia.wikitext.tags import strip_extension_tags
+
+TEMPLATE = 10
+FindTemplate = Callable[[str], str | None]
+"""Returns the body of a template (`transcluded`) by its normalised title without the namespace; None if the wiki has no
+such template, or its body is not kept."""
+BLOCK = "{|"
+"""The body of a template that makes a block of its own, in place of its whole definition."""
+# Longer definitions are those of infoboxes and lists.
+LONGEST = 50_000
+# Nodes that one call may evaluate, and levels of calls in calls. MediaWiki has 1,000,000 and 100.
+MAX_NODES = 20_000
+MAX_DEPTH = 60
+# Characters.
+LONGEST_RESULT = 20_000
+_INCLUSION = re.compile(r"<(/?)(noinclude|includeonly|onlyinclude)\s*(/?)>", re.IGNORECASE)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_SUBST = frozenset(("subst", "safesubst", "msg"))
+
+
+def transcluded(text: str) -> str:
+    """Return what a page shows where it is transcluded, by its tags `noinclude`, `includeonly` and `onlyinclude`.
+
+    Args:
+        text: wikitext of a template.
+
+    Returns:
+        Wikitext without comments and extension tags.
+
+    >>> transcluded("a<noinclude>b</noinclude><includeonly>c</includeonly><!-- d --><ref>e</ref>")
+    'ac'
+    """
+    text = _COMMENT.sub("", text)
+    only = "<onlyinclude>" in text.lower()
+    shown: list[str] = []
+    position, hidden, inside = 0, False, not only
+    for tag in _INCLUSION.finditer(text):
+        if not hidden and inside:
+            shown.append(text[position : tag.start()])
+        position = tag.end()
+        name, closes = tag[2].lower(), bool(tag[1])
+        if tag[3]:
+            continue
+        if name == "noinclude":
+            hidden = not closes
+        elif name == "onlyinclude" and not hidden:
+            inside = not closes
+    if not hidden and inside:
+        shown.append(text[position:])
+    return strip_extension_tags("".join(shown), Counter())
+
+
+def template_title(name: str, site: Site) -> str:
+    """Return the normalised title, without its namespace, of the template that a call names; "" if it names none.
+
+    >>> from wikianchor.pipelines.wikimedia.site import site_for
+    >>> site = site_for("dewiki")
+    >>> [template_title(name, site) for name in ("citation_needed", "Vorlage:Box", ":A page", "User:A/b", "#if:")]
+    ['Citation needed', 'Box', '', '', '']
+    """
+    if name.lstrip().startswith((":", "/", "#")):
+        return ""
+    prefix = site.namespace_names[TEMPLATE] + ":"
+    head, colon, rest = name.partition(":")
+    if colon and (namespace := site.namespaces.get(fold_name(head))) is not None:
+        # {{Template:A}} is {{A}}; {{User:A}} is no template.
+        return template_title(rest, site) if namespace == TEMPLATE else ""
+    return (normalise_title(prefix + name, site) or "").removeprefix(prefix)
+
+
+@lru_cache(maxsize=1 << 12)
+def _parsed(body: str) -> Nodes:
+    return parse_braces(body)
+
+
+@dataclass
+class _Frame:
+    """A call that is being expanded: the arguments by name, unnamed ones by their number, from "1"."""
+
+    arguments: Mapping[str, str]
+    depth: int
+
+
+class Definitions:
+    """Expands the templates of one wiki.
+
+    Args:
+        site: the wiki.
+        find: the definitions.
+        number: formats a number in the language of the wiki.
+        fallback: what a template shows by a rule, from its name and its arguments, if its own definition does not tell;
+            None without such a rule.
+
+    >>> from wikianchor.pipelines.wikimedia.site import site_for
+    >>> pages = {"Country": "[[{{{1|}}}]]{{#if:{{{2|}}}|, in {{lc:{{{2}}}}}}}"}
+    >>> Definitions(site_for("enwiki"), pages.get).expand("country", {"1": "Chad", "2": "AFRICA"}, "A")
+    '[[Chad]], in africa'
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        find: FindTemplate,
+        number: Callable[[str], str] = str,
+        fallback: Callable[[str, Mapping[str, str]], str | None] = lambda name, arguments: None,
+    ) -> None:
+        self._site = site
+        self._find = find
+        self._number = number
+        self._fallback = fallback
+        self._words = language_facts(site.language).words
+        self._title_of = lru_cache(maxsize=1 << 14)(partial(template_title, site=site))
+        self._nodes = 0
+
+    def expand(self, name: str, arguments: Mapping[str, str], page: str) -> str | None:
+        """Return the wikitext that a call shows.
+
+        Args:
+            name: of the template, as the call has it.
+            arguments: by name, unnamed ones by their number, from "1".
+            page: title of the page with the call.
+
+        Returns:
+            None if the wiki's definition is not known. UNKNOWN stands where words are.
+        """
+        self._nodes = 0
+        return self._template(name, arguments, page, 0)
+
+    def evaluate(self, call: str, page: str) -> str:
+        """Return what a parser function shows that stands on a page, given without its braces."""
+        self._nodes = 0
+        return self._shown(parse_braces("{{" + call + "}}"), _Frame({}, 0), page)
+
+    def has(self, name: str) -> bool:
+        """Return whether the definition of a template is known."""
+        title = self._title_of(name)
+        return bool(title) and self._find(title) is not None
+
+    def _template(self, name: str, arguments: Mapping[str, str], page: str, depth: int) -> str | None:
+        title = self._title_of(name)
+        body = self._find(title) if title else None
+        if body is None:
+            return None
+        shown = self._shown(_parsed(body), _Frame(arguments, depth + 1), page)
+        if UNKNOWN in shown and (known := self._fallback(name.strip(), arguments)) is not None:
+            return known
+        return shown if len(shown) <= LONGEST_RESULT else UNKNOWN
+
+    def _shown(self, nodes: Nodes, frame: _Frame, page: str) -> str:
+        """Return the wikitext that parsed wikitext becomes."""
+        shown: list[str] = []
+        for node in nodes:
+            self._nodes += 1
+            if isinstance(node, str):
+                shown.append(node)
+            elif self._nodes > MAX_NODES or frame.depth > MAX_DEPTH:
+                shown.append(UNKNOWN)
+            elif isinstance(node, Parameter):
+                shown.append(self._parameter(node, frame, page))
+            else:
+                shown.append(self._call(node, frame, page))
+        return "".join(shown)
+
+    def _parameter(self, node: Parameter, frame: _Frame, page: str) -> str:
+        inner = _Frame(frame.arguments, frame.depth + 1)
+        name = self._shown(node.name, inner, page).strip()
+        if name in frame.arguments:
+            return frame.arguments[name]
+        return "{{{" + name + "}}}" if node.default is None else self._shown(node.default, inner, page)
+
+    def _call(self, node: Call, frame: _Frame, page: str) -> str:
+        inner = _Frame(frame.arguments, frame.depth + 1)
+        name = self._shown(node.name, inner, page).strip()
+        if UNKNOWN in name:
+            return UNKNOWN
+        if not node.arguments and (word := magic_word(self._words.get(name, name), page)) is not None:
+            return word
+        key, colon, first = self._split(name)
+        while colon and key in _SUBST:
+            name = first.strip()
+            key, colon, first = self._split(name)
+        if colon and key == "formatnum":
+            given = _Given(self, first, node.arguments, inner, page)
+            return first.strip() if given.text(1).upper() in ("R", "NOSEP") else self._number(first.strip())
+        if colon and key in FUNCTIONS:
+            return FUNCTIONS[key](_Given(self, first, node.arguments, inner, page))
+        if name.startswith("#"):
+            return UNKNOWN
+        arguments: dict[str, str] = {}
+        number = 0
+        for argument in node.arguments:
+            if argument.name is None:
+                number += 1
+                arguments[str(number)] = self._shown(argument.value, inner, page)
+            else:
+                arguments[self._shown(argument.name, inner, page).strip()] = self._shown(
+                    argument.value, inner, page
+                ).strip()
+        shown = self._template(name, arguments, page, inner.depth)
+        if shown is None:
+            shown = self._fallback(name, arguments)
+        return UNKNOWN if shown is None else shown
+
+    def _split(self, name: str) -> tuple[str, str, str]:
+        """Split a name into the canonical name of a function, its colon and its first argument."""
+        head, colon, first = name.partition(":")
+        key = head.strip().lower()
+        return self._words.get(key, key), colon, first
+
+
+class _Given:
+    """The arguments of a function (`parser_functions.Arguments`), evaluated when they are asked for."""
+
+    def __init__(
+        self, definitions: Definitions, first: str, rest: tuple[Argument, ...], frame: _Frame, page: str
+    ) -> None:
+        self._definitions, self._first, self._rest, self._frame, self._page = definitions, first, rest, frame, page
+
+    def __len__(self) -> int:
+        return len(self._rest) + 1
+
+    def text(self, position: int) -> str:
+        if position == 0:
+            return self._first.strip()
+        if position > len(self._rest):
+            return ""
+        name, value = self._rest[position - 1]
+        return self._shown(value) if name is None else f"{self._shown(name)}={self._shown(value)}"
+
+    def pair(self, position: int) -> tuple[str, Callable[[], str]] | None:
+        name, value = self._rest[position - 1]
+        return None if name is None else (self._shown(name), lambda: self._shown(value))
+
+    def _shown(self, nodes: Nodes) -> str:
+        return self._definitions._shown(nodes, self._frame, self._page).strip()

@@ -1,0 +1,217 @@
+"""What parser functions and magic words show: those that need neither a database nor a clock.
+
+https://www.mediawiki.org/wiki/Help:Extension:ParserFunctions and https://www.mediawiki.org/wiki/Help:Magic_words. The
+arguments of a function are evaluated when they are asked for, because `{{#if:}}` shows one of its branches only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+from wikianchor.pipelines.wikimedia.wikitext.expressions import ExpressionError, evaluate
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, protect
+
+UNKNOWN = "\uffff"
+"""Words that only the wiki's server knows: a Lua module, a date, a database. XML cannot contain this character."""
+
+_UNSURE = re.compile(f"{GAP}{NAMED}*|{UNKNOWN}")
+_ERROR = '<strong class="error">'
+_NUMERIC = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_LONGEST_PADDING = 500
+
+
+class Arguments(Protocol):
+    """The arguments of a function; the first is what stands behind the colon."""
+
+    def __len__(self) -> int: ...
+
+    def text(self, position: int) -> str:
+        """Return an argument as it stands, without white space around it; "" if it is not given."""
+
+    def pair(self, position: int) -> tuple[str, Callable[[], str]] | None:
+        """Return name and value of an argument with a "=", None for others."""
+
+
+def unsure(text: str) -> str:
+    """Return the first placeholder in a text whose words are not known; "" if all are known."""
+    match = _UNSURE.search(text)
+    return match[0] if match else ""
+
+
+def _if(given: Arguments) -> str:
+    test = given.text(0)
+    return unsure(test) or given.text(1 if test else 2)
+
+
+def _ifeq(given: Arguments) -> str:
+    left, right = given.text(0), given.text(1)
+    return unsure(left + right) or given.text(2 if _equal(left, right) else 3)
+
+
+def _equal(left: str, right: str) -> bool:
+    """Compare as PHP does: numbers by their value."""
+    if left == right:
+        return True
+    return bool(_NUMERIC.fullmatch(left) and _NUMERIC.fullmatch(right)) and float(left) == float(right)
+
+
+def _switch(given: Arguments) -> str:
+    subject = given.text(0)
+    if mark := unsure(subject):
+        return mark
+    matched, last = False, ""
+    default: Callable[[], str] | None = None
+    waits_for_default = False
+    for position in range(1, len(given)):
+        if (pair := given.pair(position)) is None:
+            last = given.text(position)
+            if mark := unsure(last):
+                return mark
+            matched = matched or _equal(subject, last)
+            waits_for_default = waits_for_default or last == "#default"
+            continue
+        name, value = pair
+        if mark := unsure(name):
+            return mark
+        if matched or _equal(subject, name):
+            return value()
+        if waits_for_default or name == "#default":
+            default, waits_for_default = value, False
+        last = ""
+    # A last argument without a name is the default.
+    if len(given) > 1 and given.pair(len(given) - 1) is None:
+        return last
+    return default() if default else ""
+
+
+def _expr(given: Arguments) -> str:
+    text = given.text(0)
+    try:
+        return unsure(text) or evaluate(text)
+    except ExpressionError:
+        return f"{_ERROR}Expression error</strong>"
+
+
+def _ifexpr(given: Arguments) -> str:
+    value = _expr(given)
+    if value.startswith(_ERROR):
+        return value
+    return unsure(value) or given.text(1 if value not in ("", "0") else 2)
+
+
+def _iferror(given: Arguments) -> str:
+    test = given.text(0)
+    if mark := unsure(test):
+        return mark
+    if _ERROR in test:
+        return given.text(1)
+    return given.text(2) if len(given) > 2 else test
+
+
+def _tag(given: Arguments) -> str:
+    name = given.text(0).lower()
+    if name == "nowiki":
+        return protect(given.text(1))
+    return {"math": GAP, "chem": GAP, "ce": GAP, "poem": given.text(1)}.get(name, "")
+
+
+def _pad(given: Arguments, left: bool) -> str:
+    text, width, filler = given.text(0), given.text(1), given.text(2) or "0"
+    if mark := unsure(width):
+        return mark
+    missing = min(int(width) if width.isdecimal() and len(width) < 5 else 0, _LONGEST_PADDING) - len(text)
+    padding = (filler * (missing // len(filler) + 1))[: max(0, missing)]
+    return padding + text if left else text + padding
+
+
+def _plural(given: Arguments) -> str:
+    number, forms = given.text(0), len(given) - 1
+    if number in ("1", "-1") or forms == 1:
+        return given.text(1)
+    # Languages with more forms choose among them by rules of their own.
+    return unsure(number) or (given.text(2) if forms == 2 else UNKNOWN)
+
+
+def _slice(given: Arguments) -> str:
+    text, start, length = given.text(0), _whole(given.text(1)), _whole(given.text(2))
+    text = text[start:]
+    return text[:length] if length else text
+
+
+def _whole(text: str) -> int:
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else 0
+
+
+def _replace(given: Arguments) -> str:
+    text, old, new = given.text(0), given.text(1) or " ", given.text(2)
+    return text.replace(old, new) if len(new) <= len(old) + 20 else UNKNOWN
+
+
+def _title_parts(given: Arguments) -> str:
+    parts = given.text(0).split("/")
+    number, first = _whole(given.text(1)), _whole(given.text(2))
+    parts = parts[first - 1 if first > 0 else first :] if first else parts
+    return "/".join(parts[:number] if number else parts)
+
+
+def _explode(given: Arguments) -> str:
+    parts, position = given.text(0).split(given.text(1) or " "), _whole(given.text(2))
+    return parts[position] if -len(parts) <= position < len(parts) else ""
+
+
+def _nothing(given: Arguments) -> str:
+    return ""
+
+
+def _address(given: Arguments) -> str:
+    """Stand for the address of a link, of which only the label is seen."""
+    return "https://wiki.invalid/"
+
+
+FUNCTIONS: dict[str, Callable[[Arguments], str]] = {
+    "#if": _if,
+    "#ifeq": _ifeq,
+    "#switch": _switch,
+    "#expr": _expr,
+    "#ifexpr": _ifexpr,
+    "#iferror": _iferror,
+    "#tag": _tag,
+    "lc": lambda given: given.text(0).lower(),
+    "uc": lambda given: given.text(0).upper(),
+    "lcfirst": lambda given: given.text(0)[:1].lower() + given.text(0)[1:],
+    "ucfirst": lambda given: given.text(0)[:1].upper() + given.text(0)[1:],
+    "padleft": lambda given: _pad(given, left=True),
+    "padright": lambda given: _pad(given, left=False),
+    "plural": _plural,
+    "#len": lambda given: str(len(given.text(0))),
+    "#pos": lambda given: str(place) if (place := given.text(0).find(given.text(1) or " ")) >= 0 else "",
+    "#sub": _slice,
+    "#replace": _replace,
+    "#explode": _explode,
+    "#titleparts": _title_parts,
+    **dict.fromkeys(("anchorencode", "urlencode"), lambda given: given.text(0).replace(" ", "_")),
+    **dict.fromkeys(("fullurl", "fullurle", "localurl", "localurle", "canonicalurl", "filepath"), _address),
+    **dict.fromkeys(("defaultsort", "defaultsortkey", "defaultcategorysort", "displaytitle"), _nothing),
+    **dict.fromkeys(("#related", "#coordinates", "#seo", "#set", "#vardefine"), _nothing),
+}
+"""What a function shows, by its lower-case name. A function that is not here is not known."""
+
+
+def magic_word(name: str, title: str) -> str | None:
+    """Return what a magic word shows on an article; None if `name` is none, or only the server knows its value.
+
+    >>> magic_word("PAGENAME", "A/b"), magic_word("NAMESPACE", "A"), magic_word("CURRENTYEAR", "A")
+    ('A/b', '', None)
+    """
+    return title if name in _PAGE_NAMES else _WORDS.get(name)
+
+
+# Articles have no subpages.
+_PAGE_NAMES = frozenset(
+    f"{part}PAGENAME{encoded}"
+    for part in ("", "FULL", "SUB", "BASE", "ROOT", "ARTICLE", "SUBJECT")
+    for encoded in ("", "E")
+)
+_WORDS = {"NAMESPACE": "", "NAMESPACEE": "", "NAMESPACENUMBER": "0", "!": "|", "=": "=", "((": "{{", "))": "}}"}

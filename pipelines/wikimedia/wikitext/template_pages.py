@@ -1,0 +1,72 @@
+"""Say of a page of the namespace Template what it shows where it is transcluded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from wikianchor.pipelines.wikimedia.wikitext.braces import Call, Nodes, Parameter, parse_braces
+from wikianchor.pipelines.wikimedia.wikitext.definitions import LONGEST, transcluded
+from wikianchor.pipelines.wikimedia.wikitext.inline import makes_block
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
+
+_CATEGORY = re.compile(r"\[\[[^\[\]|:]*:[^\[\]]*\]\]")
+_BLANK = re.compile(r"\s*")
+
+
+class Definition(NamedTuple):
+    """What a template shows; the fields are those of `schemas.templates`."""
+
+    kind: str
+    body: str | None = None
+    first: str | None = None
+    calls: tuple[str, ...] = ()
+
+
+def definition_of(text: str, title_of: Callable[[str], str]) -> Definition:
+    """Return the definition of a template that is no redirect.
+
+    Args:
+        text: wikitext of the page.
+        title_of: returns the normalised title of a template by its name in a call, "" if it is no template.
+
+    >>> definition_of("{{Box|{{{1}}}}}<noinclude>[[Category:A]]</noinclude>", str)
+    Definition(kind='text', body='{{Box|{{{1}}}}}', first='Box', calls=('Box',))
+    >>> definition_of("{| class=a", str).kind, definition_of("{{#invoke:A|b}}", str).kind
+    ('block', 'server')
+    """
+    body = transcluded(text)
+    if len(body) > LONGEST:
+        return Definition("long")
+    nodes = parse_braces(body)
+    # What stands outside of all braces is shown by every call.
+    if makes_block("".join([node if isinstance(node, str) else "x" for node in nodes])):
+        return Definition("block")
+    words = [node for node in nodes if not (isinstance(node, str) and _BLANK.fullmatch(_CATEGORY.sub("", node)))]
+    only = words[0] if len(words) == 1 else None
+    if isinstance(only, Call) and _name(only).lower().startswith("#invoke"):
+        return Definition("server")
+    first = title_of(_name(words[0])) if words and isinstance(words[0], Call) else ""
+    return Definition("text", body, first or None, tuple(sorted(set(_called(nodes, title_of)))))
+
+
+def _name(call: Call) -> str:
+    """Return the name of a call, "" if it is computed."""
+    return call.name[0].strip() if len(call.name) == 1 and isinstance(call.name[0], str) else ""
+
+
+def _called(nodes: Nodes, title_of: Callable[[str], str]) -> Iterator[str]:
+    """Yield the titles of the templates that are named in parsed wikitext."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Parameter):
+            waiting += (*node.name, *(node.default or ()))
+        elif isinstance(node, Call):
+            name = _name(node)
+            if name and name.partition(":")[0].strip().lower() not in FUNCTIONS and (title := title_of(name)):
+                yield title
+            waiting += node.name
+            for argument in node.arguments:
+                waiting += (*(argument.name or ()), *argument.value)

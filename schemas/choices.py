@@ -1,0 +1,13 @@
+"""The values that options of datasets accept, in a module that imports nothing: help is shown without pyarrow."""
+
+# Texts of an entity that `entities` can keep.
+TEXTS = ("labels", "descriptions", "aliases")
+# Formats of `export`, the kinds of text that stand for an entity there, and the languages of positives.
+FORMATS = ("sentence-transformers", "jsonl", "csv")
+POSITIVES = ("sentence", "label", "description", "alias")
+NEGATIVES = ("sentence", "label", "description")
+LANGUAGES = ("any", "same", "other")
+
+# Parts of a page: of sentences, and of text that is no sentence of prose (`fragments`).
+REGIONS = ("lead", "body", "list")
+FRAGMENT_REGIONS = (*REGIONS, "back_matter", "preformatted")

@@ -1,0 +1,208 @@
+"""What a template shows by the wiki's own definition, and where that stands in the text."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
+from wikianchor.pipelines.wikimedia.wikitext.braces import parse_braces
+from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, transcluded
+from wikianchor.pipelines.wikimedia.wikitext.expressions import ExpressionError, evaluate
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
+from wikianchor.pipelines.wikimedia.wikitext.template_pages import definition_of
+
+PAGES = {
+    "Bold": "'''{{{1}}}'''",
+    "Country": "[[{{{1|}}}]]{{#if:{{{2|}}}|, in [[{{{2}}}]]}}",
+    "Depth": "{{#switch:{{lc:{{{1|}}}}}|a|b=early|c=late|#default=unknown}}",
+    "Age": "{{#expr:2020-{{{1}}}}}",
+    "Note": '<sup class="noprint">[[[Help:Sources|source?]]]</sup>',
+    "Box": '{| class="infobox"\n| {{{1}}}\n|}',
+    "Notice": "''This page is short.''",
+    "Lua": "{{#invoke:Units|main|{{{1}}}}}",
+    "Length": "{{Lua|{{{1}}}}} long",
+    "Convert": "{{#invoke:Convert|convert}}",
+    "Sort": '<span style="display:none">0042</span>42',
+    "Loop": "{{Loop}}",
+    "Bomb": "{{Bomb}}{{Bomb}}{{Bomb}}",
+    "Twice": "{{{1}}}{{{1}}}",
+    "Title": "{{PAGENAME}}",
+    "Broken": "{{#if:|",
+}
+
+
+def extracted(text: str, wiki: str = "enwiki", pages: dict[str, str] = PAGES) -> Extract:
+    bodies = {title: transcluded(body) for title, body in pages.items()}
+    return Extractor(site_for(wiki), find_template=bodies.get).extract(text, "The page")
+
+
+def shown(text: str, wiki: str = "enwiki", pages: dict[str, str] = PAGES) -> str:
+    return extracted(text, wiki, pages).text.strip("\n")
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "text"),
+    [
+        ("It is {{bold|here}}.", "It is here."),
+        ("In {{country|Chad}}.", "In Chad."),
+        ("It was {{depth|B}}, then {{depth|c}}, then {{depth}}.", "It was early, then late, then unknown."),
+        ("At the age of {{age|1950}}.", "At the age of 70."),
+        ("So it is.{{note}} And more.", "So it is. And more."),
+        ("Number {{sort}} won.", "Number 42 won."),
+        ("Here {{title}} ends.", "Here The page ends."),
+        ("The {{template:bold|name}} counts.", "The name counts."),
+        ("In {{country|{{title}}}}.", "In The page."),
+        ("If {{#if: yes | so | not}} and {{#ifeq:01|1|equal|other}}.", "If so and equal."),
+    ],
+)
+def test_a_template_in_running_text_shows_what_its_page_says(wikitext: str, text: str) -> None:
+    assert shown(wikitext) == text
+
+
+def test_links_of_a_definition_are_links_of_the_text() -> None:
+    extract = extracted("In {{country|Chad|Africa}}.")
+    assert extract.links.targets == ["Chad", "Africa"]
+    spans = zip(extract.links.starts, extract.links.ends, strict=True)
+    assert [extract.text[start:end] for start, end in spans] == ["Chad", "Africa"]
+
+
+@pytest.mark.parametrize("wikitext", ["{{notice}}", "{{box|a}}", "{{notice}} {{box|a}}", "  {{notice}}"])
+def test_a_line_of_templates_shows_nothing(wikitext: str) -> None:
+    assert shown(f"First line.\n\n{wikitext}\n\nLast line.").split("\n\n") == ["First line.", "", "Last line."] or (
+        "short" not in shown(f"First line.\n\n{wikitext}\n\nLast line.")
+    )
+
+
+def test_a_block_leaves_a_gap_only_inside_of_a_line() -> None:
+    assert shown("{{box|a}}It is here.{{box|b}}") == "It is here."
+    extract = extracted("It {{box|a}} is here.")
+    assert GAP in extract.text
+    assert extract.gaps == ["box"]
+
+
+def test_what_only_the_server_knows_leaves_a_gap_by_the_name_of_the_call() -> None:
+    assert extracted("It is {{length|5}}.").gaps == ["length"]
+
+
+def test_a_rule_by_name_helps_where_the_definition_does_not_tell() -> None:
+    assert shown("It is {{convert|5|km|mi}} away.") == "It is 5 km away."
+
+
+def test_an_unused_argument_leaves_no_gap() -> None:
+    extract = extracted("It is {{depth|c|{{length|5}}}}.")
+    assert (extract.text.strip("\n"), extract.gaps) == ("It is late.", [])
+
+
+def test_magic_words_have_localised_names() -> None:
+    assert shown("Hier steht {{SEITENNAME}}.", "dewiki", {}) == "Hier steht The page."
+    assert shown("{{x|1}} da.", "dewiki", {"X": "{{#wechsle:{{{1}}}|1=eins|2=zwei}}"}) == "eins da."
+
+
+@pytest.mark.parametrize("name", ["loop", "bomb", "broken"])
+def test_hostile_definitions_end(name: str) -> None:
+    start = time.process_time()
+    shown(f"It is {{{{{name}}}}} here. " * 5)
+    assert time.process_time() - start < 5
+
+
+def test_a_result_that_doubles_stays_small() -> None:
+    text = "{{twice|" * 30 + "x" * 100 + "}}" * 30
+    assert len(shown(f"It is {text} here.")) < 100_000
+
+
+def test_what_is_transcluded() -> None:
+    assert transcluded("a<noinclude>b</noinclude>c<includeonly>d</includeonly>") == "acd"
+    assert transcluded("a<onlyinclude>b</onlyinclude>c<onlyinclude>d</onlyinclude>") == "bd"
+    assert transcluded("a<noinclude>b<!-- </noinclude> --> c</noinclude>d<noinclude>e") == "ad"
+    assert transcluded("<nowiki>{{x}}</nowiki>") != "{{x}}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{{a|[[b|c]]|d=e}}", "{{{1|{{b}}}}}", "{{{{{1}}}|x}}", "{{a", "a}}", "[[a|{{b}}", "{{a|b=c=d}}", "{{{{}}}}"],
+)
+def test_braces_lose_no_character(text: str) -> None:
+    def flat(nodes: object) -> str:
+        return nodes if isinstance(nodes, str) else "".join(map(flat, nodes or ()))  # type: ignore[call-overload]
+
+    letters = [char for char in text if char.isalnum()]
+    assert sorted(char for char in flat(parse_braces(text)) if char.isalnum()) == sorted(letters)
+
+
+def test_braces_take_linear_time() -> None:
+    for piece in ("{{", "{{{", "[[", "{{a|", "}}", "{{a}}", "=", "|"):
+        start = time.process_time()
+        parse_braces(piece * 50_000)
+        assert time.process_time() - start < 3, piece
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *(("1 + 2 * 3", "7"), ("(1 + 2) * 3", "9"), ("2 ^ 10", "1024"), ("7 mod 3", "1"), ("-7 / 2", "-3.5")),
+        *(
+            ("2.5 round 0", "3"),
+            ("1 > 2 or 3 = 3", "1"),
+            ("not 1", "0"),
+            ("trunc -1.5", "-1"),
+            ("1/3", "0.333333333333"),
+        ),
+        ("", ""),
+    ],
+)
+def test_expressions(text: str, value: str) -> None:
+    assert evaluate(text) == value
+
+
+@pytest.mark.parametrize("text", ["1 +", "a", "1/0", "(1", "9^9^9^9", "(-8)^0.5", "1" * 5000, "(" * 500])
+def test_what_is_no_expression_is_an_error(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        evaluate(text)
+
+
+def test_a_call_of_an_unknown_template_is_not_known() -> None:
+    definitions = Definitions(site_for("enwiki"), PAGES.get)
+    assert definitions.expand("nowhere", {}, "A") is None
+    assert definitions.expand("lua", {"1": "x"}, "A") == UNKNOWN
+
+
+def test_kinds_of_definitions() -> None:
+    kinds = {title: definition_of(body, str).kind for title, body in PAGES.items()}
+    assert kinds.pop("Box") == "block"
+    assert (kinds.pop("Lua"), kinds.pop("Convert")) == ("server", "server")
+    assert set(kinds.values()) == {"text"}
+    assert definition_of("x" * 60_000, str).kind == "long"
+
+
+@pytest.mark.parametrize(
+    ("wiki", "wikitext"),
+    [
+        ("jawiki", "これは{{en|cold}}という意味の言葉である。"),
+        ("itwiki", "Fu {{cn|il primo re della città}} di allora."),
+        ("itwiki", "Fu {{citazione necessaria|il primo re}} di allora."),
+        ("jawiki", "これは{{要出典|最初の町}}である。"),
+        ("ruwiki", "Это {{кто?|первый царь}} страны."),
+    ],
+)
+def test_a_rule_that_shows_nothing_leaves_a_gap_where_an_argument_holds_words(wiki: str, wikitext: str) -> None:
+    assert len(Extractor(site_for(wiki)).extract(wikitext, "A").gaps) == 1
+
+
+@pytest.mark.parametrize(
+    ("wiki", "wikitext", "text"),
+    [
+        ("enwiki", "It was.{{citation needed|date=May 2020}} So.", "It was. So."),
+        ("eswiki", "Era así.{{cita requerida|12 de mayo de 2010}} Y más.", "Era así. Y más."),
+        ("enwiki", "It is {{audio|f.ogg|'''Name'''}} here.", "It is Name here."),
+        ("itwiki", "Sta a 1300 {{m s.l.m.}} e oltre.", "Sta a 1300 m s.l.m. e oltre."),
+        ("mrwiki", "{{लेखनाव}} येथे आहे.", "A येथे आहे."),
+        ("ruwiki", "Так было.{{нет АИ|5|6|2020}} И далее.", "Так было. И далее."),
+    ],
+)
+def test_notes_and_words_by_rule(wiki: str, wikitext: str, text: str) -> None:
+    extract = Extractor(site_for(wiki)).extract(wikitext, "A")
+    assert (extract.text.strip("\n"), extract.gaps) == (text, [])
