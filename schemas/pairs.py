@@ -1,4 +1,7 @@
-"""`pairs`: (sentence, linked entity, hard negatives), shuffled globally; `entities`: the entities by dense id."""
+"""`pairs`: (sentence, linked entity, hard negatives), shuffled globally; `entities`: the entities by dense id.
+
+With --split, `pairs` has the rows of train, and `pairs_dev` and `pairs_test` those of dev and test.
+"""
 
 import pyarrow as pa
 
@@ -7,6 +10,8 @@ from wikianchor.schemas.fields import field, integers, schema
 VERSION = "1.0"
 # Columns with few distinct values: dictionary encoding pays although the rows are shuffled.
 REPEATING = ("type_qid", "type_route", "wiki", "frequency_bin")
+# A config whose name ends in "_dev" or "_test" is that split of the config without the ending.
+SPLITS = ("train", "dev", "test")
 TYPE_ROUTES = ("instance_of", "subclass_of", "occupation", "parent", "none")
 
 SCHEMA = schema(

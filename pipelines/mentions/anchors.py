@@ -1,12 +1,12 @@
-"""Count which names stand for which items: in the links of sentences (anchor texts), and in titles and redirects.
+"""Count which names stand for which items: in the links of text (anchor texts), and in titles and redirects.
 
-Each shard gives sorted rows (key, surface, item, counts). No page is in two shards, so the rows of a wiki are the sums
-of the rows of its shards. Item 0 is that of links whose target has no item.
+Each group of shards gives sorted rows (key, surface, item, counts). No page is in two groups, so the rows of a wiki are
+the sums of the rows of its groups. Item 0 is that of links whose target has no item.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,10 +18,13 @@ import pyarrow.compute as pc
 from wikianchor.aliases.folding import SEPARATOR, code_points, cut, fold_all
 from wikianchor.aliases.name_table import Sums
 from wikianchor.pipelines.arrays.hashing import Hashes, mix_hashes
-from wikianchor.pipelines.arrays.tables import find
+from wikianchor.pipelines.arrays.tables import changes, find
 from wikianchor.pipelines.dataset.reader import read_batches
+from wikianchor.pipelines.mentions.page_rows import rows_by_page
+from wikianchor.pipelines.text.prose import MISSING
 from wikianchor.pipelines.titles.counts import look_up_links
 from wikianchor.pipelines.titles.title_index import SECTION, Codes, Ints, TitleIndex
+from wikianchor.schemas.choices import FRAGMENT_REGIONS
 
 Reasons = npt.NDArray[np.int64]
 # Why a link says nothing about its name, or "kept". The first eight have the numbers of the codes of the title index,
@@ -38,6 +41,7 @@ REASONS = (
     "section_link",
     "meta_item",
     "too_long",
+    "gap",
 )
 REASON = {name: number for number, name in enumerate(REASONS)}
 ANCHOR, TITLE, REDIRECT = 1, 2, 4
@@ -70,7 +74,7 @@ class Targets:
         self._index, self._meta, self._sections = index, meta, sections
 
     def of_links(self, shard: str) -> tuple[Ints, Reasons]:
-        """Return the item of each link of a shard of sentences, 0 where the link does not count, and its reason."""
+        """Return the item of each link of a shard, 0 where the link does not count, and its reason."""
         return self._checked(*look_up_links(shard, self._index))
 
     def of_titles(self, titles: Iterable[pa.Array]) -> tuple[Ints, Reasons]:
@@ -90,11 +94,13 @@ class Targets:
 
 
 class Portion(NamedTuple):
-    """The sentences of some whole pages as one text.
+    """The sentences and fragments of some whole pages as one text.
 
     Attributes:
         points: code points of the sentences, with a separator after each.
         page_starts: for each page, its first index in `points`.
+        numbers: for each link, its number (`rows_by_page`).
+        regions: for each link, the index of its region in FRAGMENT_REGIONS.
         pages: for each link, its page, numbered from 0 within the portion.
         first: for each link, its first index in `points`.
         last: for each link, the index after its last.
@@ -102,36 +108,23 @@ class Portion(NamedTuple):
 
     points: npt.NDArray[np.uint32]
     page_starts: Ints
+    numbers: Ints
+    regions: Ints
     pages: Ints
     first: Ints
     last: Ints
 
 
-def portions(shard: str, linked: bool = False) -> Iterator[Portion]:
-    """Yield the sentences of a shard in portions of whole pages.
-
-    Args:
-        shard: of `sentences`.
-        linked: leave out sentences without a link.
-    """
-    columns = ["page_id", "text", "links.list.element.start", "links.list.element.end"]
-    held: list[pa.RecordBatch] = []
-    for batch in read_batches(shard, columns):
-        if linked:
-            batch = batch.filter(pc.greater(pc.list_value_length(batch.column("links")), 0))
-        held.append(batch)
-        rows = pa.Table.from_batches(held).combine_chunks().to_batches()[0]
-        # The last page may continue in the next row group.
-        heads = np.flatnonzero(changes(rows.column("page_id").to_numpy()))
-        complete = int(heads[-1]) if len(heads) else 0
-        yield from _cut(rows.slice(0, complete))
-        held = [rows.slice(complete)]
-    for rows in held:
+def portions(
+    shards: Sequence[str], regions: Collection[str], first_links: Sequence[int] = (), linked: bool = False
+) -> Iterator[Portion]:
+    """Yield the text of shards in portions of whole pages; the arguments are those of `rows_by_page`."""
+    for rows in rows_by_page(shards, regions, first_links, linked):
         yield from _cut(rows)
 
 
 def _cut(rows: pa.RecordBatch) -> Iterator[Portion]:
-    """Yield sentences of whole pages in portions of about PORTION code points."""
+    """Yield rows of whole pages in portions of about PORTION code points."""
     heads = np.flatnonzero(changes(rows.column("page_id").to_numpy()))
     lengths = pc.utf8_length(rows.column("text")).to_numpy().astype(np.int64) + 1
     ends = np.cumsum(lengths)
@@ -152,6 +145,8 @@ def _portion(rows: pa.RecordBatch, lengths: Ints) -> Portion:
     return Portion(
         code_points(joined),
         starts[heads],
+        links.field("number").to_numpy(),
+        rows.column("region").to_numpy()[sentence],
         (np.cumsum(heads) - 1)[sentence],
         starts[sentence] + links.field("start").to_numpy(),
         starts[sentence] + links.field("end").to_numpy(),
@@ -178,34 +173,49 @@ class _LinkCounts(NamedTuple):
     name_linked_documents: Ints
 
 
-def count_anchors(shard: str, targets: Targets, max_length: int) -> tuple[pa.Table, dict[str, int]]:
-    """Count the links of a shard of sentences by anchor text and item.
+class AnchorCounts(NamedTuple):
+    """The names in the links of a group of shards.
+
+    Attributes:
+        rows: as of ROWS, sorted by key, surface and item.
+        reasons: number of links by reason.
+        regions: number of links that give a name, by region.
+    """
+
+    rows: pa.Table
+    reasons: dict[str, int]
+    regions: dict[str, int]
+
+
+def count_anchors(shards: Sequence[str], targets: Targets, max_length: int, regions: Collection[str]) -> AnchorCounts:
+    """Count links by anchor text and item.
 
     Args:
-        shard: of `sentences`.
+        shards: of `sentences` and `fragments`, a group of `shards_of_pages`.
         targets: of the wiki.
         max_length: leave out names of more code points.
-
-    Returns:
-        Rows as of ROWS, sorted by key, surface and item; and the number of links by reason.
+        regions: of the links.
     """
     surfaces: dict[int, str] = {}
     none = np.zeros(0, np.int64)
     counts = [_LinkCounts(none.view(np.uint64), none.view(np.uint64), none, none, none, none)]
-    reasons = np.zeros(len(REASONS), np.int64)
-    all_items, all_reasons = targets.of_links(shard)
-    done = 0
-    for portion in portions(shard, linked=True):
-        links = slice(done, done + len(portion.pages))
-        done = links.stop
-        items, link_reasons = all_items[links], all_reasons[links]
+    reasons = np.zeros((len(FRAGMENT_REGIONS), len(REASONS)), np.int64)
+    of_shards = [targets.of_links(shard) for shard in shards]
+    first_links = np.cumsum([0, *(len(items) for items, _ in of_shards)]).tolist()[:-1]
+    all_items, all_reasons = map(np.concatenate, zip(*of_shards, strict=True))
+    for portion in portions(shards, regions, first_links, linked=True):
+        items, link_reasons = all_items[portion.numbers], all_reasons[portion.numbers]
         # Only the anchor texts: the rest of the sentences is not folded.
         raw, starts = _concatenated(portion.points, portion.first, portion.last)
         text = cut(raw)
         first, last = text.folded_offsets(starts[:-1]), text.folded_offsets(starts[1:] - 1)
         fits = last - first <= max_length
         link_reasons[~fits] = REASON["too_long"]
-        reasons += np.bincount(link_reasons, minlength=len(REASONS))
+        missing = np.append(0, np.cumsum(raw == ord(MISSING)))
+        has_gap = missing[starts[1:]] > missing[starts[:-1]]
+        link_reasons[has_gap] = REASON["gap"]
+        fits &= ~has_gap
+        np.add.at(reasons, (portion.regions, link_reasons), 1)
         begin, end = starts[:-1][fits], starts[1:][fits] - 1
         portion_counts, example = _count(
             Sums(text.points).of(first[fits], last[fits]), Sums(raw).of(begin, end), items[fits], portion.pages[fits]
@@ -218,7 +228,11 @@ def count_anchors(shard: str, targets: Targets, max_length: int) -> tuple[pa.Tab
     total = _sum(counts)
     origins = np.full(len(total.items), ANCHOR, np.uint8)
     rows = _sorted_rows([surfaces[surface] for surface in total.surfaces.tolist()], *total[2:], origins)
-    return rows, dict(zip(REASONS, reasons.tolist(), strict=True))
+    return AnchorCounts(
+        rows,
+        dict(zip(REASONS, reasons.sum(axis=0).tolist(), strict=True)),
+        dict(zip(FRAGMENT_REGIONS, reasons[:, REASON["kept"]].tolist(), strict=True)),
+    )
 
 
 def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> tuple[_LinkCounts, Ints]:
@@ -252,15 +266,6 @@ def _first_of_each(values: Hashes) -> npt.NDArray[np.bool_]:
     mask = np.zeros(len(values), np.bool_)
     order = np.argsort(values, kind="stable")
     mask[order[changes(values[order])]] = True
-    return mask
-
-
-def changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return a mask of the rows that differ from the row before in any column; the first row does."""
-    mask = np.zeros(len(columns[0]), np.bool_)
-    mask[:1] = True
-    for column in columns:
-        mask[1:] |= column[1:] != column[:-1]
     return mask
 
 

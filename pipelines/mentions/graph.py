@@ -1,9 +1,9 @@
 """`wikianchor mentions`: count which items each name links to, and how often it occurs, in `sentences` and `titles`.
 
     titles, sitelinks -> BuildIndex -> a title index of each wiki
-    sentences, titles -> MergeNames (gather_names, shuffle by name, merge_range) -> the names of each range of keys
-    names -> BuildNameTable -> a trie of names of each wiki
-    sentences -> CountNames (count_names, shuffle by number of the name, write_range) -> parts -> commit_mentions
+    sentences, fragments, titles -> gather_names -> Shuffle (by name) -> merge_range -> the names of each range of keys
+    names -> build_name_table -> a trie of names of each wiki
+    sentences, fragments -> count_names -> Shuffle (by number of the name) -> write_range -> parts -> commit_mentions
 
 The elements are shards of datasets, and small records of what was done with them; tables are files. A range of keys is
 merged and written by one worker, so only the tries are held whole, and workers map these into memory. The merged rows
@@ -18,7 +18,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from wikianchor.io.errors import InputError
+from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
 from wikianchor.pipelines.dataset.inputs import input_records, open_inputs, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset
@@ -29,6 +29,7 @@ from wikianchor.pipelines.engine.rates import MENTIONS
 from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.mentions.options import MentionsOptions
 from wikianchor.schemas import mentions as schema
+from wikianchor.schemas.choices import REGIONS
 
 
 def run(config: MentionsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
@@ -38,6 +39,7 @@ def run(config: MentionsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         UsageError, InputError: the datasets do not go together, or one is missing.
     """
     sentences, entities = open_inputs(config.sentences, config.entities)
+    check_regions(config.regions, sentences)
     inputs = input_records((*sentences, entities))
     options = {
         "wikis": sorted(map(wiki_of, sentences)),
@@ -47,10 +49,26 @@ def run(config: MentionsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     read = sum(
         shard["bytes"]
         for dataset in sentences
-        for shard in dataset.manifest["configs"].get("sentences", {"shards": ()})["shards"]
+        for name in ("sentences", "fragments")
+        for shard in dataset.manifest["configs"].get(name, {"shards": ()})["shards"]
     )
     load = Load(read / MENTIONS)
     return run_stage("mentions", schema.VERSION, config.output, inputs, options, graph, beam_args, load=load)
+
+
+def check_regions(regions: Sequence[str], sentences: Sequence[Dataset]) -> None:
+    """Check that the datasets have the regions.
+
+    Raises:
+        UsageError: a region is in `fragments` alone, and a dataset has none.
+    """
+    in_fragments = [name for name in regions if name not in REGIONS]
+    without = [dataset.directory for dataset in sentences if not dataset.manifest["options"].get("fragments", True)]
+    if in_fragments and without:
+        raise UsageError(
+            f"--regions={','.join(regions)}: {without[0]} was made with --no-fragments and has no {in_fragments[0]}: "
+            f"build it with --fragments, or leave out {', '.join(in_fragments)}"
+        )
 
 
 def build(
@@ -64,32 +82,54 @@ def build(
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, as_dict
-    from wikianchor.pipelines.mentions.steps import NamesTask, find_meta_items, list_name_shards, number_names
-    from wikianchor.pipelines.mentions.transforms import BuildNameTable, CountNames, MergeNames
+    from wikianchor.pipelines.engine.shuffle import Shuffle
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep, as_dict
+    from wikianchor.pipelines.mentions import steps
     from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
 
-    task = NamesTask(
-        work,
-        config.max_length,
-        config.section_links,
-        config.rows_per_shard,
-        config.link_probability,
-        config.commonness,
-    )
     datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
     wikis = [WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
 
     built = pipeline | "Build title indexes" >> BuildIndex(wikis, work)  # IndexBuilt
     indexes = as_dict(built, "Indexes by wiki", attrgetter("wiki"))
-    meta = pipeline | "Find meta items" >> CallOnce(find_meta_items, entities.directory, work, work=work, name="meta")
-    shards = pipeline | "List shards" >> ListElements(list_name_shards, datasets)  # NameShard
-    gathered, merged = shards | "Merge names" >> MergeNames(task, indexes, beam.pvalue.AsSingleton(meta))
-    ranges = as_dict(merged, "Names by range", attrgetter("order"))  # Merged
-    numbers = beam.pvalue.AsSingleton(pipeline | "Number names" >> CallOnce(number_names, merged))  # list of KeyRange
-    tables = pipeline | "Build name tables" >> BuildNameTable([wiki for wiki, _ in datasets], ranges, numbers, work)
-    counted, written = shards | "Count names" >> CountNames(
-        task, as_dict(tables, "Tables by wiki", attrgetter("wiki")), ranges, numbers
+    find_meta_items = CallOnce(steps.find_meta_items, entities.directory, work, work=work, name="meta")
+    meta = beam.pvalue.AsSingleton(pipeline | "Find meta items" >> find_meta_items)  # path
+    shards = pipeline | "List shards" >> ListElements(steps.list_name_shards, datasets)  # NameShard
+
+    def plan_ranges(gathered: beam.PCollection[Any]) -> beam.pvalue.AsSingleton:
+        ranges = CallOnce(steps.plan_ranges, gathered, config.rows_per_shard)
+        return beam.pvalue.AsSingleton(pipeline | "Plan ranges" >> ranges)  # list of KeyRange
+
+    gathered, merged = shards | "Merge names" >> Shuffle(
+        "names",
+        work,
+        steps.BY_KEY,
+        map_step=steps.gather_names,
+        map_sides=(config, indexes, meta),
+        ranges=plan_ranges,
+        reduce_step=steps.merge_range,
+        reduce_sides=(work,),
+    )  # Gathered, Merged
+    ranges = as_dict(merged, "Names by range", attrgetter("order"))
+    number_names = CallOnce(steps.number_names, merged)
+    numbers = beam.pvalue.AsSingleton(pipeline | "Number names" >> number_names)  # list of KeyRange
+    build_name_table = RunStep(steps.build_name_table, work, "table", ranges, numbers, work, key=str)
+    tables = (
+        pipeline
+        | "List wikis" >> beam.Create([wiki for wiki, _ in datasets])
+        | "Build name table" >> build_name_table  # NameTableBuilt
+    )
+    texts = shards | "Keep text" >> beam.Filter(lambda shard: shard.is_text)
+    counted, written = texts | "Count names" >> Shuffle(
+        "counts",
+        work,
+        steps.BY_NAME,
+        map_step=steps.count_names,
+        map_sides=(config, as_dict(tables, "Tables by wiki", attrgetter("wiki"))),
+        ranges=lambda _: numbers,
+        reduce_step=steps.write_range,
+        reduce_sides=(config, work, ranges),
+        empty=True,
     )  # NamesCounted, RangeWritten
     _ = pipeline | "Commit" >> CallOnce(commit_mentions, config.output, work, head, gathered, counted, written)
 
@@ -108,8 +148,10 @@ def commit_mentions(
         InputError: the ledger does not balance, or in a wiki no name stands for an item.
     """
     ledger: dict[str, Counter[str]] = {}
+    regions: dict[str, Counter[str]] = {}
     for shard in gathered:
         ledger.setdefault(shard.wiki, Counter()).update(shard.links)
+        regions.setdefault(shard.wiki, Counter()).update(shard.regions)
     occurrences: Counter[str] = Counter()
     for shard in counted:
         occurrences[shard.wiki] += shard.occurrences
@@ -133,4 +175,7 @@ def commit_mentions(
         wiki: {name: number for name, number in reasons.items() if number} | {"seen": reasons.total()}
         for wiki, reasons in sorted(ledger.items())
     }
-    commit_dataset(output, work, head, parts, {"links": report}, problems)
+    by_region = {
+        wiki: {name: number for name, number in counts.items() if number} for wiki, counts in sorted(regions.items())
+    }
+    commit_dataset(output, work, head, parts, {"links": report, "regions": by_region}, problems)

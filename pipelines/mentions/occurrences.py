@@ -1,15 +1,16 @@
-"""Count how often names occur in the text of a shard, linked or not, and on how many pages."""
+"""Count how often names occur in text, linked or not, and on how many pages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from wikianchor.aliases.folding import cut
 from wikianchor.aliases.name_table import NameTable, Sums
-from wikianchor.pipelines.mentions.anchors import changes, portions
+from wikianchor.pipelines.arrays.tables import changes
+from wikianchor.pipelines.mentions.anchors import portions
 from wikianchor.pipelines.titles.title_index import Ints
 
 # Counts of portions are added up when there are this many, which bounds memory.
@@ -24,15 +25,15 @@ class Occurrences(NamedTuple):
     documents: Ints
 
 
-def count_occurrences(shard: str, table: NameTable) -> Occurrences:
-    """Count the names of a table in the text of a shard of sentences.
+def count_occurrences(shards: Sequence[str], table: NameTable, regions: Collection[str]) -> Occurrences:
+    """Count the names of a table in the text of some regions of a group of shards (`page_rows.shards_of_pages`).
 
     A name occurs where it starts and ends at the bounds of atoms (`wikianchor.aliases.folding`), and wherever it is a
     link. So no name is a link more often than it occurs.
     """
     none = np.zeros(0, np.int64)
     parts = [Occurrences(none, none, none)]
-    for portion in portions(shard):
+    for portion in portions(shards, regions):
         text = cut(portion.points)
         sums = Sums(text.points)
         names = table.find(text, sums)

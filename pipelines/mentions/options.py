@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from wikianchor.io.options import at_least, between, option
+from wikianchor.io.options import among, at_least, between, option
+from wikianchor.schemas.choices import FRAGMENT_REGIONS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,5 +32,15 @@ class MentionsOptions:
         check=between(0, 1),
     )
     max_length: int = option(50, help="leave out names of more characters", check=at_least(1))
+    regions: tuple[str, ...] = option(
+        ("lead", "body", "list", "back_matter"),
+        metavar="NAMES",
+        help=f"parts of pages whose links and occurrences are counted: {', '.join(FRAGMENT_REGIONS)}",
+        check=among(FRAGMENT_REGIONS),
+    )
     section_links: bool = option(False, help="count a link to a section as a link to its page")
     rows_per_shard: int = 500_000
+
+    def completed(self) -> MentionsOptions:
+        """Return the options with the regions in their order."""
+        return replace(self, regions=tuple(name for name in FRAGMENT_REGIONS if name in self.regions))

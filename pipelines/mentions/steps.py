@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ import pyarrow.compute as pc
 from wikianchor.aliases.name_table import NameTable, Nodes, merge, nodes_of, table_lengths, table_pieces
 from wikianchor.io.storage import sync_file
 from wikianchor.pipelines.arrays.spill import Spill, hash_range, rows_of
-from wikianchor.pipelines.arrays.tables import distinct, open_tables, read_table, save_pieces, save_tables
+from wikianchor.pipelines.arrays.tables import changes, distinct, open_tables, read_table, save_pieces, save_tables
 from wikianchor.pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
 from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
@@ -32,12 +31,13 @@ from wikianchor.pipelines.mentions.anchors import (
     ROWS,
     TITLE,
     Targets,
-    changes,
     count_anchors,
     merge_names,
     title_names,
 )
 from wikianchor.pipelines.mentions.occurrences import count_occurrences
+from wikianchor.pipelines.mentions.options import MentionsOptions
+from wikianchor.pipelines.mentions.page_rows import shards_of_pages
 from wikianchor.pipelines.titles.steps import IndexBuilt
 from wikianchor.pipelines.titles.title_index import Ints, TitleIndex
 from wikianchor.pipelines.wikimedia.wikidata import META_CLASSES
@@ -72,44 +72,25 @@ _ORIGINS = pa.array(
 )
 
 
-@dataclass(frozen=True)
-class NamesTask:
-    """The options of the steps.
-
-    Attributes:
-        work: the directories of the run.
-        max_length: maximum length of a name, code points.
-        sections: count a link or redirect to a section as one to its page.
-        rows_per_shard: approximate number of rows in an output shard.
-        link_probability: of `candidates`: minimum share of the occurrences of the name that are links.
-        commonness: of `candidates`: minimum share of the links with this name that lead to the item.
-    """
-
-    work: Workspace
-    max_length: int
-    sections: bool
-    rows_per_shard: int
-    link_probability: float
-    commonness: float
-
-
 class NameShard(NamedTuple):
-    """A shard of `sentences` or of `titles`, and its number among all."""
+    """A shard of `titles`, or a group of shards of `sentences` and `fragments`, and its number among all."""
 
     order: int
     wiki: str
-    config: str
-    path: str
+    is_text: bool
+    paths: tuple[str, ...]
 
 
 class Gathered(NamedTuple):
-    """The rows that a shard gave: their number, every `HEAD_EVERY`-th of their keys, and its links by reason."""
+    """The rows that a shard gave: their number, and every `HEAD_EVERY`-th of their keys; its links by reason, and those
+    that give a name by region."""
 
     order: int
     wiki: str
     rows: int
     heads: tuple[str, ...]
     links: dict[str, int]
+    regions: dict[str, int]
 
     @property
     def metrics(self) -> dict[str, int]:
@@ -140,7 +121,7 @@ class NameTableBuilt(NamedTuple):
 
 
 class NamesCounted(NamedTuple):
-    """The number of occurrences of names in a shard of sentences."""
+    """The number of occurrences of names in the text of a shard."""
 
     order: int
     wiki: str
@@ -168,12 +149,14 @@ class RangeWritten(NamedTuple):
 
 
 def list_name_shards(datasets: Sequence[tuple[str, str]]) -> Iterator[NameShard]:
-    """Yield the shards of `sentences` and `titles` of datasets, given as (wiki, directory)."""
+    """Yield the shards of text and titles of datasets, given as (wiki, directory)."""
     order = 0
     for wiki, directory in datasets:
-        for config in ("sentences", "titles"):
-            for path in shards_of(directory, config):
-                yield NameShard(order, wiki, config, path)
+        texts = shards_of_pages(shards_of(directory, "sentences"), shards_of(directory, "fragments"))
+        titles = [(path,) for path in shards_of(directory, "titles")]
+        for is_text, groups in ((True, texts), (False, titles)):
+            for paths in groups:
+                yield NameShard(order, wiki, is_text, paths)
                 order += 1
 
 
@@ -198,18 +181,18 @@ def find_meta_items(entities: str, work: Workspace) -> str:
 
 
 def gather_names(
-    shard: NameShard, task: NamesTask, indexes: Mapping[str, IndexBuilt], meta: str
+    shard: NameShard, config: MentionsOptions, indexes: Mapping[str, IndexBuilt], meta: str
 ) -> Generator[pa.Table, None, Gathered]:
     """Yield the names in a shard with the items that they stand for, sorted by key."""
     index = TitleIndex(indexes[shard.wiki].path)
-    targets = Targets(index, open_tables(meta)["items"], task.sections)
-    if shard.config == "sentences":
-        rows, links = count_anchors(shard.path, targets, task.max_length)
+    targets = Targets(index, open_tables(meta)["items"], config.section_links)
+    if shard.is_text:
+        rows, links, regions = count_anchors(shard.paths, targets, config.max_length, config.regions)
     else:
-        rows, links = title_names(shard.path, targets, task.max_length), {}
+        rows, links, regions = title_names(shard.paths[0], targets, config.max_length), {}, {}
     heads = rows["key"].take(pa.array(np.arange(0, rows.num_rows, HEAD_EVERY))).to_pylist()
     yield rows
-    return Gathered(shard.order, shard.wiki, rows.num_rows, tuple(heads), links)
+    return Gathered(shard.order, shard.wiki, rows.num_rows, tuple(heads), links, regions)
 
 
 def plan_ranges(gathered: Iterable[Gathered], rows_per_shard: int) -> list[KeyRange]:
@@ -299,20 +282,25 @@ def _nodes_in(spill: Spill, part: int) -> Nodes:
     return Nodes(np.ascontiguousarray(rows["hash"]), np.ascontiguousarray(rows["value"]))
 
 
-def count_names(shard: NameShard, tables: Mapping[str, NameTableBuilt]) -> Generator[pa.Table, None, NamesCounted]:
-    """Yield how often each name occurs in the text of a shard of sentences."""
-    counts = count_occurrences(shard.path, NameTable(open_tables(tables[shard.wiki].path)))
+def count_names(
+    shard: NameShard, config: MentionsOptions, tables: Mapping[str, NameTableBuilt]
+) -> Generator[pa.Table, None, NamesCounted]:
+    """Yield how often each name occurs in the text of a shard."""
+    counts = count_occurrences(shard.paths, NameTable(open_tables(tables[shard.wiki].path)), config.regions)
     yield pa.table(counts._asdict()).rename_columns({"names": "name"}).cast(BY_NAME.schema)
     return NamesCounted(shard.order, shard.wiki, int(counts.occurrences.sum()))
 
 
-def write_range(wanted: KeyRange, shard: Shard, task: NamesTask, merged: Mapping[int, Merged]) -> RangeWritten:
+def write_range(
+    wanted: KeyRange, shard: Shard, config: MentionsOptions, work: Workspace, merged: Mapping[int, Merged]
+) -> RangeWritten:
     """Write the rows of `mentions` and `candidates` for a range of names.
 
     Args:
         wanted: the numbers of the names.
         shard: the rows of `count_names`; empty if no name of the range occurs.
-        task: the options.
+        config: the options.
+        work: the directories of the run.
         merged: the ranges, by number.
     """
     names = merged[wanted.number]
@@ -324,15 +312,15 @@ def write_range(wanted: KeyRange, shard: Shard, task: NamesTask, merged: Mapping
     rows = pa.Table.from_batches(file.batches(), _MERGED)
     links = 0
     with (
-        PartWriter(task.work.parts, "mentions", wanted.number, mentions.SCHEMA) as all_names,
-        PartWriter(task.work.parts, "candidates", wanted.number, mentions.CANDIDATES) as candidates,
+        PartWriter(work.parts, "mentions", wanted.number, mentions.SCHEMA) as all_names,
+        PartWriter(work.parts, "candidates", wanted.number, mentions.CANDIDATES) as candidates,
     ):
         for first in range(0, rows.num_rows, ROW_GROUP):
             columns = _columns(names.wiki, rows.slice(first, ROW_GROUP), counts)
             links += int(columns["links"].to_numpy().sum())
             all_names.write(pa.RecordBatch.from_pydict(columns, mentions.SCHEMA))
-            likely = columns["link_probability"] >= task.link_probability
-            mask = pa.array(likely & (columns["commonness"] >= task.commonness))
+            likely = columns["link_probability"] >= config.link_probability
+            mask = pa.array(likely & (columns["commonness"] >= config.commonness))
             candidates.write(pa.RecordBatch.from_pydict(columns, mentions.CANDIDATES).filter(mask))
             file.forget()
     parts = tuple(writer.part for writer in (all_names, candidates) if writer.part)

@@ -20,6 +20,7 @@ from wikianchor.pipelines.arrays.tables import find
 from wikianchor.pipelines.pairs.entity_table import ABSENT, META, NONE, ROUTES, EntityIds
 from wikianchor.pipelines.pairs.negatives import Draws, draw_from_fixed, draw_negatives
 from wikianchor.pipelines.pairs.page_links import PageLinks
+from wikianchor.pipelines.pairs.splits import NO_SPLIT, Split
 from wikianchor.pipelines.titles.counts import ShardLinks
 from wikianchor.pipelines.titles.title_index import (
     BROKEN,
@@ -49,6 +50,10 @@ BUCKETS = (
     "meta_item",
     "not_in_required_wiki",
     "below_floor",
+    "other_split",
+    "evaluation_text",
+    "text_in_other_split",
+    "near_duplicate",
     "over_cap",
     "not_sampled",
     "no_type",
@@ -74,8 +79,10 @@ _BUCKET_OF_LEFT_OUT[[META, ABSENT]] = BUCKET["meta_item"], BUCKET["not_in_requir
 _POWERS_OF_TEN = 10 ** np.arange(1, 19)
 # Makes the shuffle key independent of the sample key: else the first output shards would hold all rows of a sample.
 _SHUFFLE = 1
-# Column of the shuffle: output shards are ranges of this key. It is not published.
+# Column of the shuffle: output shards are ranges of this key. It is not published. With --split, its highest bits are
+# the split, so that each output shard is of one split.
 SHUFFLE_KEY = "shuffle_key"
+SPLIT_SHIFT = 62
 ROW_SCHEMA = pa.schema([*schema.SCHEMA, pa.field(SHUFFLE_KEY, pa.uint64(), False)])
 # The greatest sample key: as a limit it excludes no row.
 ANY_KEY = (1 << 63) - 1
@@ -92,6 +99,7 @@ class DecisionOptions:
             entity, as the released EASE data were made; 0: from the whole pool.
         sections: count a link to a section as a link to its page.
         duplicates: keep rows whose content equals that of another row of the wiki.
+        split: how pages are assigned to splits.
     """
 
     seed: int
@@ -99,6 +107,7 @@ class DecisionOptions:
     candidates: int
     sections: bool
     duplicates: bool
+    split: Split = NO_SPLIT
 
 
 @dataclass(frozen=True)
@@ -151,22 +160,32 @@ class Linked(NamedTuple):
         codes: of the title index (`titles.title_index`).
         items: Wikidata items; 0 for links that do not count.
         entities: dense ids of the entity table; -1 for none.
+        dropped: the bucket of the sentence, `kept` or the reason why it is left out (`sentence_checks`).
     """
 
     codes: Codes
     items: Ints
     entities: Ints
+    dropped: Ints
 
     def slice(self, first: int, last: int) -> Linked:
         """Return the links [first, last)."""
         return Linked._make(column[first:last] for column in self)
 
 
-def linked_of(links: ShardLinks, ids: EntityIds) -> Linked:
-    """Return the targets of the links of a shard."""
+def linked_of(links: ShardLinks, ids: EntityIds, dropped: Ints | None = None) -> Linked:
+    """Return the targets of the links of a shard.
+
+    Args:
+        links: of the shard.
+        ids: dense ids of items.
+        dropped: the bucket of the sentence of each link; None where all sentences are kept.
+    """
     # `which` is -1 for a link that does not count, which is the appended element.
     items, entities = np.append(links.items, 0), np.append(ids.of(links.items), -1)
-    return Linked(links.codes, items[links.which], entities[links.which].astype(np.int64))
+    if dropped is None:
+        dropped = np.full(len(links.which), KEPT)
+    return Linked(links.codes, items[links.which], entities[links.which].astype(np.int64), dropped)
 
 
 class DrawnNegatives(NamedTuple):
@@ -261,12 +280,17 @@ class Decider:
         items_of_pages = page_items[np.searchsorted(known_pages, pages)]
         buckets[(buckets == KEPT) & (items == items_of_pages[rows])] = BUCKET["own_page"]
         self._check_entities(buckets, items, entities)
+        if self._options.split:
+            splits = self._options.split.of_pages(self._wiki_hash, pages, items_of_pages)
+            kept = np.flatnonzero(buckets == KEPT)
+            buckets[kept[splits[rows[kept]] != self._table["splits"][entities[kept]]]] = BUCKET["other_split"]
+        buckets = np.where(buckets == KEPT, linked.dropped, buckets)
 
         eligible = np.flatnonzero(buckets == KEPT)
         rows, entities = rows[eligible], entities[eligible]
         sentences = mix(self._wiki_hash, pages, numbers) >> np.uint64(1)
         starts = flat.field("start").to_numpy()[eligible].astype(np.int64)
-        contents = sentences if self._options.duplicates else _hash_texts(batch.column("text"), rows)
+        contents = sentences if self._options.duplicates else hash_texts(batch.column("text"), rows)
         keys = mix(self._options.seed, self._wiki_hash, contents[rows], self._table["qids"][entities], starts)
         sentences = sentences.astype(np.int64)
         return buckets, Eligible(eligible, rows, entities, pages[rows], sentences[rows], starts, keys >> np.uint64(1))
@@ -348,12 +372,19 @@ class Decider:
             "frequency_bin": pa.array(
                 np.searchsorted(_POWERS_OF_TEN, table["counts"][links.entities], side="right").astype(np.int8)
             ),
-            SHUFFLE_KEY: pa.array(mix_hashes(links.sample_keys, _SHUFFLE)),
+            SHUFFLE_KEY: pa.array(self._shuffle_keys(links)),
         }
         return pa.Table.from_arrays([columns[name] for name in ROW_SCHEMA.names], schema=ROW_SCHEMA)
 
+    def _shuffle_keys(self, links: Eligible) -> Hashes:
+        keys = mix_hashes(links.sample_keys, _SHUFFLE)
+        if not self._options.split:
+            return keys
+        splits = self._table["splits"][links.entities].astype(np.uint64)
+        return keys >> np.uint64(64 - SPLIT_SHIFT) | splits << np.uint64(SPLIT_SHIFT)
 
-def _hash_texts(texts: pa.Array, rows: Ints) -> Hashes:
+
+def hash_texts(texts: pa.Array, rows: Ints) -> Hashes:
     """Return the hash of each text whose index is in `rows`, else 0. Texts that differ only in digits are equal."""
     hashes = np.zeros(len(texts), np.uint64)
     used = np.zeros(len(texts), np.bool_)

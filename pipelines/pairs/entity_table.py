@@ -2,7 +2,8 @@
 
 A pool is the set of entities of one type. All pools are slices of one array (CSR), so that a draw is an index, whatever
 the size of the pool. The instances of a type and its subclasses are two pools: they are different kinds of things, as
-Jupiter and "gas giant" are.
+Jupiter and "gas giant" are. With --split, the entities of a type in each split are a pool: a negative is of the split
+of its positive.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 
 from wikianchor.pipelines.arrays.tables import Column, distinct, find, look_up
 from wikianchor.pipelines.dataset.reader import read_batches
+from wikianchor.pipelines.pairs.splits import NO_SPLIT, Split, SplitNumbers
 from wikianchor.pipelines.titles.title_index import Ints
 from wikianchor.pipelines.wikimedia.wikidata import META_CLASSES
 
@@ -37,12 +39,14 @@ class TableOptions:
         types: "best_rank" (P31, else P279), "instance_of" (only P31) or "any_rank" (P31 of every rank).
         refine_humans: with more humans in the table than this, type them by occupation (P106); 0 for never.
         back_off: replace a pool that is too small by the pool of the superclass (P279) of its type.
+        split: how entities are assigned to splits.
     """
 
     negatives: int
     types: str
     refine_humans: int
     back_off: bool
+    split: Split = NO_SPLIT
 
 
 def build_entity_table(
@@ -58,9 +62,9 @@ def build_entity_table(
 
     Returns:
         Arrays for `save_tables`. By dense id: `qids`, `counts`, `typed` (whether the entity has a type). To find a
-        dense id: `sorted_qids`, `sorted_ids`. Pools as CSR: `pool_types`, `pool_starts`, `pool_members`. The pools of
-        an entity as CSR: `choice_starts`, `choice_pools`, `choice_routes`. Items that are not in the table:
-        `left_out` and the reason, `left_out_why`.
+        dense id: `sorted_qids`, `sorted_ids`. With a split, by dense id: `splits`. Pools as
+        CSR: `pool_types`, `pool_starts`, `pool_members`. The pools of an entity as CSR: `choice_starts`,
+        `choice_pools`, `choice_routes`. Items that are not in the table: `left_out` and the reason, `left_out_why`.
     """
     qids, counts = frequent
     typed = _read_types(shards, qids, options.types)
@@ -72,14 +76,16 @@ def build_entity_table(
     order = order[keep[order]]
     dense = np.full(len(qids), -1, np.int64)
     dense[order] = np.arange(len(order))
+    splits = options.split.of_items(qids[order]) if options.split else np.zeros(len(order), np.int8)
     return {
+        **({"splits": splits} if options.split else {}),
         "qids": qids[order],
         "counts": counts[order],
         "sorted_qids": qids[keep],
         "sorted_ids": dense[keep].astype(np.int32),
         "left_out": qids[~keep],
         "left_out_why": np.where(absent[~keep], ABSENT, META).astype(np.int8),
-        **_pools(typed.renumbered(dense), len(order), shards, options),
+        **_pools(typed.renumbered(dense), splits, shards, options),
     }
 
 
@@ -136,6 +142,10 @@ class Typed(NamedTuple):
         """Replace types by keys of pools: 2 * type for its instances, 2 * type + 1 for its subclasses."""
         return self._replace(types=self.types << 1 | (self.routes == SUBCLASS_OF))
 
+    def split(self, splits: SplitNumbers, count: int) -> Typed:
+        """Replace keys of pools by keys of the pools of splits: `count` * key + the split of the entity."""
+        return self._replace(types=self.types * count + splits[self.rows])
+
 
 def _rows_of(shards: Sequence[str], columns: Sequence[str], qids: Ints) -> Iterator[tuple[pa.RecordBatch, Ints]]:
     """Yield the rows of `entities` whose item is in the ascending `qids`, and the index of each there."""
@@ -168,15 +178,18 @@ def _read_types(shards: Sequence[str], qids: Ints, types: str) -> Typed:
     return Typed.joined(parts).distinct()
 
 
-def _pools(typed: Typed, entities: int, shards: Sequence[str], options: TableOptions) -> dict[str, npt.NDArray[Any]]:
+def _pools(
+    typed: Typed, splits: SplitNumbers, shards: Sequence[str], options: TableOptions
+) -> dict[str, npt.NDArray[Any]]:
     """Return the pools, and for each entity the pools that its negatives may come from, as `build_entity_table` does.
 
     Args:
         typed: types and occupations of the entities, by dense id.
-        entities: number of entities in the table.
+        splits: the split of each entity in the table, by dense id.
         shards: of `entities`.
         options: how entities get their types.
     """
+    entities, count = len(splits), options.split.count
     keyed = typed.keyed()
     base = keyed.where(keyed.routes <= SUBCLASS_OF)
     humans = _mask(base.rows[base.types == HUMAN << 1], entities)
@@ -186,14 +199,15 @@ def _pools(typed: Typed, entities: int, shards: Sequence[str], options: TableOpt
     # The entity itself and its negatives.
     min_size = max(options.negatives, 1) + 1
     if options.back_off:
-        small = ~_usable(members, min_size)[: len(base.rows)]
+        small = ~_usable(members.split(splits, count), min_size)[: len(base.rows)]
         members = Typed.joined([members, _parents(base.where(small), shards)]).distinct()
-    choices = members.where(_choices(members, _usable(members, min_size), humans, refine, entities))
+    split_members = members.split(splits, count)
+    choices = split_members.where(_choices(members, _usable(split_members, min_size), humans, refine, entities))
 
-    pools, pool_of = np.unique(members.types, return_inverse=True)
+    pools, pool_of = np.unique(split_members.types, return_inverse=True)
     order = np.lexsort((members.rows, pool_of))
     return {
-        "pool_types": pools >> 1,
+        "pool_types": pools // count >> 1,
         "pool_starts": _starts(pool_of, len(pools)),
         "pool_members": members.rows[order].astype(np.int32),
         "choice_starts": _starts(choices.rows, entities),

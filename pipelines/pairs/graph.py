@@ -2,6 +2,7 @@
 
     titles, sitelinks -> BuildIndex -> a title index of each wiki
     sentences -> CountShard -> links and their counts -> BuildTable -> the entity table (dense ids, types, pools)
+    sentences -> [CheckSentences] -> which sentences are left out, whatever they link to
     sentences -> [FindCaps] -> [FindSamples] -> ShufflePairs (decide_shard, write_shard) -> parts -> commit_pairs
 
 The elements are shards of datasets, and small records of what was done with them; every table is a file that workers
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
+from wikianchor.io.storage import sha1
 from wikianchor.pipelines.dataset.inputs import input_records, open_inputs, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import most
@@ -29,6 +31,7 @@ from wikianchor.pipelines.pairs.options import PairChoices, PairsOptions
 from wikianchor.schemas import pairs as schema
 
 if TYPE_CHECKING:
+    from wikianchor.pipelines.pairs.sentence_checks import CheckTask
     from wikianchor.pipelines.pairs.steps import DecideTask
     from wikianchor.pipelines.pairs.table_steps import TableTask
 
@@ -44,13 +47,15 @@ def run(config: PairsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     inputs = input_records((*sentences, entities))
     options = options_of(config)
     graph = partial(build, config=config, sentences=sentences, entities=entities)
-    # Each shard of sentences is read twice at least: to count its links, and to decide on them.
+    # Each shard of sentences is read to count its links, to check its sentences, and to decide on its links.
     shards = [
         shard
         for dataset in sentences
         for shard in dataset.manifest["configs"].get("sentences", {"shards": []})["shards"]
     ]
-    work = 2 * sum(shard["bytes"] for shard in shards)
+    choices = config.choices
+    checks = bool(choices.split or choices.exclude_text or choices.max_near_duplicates)
+    work = (2 + checks) * sum(shard["bytes"] for shard in shards)
     links = sum(
         ledger.get("links", {}).get("kept", 0)
         for dataset in sentences
@@ -61,8 +66,9 @@ def run(config: PairsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
 
 
 def options_of(config: PairsOptions) -> dict[str, Any]:
-    """Return the options that the manifest carries."""
-    return recorded(config)
+    """Return the options that the manifest carries; the files of --exclude_text are known by their checksums."""
+    texts = [f"{path.rpartition('/')[2]} {sha1(path)}" for path in config.choices.exclude_text]
+    return recorded(config) | {"exclude_text": texts}
 
 
 def _check(config: PairsOptions, sentences: Sequence[Dataset], entities: Dataset) -> None:
@@ -104,11 +110,13 @@ def build(
     import apache_beam as beam
 
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, as_dict
+    from wikianchor.pipelines.pairs.sentence_checks import CheckSentences
     from wikianchor.pipelines.pairs.table_steps import BuildTable, CountShard, list_sentence_shards
     from wikianchor.pipelines.pairs.transforms import FindCaps, FindSamples, LookUps, ShufflePairs
     from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
 
     table_task, decide_task = _tasks(config, work, entities)
+    check_task = _check_task(config, work)
     datasets = [(wiki_of(dataset), dataset.directory) for dataset in sorted(sentences, key=wiki_of)]
     wikis = [WikiTitles(wiki, directory, entities.directory) for wiki, directory in datasets]
 
@@ -120,23 +128,30 @@ def build(
     table = beam.pvalue.AsSingleton(pipeline | "Build entity table" >> BuildTable(table_task, counted))  # TableBuilt
 
     look_ups = LookUps(indexes, links, table)
+    limits: Any = None
+    if check_task:
+        checked = shards | "Check sentences" >> CheckSentences(check_task, links)  # SentenceLimits
+        limits = beam.pvalue.AsSingleton(checked)
     caps: Any = None
     if decide_task.cap:
-        caps = beam.pvalue.AsSingleton(shards | "Find caps" >> FindCaps(decide_task, look_ups))  # path
+        caps = beam.pvalue.AsSingleton(shards | "Find caps" >> FindCaps(decide_task, look_ups, limits))  # path
     samples: Any = {}
     if decide_task.sample:
-        samples = beam.pvalue.AsDict(shards | "Find samples" >> FindSamples(decide_task, look_ups, caps))
-    shuffled = shards | "Shuffle pairs" >> ShufflePairs(decide_task, look_ups, caps, samples)  # Decided, ShardWritten
+        samples = beam.pvalue.AsDict(shards | "Find samples" >> FindSamples(decide_task, look_ups, caps, limits))
+    shuffle = ShufflePairs(decide_task, look_ups, caps, samples, limits)
+    shuffled = shards | "Shuffle pairs" >> shuffle  # Decided, ShardWritten
     _ = pipeline | "Commit" >> CallOnce(commit_pairs, config.output, work, head, built, counted, table, *shuffled)
 
 
 def _tasks(config: PairsOptions, work: Workspace, entities: Dataset) -> tuple[TableTask, DecideTask]:
     from wikianchor.pipelines.pairs.decisions import DecisionOptions
     from wikianchor.pipelines.pairs.entity_table import TableOptions
+    from wikianchor.pipelines.pairs.splits import Split
     from wikianchor.pipelines.pairs.steps import DecideTask
     from wikianchor.pipelines.pairs.table_steps import TableTask
 
     choices = config.choices
+    split = Split(choices.split, choices.seed)
     table = TableTask(
         work=work,
         dataset=entities.directory,
@@ -145,7 +160,7 @@ def _tasks(config: PairsOptions, work: Workspace, entities: Dataset) -> tuple[Ta
         required=choices.required_wiki,
         cap=choices.max_per_entity,
         languages=tuple(entities.manifest["options"]["labels"]),
-        options=TableOptions(choices.negatives, choices.types, choices.refine_humans, choices.back_off),
+        options=TableOptions(choices.negatives, choices.types, choices.refine_humans, choices.back_off, split),
     )
     decide = DecideTask(
         work=work,
@@ -155,6 +170,7 @@ def _tasks(config: PairsOptions, work: Workspace, entities: Dataset) -> tuple[Ta
             candidates=choices.candidates,
             sections=choices.section_links,
             duplicates=choices.duplicates,
+            split=split,
         ),
         own_page=not choices.own_page_negatives,
         rows_per_shard=config.rows_per_shard,
@@ -165,8 +181,20 @@ def _tasks(config: PairsOptions, work: Workspace, entities: Dataset) -> tuple[Ta
     return table, decide
 
 
-# Buckets of links that are pairs before the cap and the sample.
-LEFT = ("kept", "over_cap", "not_sampled")
+def _check_task(config: PairsOptions, work: Workspace) -> CheckTask:
+    from wikianchor.pipelines.pairs.sentence_checks import CheckTask
+    from wikianchor.pipelines.pairs.splits import Split
+
+    choices = config.choices
+    split = Split(choices.split, choices.seed)
+    return CheckTask(work, choices.seed, choices.exclude_text, choices.max_near_duplicates, split)
+
+
+# Buckets of links that are pairs unless an option leaves them out.
+LEFT = (
+    *("kept", "over_cap", "not_sampled"),
+    *("other_split", "evaluation_text", "text_in_other_split", "near_duplicate"),
+)
 
 
 def commit_pairs(
@@ -216,7 +244,7 @@ def commit_pairs(
 
 
 def _wikis_without_pairs(output: str, ledger: Mapping[str, Counter[str]]) -> list[str]:
-    """Return a problem if a wiki has no pair. It may have none left after the cap or the sample, but not before."""
+    """Return a problem if a wiki has no pair. It may have none left after the options of `LEFT`, but not before."""
     problems = []
     if lost := [wiki for wiki, links in ledger.items() if not any(links[name] for name in LEFT)]:
         reasons = sum((ledger[wiki] for wiki in lost), Counter[str]())

@@ -8,6 +8,7 @@ from typing import Any
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import at_least, option, option_group
+from wikianchor.pipelines.wikimedia.dump_names import files_named
 
 # Defaults by preset. `default` is ours. `paper` is section 3 of EASE (Nishikawa et al., NAACL 2022): entities linked to
 # more than ten times in the corpus, types from "instance of" alone, one of several at random, one negative from all
@@ -34,6 +35,20 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         **{"max_per_entity": 10_000, "sample_per_wiki": True},
     },
 }
+
+
+def _numbers(value: str, flag: str) -> tuple[float, ...]:
+    """Return numbers with commas between; unlike those of other lists, they may be equal."""
+    try:
+        return tuple(map(float, value.split(",")))
+    except ValueError as error:
+        raise UsageError(f"--{flag}={value}: must be two numbers with a comma between, such as 0.05,0.05") from error
+
+
+def _are_shares(shares: tuple[float, ...]) -> str:
+    if shares and (len(shares) != 2 or not min(shares) > 0 or not sum(shares) < 1):
+        return "must be two shares of the items, for dev and for test, such as 0.05,0.05"
+    return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +89,28 @@ class PairChoices:
     required_wiki: str = option("", metavar="WIKI", help="keep entities that have a page in this wiki", unset="any")
     duplicates: bool = option(
         False, help="keep pairs of one entity and one sentence, numbers aside, that a wiki has several times"
+    )
+    max_near_duplicates: int = option(
+        0,
+        help="at most N sentences of a wiki that differ only in links, their page's title and digits; 0: any number",
+        check=at_least(0),
+    )
+    exclude_text: tuple[str, ...] = option(
+        (),
+        metavar="FILES",
+        help="leave out sentences that share eight words in a row with a text of these files, such as evaluation sets: "
+        ".txt or .tsv, .csv, .jsonl, .parquet",
+        parse=files_named,
+        recorded=False,
+    )
+    split: tuple[float, ...] = option(
+        (),
+        metavar="DEV,TEST",
+        help="hold out these shares of the items for dev and test, such as 0.05,0.05: no page, no entity and no "
+        "sentence is in two splits",
+        unset="no split",
+        parse=_numbers,
+        check=_are_shares,
     )
     max_per_entity: int = option(0, help="at most N pairs of one entity; 0: any number", check=at_least(0))
     sample: int = option(0, help="exactly N pairs, or all where there are fewer; 0: all", check=at_least(0))

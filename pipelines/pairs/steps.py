@@ -22,6 +22,7 @@ from wikianchor.pipelines.arrays.hashing import Hashes
 from wikianchor.pipelines.arrays.tables import distinct, open_tables, read_table, save_tables
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
+from wikianchor.pipelines.dataset.split_configs import split_config
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting
@@ -30,6 +31,7 @@ from wikianchor.pipelines.pairs.decisions import (
     BUCKETS,
     ROW_SCHEMA,
     SHUFFLE_KEY,
+    SPLIT_SHIFT,
     Decider,
     DecisionOptions,
     KeyLimits,
@@ -38,6 +40,7 @@ from wikianchor.pipelines.pairs.decisions import (
 )
 from wikianchor.pipelines.pairs.entity_table import EntityIds
 from wikianchor.pipelines.pairs.page_links import PageLinks
+from wikianchor.pipelines.pairs.sentence_checks import SentenceLimits, dropped_links
 from wikianchor.pipelines.pairs.table_steps import ROW_GROUP, SentenceShard, TableBuilt
 from wikianchor.pipelines.titles.counts import ShardLinks
 from wikianchor.pipelines.titles.row_groups import GROUP_COLUMNS
@@ -120,12 +123,13 @@ def cap_keys(
     indexes: Mapping[str, IndexBuilt],
     links: Mapping[int, str],
     table: TableBuilt,
+    sentences: SentenceLimits | None = None,
 ) -> list[tuple[tuple[str, int], bytes]]:
     """Return the `cap` smallest sample keys of each entity in a shard, as ((scope, dense id), uint64 bytes).
 
     Entities that are linked to no more often than the cap are left out.
     """
-    decider, batches = _open_shard(shard, task, indexes, links, table)
+    decider, batches = _open_shard(shard, task, indexes, links, table, sentences)
     frequent = open_tables(table.path)["counts"] > task.cap
     empty = np.zeros(0, np.int64), np.zeros(0, np.uint64)
     parts = [decider.sample_keys(batch, linked, KeyLimits(), frequent) for batch, linked in batches]
@@ -167,9 +171,10 @@ def sample_keys(
     links: Mapping[int, str],
     table: TableBuilt,
     caps: str | None,
+    sentences: SentenceLimits | None = None,
 ) -> tuple[str, bytes]:
     """Return the scope of a shard and the `sample` smallest sample keys of its rows, as uint64 bytes."""
-    decider, batches = _open_shard(shard, task, indexes, links, table)
+    decider, batches = _open_shard(shard, task, indexes, links, table, sentences)
     limits = _limits(shard, task, caps, {})
     keys = [np.zeros(0, np.uint64)]
     for batch, linked in batches:
@@ -219,6 +224,7 @@ def decide_shard(
     table: TableBuilt,
     caps: str | None,
     samples: Mapping[str, int],
+    sentences: SentenceLimits | None = None,
 ) -> Generator[pa.Table, None, Decided]:
     """Decide on the links of a shard and yield the rows that are kept, in ROW_SCHEMA.
 
@@ -230,8 +236,9 @@ def decide_shard(
         table: the entity table.
         caps: the path that `save_caps` returned; None for no cap.
         samples: the greatest sample key kept, by scope; empty for no sample.
+        sentences: which sentences are left out; None for none.
     """
-    decider, batches = _open_shard(shard, task, indexes, links, table)
+    decider, batches = _open_shard(shard, task, indexes, links, table, sentences)
     limits = _limits(shard, task, caps, samples)
     buckets = np.zeros(len(BUCKETS), np.int64)
     for batch, linked in batches:
@@ -249,6 +256,7 @@ def _open_shard(
     indexes: Mapping[str, IndexBuilt],
     links: Mapping[int, str],
     table: TableBuilt,
+    sentences: SentenceLimits | None,
 ) -> tuple[Decider, Iterator[tuple[pa.RecordBatch, Linked]]]:
     """Return the decider for a shard, and its sentences in batches with the targets of their links."""
     shard_links = ShardLinks(*(read_table(links[shard.order], name) for name in ShardLinks._fields))
@@ -260,7 +268,8 @@ def _open_shard(
     page_links = PageLinks(titles, groups, TitleIndex(index.path), ids, task.own_page)
     page_items = shard_links.pages, shard_links.page_items
     decider = Decider(shard.wiki, page_items, open_tables(table.path), page_links, task.options)
-    return decider, _batches(shard, linked_of(shard_links, ids))
+    dropped = dropped_links(shard, sentences) if sentences is not None else None
+    return decider, _batches(shard, linked_of(shard_links, ids, dropped))
 
 
 def _batches(shard: SentenceShard, linked: Linked) -> Iterator[tuple[pa.RecordBatch, Linked]]:
@@ -287,7 +296,7 @@ def _limits(shard: SentenceShard, task: DecideTask, caps: str | None, samples: M
 
 
 def shard_bounds(rows: Mapping[str, int], task: DecideTask) -> Hashes:
-    """Return the smallest shuffle key of each output shard but the first. The shards cut the range of keys evenly.
+    """Return the smallest shuffle key of each output shard but the first. The shards cut the keys of a split evenly.
 
     Args:
         rows: upper bound of the number of rows, by wiki.
@@ -297,17 +306,28 @@ def shard_bounds(rows: Mapping[str, int], task: DecideTask) -> Hashes:
     expected = sum(most.values())
     if task.sample and not task.per_wiki:
         expected = min(expected, task.sample)
-    shards = max(1, -(-expected // task.rows_per_shard))
-    return np.array([(number << 64) // shards for number in range(1, shards)], np.uint64)
+    width = 1 << (SPLIT_SHIFT if task.options.split else 64)
+    bounds: list[int] = []
+    for split, share in enumerate(task.options.split.row_shares):
+        shards = max(1, -(-int(expected * share) // task.rows_per_shard))
+        bounds += [split * width + number * width // shards for number in range(shards)]
+    return np.array(bounds[1:], np.uint64)
 
 
-def write_shard(wanted: KeyRange, shard: Shard, work: Workspace) -> ShardWritten:
+def write_shard(wanted: KeyRange, shard: Shard, work: Workspace, is_split: bool = False) -> ShardWritten:
     """Write the rows of an output shard, sorted by shuffle key; of duplicates only the first in the order of the dump.
 
     A row group is a range of shuffle keys, so only one row group at a time is in memory.
+
+    Args:
+        wanted: the range of shuffle keys.
+        shard: its rows.
+        work: of the run.
+        is_split: whether the highest bits of a key are the split of its row.
     """
     kept, duplicates = Counter[str](), Counter[str]()
-    with PartWriter(work.parts, "pairs", wanted.number, pairs.SCHEMA, pairs.REPEATING) as writer:
+    config = split_config("pairs", pairs.SPLITS[int(wanted.low or 0) >> SPLIT_SHIFT if is_split else 0])
+    with PartWriter(work.parts, config, wanted.number, pairs.SCHEMA, pairs.REPEATING) as writer:
         for rows in shard.cut_at(_row_groups(shard)):
             keys = rows[SHUFFLE_KEY].to_numpy()
             first = np.append(True, keys[1:] != keys[:-1])

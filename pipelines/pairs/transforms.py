@@ -36,15 +36,18 @@ class FindCaps(beam.PTransform):
     Attributes:
         task: how links become rows.
         look_ups: see `LookUps`.
+        sentences: side input, which sentences are left out; None for none.
     """
 
     task: DecideTask
     look_ups: LookUps
+    sentences: Any
 
     def expand(self, shards: beam.PCollection[SentenceShard]) -> beam.PCollection[str]:
+        keys = RunStep(steps.cap_keys, self.task.work, "caps", self.task, *self.look_ups, self.sentences)
         limits = (
             shards
-            | "Keys of entities" >> RunStep(steps.cap_keys, self.task.work, "caps", self.task, *self.look_ups)
+            | "Keys of entities" >> keys
             | "Each entity" >> beam.FlatMap(lambda keys: keys).with_output_types(tuple[tuple[str, int], bytes])
             | "Smallest of each entity" >> beam.CombinePerKey(steps.SmallestKeys(self.task.cap))
         )  # ((scope, id), greatest key kept)
@@ -59,14 +62,17 @@ class FindSamples(beam.PTransform):
         task: how links become rows.
         look_ups: see `LookUps`.
         caps: side input, the path of the table of caps; None for no cap.
+        sentences: side input, which sentences are left out; None for none.
     """
 
     task: DecideTask
     look_ups: LookUps
     caps: Any
+    sentences: Any
 
     def expand(self, shards: beam.PCollection[SentenceShard]) -> beam.PCollection[tuple[str, int]]:
-        sample = RunStep(steps.sample_keys, self.task.work, "sample", self.task, *self.look_ups, self.caps)
+        sides = (self.task, *self.look_ups, self.caps, self.sentences)
+        sample = RunStep(steps.sample_keys, self.task.work, "sample", *sides)
         return (
             shards
             | "Keys of shards" >> sample
@@ -84,12 +90,14 @@ class ShufflePairs(beam.PTransform):
         look_ups: see `LookUps`.
         caps: side input, the path of the table of caps; None for no cap.
         samples: side input, the greatest sampling key kept by scope; empty for no sample.
+        sentences: side input, which sentences are left out; None for none.
     """
 
     task: DecideTask
     look_ups: LookUps
     caps: Any
     samples: Any
+    sentences: Any
 
     def expand(self, shards: beam.PCollection[SentenceShard]) -> Reduced:
         ranges = shards.pipeline | "Plan shards" >> CallOnce(plan_shards, self.look_ups.table, self.task)
@@ -98,10 +106,10 @@ class ShufflePairs(beam.PTransform):
             self.task.work,
             steps.BY_SHUFFLE_KEY,
             map_step=steps.decide_shard,
-            map_sides=(self.task, *self.look_ups, self.caps, self.samples),
+            map_sides=(self.task, *self.look_ups, self.caps, self.samples, self.sentences),
             ranges=lambda _: beam.pvalue.AsSingleton(ranges),
             reduce_step=steps.write_shard,
-            reduce_sides=(self.task.work,),
+            reduce_sides=(self.task.work, bool(self.task.options.split)),
             grouped=False,
         )
 

@@ -95,6 +95,48 @@ def test_counts_are_those_of_counting_by_hand(tmp_path: Path, wiki: tuple[Path, 
     }
 
 
+def test_links_and_occurrences_in_fragments_count_by_region(
+    tmp_path: Path, wiki: tuple[Path, Path], wikianchor: Callable[..., Ended]
+) -> None:
+    pages = [
+        Page("Apple", ["An [[Apple|apple]] a day."], fragments=["[[Apple]]", "[[Fruit|some \ufffc fruit]], apple"]),
+        Page("Fruit", fragments=["[[Fruit|pome]]"]),
+        Page("New York City", ["An apple."]),
+    ]
+    sentences = write_sentences(tmp_path / "fragments", "enwiki", pages)
+    manifest = run(sentences, wiki[1], tmp_path / "out")
+    rows = {(row["key"], row["qid"]): row for row in read_rows(tmp_path / "out", "mentions")}
+    names = ("links", "linked_documents", "occurrences", "documents", "name_links", "name_linked_documents")
+    assert [rows["apple", 1][name] for name in names] == [2, 1, 4, 2, 2, 1]
+    assert [rows["pome", 3][name] for name in names] == [1, 1, 1, 1, 1, 1]
+    # A name with a gap is none.
+    assert not any("\ufffc" in name for name, _ in rows)
+    assert manifest["ledger"]["links"]["enwiki"] == {"kept": 3, "gap": 1, "seen": 4}
+    assert manifest["ledger"]["regions"]["enwiki"] == {"lead": 1, "list": 2}
+    said = wikianchor("report", f"{tmp_path}/out").output
+    assert "enwiki: links that give a name: list 2, lead 1" in said
+    assert wikianchor("verify", tmp_path / "out").status == 0
+    alone = run(sentences, wiki[1], tmp_path / "lead", regions=("lead",))
+    assert alone["ledger"]["regions"]["enwiki"] == {"lead": 1}
+    rows = {(row["key"], row["qid"]): row for row in read_rows(tmp_path / "lead", "mentions")}
+    assert [rows["apple", 1][name] for name in names] == [1, 1, 2, 2, 1, 1]
+
+
+def test_regions_that_are_not_there(tmp_path: Path, wiki: tuple[Path, Path], wikianchor: Callable[..., Ended]) -> None:
+    flags = (f"--sentences={wiki[0]}", f"--entities={wiki[1]}", f"--output={tmp_path / 'out'}")
+    ended = wikianchor("mentions", *flags, "--regions=lead,footer")
+    assert (ended.status, ended.said) == (
+        2,
+        ["wikianchor: --regions=lead,footer: footer is none of lead, body, list, back_matter, preformatted"],
+    )
+    manifest = json.loads((wiki[0] / "manifest.json").read_text())
+    manifest["options"]["fragments"] = False
+    (wiki[0] / "manifest.json").write_text(json.dumps(manifest))
+    assert wikianchor("mentions", *flags, "--regions=lead,body,list").status == 0
+    ended = wikianchor("mentions", *flags, "--regions=lead,back_matter")
+    assert (ended.status, "was made with --no-fragments and has no back_matter" in ended.said[0]) == (2, True)
+
+
 def test_the_report_says_what_became_of_links_and_shows_names(
     tmp_path: Path, wiki: tuple[Path, Path], wikianchor: Callable[..., Ended]
 ) -> None:

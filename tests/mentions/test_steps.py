@@ -55,7 +55,7 @@ def test_a_wiki_without_names_has_an_empty_table(tmp_path: Path) -> None:
 
 
 def gathered(order: int, wiki: str, *heads: str) -> Gathered:
-    return Gathered(order, wiki, len(heads) * 4096, heads, {})
+    return Gathered(order, wiki, len(heads) * 4096, heads, {}, {})
 
 
 def test_ranges_are_cut_at_heads_and_numbered_over_all_wikis() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.stand_in import Item, Page, small_wiki, work_of, write_entities, write_sentences
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.engine import sorted_runs
-from wikianchor.pipelines.engine.shuffle import ReduceRuns, SpillRuns
+from wikianchor.pipelines.engine.shuffle import ReduceRuns, spill_runs
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, SortedRun, key_ranges
 from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs import steps as rows
@@ -76,8 +76,8 @@ class Steps:
         return dict(combined(combine, found))
 
     def decided(self, caps: str | None = None, samples: dict[str, int] | None = None) -> Spilled:
-        spill = SpillRuns(rows.decide_shard, self.work.scratch, rows.BY_SHUFFLE_KEY, grouped=False)
-        return [spill(shard, self.task, *self.tables, caps, samples or {}) for shard in self.shards]
+        spill = (rows.decide_shard, self.work.scratch, rows.BY_SHUFFLE_KEY, False)
+        return [spill_runs(shard, *spill, self.task, *self.tables, caps, samples or {}) for shard in self.shards]
 
     def written(self, decided: Spilled) -> list[rows.ShardWritten]:
         runs = [run for _, found in decided for run in found]

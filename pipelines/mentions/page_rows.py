@@ -1,0 +1,132 @@
+"""Read the rows of `sentences` and `fragments` together, page by page.
+
+A page may have rows in both configs, and a count of pages needs all of them at once. Shards of both come from the same
+ranges of a dump, but a range without rows has no shard. So shards are read together where their page ids overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import filesystem, reading
+from wikianchor.pipelines.dataset.reader import read_batches
+from wikianchor.schemas.choices import FRAGMENT_REGIONS
+
+_COLUMNS = ["page_id", "region", "text", "links.list.element.start", "links.list.element.end"]
+_LINK = pa.struct([("start", pa.int32()), ("end", pa.int32()), ("number", pa.int64())])
+# `region` is an index in FRAGMENT_REGIONS.
+ROWS = pa.schema([("page_id", pa.int64()), ("region", pa.int32()), ("text", pa.string()), ("links", pa.list_(_LINK))])
+# Greater than all page ids.
+_END = int(np.iinfo(np.int64).max)
+
+
+def shards_of_pages(sentences: Sequence[str], fragments: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the shards of both configs in groups, so that all rows of a page are in one group.
+
+    Raises:
+        InputError: a shard is missing or damaged.
+    """
+    if not fragments:
+        return [(path,) for path in sentences]
+    groups: list[tuple[str, ...]] = []
+    end = -1
+    for first, last, path in sorted((*_bounds(_page_ids(path)), path) for path in (*sentences, *fragments)):
+        if first > end:
+            groups.append(())
+        groups[-1] += (path,)
+        end = max(end, last)
+    # In the order of the dump, sentences first.
+    order = {path: number for number, path in enumerate((*sentences, *fragments))}
+    return sorted((tuple(sorted(group, key=order.__getitem__)) for group in groups), key=lambda group: order[group[0]])
+
+
+def _page_ids(path: str) -> list[tuple[int, int]]:
+    """Return the smallest and the greatest page id of each row group of a shard."""
+    files, inner = filesystem(path)
+    try:
+        with reading(path), pq.ParquetFile(files.open_input_file(inner)) as file:
+            column = file.schema_arrow.get_field_index("page_id")
+            groups = [file.metadata.row_group(number).column(column) for number in range(file.num_row_groups)]
+            return [(group.statistics.min, group.statistics.max) for group in groups]
+    except (pa.ArrowInvalid, AttributeError) as error:
+        raise InputError(f"{path}: cannot be read: build its dataset again") from error
+
+
+def _bounds(groups: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return min(first for first, _ in groups), max(last for _, last in groups)
+
+
+def rows_by_page(
+    shards: Sequence[str], regions: Collection[str], first_links: Sequence[int] = (), linked: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of shards in batches of whole pages, as of ROWS and by page id.
+
+    Args:
+        shards: a group of `shards_of_pages`.
+        regions: rows of other regions are left out.
+        first_links: for each shard the number of its first link. The links of a shard are numbered in its order.
+        linked: leave out rows without a link.
+    """
+    streams = [
+        _row_groups(shard, regions, first, linked)
+        for shard, first in zip(shards, first_links or [0] * len(shards), strict=True)
+    ]
+    # For each stream, the greatest page id that was read.
+    reached = [-1] * len(streams)
+    held = ROWS.empty_table()
+    while (bound := min(reached)) < _END:
+        # The stream that is behind the others is read, so little is held.
+        number = reached.index(bound)
+        reached[number], rows = next(streams[number], (_END, ROWS.empty_table()))
+        held = pa.concat_tables([held, rows])
+        if (bound := min(reached)) < 0:
+            continue
+        # The page that was reached may continue in the next row group.
+        complete = pa.array(held["page_id"].to_numpy() < bound)
+        for batch in held.filter(complete).combine_chunks().to_batches():
+            pages = batch.column("page_id").to_numpy()
+            yield batch if (np.diff(pages) >= 0).all() else batch.take(pa.array(np.argsort(pages, kind="stable")))
+        held = held.filter(pc.invert(complete))
+
+
+def _row_groups(shard: str, regions: Collection[str], first_link: int, linked: bool) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the row groups of a shard, each with its greatest page id. If page ids do not ascend from one row group to
+    the next, the shard is one row group."""
+    batches = read_batches(shard, _COLUMNS)
+    bounds = _page_ids(shard)
+    if all(before[1] <= after[0] for before, after in pairwise(bounds)):
+        for (_, last), batch in zip(bounds, batches, strict=True):
+            yield last, _numbered(batch, regions, first_link, linked)
+            first_link += len(batch.column("links").flatten())
+        return
+    whole = pa.Table.from_batches(list(batches)).combine_chunks().to_batches()[0]
+    yield _bounds(bounds)[1], _numbered(whole, regions, first_link, linked)
+
+
+def _numbered(batch: pa.RecordBatch, regions: Collection[str], first_link: int, linked: bool) -> pa.Table:
+    """Return rows as of ROWS, without those of other regions."""
+    links = batch.column("links")
+    counts, flat = pc.list_value_length(links), links.flatten()
+    members = [flat.field("start"), flat.field("end"), pa.array(first_link + np.arange(len(flat)))]
+    region = pc.index_in(batch.column("region"), pa.array(FRAGMENT_REGIONS))
+    columns = {
+        "page_id": batch.column("page_id"),
+        "region": region,
+        "text": batch.column("text"),
+        "links": pa.ListArray.from_arrays(
+            pa.array(np.append(0, np.cumsum(counts.to_numpy())), pa.int32()),
+            pa.StructArray.from_arrays(members, fields=list(_LINK)),
+            type=ROWS.field("links").type,
+        ),
+    }
+    wanted = pc.is_in(region, pa.array([FRAGMENT_REGIONS.index(name) for name in regions], pa.int32()))
+    if linked:
+        wanted = pc.and_(wanted, pc.greater(counts, 0))
+    return pa.table(columns, ROWS).filter(wanted)
