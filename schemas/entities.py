@@ -4,15 +4,18 @@ import pyarrow as pa
 
 from wikianchor.schemas.fields import field, integers, list_of, schema
 
-VERSION = "1.0"
+VERSION = "1.1"
 TYPE_ROUTES = ("instance_of", "subclass_of", "none")
 
-LABEL = pa.struct(
-    [
-        field("language", pa.string(), "Language code of the label, such as en."),
-        field("text", pa.string(), "The label, such as Douglas Adams."),
-    ]
-)
+
+def _text(what: str, example: str) -> pa.DataType:
+    return pa.struct(
+        [
+            field("language", pa.string(), f"Language code of the {what}, such as en."),
+            field("text", pa.string(), f"The {what}, such as {example}."),
+        ]
+    )
+
 
 SCHEMA = schema(
     "entities",
@@ -32,8 +35,20 @@ SCHEMA = schema(
     field("any_rank_types", integers(pa.int64()), "Values of P31 of every rank, deprecated ones included."),
     field("superclasses", integers(pa.int64()), "Best-rank values of P279 (subclass of)."),
     field("occupations", integers(pa.int64()), "Best-rank values of P106 (occupation)."),
-    field("labels", list_of(LABEL), "Labels in the languages of --labels."),
+    field("labels", list_of(_text("label", "Douglas Adams")), "Labels in the languages of --labels."),
     field("lastrevid", pa.int64(), "Id of the revision of the item; 0 if the dump does not contain it."),
+    field(
+        "descriptions",
+        list_of(_text("description", "English science fiction writer (1952–2001)")),
+        "Descriptions in the languages of --labels; null if --texts does not ask for them.",
+        nullable=True,
+    ),
+    field(
+        "aliases",
+        list_of(_text("alias", "Douglas Noel Adams")),
+        "Other names in the languages of --labels, several for a language; null if --texts does not ask for them.",
+        nullable=True,
+    ),
 )
 
 SITELINKS = schema(

@@ -11,13 +11,16 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wikianchor.io.storage import filesystem, make_parent, sync_file, writing
 from wikianchor.pipelines.dataset.arrow_memory import release_memory
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Part(NamedTuple):
@@ -38,7 +41,7 @@ class Part(NamedTuple):
     sha256: str
 
 
-class _Hashed:
+class HashedFile:
     """A file that is hashed while it is written."""
 
     def __init__(self, raw: Any) -> None:
@@ -66,10 +69,70 @@ class _Hashed:
         return True
 
 
-class PartWriter:
-    """Writes one part, row group by row group. A part without rows is not written.
+class PartFile:
+    """The file of one part, hashed while it is written, and deleted where its writing fails.
 
     Use it as a context manager; `part` is the result, or None where nothing was written.
+
+    Args:
+        config: of the dataset.
+        order: decides the order of the parts of a config.
+        path: of the file.
+    """
+
+    def __init__(self, config: str, order: int, path: str) -> None:
+        self.config, self.order, self.path = config, order, path
+        self.part: Part | None = None
+        self._rows = 0
+        self._file: HashedFile | None = None
+        self._stream: Any = None
+
+    def _open_file(self, **options: Any) -> HashedFile:
+        files, inner = filesystem(self.path)
+        make_parent(files, inner)
+        self._file = HashedFile(files.open_output_stream(inner, **options))
+        return self._file
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._discard()
+        elif self._file is not None:
+            try:
+                with writing(self.path):
+                    self._stream.close()
+                    if not self._file.closed:
+                        self._file.close()
+                    sync_file(self.path)
+            except BaseException:
+                self._discard()
+                raise
+            size, digest = self._file.size, self._file.digest.hexdigest()
+            self.part = Part(self.config, self.order, self.path, self._rows, size, digest)
+
+    def _discard(self) -> None:
+        """Close and delete what is half written, which would fill a disk that is full already.
+
+        The first error is the one that is reported, so that no other is raised here.
+        """
+        # A stream that is left open would write when it is garbage collected.
+        if self._stream is not None:
+            with suppress(Exception):
+                self._stream.close()
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+            with suppress(OSError):
+                files, inner = filesystem(self.path)
+                files.delete_file(inner)
+
+
+class PartWriter(PartFile):
+    """Writes one part as Parquet, row group by row group. A part without rows is not written.
 
     Args:
         directory: for finished parts, of the run's workspace.
@@ -83,12 +146,8 @@ class PartWriter:
     def __init__(
         self, directory: str, config: str, order: int, schema: pa.Schema, repeating: Sequence[str] | bool = True
     ) -> None:
-        self.config, self.order, self.schema, self.repeating = config, order, schema, repeating
-        self.path = f"{directory}/{config}-{order:06d}-{uuid.uuid4().hex}.parquet"
-        self.part: Part | None = None
-        self._rows = 0
-        self._file: _Hashed | None = None
-        self._writer: pq.ParquetWriter | None = None
+        super().__init__(config, order, f"{directory}/{config}-{order:06d}-{uuid.uuid4().hex}.parquet")
+        self.schema, self.repeating = schema, repeating
 
     def write(self, batch: pa.RecordBatch | pa.Table) -> None:
         """Write one row group.
@@ -100,21 +159,17 @@ class PartWriter:
             return
         table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
         with writing(self.path):
-            if self._writer is None:
+            if self._stream is None:
                 self._open()
-            assert self._writer is not None
-            self._writer.write_table(table, row_group_size=table.num_rows)
+            self._stream.write_table(table, row_group_size=table.num_rows)
         self._rows += table.num_rows
         # Arrow keeps the memory that it frees: after many row groups that is a tenth of a worker's memory.
         release_memory()
 
     def _open(self) -> None:
-        files, inner = filesystem(self.path)
-        make_parent(files, inner)
-        self._file = _Hashed(files.open_output_stream(inner))
         repeating = self.repeating if isinstance(self.repeating, bool) else list(self.repeating)
-        self._writer = pq.ParquetWriter(
-            self._file,
+        self._stream = pq.ParquetWriter(
+            self._open_file(),
             self.schema,
             compression="zstd",
             # Compared with the default of 3: sentences take a quarter less time and 5 % more space; 1 takes 18 % more.
@@ -125,24 +180,3 @@ class PartWriter:
             # Parquet's zstd frames have no checksum: without this a flipped bit can be read as data.
             write_page_checksum=True,
         )
-
-    def __enter__(self) -> PartWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._writer is None or self._file is None:
-            return
-        if kind is not None:
-            # The first error is reported. A writer that is left open would write when it is garbage collected.
-            with suppress(Exception):
-                self._writer.close()
-            with suppress(OSError):
-                self._file.close()
-            return
-        with writing(self.path):
-            self._writer.close()
-            self._file.close()
-            sync_file(self.path)
-        self.part = Part(self.config, self.order, self.path, self._rows, self._file.size, self._file.digest.hexdigest())

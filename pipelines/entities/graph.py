@@ -66,7 +66,7 @@ def build(pipeline: Any, head: Mapping[str, Any], work: Workspace, config: Entit
     from wikianchor.pipelines.entities.steps import ItemReader, list_ranges, read_items
 
     tables = [(path, wiki_of(path, config.wikis)) for path in config.page_props]
-    reader = ItemReader(work, tuple(sorted(config.wikis)), config.labels, config.allow_truncated)
+    reader = ItemReader(work, tuple(sorted(config.wikis)), config.labels, config.texts, config.allow_truncated)
     readings = (
         pipeline
         | "List ranges" >> ListElements(list_ranges, config.wikidata, tables)  # ItemRange

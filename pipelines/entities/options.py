@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.options import option
+from wikianchor.io.options import among, option
 from wikianchor.io.storage import expand
 from wikianchor.pipelines.wikimedia.wiki_lists import wikis_named
+from wikianchor.schemas.choices import TEXTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,12 @@ class EntitiesOptions:
         ("en",),
         metavar="LANGUAGES",
         help="languages of the labels to keep, with commas; the first that exists is shown",
+    )
+    texts: tuple[str, ...] = option(
+        ("labels",),
+        metavar="KINDS",
+        help="texts to keep in these languages: labels, descriptions, aliases; `wikianchor export` reads them",
+        check=among(TEXTS),
     )
     allow_truncated: bool = option(False, help="accept a truncated dump and process its complete items")
 

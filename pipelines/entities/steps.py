@@ -76,13 +76,15 @@ class ItemReader:
     Attributes:
         work: the directories of the run.
         wikis: items without a page in one of these wikis are left out.
-        languages: of the labels to keep.
+        languages: of the texts to keep.
+        texts: which texts to keep, of `schemas.choices.TEXTS`.
         allow_truncated: accept a truncated file and process its complete lines.
     """
 
     work: Workspace
     wikis: tuple[str, ...]
     languages: tuple[str, ...]
+    texts: tuple[str, ...]
     allow_truncated: bool
 
 
@@ -176,7 +178,7 @@ def _read_json(
                 ends.has_entity = ends.has_entity or _ENTITY.search(line) is not None
                 continue
             try:
-                item = parse_item(line, reader.wikis, reader.languages)
+                item = parse_item(line, reader.wikis, reader.languages, reader.texts)
             except BadLine:
                 counts["bad line"] += 1
                 continue
@@ -189,10 +191,10 @@ def _read_json(
             for wiki, title in item.sitelinks:
                 links.add(wiki, item.qid, title, None, "wikidata")
             if len(items) >= ROW_GROUP:
-                file.write(entity_batch(items))
+                file.write(entity_batch(items, reader.texts))
                 items = []
     finally:
-        file.write(entity_batch(items))
+        file.write(entity_batch(items, reader.texts))
 
 
 def item_lines(path: str) -> Iterator[bytes]:
@@ -285,8 +287,8 @@ def _read_page_props(source: ItemRange, links: _Sitelinks, counts: Counter[str])
         links.add(source.wiki, qid, None, page_id, "page_props")
 
 
-def entity_batch(items: list[Item]) -> pa.RecordBatch:
-    """Return the rows of `entities` for items."""
+def entity_batch(items: list[Item], texts: Sequence[str]) -> pa.RecordBatch:
+    """Return the rows of `entities` for items; descriptions and aliases are null unless they are among `texts`."""
     columns = {
         "qid": [item.qid for item in items],
         "types": [item.types for item in items],
@@ -294,10 +296,16 @@ def entity_batch(items: list[Item]) -> pa.RecordBatch:
         "any_rank_types": [item.instance_of_any_rank for item in items],
         "superclasses": [item.superclasses for item in items],
         "occupations": [item.occupations for item in items],
-        "labels": [[{"language": language, "text": text} for language, text in item.labels] for item in items],
+        "labels": [_text_rows(item.labels) for item in items],
         "lastrevid": [item.lastrevid for item in items],
+        "descriptions": [_text_rows(item.descriptions) if "descriptions" in texts else None for item in items],
+        "aliases": [_text_rows(item.aliases) if "aliases" in texts else None for item in items],
     }
     return pa.RecordBatch.from_pydict(columns, entities.SCHEMA)
+
+
+def _text_rows(texts: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"language": language, "text": text} for language, text in texts]
 
 
 class _Sitelinks:

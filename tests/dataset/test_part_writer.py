@@ -92,6 +92,7 @@ class FullDisk:
 
     def __init__(self, room: int) -> None:
         self.room = room
+        self.deleted: list[str] = []
 
     def create_dir(self, path: str, recursive: bool) -> None: ...
 
@@ -107,6 +108,9 @@ class FullDisk:
 
     def close(self) -> None: ...
 
+    def delete_file(self, path: str) -> None:
+        self.deleted.append(path)
+
 
 @pytest.mark.usefixtures("no_garbage")
 @pytest.mark.filterwarnings("error")
@@ -119,7 +123,8 @@ def test_a_full_disk_is_one_line_wherever_it_is_met(room: int, tmp_path: Path, m
             enough.write(batch(0, 100))
         assert enough.part is not None
         room += enough.part.size
-    monkeypatch.setattr(parts, "filesystem", lambda path: (FullDisk(room), path))
+    disk = FullDisk(room)
+    monkeypatch.setattr(parts, "filesystem", lambda path: (disk, path))
     writer = PartWriter("/output", "rows", 0, SCHEMA)
 
     def fill() -> None:
@@ -129,6 +134,7 @@ def test_a_full_disk_is_one_line_wherever_it_is_met(room: int, tmp_path: Path, m
     with pytest.raises(InputError) as caught:
         fill()
     assert writer.part is None
+    assert disk.deleted == [writer.path]
     assert str(caught.value).startswith("/output/rows-000000-")
     assert str(caught.value).endswith(": the disk is full: free some space and run the same command again")
     gc.collect()

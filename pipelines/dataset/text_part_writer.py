@@ -1,0 +1,49 @@
+"""Write one file of a dataset as compressed text: JSON lines or CSV, for programs that do not read Parquet."""
+
+from __future__ import annotations
+
+import uuid
+
+import orjson
+import pyarrow as pa
+from pyarrow import csv
+
+from wikianchor.io.storage import writing
+from wikianchor.pipelines.dataset.part_writer import PartFile
+
+# The ending of the files by format. Arrow compresses, so the bytes depend on its version, which the manifest records.
+ENDINGS = {"jsonl": "jsonl.gz", "csv": "csv.gz"}
+
+
+class TextPartWriter(PartFile):
+    """Writes one part, with the interface of `PartWriter`.
+
+    Args:
+        directory: for finished parts, of the run's workspace.
+        config: of the dataset.
+        order: decides the order of the parts of a config.
+        format: "jsonl" or "csv"; each CSV file begins with the names of the columns.
+    """
+
+    def __init__(self, directory: str, config: str, order: int, format: str) -> None:
+        super().__init__(config, order, f"{directory}/{config}-{order:06d}-{uuid.uuid4().hex}.{ENDINGS[format]}")
+        self.format = format
+
+    def write(self, table: pa.Table) -> None:
+        """Write rows, whose columns are strings.
+
+        Raises:
+            InputError: the disk is full, or the directory cannot be written.
+        """
+        if table.num_rows == 0:
+            return
+        with writing(self.path):
+            if self._stream is None:
+                # The ending of the path would let Arrow compress what is compressed already.
+                self._stream = pa.CompressedOutputStream(self._open_file(compression=None), "gzip")
+            if self.format == "csv":
+                csv.write_csv(table, self._stream, csv.WriteOptions(include_header=self._rows == 0))
+            else:
+                lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in table.to_pylist())
+                self._stream.write(b"".join(lines))
+        self._rows += table.num_rows

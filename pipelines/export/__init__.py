@@ -1,0 +1,1 @@
+"""The dataset `export`: (anchor, positive, negatives) as text."""

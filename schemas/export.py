@@ -1,0 +1,40 @@
+"""`export`: (anchor, positive, negatives) as text, for sentence-transformers; `sources`: the origin of each row."""
+
+import pyarrow as pa
+
+from wikianchor.schemas.fields import field, integers, schema, strings
+
+VERSION = "1.0"
+
+
+def rows_schema(negatives: int) -> pa.Schema:
+    """Return the schema of rows with a number of negatives: its columns are those that sentence-transformers reads, in
+    its order."""
+    columns = [
+        field(f"negative_{number}", pa.string(), "Text of a hard negative.") for number in range(1, 1 + negatives)
+    ]
+    return schema(
+        "export",
+        VERSION,
+        field("anchor", pa.string(), "The sentence."),
+        field("positive", pa.string(), "A text of the entity that the sentence links to."),
+        *columns,
+    )
+
+
+SOURCES = schema(
+    "export.sources",
+    VERSION,
+    field("entity_qid", pa.int64(), "Number of the Wikidata item that the anchor links to, 42 for Q42."),
+    field("wiki", pa.string(), "Database name of the anchor's wiki, such as enwiki."),
+    field("page_id", pa.int64(), "Id of the anchor's page."),
+    field("rev_id", pa.int64(), "Id of the revision that was read."),
+    field("title", pa.string(), "Title of the anchor's page, for attribution."),
+    field(
+        "positive_wiki", pa.string(), "Wiki of the positive; null if it is not a sentence but a text of Wikidata.", True
+    ),
+    field("positive_page_id", pa.int64(), "Id of the positive's page; null if it is not a sentence.", nullable=True),
+    field("negative_qids", integers(pa.int64()), "Numbers of the Wikidata items of the negatives, in their order."),
+    field("negative_wikis", strings(), "Wikis of the negatives; empty if they are not sentences."),
+    field("negative_page_ids", integers(pa.int64()), "Ids of the negatives' pages; empty if they are not sentences."),
+)
