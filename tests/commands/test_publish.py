@@ -16,6 +16,7 @@ from pyarrow import fs
 
 from tests.servers import hub_server
 from tests.servers.hub_server import REPO, HubServer
+from wikianchor.io.hub import model_revision
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.commands.publish import store
 
@@ -284,6 +285,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
     with hub_server.serving() as server:
         monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
         # The stand-in speaks LFS, which the Hub still does; Xet is a program of the library's own.
         monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
         monkeypatch.setenv("HF_TOKEN", "hf_secret")
@@ -326,6 +328,161 @@ def test_who_may_not_is_told_how(hub: HubServer, demo: Path, wikianchor: Run, mo
     assert ended.status == 1
     assert "hf auth login" in ended.said[0]
     assert "hf_other" not in ended.output + "".join(ended.said)
+
+
+@pytest.mark.parametrize("name", ["localhost:9", "nowhere.invalid"])
+def test_a_hub_that_cannot_be_reached_is_one_line_within_seconds(
+    name: str, demo: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    constants = pytest.importorskip("huggingface_hub", reason="NO HUB: pip install '.[hub]'").constants
+    monkeypatch.setattr(constants, "ENDPOINT", f"http://{name}")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    pauses: list[float] = []
+    monkeypatch.setattr(store.time, "sleep", pauses.append)
+    shutil.rmtree(demo / "pairs" / "data")
+    ended = wikianchor("publish", demo / "pairs", f"--to=hf://{REPO}")
+    assert ended.status == 1
+    assert len(ended.said) == 1, ended.said
+    # The dataset, which is damaged here, is not read before.
+    assert ended.said[0].startswith(f"wikianchor: hf://{REPO}: the Hub cannot be reached (")
+    assert 1 <= sum(pauses) <= 7
+
+
+def test_a_network_that_fails_once_is_tried_again(
+    hub: HubServer, demo: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import HfApi
+
+    calls: list[str] = []
+    repo_info = HfApi.repo_info
+
+    def flaky(self: HfApi, *arguments: Any, **options: Any) -> Any:
+        calls.append("repo_info")
+        if len(calls) == 1:
+            raise ConnectionResetError(104, "Connection reset by peer")
+        return repo_info(self, *arguments, **options)
+
+    monkeypatch.setattr(HfApi, "repo_info", flaky)
+    monkeypatch.setattr(store, "FIRST_WAIT", 0.01)
+    assert wikianchor("publish", demo / "pairs", f"--to=hf://{REPO}").status == 0
+    assert len(calls) == 2
+
+
+# --- models -----------------------------------------------------------------------------------------------------------
+
+MODEL = ["README.md", "config.json", "model.safetensors", "modules.json", "run.json", "tokenizer.json"]
+MODEL_CARD = """---
+library_name: sentence-transformers
+language:
+- de
+license: cc-by-sa-4.0
+pipeline_tag: sentence-similarity
+---
+
+# Sentence encoder
+
+```python
+model = SentenceTransformer("out/model")
+```
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """Files with the names of a model's."""
+    directory = tmp_path / "run" / "model"
+    directory.mkdir(parents=True)
+    for name in MODEL:
+        (directory / name).write_text(MODEL_CARD if name == "README.md" else "{}")
+    (directory / "model.safetensors").write_bytes(bytes(range(256)) * 40)
+    return directory
+
+
+def result(model: Path, task: str, **rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What `wikianchor evaluate` writes for a task."""
+    return {"task_name": task, "scores": rows, "model": {"name": str(model), "revision": model_revision(str(model))}}
+
+
+@pytest.fixture
+def scores(model: Path, tmp_path: Path) -> Path:
+    directory = tmp_path / "scores" / "results" / "run__model" / "0"
+    directory.mkdir(parents=True)
+    results = [
+        result(model, "STS12", test=[{"hf_subset": "default", "main_score": 0.71234567, "spearman": 0.71234567}]),
+        result(model, "Tatoeba", test=[{"hf_subset": "jpn-eng", "main_score": 0.5, "accuracy": 0.5, "rows": 9}]),
+        result(model, "Empty", test=[{"hf_subset": "default", "main_score": None}]),
+    ]
+    for one in results:
+        (directory / f"{one['task_name']}.json").write_text(json.dumps(one))
+    (directory / "model_meta.json").write_text("{}")
+    return tmp_path / "scores"
+
+
+def test_a_model_on_the_hub(hub: HubServer, model: Path, scores: Path, wikianchor: Run) -> None:
+    card = pytest.importorskip("huggingface_hub", reason="NO HUB: pip install '.[hub]'").ModelCard
+    before = (model / "README.md").read_text()
+    flags = (f"--scores={scores}", "--datasets=somebody/pairs", "--license=apache-2.0")
+    ended = wikianchor("publish", model, f"--to=hf://{REPO}", *flags)
+    assert ended.status == 0, ended.said
+    assert sorted(hub.files) == MODEL
+    # Nobody sees half a model.
+    assert hub.commits == [MODEL]
+    assert all("/api/models/" in line for line in hub.asked if "/commit/" in line or "/tree/" in line)
+    assert f"published: https://huggingface.co/{REPO}" in ended.output
+    assert "model-release/README.md: no base_model: add to the head of" in ended.output
+    assert (model / "README.md").read_text() == before
+    text = hub.files["README.md"].decode()
+    assert f'SentenceTransformer("{REPO}")' in text
+    assert "| Tatoeba | test | jpn-eng | accuracy | 0.5000 |" in text
+    data = card(text).data
+    assert (data.license, data.datasets, data.language) == ("apache-2.0", ["somebody/pairs"], ["de"])
+    assert (data.library_name, data.pipeline_tag) == ("sentence-transformers", "sentence-similarity")
+    found = [(one.dataset_name, one.dataset_config, one.metric_type, one.metric_value) for one in data.eval_results]
+    assert found == [("STS12", None, "spearman", 0.7123), ("Tatoeba", "jpn-eng", "accuracy", 0.5)]
+    again = wikianchor("publish", model, f"--to=hf://{REPO}", *flags)
+    assert again.output.count("(there)") == len(MODEL)
+    assert len(hub.commits) == 1
+
+
+def test_files_that_would_be_loaded_with_a_model_go(hub: HubServer, model: Path, wikianchor: Run) -> None:
+    assert wikianchor("publish", model, f"--to=hf://{REPO}").status == 0
+    for name in ("2_Dense/model.safetensors", "onnx/model.onnx", "notes.json"):
+        hub.files[name] = b"{}"
+    ended = wikianchor("publish", model, f"--to=hf://{REPO}")
+    assert "2_Dense/model.safetensors  (of an earlier release, to be removed)" in ended.output
+    assert sorted(hub.files) == sorted([*MODEL, "onnx/model.onnx", "notes.json"])
+
+
+def test_a_model_in_a_directory(model: Path, tmp_path: Path, wikianchor: Run) -> None:
+    assert wikianchor("publish", model, f"--to={tmp_path}/place", "--dry_run").status == 0
+    assert not (tmp_path / "place").exists()
+    assert wikianchor("publish", model, f"--to={tmp_path}/place").status == 0
+    assert names(tmp_path / "place") == MODEL
+    assert 'SentenceTransformer("out/model")' in (tmp_path / "place" / "README.md").read_text()
+
+
+def test_what_is_wrong_with_a_model(model: Path, scores: Path, demo: Path, tmp_path: Path, wikianchor: Run) -> None:
+    def said(directory: Path, *flags: str) -> tuple[int, str]:
+        ended = wikianchor("publish", directory, f"--to={tmp_path}/place", *flags)
+        assert len(ended.said) == 1
+        return ended.status, ended.said[0]
+
+    assert said(demo / "pairs", "--license=mit")[0] == 2
+    status, line = said(model, "--datasets=pairs")
+    assert (status, line) == (
+        2,
+        "wikianchor: --datasets=pairs: write it like user/name, the name of a dataset on the Hub",
+    )
+    (model / "run.json").write_text("[]")
+    status, line = said(model, f"--scores={scores}")
+    assert (status, line) == (
+        1,
+        f"wikianchor: --scores={scores}: no result of {model}: wikianchor evaluate --output writes them",
+    )
+    (model / "README.md").unlink()
+    assert "has no README.md: write a card for the model" in said(model)[1]
+    (model / "model.safetensors").unlink()
+    assert "holds no weights (*.safetensors)" in said(model)[1]
 
 
 # --- readers ----------------------------------------------------------------------------------------------------------

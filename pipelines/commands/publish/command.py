@@ -1,7 +1,7 @@
-"""`wikianchor publish DIR --to=PLACE`: publish a dataset on the Hub, in a bucket or in a directory.
+"""`wikianchor publish DIR --to=PLACE`: publish a dataset or a model on the Hub, in a bucket or in a directory.
 
-A release is made first (a config for each language, card, Croissant). Of its files those are sent that the target does
-not have, and the manifest last.
+A release is made first: of a dataset a config for each language, card and Croissant; of a model its card. Of the files
+those are sent that the target does not have, and the one without which nothing can be read last.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import datetime
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from typing import NamedTuple
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.hub import MODEL_CONFIG
 from wikianchor.io.storage import checksum
 from wikianchor.io.units import size
+from wikianchor.pipelines.commands.publish.model import is_model, is_model_file, make_model_release
 from wikianchor.pipelines.commands.publish.options import PublishOptions
 from wikianchor.pipelines.commands.publish.store import ReleaseFile, Store, differing, open_store
 from wikianchor.pipelines.dataset.integrity import file_problems
@@ -26,35 +29,74 @@ from wikianchor.pipelines.engine.progress import Progress
 
 
 def run(config: PublishOptions, beam_args: Sequence[str]) -> None:
-    """Publish a dataset.
+    """Publish a dataset or a model.
 
     Raises:
-        InputError: the dataset is damaged, or the target cannot be written.
+        InputError: the dataset is damaged, the model is not complete, or the target cannot be written.
         UsageError: the target contains something else.
     """
     start = time.monotonic()
-    store = open_store(config.target, config.private)
-    dataset = sound_dataset(config.directory)
-    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    release = make_release(dataset, config.release, config.by_language, web_address(config.target), today)
-    files = release_files(release)
+    kind = "model" if is_model(config.directory) else "dataset"
+    store = open_store(config.target, config.private, kind)
+    release = model_release(config) if kind == "model" else dataset_release(config)
+    files = release.files
     stored = store.list_files(files)
-    foreign = sorted(name for name in stored if not is_release_file(name) and name != ".gitattributes")
-    if foreign and MANIFEST not in stored and not config.target.startswith("hf://"):
+    names = {file.name for file in files}
+    foreign = sorted(name for name in stored if name not in {*names, ".gitattributes"} and not release.is_ours(name))
+    if foreign and release.mark not in stored and not config.target.startswith("hf://"):
         raise UsageError(f"--to={config.target} holds something else ({foreign[0]}): name an empty or a new place")
     sending = differing(files, stored)
-    if sending and files[-1] not in sending:
+    if release.is_mark_last and sending and files[-1] not in sending:
         # The manifest is removed while other files change.
         sending = [*sending, files[-1]]
-    old = sorted({name for name in stored if is_release_file(name)} - {file.name for file in files})
-    print("\n".join(plan_lines(config.target, files, sending, old)))
+    old = sorted({name for name in stored if release.is_ours(name)} - names)
+    print("\n".join([*plan_lines(config.target, files, sending, old), *release.notes]))
     if config.dry_run:
         print("next: the same command without --dry_run")
         return
     if sending or old:
-        send(store, sending, old, MANIFEST in stored)
+        last = sending[-1:] if release.is_mark_last else []
+        send(store, sending[: len(sending) - len(last)], last, old, release.mark in stored)
     print(f"{len(sending)} files sent, {spent(start)}")
-    print(f"published: {web_address(config.target)}")
+    print(f"published: {web_address(config.target, kind)}")
+
+
+class Release(NamedTuple):
+    """What is published.
+
+    Attributes:
+        files: in the order in which they are sent.
+        is_ours: whether a file that the target has and the release has not is of an earlier release, to be removed.
+        mark: the file by which an earlier release is recognised.
+        is_mark_last: whether the mark is the last of the files, and removed while other files change. Not for a model:
+            its files are sent in one commit, and users of the old one are not left without.
+        notes: lines to print.
+    """
+
+    files: Sequence[ReleaseFile]
+    is_ours: Callable[[str], bool]
+    mark: str
+    is_mark_last: bool
+    notes: Sequence[str] = ()
+
+
+def dataset_release(config: PublishOptions) -> Release:
+    """Make the release of a dataset; raises as `run`."""
+    for name, value in (("license", config.license), ("datasets", config.datasets), ("scores", config.scores)):
+        if value:
+            raise UsageError(f"--{name}: {config.directory} is not a model: leave it out, or name a model")
+    dataset = sound_dataset(config.directory)
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    address = web_address(config.target, "dataset")
+    files = release_files(make_release(dataset, config.release, config.by_language, address, today))
+    return Release(files, is_release_file, MANIFEST, is_mark_last=True)
+
+
+def model_release(config: PublishOptions) -> Release:
+    """Make the release of a model; raises as `run`."""
+    files, lacking = make_model_release(config)
+    note = f"{config.release}/{CARD}: no {', '.join(lacking)}: add to the head of {config.directory}/{CARD}"
+    return Release(files, is_model_file, MODEL_CONFIG, is_mark_last=False, notes=[note] if lacking else [])
 
 
 def sound_dataset(directory: str) -> Dataset:
@@ -66,7 +108,7 @@ def sound_dataset(directory: str) -> Dataset:
     manifest = read_manifest(directory)
     if manifest is None:
         raise InputError(
-            f"{directory}: no finished dataset here (no manifest.json): name one dataset, such as out/pairs"
+            f"{directory}: no finished dataset here (no manifest.json): name a dataset, such as out/pairs, or a model"
         )
     dataset = Dataset(directory, manifest)
     problem = next(manifest_problems(manifest), None) or next(file_problems(dataset), None)
@@ -75,9 +117,14 @@ def sound_dataset(directory: str) -> Dataset:
     return dataset
 
 
-def web_address(target: str) -> str:
-    """Return the address at which a browser shows what is published."""
-    return target.replace("hf://", "https://huggingface.co/datasets/").replace("datasets/datasets/", "datasets/")
+def web_address(target: str, kind: str) -> str:
+    """Return the address at which a browser shows what is published.
+
+    >>> web_address("hf://user/name", "dataset"), web_address("hf://user/name", "model")
+    ('https://huggingface.co/datasets/user/name', 'https://huggingface.co/user/name')
+    """
+    site = "https://huggingface.co/" + ("datasets/" if kind == "dataset" else "")
+    return target.replace(f"hf://{kind}s/", "hf://").replace("hf://", site)
 
 
 def release_files(release: Dataset) -> list[ReleaseFile]:
@@ -107,13 +154,14 @@ def plan_lines(
     ]
 
 
-def send(store: Store, sending: Sequence[ReleaseFile], old: Sequence[str], is_update: bool) -> None:
-    """Send files and remove old ones. The manifest of an earlier release is removed first, the new one is sent last."""
+def send(
+    store: Store, sending: Sequence[ReleaseFile], last: Sequence[ReleaseFile], old: Sequence[str], is_update: bool
+) -> None:
+    """Send files and remove old ones. The files of `last` are removed first, if `is_update`, and sent last."""
     name = "publish"
     with closing(store), Progress() as progress:
-        progress.begin(name, sum(file.size for file in sending))
-        store.remove([MANIFEST] if is_update and sending else [])
-        # The manifest is the last of the files.
-        store.upload(sending[:-1], lambda file, amount: progress.advance(name, amount))
+        progress.begin(name, sum(file.size for file in (*sending, *last)))
+        store.remove([file.name for file in last] if is_update else [])
+        store.upload(sending, lambda file, amount: progress.advance(name, amount))
         store.remove(old)
-        store.upload(sending[-1:], lambda file, amount: progress.advance(name, amount))
+        store.upload(last, lambda file, amount: progress.advance(name, amount))

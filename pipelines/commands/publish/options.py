@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
+from wikianchor.io.errors import UsageError
 from wikianchor.io.options import option, without_slash
 
 DESCRIPTION = """\
-Publish a dataset: its shards, a card that datasets.load_dataset and the Hub read, a description in Croissant, and the
-manifest, which is sent last. Files that are there already are not sent again. A dataset of several languages gets a
-config for each. The release is first written to a directory, where it can be inspected.
+Publish a dataset or a model. Of a dataset: its shards, a card that datasets.load_dataset and the Hub read, a
+description in Croissant, and the manifest, which is sent last; a dataset of several languages gets a config for each.
+Of a model: the files that training wrote, and its card, with scores and names that are known only now. Files that are
+there already are not sent again. The release is first written to a directory, where it can be inspected.
 """
 
 
@@ -17,7 +20,7 @@ config for each. The release is first written to a directory, where it can be in
 class PublishOptions:
     """Options of the command `publish`."""
 
-    directory: str = option(positional=True, help="a dataset", parse=without_slash)
+    directory: str = option(positional=True, help="a dataset, or a trained model", parse=without_slash)
     target: str = option(
         flag="to",
         metavar="PLACE",
@@ -28,15 +31,26 @@ class PublishOptions:
         "",
         metavar="DIR",
         help="directory in which the release is made",
-        unset="that of the dataset, -release",
+        unset="that of the dataset or the model, -release",
         parse=without_slash,
     )
     by_language: bool = option(
         True, help="add a config for each language; rows of a shuffled dataset are written once more for that"
     )
+    license: str = option("", help="licence of a model, by its name on the Hub", unset="as its card says")
+    datasets: tuple[str, ...] = option((), metavar="NAMES", help="what a model was trained on: user/name on the Hub")
+    scores: str = option(
+        "", metavar="DIR", help="output of `wikianchor evaluate`, for the card of a model", parse=without_slash
+    )
     private: bool = option(False, help="make a new repository of the Hub private")
     dry_run: bool = option(False, help="make the release, show what would be sent, send nothing")
 
     def completed(self) -> PublishOptions:
-        """Return the options with the directory of the release."""
+        """Return the options with the directory of the release.
+
+        Raises:
+            UsageError: `datasets` are no names on the Hub.
+        """
+        if wrong := [name for name in self.datasets if not re.fullmatch(r"[\w.-]+/[\w.-]+", name)]:
+            raise UsageError(f"--datasets={wrong[0]}: write it like user/name, the name of a dataset on the Hub")
         return replace(self, release=self.release or f"{self.directory}-release")

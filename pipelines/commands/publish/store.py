@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import math
 import re
 import time
@@ -29,6 +28,8 @@ REQUESTS = 8
 _CHECKSUMS = ("md5Hash", "etag", "ETag")
 # Files of one commit to the Hub. After an interruption the files that are committed are not sent again.
 COMMIT_FILES = 16
+# Seconds: for which the first request to the Hub is repeated, of the first pause, and until a connection is given up.
+REACH_SECONDS, FIRST_WAIT, REACH_TIMEOUT = 3.5, 1.0, 10.0
 # Characters of an error of the Hub that are shown.
 LONGEST_REASON = 100
 
@@ -63,18 +64,20 @@ class Store(Protocol):
         """Write what is not written yet."""
 
 
-def open_store(target: str, private: bool) -> Store:
+def open_store(target: str, private: bool, kind: str) -> Store:
     """Return the store of an address.
 
     Args:
         target: the option --to.
         private: whether a new repository of the Hub is private.
+        kind: what is published, `dataset` or `model`.
 
     Raises:
+        InputError: the Hub cannot be reached.
         UsageError: the address is of no known kind.
     """
     if target.startswith("hf://"):
-        return Hub(target, private)
+        return Hub(target, private, kind)
     if not is_local(target) and not re.match(r"(gs|s3|hdfs|file)://.", target):
         raise UsageError(f"--to={target}: write it like hf://user/name, gs://bucket/name, s3://bucket/name or a path")
     return Bucket(target)
@@ -196,30 +199,57 @@ def check_sent(file: ReleaseFile, sha256: str) -> None:
         )
 
 
-class Hub:
-    """A dataset repository of the Hugging Face Hub. The token is the one that `hf auth login` keeps, or $HF_TOKEN."""
+def _network_errors() -> tuple[type[BaseException], ...]:
+    """Return the errors of the HTTP library below huggingface_hub, which has changed more than once, and OSError."""
+    from huggingface_hub.errors import HfHubHTTPError
 
-    def __init__(self, target: str, private: bool) -> None:
-        match = re.fullmatch(r"hf://(?:datasets/)?([\w.-]+/[\w.-]+)/?", target)
+    return (*(kind for kind in HfHubHTTPError.__mro__[1:] if kind not in Exception.__mro__), OSError)
+
+
+class Hub:
+    """A repository of the Hugging Face Hub. The token is the one that `hf auth login` keeps, or $HF_TOKEN."""
+
+    def __init__(self, target: str, private: bool, kind: str) -> None:
+        match = re.fullmatch(rf"hf://(?:{kind}s/)?([\w.-]+/[\w.-]+)/?", target)
         if match is None:
-            raise UsageError(f"--to={target}: write it like hf://user/name")
+            raise UsageError(f"--to={target}: write it like hf://user/name, the name of a {kind}")
         try:
             import huggingface_hub
-            from huggingface_hub.utils import disable_progress_bars
+            from huggingface_hub.utils import disable_progress_bars, logging
         except ImportError as error:
             raise UsageError("--to=hf://... needs huggingface_hub: pip install 'wikianchor[hub]'") from error
-        # It logs each of its attempts, and draws bars besides ours.
-        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+        # It logs each of its attempts, and draws bars besides ours. Its logger is set up when it is first used, which
+        # would undo a level that is set by Python's `logging`.
+        logging.set_verbosity_error()
         disable_progress_bars()
-        self._repo, self._private, self._hub = match[1], private, huggingface_hub
+        self._repo, self._private, self._kind, self._hub = match[1], private, kind, huggingface_hub
         self._api: Any = huggingface_hub.HfApi(library_name="wikianchor")
+        self._call(self._reach)
+
+    def _reach(self) -> None:
+        """Send one request, again for `REACH_SECONDS` where there is no answer; any answer will do.
+
+        The library repeats each request for 23 seconds. This is right in the middle of an upload, but too long for a
+        machine without a network, and this one is sent before the dataset is hashed.
+        """
+        from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+        start, wait = time.monotonic(), FIRST_WAIT
+        while True:
+            try:
+                self._api.repo_info(self._repo, repo_type=self._kind, timeout=REACH_TIMEOUT)
+                return
+            except HfHubHTTPError:
+                return
+            except _network_errors() as error:
+                if isinstance(error, OfflineModeIsEnabled) or time.monotonic() + wait - start > REACH_SECONDS:
+                    raise
+            time.sleep(wait)
+            wait *= 2
 
     def _call(self, action: Callable[[], Any]) -> Any:
         """Turn an error of the Hub or of the network into one line."""
         from huggingface_hub.errors import HfHubHTTPError
-
-        # The errors of the HTTP library below it, which has changed more than once.
-        http_errors = tuple(kind for kind in HfHubHTTPError.__mro__[1:] if kind not in Exception.__mro__)
 
         try:
             return action()
@@ -229,7 +259,7 @@ class Hub:
             if status in (401, 403):
                 advice = "log in with `hf auth login`, or set HF_TOKEN"
             raise InputError(f"hf://{self._repo}: the Hub answers {status}: {advice}") from error
-        except (*http_errors, OSError) as error:
+        except _network_errors() as error:
             # Its own advice for offline mode is three sentences long.
             reason = str(error) if 0 < len(str(error)) <= LONGEST_REASON else type(error).__name__
             raise InputError(
@@ -241,7 +271,7 @@ class Hub:
 
         def entries() -> list[Any]:
             try:
-                return list(self._api.list_repo_tree(self._repo, repo_type="dataset", recursive=True))
+                return list(self._api.list_repo_tree(self._repo, repo_type=self._kind, recursive=True))
             except RepositoryNotFoundError:
                 return []
 
@@ -252,7 +282,9 @@ class Hub:
         }
 
     def upload(self, files: Sequence[ReleaseFile], sent: Callable[[ReleaseFile, int], None]) -> None:
-        self._call(lambda: self._api.create_repo(self._repo, repo_type="dataset", private=self._private, exist_ok=True))
+        self._call(
+            lambda: self._api.create_repo(self._repo, repo_type=self._kind, private=self._private, exist_ok=True)
+        )
         for begin in range(0, len(files), COMMIT_FILES):
             batch = files[begin : begin + COMMIT_FILES]
             operations = [self._hub.CommitOperationAdd(file.name, file.path) for file in batch]
@@ -271,7 +303,9 @@ class Hub:
         pass
 
     def _commit(self, operations: Sequence[Any], message: str) -> None:
-        self._call(lambda: self._api.create_commit(self._repo, operations, commit_message=message, repo_type="dataset"))
+        self._call(
+            lambda: self._api.create_commit(self._repo, operations, commit_message=message, repo_type=self._kind)
+        )
 
 
 def differing(files: Sequence[ReleaseFile], stored: Mapping[str, tuple[int, str]]) -> list[ReleaseFile]:
