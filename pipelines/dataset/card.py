@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from wikianchor.io.hub import hub_languages
+from wikianchor.pipelines.dataset.split_configs import split_config, split_of
 from wikianchor.schemas import mewsc16
+from wikianchor.schemas.pairs import SPLITS
 
 ATTRIBUTION = (
     "Text is from Wikipedia, by its authors, under CC BY-SA 4.0 (older text also under the GFDL). A row's page and\n"
@@ -50,8 +53,11 @@ def card(manifest: Mapping[str, Any], directory: str = "DIR") -> str:
         licences=licences(name),
         notice=_LICENCES.get(name, ((), ATTRIBUTION))[1],
         languages=languages,
+        codes=hub_languages(languages),
         configs=configs,
         directories=directories,
+        files_of_splits=files_of_splits(manifest),
+        endings={config: _ending(manifest, directories[config]) for config in directories},
         size_category=_size_category(configs.get(name, {"rows": 0})["rows"]),
         directory=directory,
         files=f"hf://datasets/{directory}" if re.fullmatch(r"[\w.-]+/[\w.-]+", directory) else directory,
@@ -81,11 +87,32 @@ def _render(template: str, **values: Any) -> str:
 
 
 def config_directories(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the directory of each config, the main config first; each language is a config too."""
+    """Return the directory of each config, the main config first; each language is a config too. A split of a config is
+    left out: see `files_of_splits`."""
     name = manifest["dataset"]
-    configs = sorted(manifest["configs"], key=lambda config: (config != name, config))
+    configs = sorted(
+        {split_of(config)[0] for config in manifest["configs"]}, key=lambda config: (config != name, config)
+    )
     languages = {language: f"data/{config}" for language, config in manifest.get("languages", {}).items()}
     return {config: f"data/{config}" for config in configs} | languages
+
+
+def files_of_splits(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the glob of the files of each split of each config of `config_directories`, as the Hub wants them."""
+    return {
+        config: {
+            split: f"{split_config(directory, split)}/{split}-*.{_ending(manifest, split_config(directory, split))}"
+            for split in SPLITS
+            if split == SPLITS[0] or split_config(directory.removeprefix("data/"), split) in manifest["configs"]
+        }
+        for config, directory in config_directories(manifest).items()
+    }
+
+
+def _ending(manifest: Mapping[str, Any], directory: str) -> str:
+    """Return the ending of the files of a config, given its directory: parquet, jsonl.gz or csv.gz."""
+    shards = manifest["configs"].get(directory.rpartition("/")[2], {"shards": []})["shards"]
+    return next((shard["path"].rpartition("/")[2].partition(".")[2] for shard in shards), "parquet")
 
 
 def _size_category(rows: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from wikianchor.pipelines.dataset.card import ATTRIBUTION, CC0, config_directories, licences
+from wikianchor.pipelines.dataset.card import ATTRIBUTION, CC0, licences
 
 _LICENCE_URLS = {
     "cc-by-sa-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
@@ -104,14 +104,13 @@ def _file_objects(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _file_sets(manifest: Mapping[str, Any]) -> list[dict[str, Any]]:
-    directories = config_directories(manifest)
     return [
         {
             "@type": "cr:FileSet",
             "@id": f"{config}-files",
             "name": f"{config}-files",
             "encodingFormat": "application/x-parquet",
-            "includes": f"{directories[config]}/*.parquet",
+            "includes": f"data/{config}/*.parquet",
         }
         for config in manifest["configs"]
     ]

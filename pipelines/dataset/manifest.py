@@ -2,8 +2,8 @@
 
 A run locks the output directory and writes parts under `_unfinished/<fingerprint>/`. `commit` first writes a journal of
 all renames, then follows it: it removes the old manifest, renames the parts to
-`data/<config>/train-00000-of-00064.parquet`, and renames the new manifest last. Before the journal is written, an older
-dataset in the directory is unchanged; afterwards the next run completes the commit, even if this one is killed.
+`data/<config>/<split>-00000-of-00064.parquet`, and renames the new manifest last. Before the journal is written, an
+older dataset in the directory is unchanged; afterwards the next run completes the commit, even if this one is killed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.storage import filesystem, reading, sync_file, writing
 from wikianchor.pipelines.dataset.card import card
 from wikianchor.pipelines.dataset.part_writer import Part
+from wikianchor.pipelines.dataset.split_configs import split_of
 from wikianchor.pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace, scratch_root
 
 MANIFEST = "manifest.json"
@@ -34,9 +35,9 @@ JOURNAL = "commit.json"
 # Of releases (`wikianchor.pipelines.dataset.release`).
 CROISSANT, RECIPE = "croissant.json", "release.json"
 _OURS = {MANIFEST, LOCK, UNFINISHED, CARD, "data", CROISSANT, RECIPE}
-_SHARD_NAME = re.compile(r"train-\d{5,}-of-\d{5,}\.parquet")
+_SHARD_NAME = re.compile(r"(?:train|dev|test)-\d{5,}-of-\d{5,}\.(?:parquet|jsonl\.gz|csv\.gz)")
 # The paths of a manifest are opened, so a path must not lead out of the dataset.
-_SHARD_PATH = re.compile(r"data/[\w.-]+/train-\d{5,}-of-\d{5,}\.parquet")
+_SHARD_PATH = re.compile(rf"data/[\w.-]+/{_SHARD_NAME.pattern}")
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 
@@ -318,7 +319,8 @@ def commit(directory: str, work: str, parts: Iterable[Part], head: Mapping[str, 
         members.sort(key=lambda part: part.order)
         shards = []
         for number, part in enumerate(members):
-            name = f"data/{config}/train-{number:05d}-of-{len(members):05d}.parquet"
+            ending = part.path.rpartition("/")[2].partition(".")[2]
+            name = f"data/{config}/{split_of(config)[1]}-{number:05d}-of-{len(members):05d}.{ending}"
             moves.append((part.path, name))
             shards.append({"path": name, "rows": part.rows, "bytes": part.size, "sha256": part.sha256})
         configs[config] = {"rows": sum(part.rows for part in members), "shards": shards}

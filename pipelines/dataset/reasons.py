@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 REASONS = {
     "kept": "is in the dataset",
@@ -19,11 +20,14 @@ REASONS = {
     "extension_tag": "is in the tag of an extension",
     "heading": "is in a heading",
     "preformatted": "is in preformatted text",
+    "not_a_link": "is in brackets, but no valid link",
+    "empty_label": "shows no text",
     "gap": "its sentence lost words to a template",
     "back_matter": "is in a section of references, notes or further reading",
     "disambiguation_page": "is on a disambiguation page",
     "red_link": "leads to a page that does not exist",
     "broken_redirect": "leads to a redirect without a target page",
+    "redirect_loop": "leads to redirects that lead to each other",
     "no_item": "leads to a page without a Wikidata item",
     "disambiguation": "leads to a disambiguation page",
     "list": "leads to a list",
@@ -35,10 +39,19 @@ REASONS = {
     "no_type": "its entity has no type",
     "small_pool": "its type has too few entities",
     "no_negative": "the page links to every entity of its type",
+    "other_split": "its entity and its page are in different splits",
+    "evaluation_text": "its sentence shares words with an evaluation set",
+    "text_in_other_split": "its sentence is in an earlier split too",
+    "near_duplicate": "enough nearly equal sentences are in the dataset",
     "over_cap": "its entity has enough pairs",
     "not_sampled": "was not sampled",
     "duplicate": "the same sentence is elsewhere in the dataset",
+    "no_positive_text": "its entity has no such text, or no other sentence",
+    "no_negative_text": "too few of its hard negatives have such a text",
+    "equal_negative": "too few of its hard negatives have a text that is no positive",
 }
+
+_OF_SENTENCES = {"template": "lost words to an unknown template", "gap": "lost words"}
 
 # By dataset, and for the candidates of `negatives`: the flag that changes how much is dropped for a reason. The other
 # reasons depend on the inputs alone.
@@ -48,12 +61,21 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
         "section_link": "--section_links",
         "not_in_required_wiki": "--required_wiki",
         "below_floor": "--min_links",
+        "other_split": "--split",
+        "evaluation_text": "--exclude_text",
+        "text_in_other_split": "--split",
+        "near_duplicate": "--max_near_duplicates",
         "over_cap": "--max_per_entity",
         "not_sampled": "--sample",
         "no_type": "--types",
         "small_pool": "--negatives",
         "no_negative": "--negatives",
         "duplicate": "--duplicates",
+    },
+    "export": {
+        "no_positive_text": "--positive",
+        "no_negative_text": "--negative",
+        "equal_negative": "--negatives",
     },
     "mentions": {"section_link": "--section_links", "too_long": "--max_length"},
     "mewsc16": {"no_topic": "--topics", "small_class": "--min_pages"},
@@ -62,6 +84,57 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
     "candidates": {"too_near": "--near", "surplus": "--negatives"},
 }
 _TOTALS = ("kept", "seen")
+
+
+class Outcome(NamedTuple):
+    """A group of reasons for which a link is no pair: its name, what the links are that are left, and the reasons."""
+
+    name: str
+    left: str
+    reasons: tuple[str, ...]
+
+
+# Every reason for which a link is dropped by `sentences` and `pairs` is in one group.
+OUTCOMES = (
+    Outcome(
+        "not in prose",
+        "links in prose",
+        (
+            *("table", "reference", "template", "caption", "file", "category", "language", "interwiki", "namespace"),
+            *("self", "extension_tag", "heading", "preformatted", "back_matter", "disambiguation_page"),
+            *("not_a_link", "empty_label"),
+        ),
+    ),
+    Outcome("incomplete sentence", "links in kept sentences", ("gap", "fragment")),
+    Outcome(
+        "no entity",
+        "links to an entity",
+        (
+            *("red_link", "broken_redirect", "redirect_loop", "no_item", "disambiguation", "list", "meta_item"),
+            *("section_link", "section_redirect", "own_page"),
+        ),
+    ),
+    Outcome("rare entity", "links to a frequent entity", ("below_floor",)),
+    Outcome("no negative", "links with hard negatives", ("no_type", "small_pool", "no_negative")),
+    Outcome(
+        "left out",
+        "links that options keep",
+        (
+            *("not_in_required_wiki", "over_cap", "not_sampled", "duplicate", "near_duplicate"),
+            *("other_split", "text_in_other_split", "evaluation_text"),
+        ),
+    ),
+)
+_OUTCOME_OF = {name: outcome.name for outcome in OUTCOMES for name in outcome.reasons}
+
+
+def outcome_of(name: str) -> str:
+    """Return the name of the outcome that a reason is grouped in.
+
+    >>> outcome_of("fragment:short")
+    'incomplete sentence'
+    """
+    return _OUTCOME_OF.get(name.partition(":")[0], OUTCOMES[-1].name)
 
 
 def counted(dataset: str, name: str, number: int) -> str:
@@ -95,11 +168,16 @@ def most(dataset: str, counts: Mapping[str, int]) -> str:
     return _dropped(dataset, counts)[0]
 
 
-def reason(name: str) -> str:
-    """Return the meaning of a bucket; "" for a name that explains itself."""
+def reason(name: str, dataset: str = "") -> str:
+    """Return the meaning of a bucket; "" for a name that explains itself.
+
+    Args:
+        name: of the bucket.
+        dataset: "prose" for the sentences of a page; otherwise what is dropped is a link.
+    """
     if name.startswith("fragment:"):
         return f"its sentence is a fragment: {name.removeprefix('fragment:').replace('_', ' ')}"
-    return REASONS.get(name, "")
+    return (_OF_SENTENCES if dataset == "prose" else REASONS).get(name, REASONS.get(name, ""))
 
 
 def meaning(dataset: str, name: str) -> str:
@@ -108,4 +186,4 @@ def meaning(dataset: str, name: str) -> str:
     >>> meaning("pairs", "below_floor")
     'its entity has too few links: see --min_links'
     """
-    return ": see ".join(filter(None, (reason(name), FLAGS.get(dataset, {}).get(name))))
+    return ": see ".join(filter(None, (reason(name, dataset), FLAGS.get(dataset, {}).get(name))))

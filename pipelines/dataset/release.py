@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from wikianchor.io.errors import UsageError
 from wikianchor.io.storage import writing
 from wikianchor.pipelines.dataset.card import card
 from wikianchor.pipelines.dataset.croissant import croissant
@@ -33,6 +34,7 @@ from wikianchor.pipelines.dataset.manifest import (
 )
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.pipelines.dataset.split_configs import split_config, split_of
 from wikianchor.pipelines.dataset.workspace import UNFINISHED
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 
@@ -55,9 +57,14 @@ def make_release(dataset: Dataset, output: str, by_language: bool, url: str, dat
         date: of publication, YYYY-MM-DD.
 
     Raises:
-        UsageError: the directory contains something else.
+        UsageError: the directory contains something else, or the dataset is not Parquet.
         InputError: the directory cannot be written.
     """
+    shards = [shard["path"] for config in dataset.manifest["configs"].values() for shard in config["shards"]]
+    if other := next((path for path in shards if not path.endswith(".parquet")), None):
+        raise UsageError(
+            f"{dataset.directory}/{other}: a release is Parquet: export with --format=sentence-transformers"
+        )
     recipe = {"manifest": dataset.manifest, "by_language": by_language, "url": url}
     if (done := _done(output, recipe)) is not None:
         return done
@@ -121,12 +128,14 @@ def _linked(source: str, output: str, config: str, order: int, shard: Mapping[st
 
 
 def _language_parts(dataset: Dataset, name: str, output: str) -> tuple[dict[str, str], list[Part]]:
-    """Write the rows of each language, and return the config of each language and the new parts."""
+    """Write the rows of each language, and return the config of each language and the new parts. A split of the dataset
+    is a config of its own, and so are the splits of a language."""
     wikis = sorted(dataset.manifest["ledger"].get("links", {}) if name == "pairs" else _wikis(dataset))
     if len(wikis) <= 1:
         return {_language(wiki): name for wiki in wikis}, []
-    parts = [part for wiki in wikis for part in _wiki_parts(dataset, name, wiki, output)]
-    languages = sorted({part.config for part in parts})
+    configs = [config for config in dataset.manifest["configs"] if split_of(config)[0] == name]
+    parts = [part for wiki in wikis for config in configs for part in _wiki_parts(dataset, config, wiki, output)]
+    languages = sorted({split_of(part.config)[0] for part in parts})
     return {language: language for language in languages}, parts
 
 
@@ -141,14 +150,15 @@ def _language(wiki: str) -> str:
 
 
 def _wiki_parts(dataset: Dataset, name: str, wiki: str, output: str) -> list[Part]:
-    """Write the rows of a wiki, in the order of the dataset."""
+    """Write the rows of a wiki in a config, in the order of the dataset."""
     parts: list[Part] = []
     schema = _schema(dataset.directory, dataset.manifest["configs"][name])
     waiting: list[pa.RecordBatch] = []
+    config = split_config(_language(wiki), split_of(name)[1])
 
     def flush() -> None:
         rows = pa.Table.from_batches(waiting, schema)
-        with PartWriter(f"{output}/{UNFINISHED}/{WORK}", _language(wiki), len(parts), schema) as file:
+        with PartWriter(f"{output}/{UNFINISHED}/{WORK}", config, len(parts), schema) as file:
             for batch in rows.combine_chunks().to_batches(20_000):
                 file.write(batch)
         if file.part is not None:

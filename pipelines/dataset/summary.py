@@ -147,7 +147,9 @@ _AFTER: Mapping[str, Callable[[Dataset, Any], list[str]]] = {
     "sentences": _after_sentences,
     "entities": _after_entities,
     "pairs": lambda dataset, config: train_ease(dataset.directory),
+    "export": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "mentions": _trains("mboe", "--data=FILE", "--mentions=DIR"),
+    "templates": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "interlanguage": lambda dataset, config: ["wikianchor", "verify", dataset.directory],
     "mewsc16": lambda dataset, config: [
         *("wikianchor", "evaluate", "--model=MODEL", f"--data={dataset.directory}", "--tasks=mewsc16"),

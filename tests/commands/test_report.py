@@ -20,9 +20,29 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_report_of_the_demo(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(demo)]) == 0
     shown = capsys.readouterr().out
-    for words in ("enwiki", "dewiki", "jawiki", "articles", "sentences:", "links:", "pairs of", "examples", ".parquet"):
+    for words in (
+        "enwiki",
+        "dewiki",
+        "jawiki",
+        "articles",
+        "sentences:",
+        "links:",
+        "pairs of",
+        "https://en.wikipedia.org/w/index.php?oldid=",
+        ".parquet",
+    ):
         assert words in shown
-    assert shown.count("\n             = ") == 12
+    assert shown.count("\n           = ") == 5
+    # The product comes first, then the details.
+    order = [
+        "pairs from 3 wikis",
+        "What became of the links",
+        "From links to pairs",
+        "How frequent",
+        "sentences dewiki",
+    ]
+    places = [shown.index(words) for words in order]
+    assert places == sorted(places)
 
 
 def test_the_demo_builds_pairs_in_each_of_its_languages(demo: Path) -> None:

@@ -17,14 +17,33 @@ from tests.dumps import export, item, json_dump
 from tests.dumps import page as wiki_page
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.commands.report.charts import histogram, short
-from wikianchor.pipelines.commands.report.figures import Figures
+from wikianchor.pipelines.commands.report.model import (
+    Counts,
+    Figures,
+    Grid,
+    GridRow,
+    Item,
+    PairExample,
+    Product,
+    SampledRows,
+    Step,
+    Summary,
+)
 from wikianchor.pipelines.commands.report.page import Section, render
 from wikianchor.pipelines.dataset.manifest import read_manifest
-from wikianchor.pipelines.dataset.text_report import Counts, Summary
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 EVIL = '<script>alert("title")</script>'
 BREAK = '"></svg></style><img src=x onerror=alert(1)>'
+# What an attribute may hold: links lead to a revision or an item alone.
+ALLOWED = re.compile(
+    r"width:[\d.]+%"
+    r"|https://www\.wikidata\.org/wiki/Q\d+"
+    r"|https://[a-z-]+\.wikipedia\.org/w/index\.php\?oldid=\d+"
+)
+# As many wikis as EASE has languages.
+CODES = ("ar", "ca", "cs", "de", "en", "eo", "es", "fa", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "tr")
+EIGHTEEN = [f"{code}wiki" for code in (*CODES, "zh_min_nan")]
 
 
 class Seen(HTMLParser):
@@ -95,7 +114,11 @@ def test_the_figures_are_those_of_the_datasets(demo: Path) -> None:
         "Pools of hard negatives",
         "Links to an entity",
         "planet (Q634)",
-        "Provenance",
+        "What became of the links",
+        "From pages to pairs",
+        "How frequent the entities are",
+        "Which types the entities have",
+        "Files, inputs and options",
     ):
         assert words in seen.text
     assert {"svg", "mark", "rect", "polyline"} <= seen.tags
@@ -108,7 +131,7 @@ def test_nothing_runs_and_nothing_is_fetched(build: str, request: pytest.Fixture
     seen = Seen(text)
     assert not seen.tags & {"script", "img", "link", "iframe", "object", "embed", "form", "base"}
     assert not [name for name in seen.attributes if name.startswith("on")]
-    assert all(re.fullmatch(r"#d\d+|width:[\d.]+%", value) for value in seen.values)
+    assert all(ALLOWED.fullmatch(value) for value in seen.values)
     assert text.count("<style>") == text.count("</style>") == 1
     assert "default-src 'none'" in text
 
@@ -121,14 +144,23 @@ def test_attacks_are_shown_as_they_are(hostile: Path) -> None:
 
 def test_text_and_attributes_are_escaped() -> None:
     chart = histogram([(BREAK, 1)], BREAK, EVIL)
-    summary = Summary(EVIL, BREAK, [BREAK, Counts(EVIL, BREAK, [("\x00\ud800" + BREAK, 1, EVIL)], 1)])
-    text = render(EVIL, [Section(summary, [(EVIL, 1, 1, BREAK)], Figures([chart]), [(EVIL, BREAK, EVIL)], EVIL, [])])
+    evil = Item(1, EVIL)
+    counts = Counts(EVIL, BREAK, [("\x00\ud800" + BREAK, 1, EVIL), (evil, 1, BREAK)], 2)
+    summary = Summary(EVIL, BREAK, [BREAK, counts])
+    row = {"qid": 1, "rev_id": 2, "wiki": BREAK, "permalink": f"javascript:{EVIL}", EVIL: BREAK}
+    figures = Figures([chart], [counts], [SampledRows(EVIL, [row])])
+    section = Section(summary, EVIL, BREAK, figures, [(EVIL, BREAK, 1, EVIL)], EVIL, [(EVIL, BREAK)])
+    grid = Grid(EVIL, BREAK, [EVIL], [evil, BREAK], 1, [GridRow(EVIL, [1], [1, 0], 1)])
+    pair = PairExample(EVIL, BREAK, EVIL, evil, [evil], evil, BREAK, EVIL, BREAK, 1)
+    product = Product(EVIL, BREAK, [(EVIL, BREAK)], grid, {EVIL: [Step(BREAK, 1, [(EVIL, 1)])]}, [pair], [grid])
+    text = render(EVIL, [product], [section])
     assert b"<script" not in text
     assert b"\xef\xbf\xbd\xef\xbf\xbd&#34;&gt;" in text
     seen = Seen(text.decode())
     assert not seen.tags & {"script", "img"}
     assert "onerror" not in seen.attributes
-    assert seen.text.count(EVIL) >= 6
+    assert all(ALLOWED.fullmatch(value) for value in seen.values)
+    assert seen.text.count(EVIL) >= 20
 
 
 def test_the_same_data_give_the_same_page(demo: Path, tmp_path: Path) -> None:
@@ -140,6 +172,60 @@ def test_sentences_that_were_dropped_are_shown_with_their_reason(hostile: Path) 
     assert (
         "fragment:markup: its sentence is a fragment: markup" in Seen((hostile / "report.html").read_text("utf-8")).text
     )
+
+
+def test_no_sentence_is_shown_as_dropped_that_the_ledger_does_not_count(demo: Path) -> None:
+    """A page that says "206 of 206 kept" has no dropped sentence of that wiki."""
+    text = (demo / "report.html").read_text("utf-8")
+    for wiki in ("dewiki", "enwiki", "jawiki"):
+        section = text.split(f"<h3>sentences {wiki}</h3>")[1].split('<details class="dataset"')[0]
+        ledger = read_manifest(str(demo / "sentences" / wiki))
+        assert ledger is not None
+        dropped = {name for name, number in ledger["ledger"][wiki]["sentences"].items() if number} - {"kept"}
+        assert ("Sentences that were dropped" in section) == bool(dropped)
+        assert set(re.findall(r"<small>([a-z:_]+): ", section.partition("that were dropped")[2])) <= dropped
+
+
+def test_every_revision_and_item_is_a_link(demo: Path) -> None:
+    text = (demo / "report.html").read_text("utf-8")
+    page, details = text.split("<h2>Details</h2>")
+    assert page.count("<mark>") == 5
+    linked = set(re.findall(r'wikidata\.org/wiki/Q(\d+)"', text))
+    assert set(re.findall(r"\(Q(\d+)\)", Seen(text).text)) <= linked
+    assert len(re.findall(r"index\.php\?oldid=\d+", page)) == 5
+    assert "index.php?oldid=" in details
+
+
+def eighteen_wikis() -> Product:
+    """A product as large as that of EASE, with the longest names and numbers."""
+    shares = [9_876_543, 3_000_000, 1_500_000, 900_000, 12_345, 700, 3]
+    rows = [GridRow(wiki, [sum(shares)], shares, sum(shares)) for wiki in ("all", *EIGHTEEN)]
+    names = ["not in prose", "incomplete sentence", "no entity", "rare entity", "no negative", "left out"]
+    types = [Item(5, "human"), Item(16521, "taxon"), Item(7725634, "written work or part of it"), Item(3624078)]
+    return Product(
+        "177,777,774 pairs from 18 wikis",
+        "gs://a-bucket-with-a-long-name/and/a/long/path/to/the/output/pairs",
+        [("177,777,774", "pairs"), ("1,234,567", "entities"), ("18", "wikis"), ("21.3 GB", "Parquet")],
+        Grid("What became of the links", "Note.", ["links"], ["pairs", *names], 1, rows),
+        {"links": [Step("links in the articles", 275_000_000, []), Step("pairs", 177_777_774, [("below_floor", 9)])]},
+        coverage=[
+            Grid("Types", "Note.", ["types"], [*types, "other", "no type", "x"], 7, rows),
+            Grid("Frequency", "Note.", ["entities"], ["1\u20139", "10\u201399", "\u2265 1M", *"abcd"], 7, rows),
+        ],
+    )
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_eighteen_wikis_fit_on_a_screen(width: int, browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "many.html").write_bytes(render("pairs", [eighteen_wikis()], []))
+    browser.show((tmp_path / "many.html").as_uri(), width)
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    assert browser.value(SPILLED) == []
+    # Every column is in the window, and a table of all wikis is no higher than it is on a phone.
+    cut = f"[...document.querySelectorAll('th, td')].filter((e) => e.getBoundingClientRect().right > {width})"
+    assert browser.value(f"{cut}.length") == 0
+    assert browser.value("document.querySelector('.shares tbody').getBoundingClientRect().height") < 1000
+    keep_screenshot(browser, tmp_path, f"eighteen-{width}-light")
 
 
 def test_one_dataset_by_itself(demo: Path, tmp_path: Path) -> None:
@@ -208,7 +294,7 @@ SPILLED = """
 [...document.querySelectorAll("th, td")].filter((cell) => {
   const next = cell.nextElementSibling?.getBoundingClientRect(), own = cell.getBoundingClientRect();
   const over = next && next.left < own.right - 1 && next.top < own.bottom - 1 && next.bottom > own.top + 1;
-  return cell.getClientRects().length && (cell.scrollWidth > cell.clientWidth + 1 || over);
+  return cell.checkVisibility() && (cell.scrollWidth > cell.clientWidth + 1 || over);
 }).map((cell) => cell.textContent)
 """
 
@@ -217,6 +303,12 @@ SPILLED = """
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with chromium(tmp_path_factory.mktemp("profile")) as found:
         yield found
+
+
+def keep_screenshot(browser: Browser, place: Path, name: str) -> None:
+    browser.screenshot(place / "seen.png")
+    if keep := os.environ.get("WIKIANCHOR_SCREENSHOTS"):
+        shutil.copy(place / "seen.png", f"{keep}/{name}.png")
 
 
 @pytest.mark.parametrize("build", ["demo", "hostile"])
@@ -233,20 +325,25 @@ def test_in_a_browser(
     assert browser.value("document.scripts.length") == 0
     # What is wider than the page scrolls by itself; the page does not.
     assert browser.value("document.documentElement.scrollWidth") <= width
-    assert browser.value("document.querySelectorAll('svg').length") > 3
-    flat = (
-        "[...document.querySelectorAll('svg, rect.column, .bar')].filter((e) => e.getBoundingClientRect().width === 0)"
-    )
-    assert browser.value(f"{flat}.length") == 0
     light = sum(map(int, re.findall(r"\d+", browser.value("getComputedStyle(document.body).backgroundColor"))))
     assert (light < 200) == dark
     ratio, element = browser.value(CONTRAST)
     assert ratio >= 4.5, element
     assert browser.value(SPILLED) == []
-    browser.screenshot(tmp_path / "seen.png")
-    if keep := os.environ.get("WIKIANCHOR_SCREENSHOTS"):
-        shutil.copy(tmp_path / "seen.png", f"{keep}/{build}-{width}-{'dark' if dark else 'light'}.png")
+    keep_screenshot(browser, tmp_path, f"{build}-{width}-{'dark' if dark else 'light'}")
     assert (tmp_path / "seen.png").stat().st_size > 20_000
+    # All that folds, open.
+    browser.value("document.querySelectorAll('details').forEach((element) => { element.open = true; })")
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    assert browser.value("document.querySelectorAll('svg').length") > 3
+    flat = (
+        "[...document.querySelectorAll('svg, rect.column, .bar')].filter((e) => e.getBoundingClientRect().width === 0)"
+    )
+    assert browser.value(f"{flat}.length") == 0
+    ratio, element = browser.value(CONTRAST)
+    assert ratio >= 4.5, element
+    assert browser.value(SPILLED) == []
+    keep_screenshot(browser, tmp_path, f"{build}-open-{width}-{'dark' if dark else 'light'}")
 
 
 def test_what_is_measured_can_fail(browser: Browser, tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 from wikianchor.io.storage import writing
 from wikianchor.io.units import size
 from wikianchor.pipelines.commands.report.options import ReportOptions
+from wikianchor.pipelines.commands.report.text import print_report
 from wikianchor.pipelines.dataset.reader import finished_datasets
 from wikianchor.pipelines.dataset.summary import spent
-from wikianchor.pipelines.dataset.text_report import print_report
 
 
 def run(config: ReportOptions, beam_args: Sequence[str]) -> None:
@@ -25,7 +25,7 @@ def run(config: ReportOptions, beam_args: Sequence[str]) -> None:
     start = time.monotonic()
     datasets = finished_datasets(config.directory)
     if config.html is None:
-        print_report(datasets)
+        print_report(datasets, config.seed)
         return
     # Deferred imports: the page needs Jinja2 and the readers of dumps, the report on the terminal does not.
     from wikianchor.pipelines.commands.report.dropped import dropped_sentences

@@ -14,6 +14,7 @@ from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.inventory import classify_files, list_files, newest_dump, read_site
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
+from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
 
@@ -22,8 +23,8 @@ PAGES, OF_EACH = 500, 3
 SHOWN_GAP = "\N{OBJECT REPLACEMENT CHARACTER}"
 
 
-def dropped_sentences(dataset: Dataset, dumps: str) -> list[tuple[str, str, str]]:
-    """Return (reason, title, text) of sentences of a dump that are not in its dataset, sorted by reason.
+def dropped_sentences(dataset: Dataset, dumps: str) -> list[tuple[str, str, int, str]]:
+    """Return (reason, title, revision, text) of sentences of a dump that its dataset counts as dropped, by reason.
 
     Args:
         dataset: a dataset of sentences.
@@ -38,15 +39,26 @@ def dropped_sentences(dataset: Dataset, dumps: str) -> list[tuple[str, str, str]
         raise InputError(f"--dumps={dumps} has no dump of {options['wiki']}")
     site, _ = read_site(paths, options["wiki"])
     extractor, split = make_extractor(options["parser"], site), make_splitter(options["splitter"], site.language)
+    kinds = PageKinds(site.language)
     marks = {ord(mark): "" for mark in LINE_MARKS} | {ord(GAP): SHOWN_GAP}
     counts: Counter[str] = Counter()
     examples = []
     for page in islice(_articles(paths[0]), PAGES):
-        for sentence, reason in judged_sentences(extractor.extract(page.text, page.title), split, site.language):
+        # The sentences of a disambiguation page are not counted, and neither are headings.
+        if "disambiguation" in kinds.flags(page.title, page.text):
+            continue
+        extract = extractor.extract(page.text, page.title)
+        gaps = position = 0
+        for sentence, reason in judged_sentences(extract, split, site.language):
+            if reason == "gap":
+                gaps += extract.text.count(GAP, position, sentence.start)
+                position = sentence.start
+                if any(extract.gaps[gaps : gaps + sentence.text.count(GAP)]):
+                    reason = "template"
             text = " ".join(sentence.text.translate(marks).split())
-            if reason is not None and text and counts[reason] < OF_EACH:
+            if reason not in (None, "heading") and text and counts[reason] < OF_EACH:
                 counts[reason] += 1
-                examples.append((reason, page.title, text))
+                examples.append((reason, page.title, page.rev_id, text))
     return sorted(examples, key=lambda example: example[0])
 
 

@@ -17,7 +17,7 @@ class ReportOptions:
     dumps: str | None = option(
         None, metavar="PATHS", help="for the page: show sentences of these dumps that were dropped"
     )
-    seed: int = option(42, help="seed of the examples on the page")
+    seed: int = option(42, help="seed of the examples")
 
     def completed(self) -> ReportOptions:
         """Check that the options go together.

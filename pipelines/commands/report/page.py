@@ -1,7 +1,7 @@
-"""The report as a page: the summary of each dataset, figures, examples, and what the dataset was made from.
+"""The report as a page: the product first, then the details of each dataset, which fold.
 
 Jinja2 escapes every value (autoescape), and a policy in the head of the page forbids scripts and requests, so a title
-that holds HTML is shown as text.
+that holds HTML is shown as text. Links lead to Wikimedia's wikis alone.
 """
 
 from __future__ import annotations
@@ -13,16 +13,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from wikianchor.io.units import size
 from wikianchor.pipelines.commands.report import charts
-from wikianchor.pipelines.commands.report.figures import Figures, figures_of
+from wikianchor.pipelines.commands.report.figures import figures_of
+from wikianchor.pipelines.commands.report.model import (
+    Counts,
+    Figures,
+    Item,
+    Product,
+    Summary,
+    percent,
+    shade,
+    share,
+)
+from wikianchor.pipelines.commands.report.product import products_of
+from wikianchor.pipelines.commands.report.summaries import summarize
+from wikianchor.pipelines.commands.report.text import shortened
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import reason
-from wikianchor.pipelines.dataset.text_report import Counts, Summary, summarize
+from wikianchor.pipelines.wikimedia.addresses import revision_address
 
-# (reason, title of the page, text) of a sentence that was dropped.
-Dropped = Sequence[tuple[str, str, str]]
+# (reason, title of the page, revision, text) of a sentence that was dropped.
+Dropped = Sequence[tuple[str, str, int, str]]
 # Characters that HTML does not allow, or that a browser would take for a line break.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 # Longer values of a sampled row are cut.
@@ -31,10 +45,21 @@ LONGEST_VALUE = 300
 
 @dataclass(frozen=True)
 class Section:
-    """What the page shows of one dataset."""
+    """What the page shows of one dataset.
+
+    Attributes:
+        summary: its lines and tables.
+        extent: its rows and its size, in words.
+        wiki: of a dataset of sentences, else "".
+        figures: charts, more tables and rows.
+        dropped: sentences that are not in it.
+        ledger: as JSON, of a dataset whose ledger has no tables.
+        provenance: (name, value) of its files, inputs and options.
+    """
 
     summary: Summary
-    configs: list[tuple[str, int, int, str]]
+    extent: str
+    wiki: str
     figures: Figures
     dropped: Dropped
     ledger: str
@@ -49,14 +74,14 @@ def report_page(datasets: Sequence[Dataset], dropped: Mapping[str, Dropped], see
         dropped: by directory of a dataset of sentences, sentences that are not in it.
         seed: decides which rows are shown.
     """
-    entities = next((dataset for dataset in datasets if dataset.manifest["dataset"] == "entities"), None)
-    sections = [_section(dataset, entities, dropped.get(dataset.directory, ()), seed) for dataset in datasets]
+    sections = [_section(dataset, datasets, dropped.get(dataset.directory, ()), seed) for dataset in datasets]
+    products = products_of(datasets, seed)
     names = dict.fromkeys(str(dataset.manifest["dataset"]) for dataset in datasets)
-    return render(f"wikianchor: {', '.join(names)}", sections)
+    return render(products[0].title if len(products) == 1 else ", ".join(names), products, sections)
 
 
-def render(title: str, sections: Sequence[Section]) -> bytes:
-    """Return the page of some sections, UTF-8."""
+def render(title: str, products: Sequence[Product], sections: Sequence[Section]) -> bytes:
+    """Return the page of some products and sections, UTF-8."""
     environment = Environment(
         loader=PackageLoader("wikianchor.pipelines.commands.report"),
         autoescape=True,
@@ -64,26 +89,67 @@ def render(title: str, sections: Sequence[Section]) -> bytes:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "reason": reason, "longest": lambda value: f"{value}"[:LONGEST_VALUE]}
+    environment.filters |= {
+        "linked": _linked,
+        "percent": percent,
+        "reason": reason,
+        "shade": shade,
+        "share": share,
+        "short": charts.short,
+        "shortened": shortened,
+    }
+    environment.globals |= {"cell": _cell, "revision": _revision}
     environment.tests["counts"] = lambda block: isinstance(block, Counts)
-    page = environment.get_template("page.html").render(title=title, sections=sections, geometry=charts)
+    page = environment.get_template("page.html").render(
+        title=title, products=products, sections=sections, geometry=charts
+    )
     return _CONTROLS.sub("\ufffd", page).encode()
 
 
-def percent(number: int, total: int) -> float:
-    """Return a share in per cent, 0 of nothing."""
-    return 100 * number / total if total else 0.0
+def _linked(name: str | Item) -> str:
+    """Return an item as a link to Wikidata, and any other name as it is."""
+    if not isinstance(name, Item):
+        return name
+    label = Markup("{} <small>(Q{})</small>").format(name.label, name.qid) if name.label else str(name)
+    return Markup('<a href="{}">{}</a>').format(name.address, label)
 
 
-def _section(dataset: Dataset, entities: Dataset | None, dropped: Dropped, seed: int) -> Section:
+def _revision(wiki: str, title: str, rev_id: int) -> str:
+    """Return the title of a page as a link to its revision."""
+    address = revision_address(wiki, rev_id)
+    return Markup('<a href="{}"><bdi>{}</bdi></a>').format(address, title) if address else title
+
+
+def _cell(row: Mapping[str, Any], column: str) -> str:
+    """Return the value of a row, with a link where it is an item, a revision or its address."""
+    value = row[column]
+    if column.endswith("qid") and isinstance(value, int):
+        return _linked(Item(value))
+    if column == "rev_id" and "wiki" in row:
+        return _revision(row["wiki"], str(value), value)
+    if column == "rev_id" and str(row.get("permalink", "")).startswith("https://"):
+        return Markup('<a href="{}">{}</a>').format(row["permalink"], value)
+    return f"{value}"[:LONGEST_VALUE]
+
+
+def _section(dataset: Dataset, datasets: Sequence[Dataset], dropped: Dropped, seed: int) -> Section:
     summary, manifest = summarize(dataset), dataset.manifest
-    figures = figures_of(dataset, entities, seed)
-    configs = [
-        (name, config["rows"], len(config["shards"]), size(sum(shard["bytes"] for shard in config["shards"])))
-        for name, config in manifest["configs"].items()
-    ]
+    figures = figures_of(dataset, datasets, seed)
+    main = manifest["configs"].get(manifest["dataset"]) or next(iter(manifest["configs"].values()))
     ledger = json.dumps(manifest["ledger"], ensure_ascii=False, indent=1) if figures.samples else ""
-    return Section(summary, configs, figures, dropped, ledger, _provenance(dataset))
+    return Section(
+        summary,
+        f"{main['rows']:,} rows, {_bytes(main)}",
+        str(manifest["options"].get("wiki") or ""),
+        figures,
+        dropped,
+        ledger,
+        _provenance(dataset),
+    )
+
+
+def _bytes(config: Mapping[str, Any]) -> str:
+    return size(sum(shard["bytes"] for shard in config["shards"]))
 
 
 def _provenance(dataset: Dataset) -> list[tuple[str, str]]:
@@ -91,6 +157,10 @@ def _provenance(dataset: Dataset) -> list[tuple[str, str]]:
     made_with = sorted(manifest.get("made_with", {}).items())
     return [
         ("directory", dataset.directory),
+        *(
+            (f"config {name}", f"{config['rows']:,} rows, {len(config['shards'])} shards, {_bytes(config)}")
+            for name, config in manifest["configs"].items()
+        ),
         ("schema", manifest["schema_version"]),
         ("made with", ", ".join(f"{name} {version}" for name, version in made_with)),
         *((f"input {number}", _input(source)) for number, source in enumerate(manifest["inputs"], 1)),

@@ -1,61 +1,20 @@
-"""What a dataset holds, in figures: one model, shown as text on the terminal and as bars on the page of the report."""
+"""What the manifest of a dataset says of it, in lines and tables of counts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
+from collections.abc import Callable, Iterator, Mapping
 
 from wikianchor.io.errors import InputError
+from wikianchor.pipelines.commands.report.model import Counts, Summary
 from wikianchor.pipelines.dataset.manifest import MANIFEST, manifest_problems
-from wikianchor.pipelines.dataset.reader import Dataset, read_batches
+from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import listed, meaning
+from wikianchor.pipelines.dataset.split_configs import split_config
+from wikianchor.schemas.pairs import SPLITS
 
-# Examples on the terminal; of the names that are linked most, and of the sentences with negatives, a third as many.
-EXAMPLES = 12
 # Templates on the terminal; the page shows more.
 TEMPLATES_SHOWN = 10
 SHARDS_SHOWN = 3
-# Characters that are shown on each side of a link.
-CONTEXT = 50
-
-
-@dataclass(frozen=True)
-class Counts:
-    """A table of counts: bars on the page, one line on the terminal.
-
-    Attributes:
-        title: of the table.
-        names: heading of the column of names.
-        rows: (name, count, note), in the order in which they are shown.
-        total: of which the shares are.
-        line: the same on the terminal, "" for a table of the page alone.
-    """
-
-    title: str
-    names: str
-    rows: list[tuple[str, int, str]]
-    total: int
-    line: str = ""
-
-
-@dataclass
-class Summary:
-    """What the manifest of a dataset says of it.
-
-    Attributes:
-        title: name of the dataset, and its wiki where it has one.
-        directory: of the dataset.
-        blocks: lines of text, and tables of counts.
-    """
-
-    title: str
-    directory: str
-    blocks: list[str | Counts] = field(default_factory=list)
 
 
 def ledger(title: str, lead: str, dataset: str, buckets: Mapping[str, int]) -> Counts:
@@ -64,7 +23,7 @@ def ledger(title: str, lead: str, dataset: str, buckets: Mapping[str, int]) -> C
     Args:
         title: of the table.
         lead: what the line on the terminal says before the buckets.
-        dataset: a key of `reasons.FLAGS`.
+        dataset: a key of `reasons.FLAGS`, or "prose" for the sentences of pages.
         buckets: counts by name; "seen" is their sum.
     """
     rows = sorted(
@@ -98,18 +57,6 @@ def summarize(dataset: Dataset) -> Summary:
     return Summary(f"{name} {wiki}" if wiki else name, dataset.directory, blocks)
 
 
-def print_report(datasets: Iterable[Dataset]) -> None:
-    """Print the summary and some examples of each dataset."""
-    for dataset in datasets:
-        summary = summarize(dataset)
-        print(f"\n{summary.title}  {summary.directory}")
-        for block in summary.blocks:
-            if line := block if isinstance(block, str) else block.line:
-                print(f"  {line}")
-        for line in _EXAMPLES.get(dataset.manifest["dataset"], _no_examples)(dataset):
-            print(f"  {line}")
-
-
 def _config_rows(dataset: Dataset) -> Iterator[str]:
     for name, config in dataset.manifest["configs"].items():
         yield f"{name}: {config['rows']:,} rows"
@@ -120,11 +67,19 @@ def _sentences(dataset: Dataset) -> Iterator[str | Counts]:
         pages, sentences, links = (counts.get(name, {}) for name in ("pages", "sentences", "links"))
         yield _pages(wiki, pages)
         kept = f"sentences: {sentences.get('kept', 0):,} kept; dropped"
-        yield ledger(f"Sentences of {wiki}", kept, "sentences", sentences)
+        yield ledger(f"Sentences of {wiki}", kept, "prose", sentences)
         if lost := sentences.get("template", 0):
             yield _templates(lost, sum(sentences.values()), counts.get("templates", {}))
         lead = f"links: {links.get('seen', 0):,} seen, {links.get('kept', 0):,} in sentences; else"
         yield ledger(f"Links of {wiki}", lead, "sentences", links)
+        if fragments := counts.get("fragments"):
+            yield _by_region(f"Fragments of {wiki}", "fragments, text that is no sentence", fragments)
+
+
+def _by_region(title: str, lead: str, regions: Mapping[str, int]) -> Counts:
+    rows = sorted(regions.items(), key=lambda row: (-row[1], row[0]))
+    line = f"{lead}: {', '.join(f'{region} {number:,}' for region, number in rows)}"
+    return Counts(title, "region", [(region, number, "") for region, number in rows], sum(regions.values()), line)
 
 
 def _pages(wiki: str, pages: Mapping[str, int]) -> Counts:
@@ -167,9 +122,23 @@ def _entities(dataset: Dataset) -> Iterator[str | Counts]:
 def _pairs(dataset: Dataset) -> Iterator[str | Counts]:
     shards = len(dataset.shards("pairs"))
     yield f"{dataset.rows('pairs'):,} pairs of {dataset.rows('entities'):,} entities in {shards} shards"
+    if dataset.manifest["options"].get("split"):
+        held_out = ", ".join(f"{dataset.rows(split_config('pairs', name)):,} pairs of {name}" for name in SPLITS[1:])
+        yield f"held out, beside these of train: {held_out}"
     for wiki, links in dataset.manifest["ledger"]["links"].items():
         lead = f"{wiki}: {links.get('kept', 0):,} pairs of {links.get('seen', 0):,} links; else"
         yield ledger(f"Links of {wiki}", lead, "pairs", links)
+    yield from dataset.shards("pairs")[:SHARDS_SHOWN]
+
+
+def _export(dataset: Dataset) -> Iterator[str | Counts]:
+    options = dataset.manifest["options"]
+    shards = len(dataset.shards("export"))
+    negatives = f"{options['negatives']} negatives ({options['negative']})" if options["negatives"] else "no negatives"
+    yield f"{dataset.rows('export'):,} rows in {shards} shards: positive ({options['positive']}), {negatives}"
+    for wiki, rows in dataset.manifest["ledger"]["rows"].items():
+        lead = f"{wiki}: {rows.get('kept', 0):,} rows of {rows.get('seen', 0):,} pairs; else"
+        yield ledger(f"Pairs of {wiki}", lead, "export", rows)
 
 
 def _corpus(dataset: Dataset) -> Iterator[str | Counts]:
@@ -212,6 +181,8 @@ def _mentions(dataset: Dataset) -> Iterator[str | Counts]:
     for wiki, links in dataset.manifest["ledger"]["links"].items():
         lead = f"{wiki}: {links.get('kept', 0):,} of {links.get('seen', 0):,} links give a name; else"
         yield ledger(f"Links of {wiki}", lead, "mentions", links)
+        if regions := dataset.manifest["ledger"].get("regions", {}).get(wiki):
+            yield _by_region(f"Links of {wiki} that give a name", f"{wiki}: links that give a name", regions)
 
 
 def _interlanguage(dataset: Dataset) -> Iterator[str]:
@@ -219,76 +190,20 @@ def _interlanguage(dataset: Dataset) -> Iterator[str]:
         yield f"{wiki}: {listed('interlanguage', rows)}"
 
 
+def _templates_of_wiki(dataset: Dataset) -> Iterator[str]:
+    for wiki, kinds in dataset.manifest["ledger"]["templates"].items():
+        yield f"{wiki}: {listed('templates', kinds)}"
+
+
 _BLOCKS: Mapping[str, Callable[[Dataset], Iterator[str | Counts] | Iterator[str]]] = {
     "sentences": _sentences,
     "entities": _entities,
     "pairs": _pairs,
+    "export": _export,
     "corpus": _corpus,
     "negatives": _negatives,
     "mewsc16": _mewsc16,
     "mentions": _mentions,
     "interlanguage": _interlanguage,
-}
-
-
-def _no_examples(dataset: Dataset) -> Iterator[str]:
-    return iter(())
-
-
-def _pair_examples(dataset: Dataset) -> Iterator[str]:
-    columns = ["text", "mention_start", "mention_end", "entity_qid", "hard_negative_qids", "type_route", "wiki"]
-    rows = list(islice(_rows(dataset, "pairs", columns), EXAMPLES))
-    labels = entity_labels(dataset, {qid for row in rows for qid in (row["entity_qid"], *row["hard_negative_qids"])})
-    yield "examples (sentence with its link, entity, hard negatives):"
-    for row in rows:
-        text, start, end = row["text"], row["mention_start"], row["mention_end"]
-        link = f"{text[max(0, start - CONTEXT) : start]}[{text[start:end]}]{text[end : end + CONTEXT]}"
-        entity, *negatives = (labels.get(qid, f"Q{qid}") for qid in (row["entity_qid"], *row["hard_negative_qids"]))
-        yield f"  {row['wiki']:8} {link}"
-        yield f"           = {entity}, not {', '.join(negatives) or 'any'} ({row['type_route']})"
-    yield from dataset.shards("pairs")[:SHARDS_SHOWN]
-
-
-def _rows(dataset: Dataset, config: str, columns: list[str]) -> Iterator[dict[str, Any]]:
-    for path in dataset.shards(config):
-        for batch in read_batches(path, columns):
-            yield from batch.slice(0, EXAMPLES).to_pylist()
-
-
-def entity_labels(pairs: Dataset, qids: Collection[int]) -> dict[int, str]:
-    """Return the labels of items, from the entity table of a dataset of pairs; an item without a label is left out."""
-    labels: dict[int, str] = {}
-    for path in pairs.shards("entities"):
-        for batch in read_batches(path, ["qid", "label"]):
-            for entity in batch.filter(pa.array(np.isin(batch["qid"].to_numpy(), list(qids)))).to_pylist():
-                if entity["label"]:
-                    labels[entity["qid"]] = entity["label"]
-    return labels
-
-
-def _mention_examples(dataset: Dataset) -> Iterator[str]:
-    """Yield names, each with its link probability and its items by their commonness."""
-    yield "names of the first shard that are linked most, with their items:"
-    columns = ["wiki", "surface", "key", "qid", "link_probability", "commonness", "name_links"]
-    names: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for path in dataset.shards("candidates")[:1]:
-        for batch in read_batches(path, columns):
-            for row in batch.to_pylist():
-                names.setdefault((row["wiki"], row["key"]), []).append(row)
-    for rows in sorted(names.values(), key=lambda rows: -rows[0]["name_links"])[:EXAMPLES]:
-        items = ", ".join(f"Q{row['qid']} {row['commonness']:.2f}" for row in rows)
-        yield f"  {rows[0]['wiki']:8} {rows[0]['surface']} ({rows[0]['link_probability']:.2f}): {items}"
-
-
-def _negative_examples(dataset: Dataset) -> Iterator[str]:
-    yield "examples:"
-    for row in islice(_rows(dataset, "negatives", ["text", "negatives"]), EXAMPLES // 3):
-        yield f"  {row['text']}"
-        yield from (f"    {text}" for text in row["negatives"])
-
-
-_EXAMPLES: Mapping[str, Callable[[Dataset], Iterator[str]]] = {
-    "pairs": _pair_examples,
-    "mentions": _mention_examples,
-    "negatives": _negative_examples,
+    "templates": _templates_of_wiki,
 }
