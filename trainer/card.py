@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import platform
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,13 +15,15 @@ import pyarrow
 import torch
 import transformers
 
+from wikianchor.io.hub import card_head, hub_languages
 from wikianchor.io.markdown import markdown_table
 from wikianchor.trainer.config import Config
-from wikianchor.trainer.data.shards import PairDataset
+from wikianchor.trainer.data.shards import PairDataset, read_wikis
 from wikianchor.trainer.data.texts import Texts
 from wikianchor.trainer.loop.checkpoint import State
 from wikianchor.trainer.loop.train import DevScorer
 from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.export import has_modules
 
 PAPERS = {
     "ease": "https://aclanthology.org/2022.naacl-main.284/",
@@ -57,7 +61,7 @@ def run_record(config: Config, state: State, dev: DevScorer, weights: str, data:
 
 
 def model_card(
-    encoder: Encoder, config: Config, dataset: PairDataset | Texts, state: State, dev: str, weights: str
+    encoder: Encoder, config: Config, dataset: PairDataset | Texts, state: State, dev: str, weights: str, target: str
 ) -> str:
     """Return the README.md of an encoder.
 
@@ -68,6 +72,7 @@ def model_card(
         state: of the run at its end.
         dev: name of the dev score.
         weights: which weights became the model.
+        target: directory of the model, for the example; `wikianchor publish` replaces it.
     """
     best = "none was asked for" if state.best is None else f"{state.best:.4f} at step {state.best_step} ({dev})"
     pairs_size = f"{dataset.rows:,} pairs of {dataset.entities:,} entities"
@@ -83,11 +88,21 @@ def model_card(
         "seed": config.seed,
         "data": f"{size}, fingerprint {dataset.fingerprint[:16]}",
     }
-    return _HEAD + "\n\n".join(
+    library = "sentence-transformers" if has_modules(encoder) else "transformers"
+    head = {
+        "library_name": library,
+        "pipeline_tag": "sentence-similarity",
+        "license": "other" if isinstance(dataset, Texts) else "cc-by-sa-4.0",
+        "language": languages(dataset),
+        "base_model": base_model(config.model),
+        "tags": [library, "sentence-similarity", "feature-extraction", "wikianchor"],
+    }
+    return card_head(head) + "\n\n".join(
         [
+            "",
             "# Sentence encoder",
-            "Trained with wikianchor. Opens with `transformers.AutoModel`, and with `SentenceTransformer` where there "
-            "is a `modules.json`.",
+            f"Trained with wikianchor. It maps a sentence to a vector of {encoder.dim} numbers.",
+            _usage(encoder, library, target),
             facts_table(facts),
             "## Data",
             facts_table(_texts_facts(dataset) if isinstance(dataset, Texts) else _pairs_facts(dataset)),
@@ -101,9 +116,69 @@ def model_card(
     )
 
 
-_HEAD = "---\nlibrary_name: sentence-transformers\ntags: [sentence-similarity, feature-extraction]\n---\n\n"
+def base_model(model: str) -> str:
+    """Return the name on the Hub of the model that training began with; "" if it is not known.
+
+    A local model of ours names the one before it in its run.json, so the name is that of the first.
+
+    Args:
+        model: a directory or a name on the Hub; "" for none.
+    """
+    seen: set[str] = set()
+    while os.path.exists(model):
+        seen.add(model)
+        try:
+            with open(f"{model}/run.json", encoding="utf-8") as stream:
+                model = str(json.load(stream)["config"]["model"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+        if model in seen:
+            return ""
+    return model if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model) else ""
 
 
+def languages(dataset: PairDataset | Texts) -> list[str]:
+    """Return the languages of a dataset as the Hub writes them; none for files, which do not say theirs."""
+    if isinstance(dataset, PairDataset):
+        return hub_languages(read_wikis(dataset))
+    manifests = [source.manifest for source in dataset.sources]
+    wikis = [str(manifest.get("options", {}).get("wiki", "")) for manifest in manifests]
+    # The Japanese datasets of SDJC.
+    japanese = ["ja" for manifest in manifests if manifest["dataset"] in ("corpus", "negatives")]
+    return hub_languages([*wikis, *japanese])
+
+
+def _usage(encoder: Encoder, library: str, target: str) -> str:
+    """Return an example that loads the model."""
+    if library == "sentence-transformers":
+        return _SENTENCE_TRANSFORMERS.replace("TARGET", json.dumps(target))
+    other = -2 if encoder.pooler == "avg_top2" else 0
+    return _TRANSFORMERS.replace("TARGET", json.dumps(target)).replace("OTHER", str(other))
+
+
+_SENTENCE_TRANSFORMERS = """\
+```python
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer(TARGET)
+vectors = model.encode(["It rains in Oslo.", "Oslo is wet today."])
+print(model.similarity(vectors, vectors))
+```"""
+# For the poolers that are the mean of two layers.
+_TRANSFORMERS = """\
+```python
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained(TARGET)
+model = AutoModel.from_pretrained(TARGET).eval()
+tokens = tokenizer(["It rains in Oslo.", "Oslo is wet today."], padding=True, truncation=True, return_tensors="pt")
+with torch.no_grad():
+    layers = model(**tokens, output_hidden_states=True).hidden_states
+mask = tokens["attention_mask"].unsqueeze(-1)
+vectors = ((layers[-1] + layers[OTHER]) / 2 * mask).sum(1) / mask.sum(1)
+print(torch.nn.functional.cosine_similarity(vectors[0], vectors[1], dim=0))
+```"""
 _TEXTS_LICENCE = "The licence is that of these texts. The manifests are in `data_manifest.json`."
 _PAIRS_LICENCE = "Text of Wikipedia is CC BY-SA 4.0; Wikidata is CC0. The whole manifest is in `data_manifest.json`."
 

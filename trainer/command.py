@@ -14,6 +14,7 @@ from wikianchor.io.output import clean_output
 
 TRAIN = ("torch", "transformers", "safetensors")
 EVAL = (*TRAIN, "sklearn", "scipy")
+MTEB = (*TRAIN, "mteb", "sentence_transformers")
 
 
 def check_flags(name: str, parse: Callable[[], object]) -> None:
@@ -35,7 +36,7 @@ def check_flags(name: str, parse: Callable[[], object]) -> None:
 def need(packages: Sequence[str]) -> None:
     """End the process with a one-line error if packages are not installed; call it before they are imported."""
     if missing := [name for name in packages if find_spec(name) is None]:
-        extras = "train,eval" if "sklearn" in packages else "train"
+        extras = "mteb" if "mteb" in packages else "train,eval" if "sklearn" in packages else "train"
         raise SystemExit(f"trainer: needs {', '.join(missing)}: pip install 'wikianchor[{extras}]'")
 
 

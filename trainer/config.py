@@ -106,11 +106,16 @@ class Config:
         0.0, help="added to the logit of a row's own hard negatives [log alpha]", only=_ENCODER
     )
     resample_negatives: bool = option(True, help="take the row's next hard negatives in each epoch", only=_ENCODER)
+    row_per_negative: bool = option(
+        False, help="make a row of each of a sentence's first `negatives` hard negatives, as SDJC's release", only=_SDJC
+    )
     projection: str = option(
         "tanh", help="projection from entity vectors to the sentences' space [W]", choices=PROJECTIONS, only=_PAIRS
     )
     both_views: bool = option(
-        False, help="compute the entity loss for both views, not for the first alone", only=_PAIRS
+        False,
+        help="take the mean of both views' entity losses, not the first view's; hard negatives for that alone",
+        only=_PAIRS,
     )
     entity_to_sentence: bool = option(
         False, help="add the loss that tells an entity's sentence from the others", only=_PAIRS

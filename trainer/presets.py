@@ -1,53 +1,76 @@
-"""Options of the published trainings, and where each is from: `-paper` what EASE's paper says, `-released` its code."""
+"""Options of the published trainings, and the source of each: `-paper` what the paper says, `-released` its code.
+
+EASE: https://aclanthology.org/2022.naacl-main.284/, and its authors' thesis (Nishikawa 2022), chapter 4. SimCSE:
+https://aclanthology.org/2021.emnlp-main.552/. SDJC: the paper and the README of its release.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Learning rates, batches and temperatures: EASE, appendix A. Pooling: section 4.1. Equations 2 to 4 mask nothing, and
-# W is linear. Best model by STS-B dev every 250 steps.
 _PAPER = {
     "objective": "ease",
-    "max_length": 32,
-    "sentence_temperature": 0.05,
-    "entity_weight": 0.01,
-    "negatives": 1,
-    "hard_negative_weight": 0.0,
-    "projection": "linear",
-    "mask_duplicates": False,
-    "resample_negatives": False,
-    "entity_optimizer": "adamw",
-    "eval_steps": 250,
+    "epochs": 1,  # appendix A
+    "max_length": 32,  # not stated; the released code
+    "sentence_temperature": 0.05,  # not stated, as appendix A's tau is that of equation 2; the released code
+    "entity_weight": 0.01,  # lambda: appendix A, table 4.7 of the thesis
+    "negatives": 1,  # section 3.2: "randomly choose one of the candidates"
+    "hard_negative_weight": 0.0,  # equation 2 has no weight
+    "projection": "linear",  # section 3.1: W is a matrix
+    "mask_duplicates": False,  # equations 2 and 3 sum over all j
+    "resample_negatives": False,  # section 3.2: chosen once, when the data are built
+    "entity_optimizer": "adamw",  # not stated; the released code
+    "eval_steps": 250,  # appendix A; section 4.4.8 of the thesis
 }
-# The released code: train_monolingual_ease.sh and train_multilingual_ease.sh of 2022-04 and later, and the defaults of
-# transformers 4.2.1 (500 steps of warm-up are the code's own).
+# train_monolingual_ease.sh (BERT) and train_multilingual_ease.sh (mBERT) of 2022-04 and later, and their defaults.
+# There are no scripts for RoBERTa and XLM-R: they have the same options, with the learning rates of table 9.
 _RELEASED = {
     **_PAPER,
-    "projection": "tanh",
-    "hard_negative_weight": 1.0,
-    "warmup_steps": 500,
-    "weight_decay": 0.0,
-    "clip_norm": 1.0,
-    "softmax_size": 8,
-    "eval_steps": 125,
+    "projection": "tanh",  # use_entity_transformation
+    "hard_negative_weight": 1.0,  # hard_negative_weight
+    "warmup_steps": 500,  # warmup_steps
+    "weight_decay": 0.0,  # the default of transformers 4.2.1
+    "clip_norm": 1.0,  # the default of transformers 4.2.1
+    "softmax_size": 8,  # per_device_train_batch_size
+    "eval_steps": 125,  # eval_steps
 }
-_FIRST_TOKEN = {"pooler": "cls", "mlp": True, "mlp_only_train": True}
+_CLS = {"pooler": "cls", "mlp": True, "mlp_only_train": True}
 _MEAN = {"pooler": "avg", "mlp": False}
+# Monolingual: section 4.1, [CLS] and a layer in training alone "as in Gao et al."; best model by STS-B dev, appendix A.
+_MONOLINGUAL = {**_CLS, "dev_tasks": "STSBenchmark"}
+# Multilingual: section 5.1 and appendix B, means; best model by the mean of STS-B and SICK-R dev, appendix A.
+_MULTILINGUAL = {**_MEAN, "dev_tasks": "STSBenchmark,SICK-R"}
 _BACKBONES: dict[str, dict[str, Any]] = {
-    # name: model, pooling, tau, learning rate; the paper's batch; sentences per step of the released scripts.
-    "bert": {"model": "bert-base-uncased", **_FIRST_TOKEN, "entity_temperature": 100.0, "learning_rate": 3e-5},
-    "roberta": {"model": "roberta-base", **_FIRST_TOKEN, "entity_temperature": 100.0, "learning_rate": 5e-5},
-    "mbert": {"model": "bert-base-multilingual-cased", **_MEAN, "entity_temperature": 10.0, "learning_rate": 5e-5},
-    "xlmr": {"model": "xlm-roberta-base", **_MEAN, "entity_temperature": 10.0, "learning_rate": 3e-5},
+    "bert": {"model": "bert-base-uncased", **_MONOLINGUAL},
+    "roberta": {"model": "roberta-base", **_MONOLINGUAL},
+    "mbert": {"model": "bert-base-multilingual-cased", **_MULTILINGUAL},
+    "xlmr": {"model": "xlm-roberta-base", **_MULTILINGUAL},
 }
-_PAPER_BATCH = {"bert": 64, "roberta": 128, "mbert": 256, "xlmr": 64}
+# Batch size and learning rate of EASE: table 9. tau of equation 2: appendix A, table 4.7 of the thesis.
+_EASE: dict[str, dict[str, Any]] = {
+    "bert": {"softmax_size": 64, "learning_rate": 3e-5, "entity_temperature": 100.0},
+    "roberta": {"softmax_size": 128, "learning_rate": 5e-5, "entity_temperature": 100.0},
+    "mbert": {"softmax_size": 256, "learning_rate": 5e-5, "entity_temperature": 10.0},
+    "xlmr": {"softmax_size": 64, "learning_rate": 3e-5, "entity_temperature": 10.0},
+}
+# Sentences in a step of the released scripts: per_device_train_batch_size times gradient_accumulation_steps.
 _RELEASED_STEP = {"bert": 128, "roberta": 128, "mbert": 256, "xlmr": 256}
-# SimCSE's own table for the unsupervised base models; for the multilingual ones EASE's settings, as in its table 3.
+# SimCSE's paper, appendix A: one epoch, a score every 250 steps, nothing masked. Its code: max_length and temperature.
 _SIMCSE = {
+    "objective": "simcse",
+    "epochs": 1,
+    "max_length": 32,
+    "sentence_temperature": 0.05,
+    "mask_duplicates": False,
+    "eval_steps": 250,
+}
+# Batch size and learning rate of SimCSE. Monolingual, where EASE takes the published models (appendix F): SimCSE's
+# table of appendix A. Multilingual, which EASE trains: EASE's table 9, table 4.7 of the thesis.
+_SIMCSE_TABLE: dict[str, dict[str, Any]] = {
     "bert": {"softmax_size": 64, "learning_rate": 3e-5},
     "roberta": {"softmax_size": 512, "learning_rate": 1e-5},
-    "mbert": {"softmax_size": 256, "learning_rate": 5e-5},
-    "xlmr": {"softmax_size": 64, "learning_rate": 3e-5},
+    "mbert": {"softmax_size": 128, "learning_rate": 3e-5},
+    "xlmr": {"softmax_size": 128, "learning_rate": 3e-5},
 }
 
 
@@ -63,34 +86,72 @@ NEW_BERTS: dict[str, dict[str, int]] = {
     "small": {"num_hidden_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 2048},
     "base": {"num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072},
 }
-# SDJC: section 5.3.2 of the paper and the README of its release, which trains with CLS and a head and tests with means.
-_SDJC: dict[str, Any] = {"objective": "sdjc", "softmax_size": 512, "max_length": 32, "negatives": 1}
-_SDJC_RELEASED = {**_FIRST_TOKEN, "export_pooler": "avg", "mask_duplicates": False, "learning_rate": 1e-5}
-_SDJC_MODELS: dict[str, dict[str, Any]] = {
-    "base-clinic": {"model": "cl-tohoku/bert-base-japanese-v3", "sentence_temperature": 0.06, "learning_rate": 5e-5},
-    "large-clinic": {"model": "cl-tohoku/bert-large-japanese-v2", "sentence_temperature": 0.04, "learning_rate": 1e-5},
-    "base-edu": {"model": "cl-tohoku/bert-base-japanese-v3", "sentence_temperature": 0.02, "learning_rate": 5e-5},
-    "large-edu": {"model": "cl-tohoku/bert-large-japanese-v2", "sentence_temperature": 0.07, "learning_rate": 1e-5},
+# SDJC: what both have. N: section 5.3.2. max_length: not stated; the README. Algorithm 1 and the release mask nothing.
+_SDJC: dict[str, Any] = {"objective": "sdjc", "softmax_size": 512, "max_length": 32, "mask_duplicates": False}
+# Times that each pair of an anchor and a negative is trained: neither the paper nor the README states it; 5 is in a
+# path of the release's run_sup_transfer.sh.
+_SDJC_PASSES = 5
+# The README's command: a row is an anchor and one negative, the first token with a head in training, means in tests.
+_SDJC_RELEASED = {
+    **_CLS,
+    "export_pooler": "avg",
+    "learning_rate": 1e-5,
+    "row_per_negative": True,
+    "epochs": _SDJC_PASSES,
 }
+# Backbone and learning rate (of `-paper`): section 5.3.2. tau and log alpha: not stated in the paper; the README.
+_SDJC_BASE = {"model": "cl-tohoku/bert-base-japanese-v3", "learning_rate": 5e-5}
+_SDJC_LARGE = {"model": "cl-tohoku/bert-large-japanese-v2", "learning_rate": 1e-5}
+_SDJC_MODELS: dict[str, dict[str, Any]] = {
+    "base-clinic": {**_SDJC_BASE, "sentence_temperature": 0.06, "hard_negative_weight": 0.1},
+    "large-clinic": {**_SDJC_LARGE, "sentence_temperature": 0.04, "hard_negative_weight": 0.1},
+    "base-edu": {**_SDJC_BASE, "sentence_temperature": 0.02, "hard_negative_weight": 0.0},
+    "large-edu": {**_SDJC_LARGE, "sentence_temperature": 0.07, "hard_negative_weight": 0.0},
+}
+# Hard negatives of each anchor: section 5.3.2. The dataset has to hold them: `wikianchor negatives --negatives=K`.
+_SDJC_NEGATIVES = {"base-clinic": 4, "large-clinic": 5, "base-edu": 5, "large-edu": 6}
 
 
 def _sdjc_presets() -> dict[str, dict[str, Any]]:
     presets = {}
     for name, model in _SDJC_MODELS.items():
-        weight = {"hard_negative_weight": 0.1 if name.endswith("clinic") else 0.0}
-        presets[f"sdjc-{name}-paper"] = {**_SDJC, **_MEAN, **model, **weight, "mask_duplicates": False}
-        presets[f"sdjc-{name}-released"] = {**_SDJC, **model, **weight, **_SDJC_RELEASED}
+        count = _SDJC_NEGATIVES[name]
+        # Algorithm 1: a minibatch has N anchors with one negative each; an anchor takes its next one in each epoch.
+        # Means over the top layer: section 5.3.2.
+        rows = {"negatives": 1, "resample_negatives": True, "epochs": _SDJC_PASSES * count}
+        presets[f"sdjc-{name}-paper"] = {**_SDJC, **_MEAN, **model, **rows}
+        presets[f"sdjc-{name}-released"] = {**_SDJC, **model, "negatives": count, **_SDJC_RELEASED}
     return presets
+
+
+# M-BoE: table 3.2 of the thesis has batch size and learning rate. Section 3.3.1: all words and phrases are looked up
+# (`all_spans`), no name is disambiguated. Section 3.4.4: clipping at 1, ten seeds. Section 3.4.3: a label from 0.5 on.
+_MBOE = {"all_spans": True, "clip_norm": 1.0, "seeds": 10, "threshold": 0.5, "attention": "both", "combine": "sum"}
+_MBOE_TABLE: dict[str, dict[str, dict[str, Any]]] = {
+    "mbert": {
+        "mldoc": {"batch_size": 32, "learning_rate": 2e-5},
+        "ted": {"batch_size": 16, "learning_rate": 2e-5},
+        "shinra": {"batch_size": 128, "learning_rate": 5e-5},
+    },
+    "xlmr": {
+        "mldoc": {"batch_size": 32, "learning_rate": 2e-5},
+        "ted": {"batch_size": 16, "learning_rate": 5e-5},
+        "shinra": {"batch_size": 64, "learning_rate": 2e-5},
+    },
+}
+MBOE_PRESETS: dict[str, dict[str, Any]] = {
+    f"mboe-{name}-{kind}": {"model": _BACKBONES[name]["model"], "kind": kind, **_MBOE, **values}
+    for name, table in _MBOE_TABLE.items()
+    for kind, values in table.items()
+}
 
 
 def _presets() -> dict[str, dict[str, Any]]:
     presets = {}
     for name, backbone in _BACKBONES.items():
-        presets[f"ease-{name}-paper"] = {**_PAPER, **backbone, "softmax_size": _PAPER_BATCH[name]}
-        presets[f"ease-{name}-released"] = {**_RELEASED, **backbone, "step_size": _RELEASED_STEP[name]}
-        plain = {key: value for key, value in backbone.items() if not key.startswith("entity_")}
-        simcse = {"objective": "simcse", "mask_duplicates": False, "eval_steps": 125, **plain, **_SIMCSE[name]}
-        presets[f"simcse-{name}"] = simcse
+        presets[f"ease-{name}-paper"] = {**_PAPER, **backbone, **_EASE[name]}
+        presets[f"ease-{name}-released"] = {**backbone, **_EASE[name], **_RELEASED, "step_size": _RELEASED_STEP[name]}
+        presets[f"simcse-{name}"] = {**_SIMCSE, **backbone, **_SIMCSE_TABLE[name]}
     return {**presets, **_sdjc_presets()}
 
 

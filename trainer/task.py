@@ -90,7 +90,8 @@ def prepare_sdjc(config: Config, texts: Texts, device: torch.device, log: Log) -
     """Make everything that a run of SDJC needs. The same seed gives the same weights."""
     torch.manual_seed(config.seed)
     encoder = make_encoder(config, device)
-    triplets = read_triplets(texts, encoder, config.max_length)
+    most_rows = config.negatives if config.row_per_negative else 0
+    triplets = read_triplets(texts, encoder, config.max_length, most_rows)
     feed = TripletFeed(triplets, config, device)
     model = SdjcModel(encoder, config)
     check_dropout(model, feed.batch(feed.order(0)[: config.softmax_size], 0).to(device))
@@ -170,7 +171,8 @@ def finish(run: TrainingRun, dataset: PairDataset | Texts, state: State) -> str:
         "run.json": run_record(config, state, run.dev, weights, data),
         "data_manifest.json": json.dumps(dataset.manifest, indent=2) + "\n",
     }
-    export(encoder, target, model_card(encoder, config, dataset, state, run.dev.name, weights), files)
+    card = model_card(encoder, config, dataset, state, run.dev.name, weights, target)
+    export(encoder, target, card, files)
     packages = ", ".join(f"{name} {version}" for name, version in versions().items())
     run.log.say(f"{target}: {weights}; pooler {encoder.pooler}, seed {config.seed}, {packages}")
     return target

@@ -44,6 +44,47 @@ def test_what_was_published(
     assert (config.projection, config.hard_negative_weight) == (projection, weight)
 
 
+@pytest.mark.parametrize(
+    ("name", "softmax", "rate", "pooler", "sets"),
+    [
+        ("simcse-bert", 64, 3e-5, "cls", "STSBenchmark"),
+        ("simcse-roberta", 512, 1e-5, "cls", "STSBenchmark"),
+        ("simcse-mbert", 128, 3e-5, "avg", "STSBenchmark,SICK-R"),
+        ("simcse-xlmr", 128, 3e-5, "avg", "STSBenchmark,SICK-R"),
+    ],
+)
+def test_simcse_of_the_papers(name: str, softmax: int, rate: float, pooler: str, sets: str) -> None:
+    """EASE's table 9 for the multilingual ones, SimCSE's appendix A for the others; both score every 250 steps."""
+    config = make("simcse", PLACES | {"preset": name}, {})
+    assert (config.softmax_size, config.step_size, config.learning_rate) == (softmax, softmax, rate)
+    assert (config.pooler, config.dev_tasks) == (pooler, sets)
+    assert (config.epochs, config.eval_steps, config.sentence_temperature) == (1, 250, 0.05)
+
+
+@pytest.mark.parametrize(("backbone", "both"), [("bert", False), ("roberta", False), ("mbert", True), ("xlmr", True)])
+@pytest.mark.parametrize("variant", ["paper", "released"])
+def test_the_dev_sets_of_ease(backbone: str, both: bool, variant: str) -> None:
+    config = make("ease", PLACES | {"preset": f"ease-{backbone}-{variant}"}, {})
+    assert config.dev_tasks == ("STSBenchmark,SICK-R" if both else "STSBenchmark")
+    assert config.eval_steps == (250 if variant == "paper" else 125)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "rate"),
+    [("base-clinic", 4, 5e-5), ("large-clinic", 5, 1e-5), ("base-edu", 5, 5e-5), ("large-edu", 6, 1e-5)],
+)
+def test_sdjc_trains_all_negatives(name: str, count: int, rate: float) -> None:
+    """Section 5.3.2. Both presets train each pair of an anchor and a negative five times."""
+    paper, released = (make("sdjc", PLACES | {"preset": f"sdjc-{name}-{kind}"}, {}) for kind in ("paper", "released"))
+    assert (paper.negatives, paper.resample_negatives, paper.row_per_negative, paper.epochs) == (
+        *(1, True, False),
+        5 * count,
+    )
+    assert (released.negatives, released.row_per_negative, released.epochs) == (count, True, 5)
+    assert (paper.learning_rate, released.learning_rate, paper.softmax_size) == (rate, 1e-5, 512)
+    assert (paper.pooler, released.pooler, released.export_pooler) == ("avg", "cls", "avg")
+
+
 def test_flags_override_presets_and_the_environment() -> None:
     environment = {
         "AIP_MODEL_DIR": "gs://b/m/",

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.output import printable_json
+from wikianchor.io.storage import check_writable, write_text, writing
 from wikianchor.trainer.card import versions
-from wikianchor.trainer.command import run_command
+from wikianchor.trainer.command import fail, run_command
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.languages import canonical
@@ -31,7 +34,6 @@ from wikianchor.trainer.evaluate.report import (
     model_facts,
     short_names,
     to_json,
-    write_report,
     write_results,
 )
 from wikianchor.trainer.evaluate.task import EvaluationOptions, EvaluationTask, SentenceVectors
@@ -45,58 +47,94 @@ MOST_VECTORS = 200_000
 LoadedTasks = list[tuple[EvaluationTask, Sequence[Any]]]
 
 
+@dataclass(frozen=True)
+class LoadedSets:
+    """The sets that were looked for.
+
+    Attributes:
+        tasks: those that can be scored, with their subsets.
+        missing: a line for each set of a group that is not there.
+        failed: a line for each set that cannot be read, and for each that was asked for by its own name and is missing.
+    """
+
+    tasks: LoadedTasks = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    def check(self, complete: bool) -> None:
+        """Check that there is something to score.
+
+        Args:
+            complete: whether no set may have failed.
+
+        Raises:
+            InputError: there is nothing, or a set has failed.
+        """
+        if self.failed and (complete or not self.tasks):
+            raise InputError(self.failed[0])
+        if not self.tasks:
+            raise InputError(self.missing[0])
+
+
 def load_tasks(
     data: EvaluationFiles, tasks: Sequence[EvaluationTask], named: str, options: EvaluationOptions
-) -> tuple[LoadedTasks, list[str]]:
-    """Read the sets.
+) -> LoadedSets:
+    """Read the sets. A set that cannot be read does not stop the others.
 
     Args:
         data: files under `--data`.
         tasks: to be scored.
         named: the value of `--tasks`.
         options: of the protocols.
-
-    Returns:
-        the tasks whose sets exist with their subsets, and a line for each missing set.
-
-    Raises:
-        InputError: a set that `named` names alone, not as one of a group, is missing.
     """
-    loaded: LoadedTasks = []
-    missing: list[str] = []
+    sets = LoadedSets()
     by_name = {name.strip().lower() for name in named.split(",")}
     for task in tasks:
-        parts = task.load(data, options)
+        try:
+            parts = task.load(data, options)
+        except InputError as error:
+            sets.failed.append(f"{task.name}: {error}")
+            continue
         if parts:
-            loaded.append((task, parts))
+            sets.tasks.append((task, parts))
             continue
         line = f"{task.name}: no {options.split} part in {data.root}: looked for {task.layout}; get it from {task.home}"
-        if task.name.lower() in by_name:
-            raise InputError(line)
-        missing.append(line)
-    return loaded, missing
+        (sets.failed if task.name.lower() in by_name else sets.missing).append(line)
+    return sets
 
 
-def load_all(flags: EvaluateOptions, options: EvaluationOptions) -> tuple[LoadedTasks, list[str]]:
+def load_complete(directory: str, tasks: str, options: EvaluationOptions) -> LoadedSets:
+    """Return the sets of a recipe, which trains for hours before it scores.
+
+    Raises:
+        UsageError: there is no such task.
+        InputError: a set cannot be read, a set that is named alone is missing, or none is there.
+    """
+    sets = load_tasks(EvaluationFiles(directory), choose(tasks), tasks, options)
+    sets.check(complete=True)
+    return sets
+
+
+def load_all(flags: EvaluateOptions, options: EvaluationOptions) -> LoadedSets:
     """Read all sets that the flags ask for.
 
     Raises:
         UsageError: they ask for no set, or for a language that no set has.
-        InputError: no set exists.
     """
-    loaded: LoadedTasks = []
-    missing: list[str] = []
+    sets = LoadedSets()
     if flags.data:
-        loaded, missing = load_tasks(EvaluationFiles(flags.data), choose(flags.tasks), flags.tasks, options)
+        sets = load_tasks(EvaluationFiles(flags.data), choose(flags.tasks), flags.tasks, options)
     elif not flags.sts:
         raise UsageError("--data is missing: the directory with evaluation sets; or --sts, a file")
     for path in flags.sts:
         task = sts.file_task(path)
-        loaded.append((task, task.load(EvaluationFiles.of_file(path), options)))
-    if not loaded:
-        raise InputError(missing[0])
-    check_languages(loaded, options.languages)
-    return loaded, missing
+        try:
+            sets.tasks.append((task, task.load(EvaluationFiles.of_file(path), options)))
+        except InputError as error:
+            sets.failed.append(str(error))
+    if sets.tasks:
+        check_languages(sets.tasks, options.languages)
+    return sets
 
 
 def evaluate(
@@ -106,6 +144,7 @@ def evaluate(
     options: EvaluationOptions,
     batch_size: int,
     whiten: int = 0,
+    whiten_texts: Sequence[str] = (),
 ) -> list[Result]:
     """Score one encoder in all tasks, with a line on stderr for each.
 
@@ -116,18 +155,24 @@ def evaluate(
         options: of the protocols.
         batch_size: texts encoded at once.
         whiten: directions kept by whitening, 0 for vectors as they are.
+        whiten_texts: sentences that the whitening is fitted on; none for those of each set.
     """
     length = facts.facts["max_length"]
     vectors = (
         Whitened(encoder, batch_size, length, dim=whiten) if whiten else SentenceVectors(encoder, batch_size, length)
     )
+    if isinstance(vectors, Whitened) and whiten_texts:
+        vectors.fit(whiten_texts)
+        vectors.forget()
     results = []
     for task, parts in tasks:
         start = time.perf_counter()
-        if isinstance(vectors, Whitened):
+        if isinstance(vectors, Whitened) and not whiten_texts:
             vectors.fit(sentences(parts))
         scores = task.score(parts, vectors, options)
-        scores.protocol.update({"whitening": whiten} if whiten else {})
+        if whiten:
+            fitted = f"{len(whiten_texts):,} training sentences" if whiten_texts else "the set's sentences"
+            scores.protocol.update({"whitening": whiten, "whitening fitted on": fitted})
         seconds = time.perf_counter() - start
         source = sum((part.source for part in parts), SetSource())
         date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
@@ -138,12 +183,23 @@ def evaluate(
     return results
 
 
-def run(flags: EvaluateOptions) -> tuple[list[Result], list[str]]:
-    """Return the results of all models, and a line for each missing set."""
+def run(flags: EvaluateOptions, complete: bool = False) -> tuple[list[Result], LoadedSets]:
+    """Return the results of all models, and the sets that were looked for.
+
+    Args:
+        flags: the command line.
+        complete: score nothing if a set cannot be read.
+
+    Raises:
+        UsageError: the options do not go together.
+        InputError: there is nothing to score, or an output directory cannot be written.
+    """
     options = EvaluationOptions(flags.split, flags.seeds, flags.normalize, flags.languages, flags.clusters)
-    loaded, missing = load_all(flags, options)
+    sets = load_all(flags, options)
+    sets.check(complete)
     if flags.clusters:
-        check_clusters(loaded, flags.model)
+        check_clusters(sets.tasks, flags.model)
+    check_outputs(flags)
     results: list[Result] = []
     device = choose_device(flags.device)
     for path in flags.model:
@@ -151,8 +207,23 @@ def run(flags: EvaluateOptions) -> tuple[list[Result], list[str]]:
         if flags.max_length and flags.max_length > encoder.max_length:
             raise UsageError(f"--max_length={flags.max_length}: {path} takes {encoder.max_length} tokens")
         facts = model_facts(path, encoder, flags.max_length, versions())
-        results += evaluate(encoder, facts, loaded, options, flags.batch_size, flags.whiten)
-    return results, missing
+        results += evaluate(encoder, facts, sets.tasks, options, flags.batch_size, flags.whiten)
+    return results, sets
+
+
+def check_outputs(flags: EvaluateOptions) -> None:
+    """Check that the outputs can be written, which is found out before hours of scoring.
+
+    Raises:
+        InputError: a directory cannot be written.
+    """
+    if flags.output:
+        with writing(flags.output):
+            os.makedirs(flags.output, exist_ok=True)
+        check_writable(flags.output)
+    for flag, path in (("--plot", flags.plot), ("--clusters", flags.clusters)):
+        if path:
+            check_writable(os.path.dirname(os.path.abspath(path)), flag)
 
 
 def check_clusters(loaded: LoadedTasks, models: Sequence[str]) -> None:
@@ -180,17 +251,27 @@ def draw(results: Sequence[Result], path: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit status."""
-    return run_command("evaluate", lambda: report(parse(argv)))
+    """Return the exit status, 1 if a set could not be scored."""
+    failed: list[str] = []
+    status = run_command("evaluate", lambda: report(parse(argv), failed))
+    for line in failed if status == 0 else ():
+        status = fail("evaluate", InputError(line))
+    return status
 
 
-def report(flags: EvaluateOptions) -> str:
-    """Score the models, write the files that the flags ask for, and return the text to print."""
-    results, missing = run(flags)
-    text = markdown(results, missing)
+def report(flags: EvaluateOptions, failed: list[str]) -> str:
+    """Score the models, write the files that the flags ask for, and return the text to print.
+
+    Args:
+        flags: the command line.
+        failed: gets a line for each set that could not be scored.
+    """
+    results, sets = run(flags)
+    failed += sets.failed
+    text = markdown(results, [*sets.failed, *sets.missing])
     if flags.output:
         write_results(results, flags.output)
-        write_report(text, flags.output)
+        write_text(os.path.join(flags.output, "report.md"), text)
     if flags.plot:
         draw(results, flags.plot)
     if flags.json:

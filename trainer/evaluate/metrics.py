@@ -10,8 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import pdist
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, v_measure_score
+from sklearn.metrics.cluster import contingency_matrix
 
 Vectors = NDArray[np.float32]
 
@@ -80,15 +82,8 @@ def clustering_accuracy(gold: Sequence[int], clusters: Sequence[int]) -> float:
     >>> clustering_accuracy([0, 0, 1, 1], [1, 1, 0, 1])
     0.75
     """
-    table = contingency(gold, clusters)
+    table = contingency_matrix(gold, clusters)
     return float(table[linear_sum_assignment(-table)].sum() / len(gold))
-
-
-def contingency(gold: Sequence[int], clusters: Sequence[int]) -> NDArray[np.int64]:
-    """Return the number of rows of each label in each cluster, (labels, clusters). Both are numbered from 0."""
-    table = np.zeros((max(gold) + 1, max(clusters) + 1), np.int64)
-    np.add.at(table, (np.asarray(gold), np.asarray(clusters)), 1)
-    return table
 
 
 def clustering_scores(gold: Sequence[int], clusters: Sequence[int]) -> dict[str, float]:
@@ -141,27 +136,20 @@ def alignment(first: Vectors, second: Vectors) -> float:
     return float((distance**2).sum(1).mean())
 
 
-def uniformity(vectors: Vectors, chunk: int = 1024) -> float:
+def uniformity(vectors: Vectors) -> float:
     """Return log mean exp(-2 |x - y|^2) over all pairs of different rows on the unit sphere, -8 to 0; lower is better.
 
-    Equation 6 of EASE, after https://arxiv.org/abs/2005.10242.
+    Equation 6 of EASE, after https://arxiv.org/abs/2005.10242. The distances of all pairs are held in memory.
 
     Args:
         vectors: (rows, dim).
-        chunk: rows compared with all others at once.
 
     >>> uniformity(np.array([[1.0, 0.0], [-1.0, 0.0]]))
     -8.0
     """
-    x = unit(vectors).astype(np.float64)
-    total = 0.0
-    for start in range(0, len(x), chunk):
-        part = x[start : start + chunk]
-        squares = np.maximum(0, (part**2).sum(1)[:, None] + (x**2).sum(1) - 2 * part @ x.T)
-        weights = np.exp(-2 * squares)
-        weights[np.arange(len(part)), start + np.arange(len(part))] = 0
-        total += float(weights.sum())
-    return float(np.log(total / (len(x) * (len(x) - 1)))) if len(x) > 1 else float("nan")
+    if len(vectors) < 2:
+        return float("nan")
+    return float(np.log(np.exp(-2 * pdist(unit(vectors).astype(np.float64), "sqeuclidean")).mean()))
 
 
 def f1(hits: int, proposed: int, gold: int) -> float:

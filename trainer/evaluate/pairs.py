@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,10 +29,12 @@ from wikianchor.trainer.evaluate.metrics import pair_cosines, pearson, spearman
 from wikianchor.trainer.evaluate.task import mteb_row
 
 RawRow = tuple[str, str, str]
+_JAPANESE = re.compile("[\u3041-\u30fe\u4e00-\u9fff]")
 
-FIRST = ("sentence1", "sentence_a", "text1", "sent1")
-SECOND = ("sentence2", "sentence_b", "text2", "sent2")
-GOLD = ("score", "relatedness_score", "label", "similarity_score", "similarity", "gold")
+# JSICK has the English sentences beside the Japanese ones, which count.
+FIRST = ("sentence_a_ja", "sentence1", "sentence_a", "text1", "sent1")
+SECOND = ("sentence_b_ja", "sentence2", "sentence_b", "text2", "sent2")
+GOLD = ("relatedness_score_ja", "score", "relatedness_score", "label", "similarity_score", "similarity", "gold")
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,11 @@ def read_two_files(data: EvaluationFiles, sentences: str, gold: str, name: str) 
 def _join(text: str | None, score: str | None) -> RawRow | None:
     columns = (text or "").split("\t")
     return None if len(columns) < 2 or score is None else (columns[0], columns[1], score)
+
+
+def is_japanese(data: EvaluationFiles, file: str) -> bool:
+    """Return whether a file has Japanese letters in its first lines. Translated sets have the names of the English."""
+    return bool(_JAPANESE.search(data.bytes(file)[:4096].decode("utf-8", "replace")))
 
 
 def read_pairs(data: EvaluationFiles, file: str, name: str, part: tuple[str, str] | None = None) -> ScoredPairs:

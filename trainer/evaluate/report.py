@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
+from wikianchor.io.hub import model_revision
 from wikianchor.io.markdown import markdown_table
-from wikianchor.io.storage import writing
+from wikianchor.io.storage import write_text
 from wikianchor.trainer.evaluate.files import SetSource
 from wikianchor.trainer.evaluate.task import TableCell, TaskScores
 from wikianchor.trainer.models.encoder import Encoder
 
-# Files that a model's vectors depend on.
-MODEL_FILES = (".safetensors", ".bin", ".json", ".txt", ".model")
 # Tables with more columns are transposed.
 WIDEST = 20
 
@@ -66,7 +65,7 @@ def model_facts(path: str, encoder: Encoder, max_length: int | None, versions: M
         max_length: tokens kept of a text, None for the model's limit.
         versions: of packages.
     """
-    revision = _sha256_of_model(path) if os.path.isdir(path) else getattr(encoder.backbone.config, "_commit_hash", None)
+    revision = model_revision(path) if os.path.isdir(path) else getattr(encoder.backbone.config, "_commit_hash", None)
     facts = {
         "path": path,
         "pooler": encoder.pooler,
@@ -79,21 +78,6 @@ def model_facts(path: str, encoder: Encoder, max_length: int | None, versions: M
         "versions": dict(versions),
     }
     return ModelFacts(path.rstrip("/"), str(revision or "unknown"), facts)
-
-
-def _sha256_of_model(path: str) -> str:
-    """Return a hash of the files that a model's vectors depend on."""
-    fingerprint = hashlib.sha256()
-    for folder, folders, names in os.walk(path):
-        folders.sort()
-        for name in sorted(names):
-            if name.endswith(MODEL_FILES) and not name.startswith("."):
-                file, digest = os.path.join(folder, name), hashlib.sha256()
-                with open(file, "rb") as stream:
-                    while block := stream.read(1 << 20):
-                        digest.update(block)
-                fingerprint.update(f"{os.path.relpath(file, path)}\0{digest.hexdigest()}\n".encode())
-    return fingerprint.hexdigest()
 
 
 def dataset_revision(source: SetSource) -> str:
@@ -141,40 +125,29 @@ def write_results(results: Sequence[Result], output: str) -> None:
     Raises:
         InputError: the directory cannot be written.
     """
-    with writing(output):
-        for result in results:
-            model = result.model
-            # mteb's name of the folder: the organisation and the model; for a path, its last two components.
-            folder = "__".join(part for part in model.name.split("/")[-2:] if part not in ("", ".", ".."))
-            directory = os.path.join(output, "results", folder, model.revision[:40])
-            os.makedirs(directory, exist_ok=True)
-            meta = {"name": model.name, "revision": model.revision, **model.facts}
-            for name, value in ((result.task, to_json(result)), ("model_meta", meta)):
-                with open(os.path.join(directory, f"{name}.json"), "w", encoding="utf-8") as stream:
-                    stream.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
-
-
-def write_report(markdown: str, output: str) -> None:
-    """Write report.md.
-
-    Raises:
-        InputError: the directory cannot be written.
-    """
-    with writing(output), open(os.path.join(output, "report.md"), "w", encoding="utf-8") as stream:
-        stream.write(markdown)
+    for result in results:
+        model = result.model
+        # mteb's name of the folder: the organisation and the model; for a path, its last two components.
+        folder = "__".join(part for part in model.name.split("/")[-2:] if part not in ("", ".", ".."))
+        directory = os.path.join(output, "results", folder, model.revision[:40])
+        meta = {"name": model.name, "revision": model.revision, **model.facts}
+        for name, value in ((result.task, to_json(result)), ("model_meta", meta)):
+            write_text(os.path.join(directory, f"{name}.json"), json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 # --------------------------------------------------------------------------------------------------------- markdown
 
 
-def markdown(results: Sequence[Result], notes: Iterable[str]) -> str:
+def markdown(results: Sequence[Result], notes: Iterable[str], paths: bool = True) -> str:
     """Return the report: tables of scores with a row for each model, and tables of the models and the data.
 
     Args:
         results: of all models and tasks.
         notes: lines about what was not scored.
+        paths: whether the models' names are paths, which are shortened.
     """
-    names = short_names([result.model.name for result in results])
+    models = [result.model.name for result in results]
+    names = short_names(models) if paths else {name: name for name in models}
     titles = list(dict.fromkeys(cell.table for result in results for cell in result.scores.cells))
     parts = [f"### {title}\n\n{_table(title, results, names)}" for title in titles]
     lines = [f"- {note}" for note in dict.fromkeys(notes)]

@@ -1,6 +1,7 @@
 """BERT-whitening (https://arxiv.org/abs/2103.15316): a linear map to vectors with mean 0 and identity covariance.
 
-As in the paper, the map is computed from the sentences of the set that is scored, without gold scores.
+The map is computed from sentences without gold scores: those of each set that is scored, as `--whiten` does, or those
+of a training set, as SDJC's paper does with JSNLI (section 4.2). The BERT-whitening paper has both.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from wikianchor.trainer.evaluate.task import SentenceVectors
 
 # Directions with a smaller standard deviation are left out.
 SMALLEST = 1e-9
+# Rows in one step of the decomposition.
+CHUNK = 16_384
 
 
 def whitening(vectors: NDArray[np.float32], dim: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -29,23 +32,26 @@ def whitening(vectors: NDArray[np.float32], dim: int) -> tuple[NDArray[np.float6
     Returns:
         the mean (width,) and W (width, at most dim), float64.
     """
-    x = vectors.astype(np.float64)
-    mean = x.mean(0)
-    _, scale, rows = np.linalg.svd((x - mean) / np.sqrt(max(1, len(x))), full_matrices=False)
+    mean = vectors.mean(0, dtype=np.float64)
+    # R of the QR decomposition has the singular values and directions of all rows, and is no larger than width x width.
+    r: NDArray[np.float64] = np.zeros((0, vectors.shape[1]))
+    for start in range(0, len(vectors), CHUNK):
+        r = np.linalg.qr(np.concatenate((r, vectors[start : start + CHUNK] - mean)), mode="r")  # type: ignore[assignment]
+    _, scale, rows = np.linalg.svd(r / np.sqrt(max(1, len(vectors))), full_matrices=False)
     kept = min(dim, int((scale > SMALLEST).sum()))
     return mean, (rows[:kept] / scale[:kept, None]).T
 
 
 @dataclass
 class Whitened(SentenceVectors):
-    """Sentence vectors whitened over the set that is scored; `dim` directions are kept."""
+    """Sentence vectors whitened by a map that `fit` computes; `dim` directions are kept."""
 
     dim: int = 256
     _mean: Any = field(default=None)
     _map: Any = field(default=None)
 
     def fit(self, texts: Iterable[str]) -> None:
-        """Compute the map from a set's sentences.
+        """Compute the map from sentences.
 
         Raises:
             UsageError: there are fewer than three different sentences.

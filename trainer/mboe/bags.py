@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -85,7 +86,7 @@ def make_bag_maker(config: MboeConfig) -> BagMaker:
         InputError: the dictionary or the linker's file cannot be read.
     """
     if config.entities == "detected":
-        return _Detected(config)
+        return _detected(config)
     if config.entities == "linker":
         links = read_links(config.links)
         return lambda document: _linked(links.get(document.name, ()))
@@ -94,20 +95,15 @@ def make_bag_maker(config: MboeConfig) -> BagMaker:
     return lambda document: _linked(())
 
 
-class _Detected:
-    """Detects names in documents; opens the dictionary of a language with its first document."""
+def _detected(config: MboeConfig) -> BagMaker:
+    """Return the function that detects names; it opens the dictionary of a language with its first document."""
+    mentions = open_mentions(config.mentions)
 
-    def __init__(self, config: MboeConfig) -> None:
-        self._config = config
-        self._mentions = open_mentions(config.mentions)
-        self._dictionaries: dict[str, Dictionary] = {}
+    @functools.cache
+    def dictionary(language: str) -> Dictionary:
+        return open_dictionary(mentions, language, config.cache, config.link_probability, config.commonness)
 
-    def __call__(self, document: Document) -> Bag:
-        config, language = self._config, document.language
-        if language not in self._dictionaries:
-            thresholds = config.link_probability, config.commonness
-            self._dictionaries[language] = open_dictionary(self._mentions, language, config.cache, *thresholds)
-        return bag_of(detect(document.text, self._dictionaries[language], config.all_spans))
+    return lambda document: bag_of(detect(document.text, dictionary(document.language), config.all_spans))
 
 
 def _oracle(document: Document) -> Bag:

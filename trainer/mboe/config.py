@@ -12,6 +12,7 @@ from typing import Any
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import above, add_options, at_least, between, option, read_options
+from wikianchor.trainer.presets import MBOE_PRESETS
 
 KINDS = ("json", "mldoc", "ted", "shinra")
 ENTITIES = ("detected", "linker", "oracle", "none")
@@ -29,6 +30,13 @@ def _shares(values: tuple[float, ...]) -> str:
 @dataclass(frozen=True)
 class MboeConfig:
     """Options of a run. Lengths count tokens, sizes count documents."""
+
+    preset: str = option(
+        "",
+        help="a training of the thesis, which the defaults of the other options come from; --preset=NAME --help shows "
+        "them",
+        presets=MBOE_PRESETS,
+    )
 
     # What goes in, and where it comes out
     data: str = option("", help="documents with labels: a directory or a file")
@@ -56,7 +64,9 @@ class MboeConfig:
         0.01, help="smallest share of a name's occurrences that are links", check=between(0, 1)
     )
     commonness: float = option(0.05, help="smallest share of a name's links that lead to the item", check=between(0, 1))
-    all_spans: bool = option(False, help="use names inside and across others too; not stated")
+    all_spans: bool = option(
+        False, help="use names inside and across others too: the thesis' all words and phrases; else the longest alone"
+    )
     links: str = option("", help='for linker: lines of {"id", "entities": [item, ...]}')
     max_entities: int = option(
         512, help="largest number of items of a document, the most frequent first; not stated", check=at_least(1)
@@ -73,7 +83,9 @@ class MboeConfig:
         "", help="a file of vectors by item or title (wikianchor.trainer.models.vector_files)", unset="random"
     )
     titles: str = option(
-        "", help="directory of an `interlanguage` dataset: which item a title is, and names for the report"
+        "",
+        help="directory of an `interlanguage` dataset: which item a title is, for vectors by title, for SHINRA's "
+        "oracle, and for names in the report",
     )
     titles_wiki: str = option("enwiki", help="the wiki of these titles")
     entity_dim: int = option(0, help="width of random vectors; 0: that of the encoder")
@@ -137,6 +149,10 @@ class MboeConfig:
                 raise UsageError(f"--{name} is missing")
         if self.entities == "detected" and not self.mentions:
             raise UsageError("--mentions is missing: --entities=detected needs a dictionary")
+        if self.entities == "oracle" and self.kind in ("mldoc", "ted"):
+            raise UsageError(f"--entities=oracle: the documents of --kind={self.kind} have no links")
+        if self.entities == "oracle" and self.kind == "shinra" and not self.titles:
+            raise UsageError("--titles is missing: --entities=oracle needs the items that SHINRA's pages link to")
         if self.entities == "linker" and not self.links:
             raise UsageError("--links is missing: --entities=linker needs the linker's file")
         cache = self.cache or os.path.expanduser("~/.cache/wikianchor")

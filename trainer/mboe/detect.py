@@ -8,6 +8,7 @@ item, the name as it stands there, its offsets in code points, link probability,
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -67,7 +68,11 @@ def run(options: DetectOptions, lines: Iterable[bytes]) -> Iterator[str]:
 
     mentions = open_mentions(options.mentions)
     cache = options.cache or os.path.expanduser("~/.cache/wikianchor")
-    dictionaries: dict[str, Dictionary] = {}
+
+    @functools.cache
+    def dictionary(language: str) -> Dictionary:
+        return open_dictionary(mentions, language, cache, options.link_probability, options.commonness)
+
     for number, line in enumerate(lines, 1):
         try:
             document = json.loads(line)
@@ -76,12 +81,9 @@ def run(options: DetectOptions, lines: Iterable[bytes]) -> Iterator[str]:
                 raise TypeError("text is no string")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"line {number} of the input: not a JSON object with text ({error})") from error
-        if language not in dictionaries:
-            if not language:
-                raise InputError(f"line {number} of the input: has no language: give --language")
-            thresholds = options.link_probability, options.commonness
-            dictionaries[language] = open_dictionary(mentions, language, cache, *thresholds)
-        yield json.dumps({"candidates": candidate_rows(text, detect(text, dictionaries[language], options.all_spans))})
+        if not language:
+            raise InputError(f"line {number} of the input: has no language: give --language")
+        yield json.dumps({"candidates": candidate_rows(text, detect(text, dictionary(language), options.all_spans))})
 
 
 def main(argv: Sequence[str] | None = None) -> int:

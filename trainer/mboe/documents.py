@@ -17,15 +17,19 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from wikianchor.io.errors import InputError
 from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import reading
+from wikianchor.trainer.mboe.vectors import read_titles
 
 SPLITS = ("train", "dev", "test")
 
@@ -70,7 +74,7 @@ class DocumentSet:
 
 
 def read_documents(
-    path: str, kind: str, language: str, train_size: str = "1000", test_documents: int = 0
+    path: str, kind: str, language: str, train_size: str = "1000", test_documents: int = 0, titles: str = ""
 ) -> DocumentSet:
     """Read a set.
 
@@ -81,6 +85,7 @@ def read_documents(
         train_size: documents in MLDoc's training file: 1000, 2000, 5000 or 10000.
         test_documents: size of a random sample of each of SHINRA's test languages; 0 for all documents, which take tens
             of gigabytes.
+        titles: an `interlanguage` dataset, for the items that SHINRA's pages link to; "" leaves them out.
 
     Raises:
         InputError: a file is missing or malformed, or a split has no document.
@@ -89,7 +94,7 @@ def read_documents(
         "json": lambda: read_json(path),
         "mldoc": lambda: read_mldoc(path, language, train_size),
         "ted": lambda: read_ted(path, language),
-        "shinra": lambda: read_shinra(path, language, test_documents),
+        "shinra": lambda: read_shinra(path, language, test_documents, titles),
     }
     documents = readers[kind]()
     for split in SPLITS:
@@ -232,11 +237,14 @@ def read_ted(path: str, language: str) -> DocumentSet:
     return DocumentSet(tuple(_with_dev(documents, 10)), True)
 
 
-def read_shinra(path: str, language: str, test_documents: int = 0) -> DocumentSet:
+def read_shinra(path: str, language: str, test_documents: int = 0, titles: str = "") -> DocumentSet:
     """Read SHINRA2020-ML, pages of Wikipedia with any of 220 classes of the Extended Named Entity hierarchy.
 
     Pages in `language` are training documents, and a twentieth of them is the dev part. Pages in other languages are
     test documents: all of them, or a random sample of `test_documents` for each language.
+
+    With `titles`, an `interlanguage` dataset, the entities of a page are the items of its links (section 3.4.3 of the
+    thesis: "Oracle"). A link through a redirect is left out, since a Cirrus dump has the title of the redirect.
     """
     files = [file for file in sorted(glob.glob(f"{path}/*.json")) if "cirrussearch" not in file]
     if not files:
@@ -245,7 +253,7 @@ def read_shinra(path: str, language: str, test_documents: int = 0) -> DocumentSe
             "data of each language here, with the Cirrus dump of its Wikipedia "
             "(<language>wiki-*-cirrussearch-content.json.gz)"
         )
-    documents = []
+    documents: list[Document] = []
     for file in files:
         code = re.split(r"[^a-z]", os.path.basename(file), maxsplit=1)[0]
         labels = _shinra_labels(file)
@@ -258,9 +266,14 @@ def read_shinra(path: str, language: str, test_documents: int = 0) -> DocumentSe
         if split == "test" and 0 < test_documents < len(labels):
             shuffled = sorted(labels, key=lambda page: hashlib.sha256(f"{code}:{page}".encode()).digest())
             labels = {page: labels[page] for page in shuffled[:test_documents]}
-        for page, text in chain.from_iterable(map(_cirrus_pages, dumps)):
+        links: list[tuple[str, ...]] = []
+        first = len(documents)
+        for page, text, outgoing in chain.from_iterable(map(_cirrus_pages, dumps)):
             if page in labels:
                 documents.append(Document(f"{code}:{page}", text, tuple(sorted(labels[page])), code, split))
+                links.append(outgoing if titles else ())
+        if titles:
+            documents[first:] = _with_items(documents[first:], links, read_titles(titles, f"{code}wiki"))
     return DocumentSet(tuple(_with_dev(documents, 20)), True)
 
 
@@ -275,16 +288,33 @@ def _shinra_labels(file: str) -> dict[int, set[str]]:
     return labels
 
 
-def _cirrus_pages(file: str) -> Iterator[tuple[int, str]]:
-    """Yield page ids and texts of a Cirrus dump, in which a line with the id comes before the line of the page."""
+def _with_items(documents: Sequence[Document], links: Sequence[Sequence[str]], titles: pa.Table) -> Iterator[Document]:
+    """Yield documents with the items that they link to.
+
+    Args:
+        documents: of one wiki.
+        links: titles that each document links to.
+        titles: `qid` and `title` of the wiki's pages.
+    """
+    linked = pa.array({title for outgoing in links for title in outgoing}, pa.string())
+    known = titles.filter(pc.is_in(titles["title"], linked))
+    items = dict(zip(known["title"].to_pylist(), known["qid"].to_pylist(), strict=True))
+    for document, outgoing in zip(documents, links, strict=True):
+        yield replace(document, entities=tuple(sorted({items[title] for title in outgoing if title in items})))
+
+
+def _cirrus_pages(file: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """Yield page ids, texts and titles of linked pages of a Cirrus dump, in which a line with the id comes before the
+    line of the page."""
     page = None
     for number, line in enumerate(read_lines(file), 1):
         with malformed(f"{file}, line {number}: not of a Cirrus dump"):
             row = json.loads(line)
             text = None if "index" in row else str(row["text"])
+            links = tuple(str(title).replace("_", " ") for title in row.get("outgoing_link") or ())
             page = int(row["index"]["_id"]) if text is None else page
         if text is not None and page is not None:
-            yield page, text
+            yield page, text, links
             page = None
 
 

@@ -1,9 +1,9 @@
 """The model of M-BoE: a document's text and its bag of entities, combined by attention, and a classifier.
 
     h = encoder(text)[CLS]                                         (batch, dim)
-    phi(e, d) = [cos(h, v_e); commonness]                          (3.1)
+    phi(e, d) = [cos(h, v_e); commonness]                          (3.3)
     a = softmax(W_a phi) over the entities of the document         (3.2)
-    z = sum of a_e v_e                                             (3.3)
+    z = sum of a_e v_e                                             (3.1)
     p = classifier(h + z)                                          (3.4)
 
 Equations of the thesis. A document without entities has z = 0 and is classified by its text alone.

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import writing
+from wikianchor.io.storage import write_text
 from wikianchor.trainer.card import versions
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.distributed import choose_device
@@ -70,7 +69,10 @@ class PreparedData:
 
 def prepare(config: MboeConfig, log: Log) -> PreparedData:
     """Read the documents and find their entities."""
-    dataset = read_documents(config.data, config.kind, config.language, config.train_size, config.test_documents)
+    titles_path = config.titles if config.entities == "oracle" else ""
+    dataset = read_documents(
+        config.data, config.kind, config.language, config.train_size, config.test_documents, titles_path
+    )
     keys = [("train", config.language), ("dev", config.language)]
     keys += [("test", language) for language in dataset.languages("test")]
     documents = {key: dataset.of(*key) for key in keys}
@@ -146,7 +148,7 @@ def run_seed(config: MboeConfig, prepared: PreparedData, seed: int, rate: float,
     directory = f"{config.output}/seed-{seed}" + (f"-rate-{rate:g}" if rate < 1 else "")
     export(model, prepared.labels, qids, prepared.multi_label, config, f"{directory}/model")
     if explanations:
-        _write(f"{config.output}/explanations.md", "\n".join(explanations))
+        write_text(f"{config.output}/explanations.md", "\n".join(explanations))
     return scores
 
 
@@ -248,25 +250,18 @@ def run(config: MboeConfig) -> str:
         tested = {language: bags for (split, language), bags in prepared.bags.items() if split == "test"}
         sizes = report.mean_sizes(tested)
         table = report.score_table(scores, config.language, metric, sizes, other)
-        _write(f"{config.output}/scores.md", table)
+        write_text(f"{config.output}/scores.md", table)
         _write_json(f"{config.output}/scores.json", {"metric": metric, "seeds": scores, "entities": sizes})
         if len(by_rate) > 1:
-            _write(f"{config.output}/detection_rate.md", report.curve_table(by_rate, config.language, metric))
+            write_text(f"{config.output}/detection_rate.md", report.curve_table(by_rate, config.language, metric))
         log.say(table)
         return f"{config.output}/scores.md"
     finally:
         log.close()
 
 
-def _write(path: str, text: str) -> None:
-    with writing(path):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8", errors="replace") as stream:
-            stream.write(text.rstrip("\n") + "\n")
-
-
 def _write_json(path: str, value: object) -> None:
-    _write(path, json.dumps(value, indent=2))
+    write_text(path, json.dumps(value, indent=2) + "\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

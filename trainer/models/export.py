@@ -64,6 +64,11 @@ def export(encoder: Encoder, target: str, card: str, files: Mapping[str, str]) -
     publish_model(target, save, {"README.md": card, **files})
 
 
+def has_modules(encoder: Encoder) -> bool:
+    """Return whether sentence-transformers has modules for an encoder, so that it can load what `export` writes."""
+    return encoder.pooler in POOLING_MODES
+
+
 def _write_modules(encoder: Encoder, head: nn.Module | None, local: str) -> None:
     """Write the files that name the modules of sentence-transformers."""
     pooler = "cls_before_pooler" if encoder.pooler == "cls" and head is None else encoder.pooler

@@ -19,6 +19,8 @@ from torch.nn.functional import cross_entropy, normalize
 def projection(kind: str, entity_dim: int, dim: int) -> nn.Module:
     """Return the projection W of entity vectors, from (..., entity_dim) to (..., dim).
 
+    `linear` is the matrix of EASE's section 3.1, without a bias; `tanh` is the released code, with one.
+
     >>> projection("tanh", 3, 2)
     Sequential(
       (0): Linear(in_features=3, out_features=2, bias=True)
@@ -27,7 +29,7 @@ def projection(kind: str, entity_dim: int, dim: int) -> nn.Module:
     """
     if kind == "none":
         return nn.Identity()
-    layers: list[nn.Module] = [nn.Linear(entity_dim, dim)]
+    layers: list[nn.Module] = [nn.Linear(entity_dim, dim, bias=kind != "linear")]
     if kind != "linear":
         layers.append(nn.ReLU() if kind.startswith("relu") else nn.Tanh())
     if kind.endswith("-linear"):

@@ -117,8 +117,8 @@ class EaseModel(Trainable):
         weight = config.hard_negative_weight
         loss = entity_loss(views[0], e, negative, tau, weight, labels, same, no_negative)
         if config.both_views:
-            # Without hard negatives, as in the released code.
-            loss = loss + entity_loss(views[1], e, None, tau, 0.0, labels, same)
+            # Half of each, and the second without hard negatives, as `use_equal_loss` of the released code.
+            loss = 0.5 * loss + 0.5 * entity_loss(views[1], e, None, tau, 0.0, labels, same)
         if config.entity_to_sentence:
             loss = loss + entity_to_sentence_loss(vectors[:, 0], gather(views[0]), tau, labels, same)
         return loss

@@ -8,19 +8,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import writing
+from wikianchor.io.storage import write_text
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import make
 from wikianchor.trainer.data.shards import PairDataset, open_pairs, read_wikis
-from wikianchor.trainer.evaluate.command import load_tasks
-from wikianchor.trainer.evaluate.files import EvaluationFiles
-from wikianchor.trainer.evaluate.registry import choose
+from wikianchor.trainer.evaluate.command import load_complete
 from wikianchor.trainer.evaluate.report import markdown
 from wikianchor.trainer.evaluate.task import EvaluationOptions
 from wikianchor.trainer.papers.runs import ScoredRow, decisive, score_rows, train_once
 from wikianchor.trainer.papers.tables import (
     LABSE,
     RECIPES,
+    WITHOUT_VECTORS,
     Recipe,
     RecipeOptions,
     TableRow,
@@ -69,25 +68,37 @@ def run(recipe: Recipe, flags: Mapping[str, Any], chosen: RecipeOptions) -> str:
     if not any(row.objective for row in rows):
         raise InputError(f"nothing to train for {recipe.title}: {left_out[0]}")
     options = EvaluationOptions(recipe.split, recipe.seeds)
-    tasks, missing = load_tasks(EvaluationFiles(chosen.evaluation), choose(recipe.tasks), recipe.tasks, options)
-    if not tasks:
-        raise InputError(missing[0])
+    sets = load_complete(chosen.evaluation, recipe.tasks, options)
 
     def scored_row(row: TableRow) -> ScoredRow:
         model = backbones[row.backbone]
         if not row.objective:
             return ScoredRow(row.name, lambda seed: untrained(row, model), False, row.pooler)
-        return ScoredRow(row.name, lambda seed: train_row(recipe, row, seed, chosen.variant, model, flags), True)
+        return ScoredRow(
+            shown_name(row, flags), lambda seed: train_row(recipe, row, seed, chosen.variant, model, flags), True
+        )
 
     results = score_rows(
         [scored_row(row) for row in rows],
         chosen.seeds,
-        tasks,
+        sets.tasks,
         options,
         str(flags.get("device", "")),
         str(flags["output"]),
     )
-    return f"## {recipe.title}\n\n{how(flags, chosen, pairs)}\n\n{markdown(results, [*left_out, *missing])}"
+    without = f", {WITHOUT_VECTORS}" if lacks_vectors(rows, flags) else ""
+    tables = markdown(results, [*left_out, *sets.missing], paths=False)
+    return f"## {recipe.title}{without}\n\n{how(flags, chosen, pairs)}\n\n{tables}"
+
+
+def lacks_vectors(rows: Sequence[TableRow], flags: Mapping[str, Any]) -> bool:
+    """Return whether EASE is trained without the vectors that the paper's models start from."""
+    return any(row.objective == "ease" for row in rows) and not flags.get("entity_vectors")
+
+
+def shown_name(row: TableRow, flags: Mapping[str, Any]) -> str:
+    """Return the title of a row, which says in every table that EASE starts from random entity vectors."""
+    return f"{row.name}, {WITHOUT_VECTORS}" if lacks_vectors([row], flags) else row.name
 
 
 def untrained(row: TableRow, model: str) -> str:
@@ -131,6 +142,5 @@ def write_table(arguments: Sequence[str]) -> str:
         flags, chosen = parse(arguments)
         name, output = chosen.recipe, str(flags["output"])
         text = run(RECIPES[name], flags, chosen)
-    with writing(output), open(os.path.join(output, f"{name}.md"), "w", encoding="utf-8") as stream:
-        stream.write(text)
+    write_text(os.path.join(output, f"{name}.md"), text)
     return text

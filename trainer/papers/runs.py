@@ -36,6 +36,7 @@ class ScoredRow:
         trained: whether the model depends on the seed; if not, it is scored once.
         pooler: of the model, None for the model's own.
         whiten: directions kept by whitening, 0 for vectors as they are.
+        whiten_texts: returns the training sentences that the whitening is fitted on.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ScoredRow:
     trained: bool
     pooler: str | None = None
     whiten: int = 0
+    whiten_texts: Callable[[], Sequence[str]] = tuple
 
 
 def score_rows(
@@ -66,7 +68,8 @@ def score_rows(
             path = row.model(seed)
             encoder = Encoder.load(path, row.pooler or None, choose_device(device))
             facts = model_facts(path, encoder, None, versions())
-            runs.append(evaluate(encoder, facts, tasks, options, BATCH_SIZE, row.whiten))
+            texts = row.whiten_texts() if row.whiten else ()
+            runs.append(evaluate(encoder, facts, tasks, options, BATCH_SIZE, row.whiten, texts))
             suffix = "-whitened" if row.whiten else ""
             written = [
                 replace(result, model=replace(result.model, name=result.model.name + suffix)) for result in runs[-1]

@@ -12,10 +12,8 @@ from typing import Any
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.trainer.config import Config, add_flags, make
-from wikianchor.trainer.data.texts import open_texts
-from wikianchor.trainer.evaluate.command import load_tasks
-from wikianchor.trainer.evaluate.files import EvaluationFiles
-from wikianchor.trainer.evaluate.registry import choose
+from wikianchor.trainer.data.texts import open_texts, read_rows
+from wikianchor.trainer.evaluate.command import load_complete
 from wikianchor.trainer.evaluate.report import markdown
 from wikianchor.trainer.evaluate.task import EvaluationOptions
 from wikianchor.trainer.papers.runs import ScoredRow, score_rows, train_once
@@ -26,6 +24,8 @@ DIRECTIONS = 256
 # Of SimCSE's paper, which the baselines follow; SDJC's release has alpha = e for its second stage on NLI.
 _SIMCSE = {"sentence_temperature": 0.05, "hard_negative_weight": 0.0}
 _NLI = {"sentence_temperature": 0.05, "hard_negative_weight": 1.0}
+# Epochs of SimCSE's appendix A where --epochs is not given: a preset of SDJC counts the passes over SDJC's own rows.
+_UNSUPERVISED_EPOCHS, _SUPERVISED_EPOCHS = 1, 3
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class SdjcRow:
         sources: keys of its training data; none for the model without training.
         changes: options that differ from those of the other rows.
         first: name of the row whose model is trained further.
+        pooler: of a model that is not trained.
         whiten: directions kept by whitening, 0 for vectors as they are.
     """
 
@@ -44,12 +45,21 @@ class SdjcRow:
     sources: tuple[str, ...] = ()
     changes: Mapping[str, Any] = field(default_factory=dict)
     first: str = ""
+    pooler: str = "avg"
     whiten: int = 0
+
+    @property
+    def epochs(self) -> Mapping[str, int]:
+        """The option `epochs` of a baseline; nothing for SDJC."""
+        if self.sources == ("nli",):
+            return {"epochs": _SUPERVISED_EPOCHS}
+        return {"epochs": _UNSUPERVISED_EPOCHS} if "negatives" in self.changes else {}
 
 
 ROWS = (
     SdjcRow("average"),
-    SdjcRow("whitening", whiten=DIRECTIONS),
+    # Section 4.2: the tokens of the last two layers.
+    SdjcRow("whitening", pooler="avg_top2", whiten=DIRECTIONS),
     SdjcRow("SimCSE (general)", ("general",), {"negatives": 0, **_SIMCSE}),
     SdjcRow("MixCSE (general)", ("general",), {"negatives": 0, "mixed_negatives": 0.2, **_SIMCSE}),
     SdjcRow("SimCSE (NLI)", ("nli",), _NLI),
@@ -150,7 +160,13 @@ def first_of(row: SdjcRow) -> SdjcRow:
 def config_of(row: SdjcRow, seed: int, flags: Mapping[str, Any], sources: Mapping[str, str]) -> Config:
     """Return the config of a row that is trained."""
     output = str(flags["output"])
-    options = {**flags, **row.changes, "seed": seed, "data": ",".join(sources[name] for name in row.sources)}
+    options = {
+        **row.epochs,
+        **flags,
+        **row.changes,
+        "seed": seed,
+        "data": ",".join(sources[name] for name in row.sources),
+    }
     if row.first:
         # The model of the first stage has a pooler already.
         options |= {"model": f"{run_directory(first_of(row), seed, output)}/model", "pooler": "", "mlp": False}
@@ -178,7 +194,7 @@ def run(argv: Sequence[str]) -> tuple[str, str, str]:
     output = str(flags["output"])
     rows = chosen_rows(recipe.rows, sources_of(recipe, output))
     options = EvaluationOptions()
-    tasks, missing = load_tasks(EvaluationFiles(recipe.evaluation), choose(recipe.tasks), recipe.tasks, options)
+    sets = load_complete(recipe.evaluation, recipe.tasks, options)
     sources = sources_of(recipe, output)
     t5_config(sources["corpus"], f"{output}/t5", recipe, "")
     for row in rows:
@@ -190,13 +206,29 @@ def run(argv: Sequence[str]) -> tuple[str, str, str]:
     else:
         make_data(flags, recipe)
     device = str(flags.get("device", ""))
+    # Section 4.2: JSNLI.
+    whitened = "nli" if sources["nli"] else "corpus"
 
     def scored_row(row: SdjcRow) -> ScoredRow:
-        pooler = None if row.sources else "avg"
+        pooler = None if row.sources else row.pooler
         return ScoredRow(
-            row.name, lambda seed: model_of(row, seed, flags, sources), bool(row.sources), pooler, row.whiten
+            row.name,
+            lambda seed: model_of(row, seed, flags, sources),
+            bool(row.sources),
+            pooler,
+            row.whiten,
+            lambda: whitening_texts(sources[whitened]),
         )
 
-    results = score_rows([scored_row(row) for row in rows], recipe.seeds, tasks, options, device, output)
-    how = f"{flags['model']} on {recipe.text or recipe.made}, seeds {', '.join(map(str, recipe.seeds))}."
-    return output, "sdjc", f"## SDJC\n\n{how}\n\n{markdown(results, missing)}"
+    results = score_rows([scored_row(row) for row in rows], recipe.seeds, sets.tasks, options, device, output)
+    how = (
+        f"{flags['model']} on {recipe.text or recipe.made}, seeds {', '.join(map(str, recipe.seeds))}. "
+        f"Whitening: fitted on {sources[whitened]}, not on the sets."
+    )
+    return output, "sdjc", f"## SDJC\n\n{how}\n\n{markdown(results, sets.missing, paths=False)}"
+
+
+def whitening_texts(path: str) -> list[str]:
+    """Return the sentences that whitening is fitted on: all of a source of training data."""
+    rows = read_rows(open_texts(path))
+    return list(dict.fromkeys(text for row in rows for text in (row.text, row.positive, *row.negatives) if text))

@@ -52,15 +52,26 @@ class Triplets(PackedTokens):
         return len(self.anchors)
 
 
-def read_triplets(texts: Texts, encoder: Encoder, max_length: int) -> Triplets:
-    """Read and tokenise the rows of all sources."""
+def read_triplets(texts: Texts, encoder: Encoder, max_length: int, most_rows: int = 0) -> Triplets:
+    """Read and tokenise the rows of all sources.
+
+    Args:
+        texts: the sources.
+        encoder: has the tokenizer.
+        max_length: tokens kept of a sentence.
+        most_rows: make a row of each hard negative of a sentence, of at most so many; a sentence without any stays one
+            row. 0: one row with all of them.
+    """
     numbers: dict[str, int] = {}
     anchors, positives, negatives = [], [], []
     for row in read_rows(texts):
         anchor = numbers.setdefault(row.text, len(numbers))
-        anchors.append(anchor)
-        positives.append(numbers.setdefault(row.positive, len(numbers)) if row.positive else anchor)
-        negatives.append([numbers.setdefault(text, len(numbers)) for text in row.negatives])
+        positive = numbers.setdefault(row.positive, len(numbers)) if row.positive else anchor
+        listed = [numbers.setdefault(text, len(numbers)) for text in row.negatives[: most_rows or None]]
+        parts = [[number] for number in listed] if most_rows and listed else [listed]
+        anchors += [anchor] * len(parts)
+        positives += [positive] * len(parts)
+        negatives += parts
     table = np.full((len(anchors), max(map(len, negatives), default=0)), MISSING, np.int32)
     for row_number, listed in enumerate(negatives):
         table[row_number, : len(listed)] = listed
@@ -101,7 +112,7 @@ class TripletFeed(Feed[TripletBatch]):
         """Return the batch of these rows."""
         config, data = self.config, self.triplets
         anchors, positives = data.anchors[rows], data.positives[rows]
-        k = config.negatives if data.negatives.shape[1] else 0
+        k = min(config.negatives, data.negatives.shape[1])
         negatives = pick_negatives(data.negatives[rows], k, epoch if config.resample_negatives else 0)
         filled = np.where(negatives == MISSING, anchors[:, None], negatives).astype(np.int64)
         sentences = np.concatenate((anchors, positives, filled.ravel()))

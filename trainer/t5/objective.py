@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from wikianchor.io.hub import card_head
 from wikianchor.schemas.sentinels import MODEL_FILE, SETTINGS_FILE
-from wikianchor.trainer.card import facts_table, run_record, versions
+from wikianchor.trainer.card import base_model, facts_table, languages, run_record, versions
 from wikianchor.trainer.config import Config
 from wikianchor.trainer.data.texts import Texts, read_rows
 from wikianchor.trainer.distributed import mean_scalar
@@ -127,5 +128,13 @@ def _card(run: TrainingRun, texts: Texts, state: State, weights: str) -> str:
         "data": f"{', '.join(texts.paths)}, fingerprint {texts.fingerprint[:16]}",
         "seed": config.seed,
     }
-    head = "---\nlibrary_name: transformers\ntags: [t5]\n---\n\n# T5 that fills spans\n\nTrained with wikianchor.\n\n"
+    values = {
+        "library_name": "transformers",
+        "pipeline_tag": "text2text-generation",
+        "license": "other",
+        "language": languages(texts),
+        "base_model": base_model(config.model),
+        "tags": ["t5", "wikianchor"],
+    }
+    head = f"{card_head(values)}\n# T5 that fills spans\n\nTrained with wikianchor.\n\n"
     return head + facts_table(facts) + f"\n\n```json\n{config.to_json()}\n```\n\n" + facts_table(versions()) + "\n"

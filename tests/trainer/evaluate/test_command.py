@@ -67,7 +67,7 @@ def test_two_models_are_two_rows(
         (["--model=/nowhere"], 1, "/nowhere: no such directory"),
         (["--max_length=65"], 2, "takes 64 tokens"),
         (["--device=nothing"], 2, "--device=nothing"),
-        (["--output=/proc/nothing"], 1, "/proc/nothing: cannot be written"),
+        (["--output=/proc/nothing"], 1, "^evaluate: /proc/nothing: cannot be written"),
     ],
 )
 def test_one_line_for_what_is_wrong(
@@ -83,6 +83,37 @@ def test_one_line_for_what_is_wrong(
     import re
 
     assert re.search(said, line)
+
+
+def test_an_odd_set_does_not_stop_the_others(
+    sets: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(sets / "other/SICK_test_annotated.txt", ["pair_ID\tsentence_A\tsentence_B\trelatedness_score"])
+    flags = [f"--model={tiny_model}", f"--data={sets}", "--device=cpu", f"--output={tmp_path / 'out'}"]
+    assert main([*flags, "--tasks=STS16,STSBenchmark,SICK-R.senteval", f"--sts={sets}/none.csv"]) == 1
+    out, err = capsys.readouterr()
+    failed = [line for line in err.splitlines() if line.startswith("evaluate: ")]
+    starts = ("STS16: no test part", "SICK-R.senteval: ", f"{sets}/none.csv: no such file")
+    assert [line.startswith(f"evaluate: {start}") for line, start in zip(failed, starts, strict=True)] == [True] * 3
+    assert "is there several times and differs" in failed[1]
+    assert "|  | STS-B |" in out
+    assert all(f"- {line.removeprefix('evaluate: ')}" in out.splitlines() for line in failed)
+    assert (tmp_path / "out/report.md").read_text() + "\n" == out
+
+
+def test_outputs_are_checked_before_scoring(
+    sets: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delattr(Encoder, "load")
+    (tmp_path / "file").write_text("")
+    for flag, path in (("output", "file/out"), ("plot", "none/plot.svg"), ("clusters", "none/plot.svg")):
+        write(sets / "sv_sentences.txt", ["kana", "lona"])
+        write(sets / "sv_categories.txt", ["a", "b"])
+        tasks = "mewsc16" if flag == "clusters" else "sphere"
+        flags = [f"--model={tiny_model}", f"--data={sets}", f"--tasks={tasks}", f"--{flag}={tmp_path}/{path}"]
+        assert main(flags) == 1
+        assert "cannot be written" in (line := capsys.readouterr().err.splitlines()[-1])
+        assert line.endswith(f"choose another --{flag}")
 
 
 def test_files_without_a_directory(sets: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -156,6 +156,16 @@ def test_views_differ_and_groups_change_no_vector(options: dict[str, Any]) -> No
     assert torch.allclose(*found, atol=1e-6)
 
 
+def test_both_views_are_a_mean(options: dict[str, Any]) -> None:
+    """As `use_equal_loss` of the released code: without dropout and hard negatives the loss is that of one view."""
+    run = ready(options | {"dropout": 0.0, "sentence_weight": 0.0, "negatives": 0})
+    batch = run.feed.batch(run.feed.order(0)[:16], 0)
+    single = float(run.model(batch)["entity"].detach())
+    run.model.config = dataclasses.replace(run.model.config, both_views=True)
+    assert run.model.views == 2
+    assert float(run.model(batch)["entity"].detach()) == pytest.approx(single, rel=1e-5)
+
+
 def test_sentences_of_a_softmax_and_of_a_step(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The released scripts: softmaxes over 8 sentences, 16 of them in a step."""
     config = make("ease", {"preset": "ease-bert-released", "data": "d", "output": "o"}, {})

@@ -65,3 +65,20 @@ def write_mentions(
     head = {"dataset": "mentions", "schema_version": version, "inputs": [], "options": options}
     (place / "manifest.json").write_text(json.dumps({**head, "configs": configs}))
     return place
+
+
+def write_interlanguage(place: Path, wiki: str = "enwiki") -> Path:
+    """Write a dataset `interlanguage` of the items 1 to 39, whose titles are "Thing 1" and so on."""
+    rows = [
+        {"qid": qid, "wiki": wiki, "title": f"Thing {qid}", "page_id": qid, "redirect": False} for qid in range(1, 40)
+    ]
+    path = place / "data/interlanguage/train-00000-of-00001.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows, wikianchor.schemas.mentions.INTERLANGUAGE), path)
+    content = path.read_bytes()
+    shard = {"path": str(path.relative_to(place)), "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    head = {"dataset": "interlanguage", "schema_version": "1.0"}
+    (place / "manifest.json").write_text(
+        json.dumps({**head, "configs": {"interlanguage": {"rows": len(rows), "shards": [shard]}}})
+    )
+    return place

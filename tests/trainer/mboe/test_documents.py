@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.trainer.mboe.mentions import write_interlanguage
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.mboe.bags import read_links
-from wikianchor.trainer.mboe.documents import read_documents
+from wikianchor.trainer.mboe.documents import read_documents, read_shinra
 
 
 def test_mldoc(tmp_path: Path) -> None:
@@ -93,6 +94,22 @@ def test_shinra(tmp_path: Path) -> None:
         (tmp_path / "fr_ENEW_LIST.json").write_text(line)
         with pytest.raises(InputError, match=r"line 1: not a page with `pageid` and `ENEs`"):
             read_documents(str(tmp_path), "shinra", "en")
+
+
+def test_the_oracle_of_shinra_is_the_links_of_the_pages(tmp_path: Path) -> None:
+    titles = write_interlanguage(tmp_path / "titles")
+    data = tmp_path / "shinra"
+    data.mkdir()
+    links = {0: ["Thing_3", "Thing_1", "Nothing", "Thing_3"], 1: []}
+    (data / "en_ENEW.json").write_text("".join(f'{{"pageid": {page}, "ENEs": []}}\n' for page in links))
+    lines = [part for page in links for part in ({"index": {"_id": page}}, {"text": "t", "outgoing_link": links[page]})]
+    dump = data / "enwiki-20190121-cirrussearch-content.json"
+    dump.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = {one.name: one.entities for one in read_shinra(str(data), "en", titles=str(titles)).documents}
+    assert found == {"en:0": (1, 3), "en:1": ()}
+    assert {one.entities for one in read_shinra(str(data), "en").documents} == {None}
+    with pytest.raises(InputError, match="has no titles of enwiki"):
+        read_shinra(str(data), "en", titles=str(write_interlanguage(tmp_path / "other", "dewiki")))
 
 
 def test_json_lines_that_are_none(tmp_path: Path) -> None:

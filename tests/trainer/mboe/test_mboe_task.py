@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.trainer.mboe.mentions import write_interlanguage
 from tests.trainer.mboe.toy import write_toy
 from wikianchor.io.errors import InputError
 from wikianchor.trainer.mboe.bags import make_bag_maker, make_bags
@@ -129,30 +130,6 @@ def test_vectors_from_a_file_and_titles_in_the_report(run: Run, tmp_path: Path) 
     assert "Q4" not in said
 
 
-def write_interlanguage(place: Path) -> Path:
-    import hashlib
-
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    import wikianchor.schemas.mentions
-
-    rows = [
-        {"qid": qid, "wiki": "enwiki", "title": f"Thing {qid}", "page_id": qid, "redirect": False}
-        for qid in range(1, 40)
-    ]
-    path = place / "data/interlanguage/train-00000-of-00001.parquet"
-    path.parent.mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist(rows, wikianchor.schemas.mentions.INTERLANGUAGE), path)
-    content = path.read_bytes()
-    shard = {"path": str(path.relative_to(place)), "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    head = {"dataset": "interlanguage", "schema_version": "1.0"}
-    (place / "manifest.json").write_text(
-        json.dumps({**head, "configs": {"interlanguage": {"rows": len(rows), "shards": [shard]}}})
-    )
-    return place
-
-
 def test_a_linkers_file(run: Run, toy: tuple[Path, Path], tmp_path: Path) -> None:
     rows = [json.loads(line) for line in toy[0].read_text().splitlines()]
     links = tmp_path / "links.jsonl"
@@ -188,6 +165,8 @@ def test_documents_without_entities(run: Run, toy: tuple[Path, Path], tmp_path: 
         ({"kind": "mldoc"}, 1, "english.train.1000: not there: MLDoc is made from Reuters RCV1 and RCV2"),
         ({"kind": "ted"}, 1, "get ted-cldc.tar.gz from http"),
         ({"kind": "shinra"}, 1, "register at http://shinra-project.info/shinra2020ml/"),
+        ({"kind": "shinra", "entities": "oracle"}, 2, "--titles is missing: --entities=oracle needs the items"),
+        ({"kind": "ted", "entities": "oracle"}, 2, "the documents of --kind=ted have no links"),
         ({"compare": "nowhere"}, 1, "nowhere/scores.json"),
         ({"titles": "nowhere"}, 1, "wikianchor interlanguage makes one"),
     ],
@@ -235,3 +214,22 @@ def test_config_says_what_it_is() -> None:
         0.01,
         0.05,
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "rate"),
+    [
+        ("mboe-mbert-mldoc", 32, 2e-5),
+        ("mboe-mbert-ted", 16, 2e-5),
+        ("mboe-mbert-shinra", 128, 5e-5),
+        ("mboe-xlmr-mldoc", 32, 2e-5),
+        ("mboe-xlmr-ted", 16, 5e-5),
+        ("mboe-xlmr-shinra", 64, 2e-5),
+    ],
+)
+def test_the_presets_are_table_3_2(name: str, batch: int, rate: float) -> None:
+    config = make({"preset": name, "data": "d", "output": "o", "mentions": "m"})
+    assert (config.batch_size, config.learning_rate, config.seeds, config.clip_norm) == (batch, rate, 10, 1.0)
+    # Section 3.3.1: "all words and phrases".
+    assert config.all_spans
+    assert config.kind == name.rpartition("-")[2]

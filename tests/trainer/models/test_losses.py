@@ -131,3 +131,9 @@ def test_losses_are_float32_under_autocast() -> None:
 def test_projections_keep_the_rest_of_the_shape(kind: str) -> None:
     dim = 5 if kind == "none" else 7
     assert projection(kind, 5, dim)(draw(3, 2, 5)).shape == (3, 2, dim)
+
+
+def test_the_linear_projection_is_a_matrix() -> None:
+    """EASE, section 3.1; the released code has a bias and tanh."""
+    assert [tuple(weight.shape) for weight in projection("linear", 5, 7).parameters()] == [(7, 5)]
+    assert len(list(projection("tanh", 5, 7).parameters())) == 2

@@ -47,7 +47,13 @@ def test_a_table_of_means_over_seeds(flags: list[str], tmp_path: Path, capsys: p
     assert "RoBERTa" not in first.out
     assert "±" not in next(line for line in first.out.splitlines() if line.startswith("| BERT (avg.)"))
     # Three sets and their average.
-    assert next(line for line in first.out.splitlines() if line.startswith("| EASE-BERT |")).count("±") == 4
+    assert (
+        next(line for line in first.out.splitlines() if line.startswith("| EASE-BERT, w/o Wikipedia2Vec |")).count("±")
+        == 4
+    )
+    # In the first line and in every table.
+    assert first.out.splitlines()[0].endswith("clustering, w/o Wikipedia2Vec")
+    assert "| EASE-BERT |" not in first.out
     assert "seeds 1, 2: means, ± standard deviations. Settings of EASE's paper, but `--max_steps=3`" in first.out
     assert not (tmp_path / "out" / "report.md").exists()
     assert first.err.count("step 3/3 | loss") == 4
@@ -64,6 +70,21 @@ def test_a_table_of_means_over_seeds(flags: list[str], tmp_path: Path, capsys: p
     # Without vectors to begin from, the row without them would be the same again.
     line = "- EASE-BERT w/o Wikipedia2Vec: the same as with them, since there are no --entity_vectors"
     assert line in shown.out.splitlines()
+
+
+def test_a_vanilla_model_has_the_pooler_of_its_ease() -> None:
+    """Table 7, "w/o all": footnote 18 of the thesis."""
+    for name, pooler in (("table7", "cls_before_pooler"), ("table7-multilingual", "avg")):
+        assert {row.pooler for row in RECIPES[name].rows if row.note == "w/o all"} == {pooler}
+
+
+def test_multilingual_models_are_chosen_by_two_sets() -> None:
+    for recipe in RECIPES.values():
+        for row in recipe.rows:
+            if row.objective and row.backbone != "labse":
+                both = row.backbone in ("mbert", "xlmr")
+                sets = {**preset_of(row, "paper"), **recipe.base, **row.changes}["dev_tasks"]
+                assert sets == ("STSBenchmark,SICK-R" if both else "STSBenchmark")
 
 
 def test_other_options_are_no_silent_reuse(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,7 +195,7 @@ def test_languages_that_have_no_pairs_are_left_out(
     assert main(["figure2", *flags]) == 0
     shown = capsys.readouterr()
     assert shown.err.count("step 3/3 | loss") == 1
-    assert "| EASE-LaBSE (en + br) | " in shown.out
+    assert "| EASE-LaBSE (en + br), w/o Wikipedia2Vec | " in shown.out
     assert "- EASE-LaBSE (en + kab): " in shown.out
     assert "/some has no pairs of kabwiki, but of brwiki, enwiki" in shown.out
     none = [row | {"wiki": "enwiki"} for row in some]

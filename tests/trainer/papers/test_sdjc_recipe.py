@@ -65,7 +65,12 @@ def test_from_a_text_to_a_table(
     assert made["model"] == f"{tmp_path}/out/runs/SDJC-2/model"
     assert json.loads((tmp_path / "out/negatives/manifest.json").read_text())["options"]["spans"] == "nouns"
     names = {path.name for path in (tmp_path / "out/results").iterdir()}
-    assert any(name.endswith("-whitened") for name in names)
+    (whitened,) = [name for name in names if name.endswith("-whitened")]
+    (result,) = (tmp_path / "out/results" / whitened).rglob("JACSTS.json")
+    # On JSNLI: the words of nli.csv, not the scored sentences.
+    assert json.loads(result.read_text())["protocol"]["whitening fitted on"] == "6 training sentences"
+    assert json.loads(result.read_text())["model"]["pooler"] == "avg_top2"
+    assert f"Whitening: fitted on {tmp_path}/nli.csv, not on the sets." in first.out
     # Again: everything is there, and the table is the same.
     assert main([*flags, "--seeds=1,2"]) == 0
     again = capsys.readouterr()
@@ -107,6 +112,16 @@ def test_what_sets_rows_apart(flags: list[str]) -> None:
         assert configs[name].model == f"{run_directory(ROWS[7], 3, given['output'])}/model"
         assert row.first == ROWS[7].name == "SDJC"
     assert {config.seed for config in configs.values()} == {3}
+
+
+def test_a_preset_counts_the_passes_of_sdjc_alone(flags: list[str]) -> None:
+    given, own = parse([*flags[1:], "--preset=sdjc-base-clinic-paper"])
+    sources = sources_of(own, given["output"])
+    epochs = {row.name: config_of(row, 3, given, sources).epochs for row in ROWS if row.sources}
+    assert epochs.pop("SDJC") == 20
+    assert {name: count for name, count in epochs.items() if count != 1} == {"SimCSE (NLI)": 3, "SDJC, then NLI": 3}
+    stated = config_of(ROWS[2], 3, {**given, "epochs": 2}, sources)
+    assert stated.epochs == 2
 
 
 @pytest.mark.parametrize(

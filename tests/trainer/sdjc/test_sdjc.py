@@ -1,10 +1,12 @@
 """SDJC: its loss against its equation, its rows, and runs of one and two stages."""
 
+import dataclasses
 import json
 import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -143,6 +145,42 @@ def test_a_row_takes_its_next_negative_in_each_epoch(flags: dict[str, Any], tiny
     first, second = (feed.batch(rows, epoch).negatives[:, 0].numpy() for epoch in (0, 1))
     assert ((first != second) == several).all()
     assert several.any()
+
+
+def test_a_row_of_each_negative(flags: dict[str, Any], tiny_model: Path) -> None:
+    """The release: a row is a sentence and one of its first negatives."""
+    encoder, texts = Encoder.load(str(tiny_model)), open_texts(flags["data"])
+    whole, triplets = read_triplets(texts, encoder, 24), read_triplets(texts, encoder, 24, 2)
+    expected = [
+        (anchor, negative)
+        for anchor, negatives in zip(whole.anchors.tolist(), whole.negatives.tolist(), strict=True)
+        for negative in [number for number in negatives if number >= 0][:2] or [-1]
+    ]
+
+    def texts_of(data: Any, pairs: Any) -> list[Any]:
+        """Tokens of the sentences: their numbers differ where fewer are read."""
+        parts = [data.tokens[start:end].tolist() for start, end in zip(data.starts, data.starts[1:], strict=False)]
+        return [(parts[anchor], parts[negative] if negative >= 0 else None) for anchor, negative in pairs]
+
+    found = list(zip(triplets.anchors.tolist(), triplets.negatives[:, 0].tolist(), strict=True))
+    assert texts_of(triplets, found) == texts_of(whole, expected)
+    assert len(triplets) > len(whole)
+    config = make("sdjc", {**flags, "negatives": 2, "row_per_negative": True}, {})
+    feed = TripletFeed(triplets, config, torch.device("cpu"))
+    assert feed.batch(feed.order(0)[:16], 0).negatives.shape == (16, 1)
+    place = run(dataclasses.replace(config, max_steps=2))
+    assert json.loads((Path(place) / "run.json").read_text())["config"]["row_per_negative"]
+
+
+def test_all_negatives_are_used_in_as_many_epochs(flags: dict[str, Any], tiny_model: Path) -> None:
+    config = make("sdjc", {**flags, "negatives": 1}, {})
+    triplets = read_triplets(open_texts(config.data), Encoder.load(str(tiny_model)), 24)
+    feed = TripletFeed(triplets, config, torch.device("cpu"))
+    rows = feed.order(0)[:16]
+    epochs = range(triplets.negatives.shape[1])
+    used = np.stack([feed.batch(rows, epoch).negatives[:, 0].numpy() for epoch in epochs])
+    for row, column in zip(rows, used.T, strict=True):
+        assert set(column.tolist()) - {-1} == set(triplets.negatives[row].tolist()) - {-1}
 
 
 def test_a_batch_holds_its_sentences_in_their_places(flags: dict[str, Any], tiny_model: Path) -> None:

@@ -10,24 +10,23 @@ number of pairs that the splits of `JSTS.sdjc` and JACSTS share is printed and r
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
+from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.languages import asked, tag
 from wikianchor.trainer.evaluate.pairs import (
     PROTOCOL,
     ScoredPairs,
     correlations,
-    make_pairs,
+    is_japanese,
     read_pairs,
     row,
     two_file_sets,
 )
 from wikianchor.trainer.evaluate.task import EvaluationOptions, EvaluationTask, SentenceVectors, TableCell, TaskScores
-from wikianchor.trainer.evaluate.tasks.sts import score_year
+from wikianchor.trainer.evaluate.tasks.sts import PARTS, score_year
 
 TABLE = "Japanese STS, Spearman of all pairs"
 HUMAN = "Japanese STS annotated by people, Spearman"
@@ -35,7 +34,6 @@ CLINIC = "Clinical Japanese STS, Spearman"
 SPLITS = ("train", "dev", "test")
 # Returns the pairs of a split, None where there is no file of it.
 Loader = Callable[[EvaluationFiles, str], ScoredPairs | None]
-_JAPANESE = re.compile("[\u3041-\u30fe\u4e00-\u9fff]")
 _SDJC = "the repository of SDJC: SentEval/data/downstream/STS"
 
 
@@ -51,8 +49,8 @@ def load_three_columns(data: EvaluationFiles, pattern: str, what: str) -> Scored
     """Return a file of score, sentence, sentence that has Japanese sentences, or None if there is none."""
     names = []
     for name in data.match(pattern):
-        head = data.bytes(name)[:4096].decode("utf-8", "replace").partition("\n")[0]
-        if head.count("\t") == 2 and _JAPANESE.search(head):
+        columns = data.bytes(name).partition(b"\n")[0].count(b"\t") + 1
+        if columns == 3 and is_japanese(data, name):
             names.append(name)
     file = data.same(names, what)
     return read_pairs(data, file, "ja") if file else None
@@ -68,25 +66,15 @@ def load_benchmark(data: EvaluationFiles, split: str) -> ScoredPairs | None:
 
 
 def load_jsick(data: EvaluationFiles, split: str) -> ScoredPairs | None:
-    """Return a part of JSICK: its tables with English and Japanese columns, or SDJC's copy in the layout of SICK."""
-    if file := data.find(rf"(?i:jsick)/(?:.*/)?{split}\.tsv", f"JSICK ({split})"):
-        return _columns(data, file, ("sentence_A_Ja", "sentence_B_Ja", "relatedness_score_Ja"))
-    names = {"train": "train", "dev": "trial", "test": "test_annotated"}
-    sick = data.find(rf"(?i:jsick)/SICK_{names[split]}\.txt", f"JSICK ({split})")
-    return read_pairs(data, sick, "ja") if sick else None
+    """Return a part of JSICK: its tables with English and Japanese columns, or SDJC's copy in the layout of SICK.
 
-
-def _columns(data: EvaluationFiles, file: str, wanted: tuple[str, str, str]) -> ScoredPairs:
-    source = SetSource()
-    lines = data.lines(file, source)
-    head = (lines[0] or "").split("\t") if lines else []
-    if any(name not in head for name in wanted):
-        return read_pairs(data, file, "ja")
-    first, second, gold = (head.index(name) for name in wanted)
-    rows = ((line or "").split("\t") for line in lines[1:])
-    needed = max(first, second, gold)
-    kept = ((cells[first], cells[second], cells[gold]) if len(cells) > needed else None for cells in rows)
-    return make_pairs("ja", kept, source)
+    The repository of JSICK has tables of the same names in jsick-stress/, which are other sets.
+    """
+    tables = data.match(rf"(?i:jsick)/(?:.*/)?{split}\.tsv")
+    names = [name for name in tables if "jsick-stress/" not in name]
+    names = names or [name for name in data.match(rf"SICK_{PARTS[split][0]}\.txt") if is_japanese(data, name)]
+    file = data.same(names, f"JSICK ({split})")
+    return read_pairs(data, file, "ja") if file else None
 
 
 def load_jglue(data: EvaluationFiles, split: str) -> ScoredPairs | None:
@@ -182,7 +170,7 @@ TASKS = [
     file_task(
         "JSICK",
         load_jsick,
-        "jsick/test.tsv, or jsick/SICK_test_annotated.txt",
+        "jsick/test.tsv, or SICK_test_annotated.txt in Japanese",
         "https://github.com/verypluming/JSICK",
         "JSICK",
         [TABLE, HUMAN],

@@ -19,6 +19,7 @@ from wikianchor.trainer.evaluate.pairs import (
     ScoredPairs,
     concatenate,
     correlations,
+    is_japanese,
     read_pairs,
     read_two_files,
     row,
@@ -32,6 +33,9 @@ TRANSLATED = "STS Benchmark, translated, Spearman"
 FILES = "STS files, Spearman"
 BENCHMARK = "STSBenchmark"
 SICK = "SICK-R"
+# EASE and SimCSE score SICK by SentEval, which has its released parts; mteb's SICK-R is all pairs.
+SICK_PARTS = "SICK-R.senteval"
+ALL_PAIRS = "SICK-R as in mteb, Spearman of all parts' pairs"
 # Names of the parts of SICK: in file names, and in the last column of the single file.
 PARTS = {"train": ("train", "TRAIN"), "dev": ("trial", "TRIAL"), "test": ("test_annotated", "TEST")}
 
@@ -100,30 +104,26 @@ def _columns(data: EvaluationFiles, name: str) -> int:
 
 def load_sick(data: EvaluationFiles, split: str) -> ScoredPairs | None:
     """Return a part of SICK: train, dev (trial) or test, each a file as in SemEval 2014 or all in one as later."""
-    file = data.find(rf"SICK_{PARTS[split][0]}\.txt", f"SICK ({split})")
-    if file:
+    files = [name for name in data.match(rf"SICK_{PARTS[split][0]}\.txt") if not is_japanese(data, name)]
+    if file := data.same(files, f"SICK ({split})"):
         return read_pairs(data, file, split)
     whole = data.find(r"SICK\.txt", "SICK")
     return read_pairs(data, whole, split, ("SemEval_set", PARTS[split][1])) if whole else None
 
 
-def score_parts(
-    parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluationOptions, column: str
+def score_part(
+    parts: Sequence[ScoredPairs], vectors: SentenceVectors, options: EvaluationOptions, table: str, column: str
 ) -> TaskScores:
-    """Return the score of each part, and of all parts together where there are several; the table shows that of the
-    split that is asked for."""
-    wholes = [*parts, concatenate("all", parts)] if len(parts) > 1 else list(parts)
-    rows = {part.name: row("default", [tag("en")], correlations(part, vectors), part) for part in wholes}
-    cells = [TableCell(TABLE, column, rows[options.split]["main_score"])]
-    return TaskScores({name: [scores] for name, scores in rows.items()}, cells, PROTOCOL)
+    """Return the score of all pairs of the parts together, as that of the split that is asked for."""
+    whole = concatenate(options.split, parts)
+    scores = row("default", [tag("en")], correlations(whole, vectors), whole)
+    return TaskScores({options.split: [scores]}, [TableCell(table, column, scores["main_score"])], PROTOCOL)
 
 
 def load_all_sick(data: EvaluationFiles, options: EvaluationOptions) -> list[ScoredPairs]:
-    """Return all parts of SICK for `--split=test`, because mteb's score is that of all pairs. For dev, and where a part
-    is missing, return the part of the split alone."""
-    splits = PARTS if options.split == "test" else (options.split,)
-    parts = [part for split in splits if (part := load_sick(data, split))]
-    return parts if len(parts) == len(splits) else [part for part in parts if part.name == options.split]
+    """Return all parts of SICK, or none if one is missing: mteb's only split, `test`, is the pairs of all of them."""
+    parts = [part for split in PARTS if (part := load_sick(data, split))] if options.split == "test" else []
+    return parts if len(parts) == len(PARTS) else []
 
 
 # ------------------------------------------------------------------------------------- multilingual STS, other files
@@ -214,16 +214,24 @@ TASKS = [
         BENCHMARK,
         ("sts", "mono", "stsb", "sts-b"),
         lambda data, options: [part for part in [load_benchmark(data, options.split)] if part],
-        lambda parts, vectors, options: score_parts(parts, vectors, options, "STS-B"),
+        lambda parts, vectors, options: score_part(parts, vectors, options, TABLE, "STS-B"),
         LAYOUTS[BENCHMARK],
         "https://ixa2.si.ehu.eus/stswiki/index.php/STSbenchmark, or https://github.com/PhilipMay/stsb-multi-mt",
     ),
     EvaluationTask(
-        SICK,
+        SICK_PARTS,
         ("sts", "mono", "sick", "sickr"),
-        load_all_sick,
-        lambda parts, vectors, options: score_parts(parts, vectors, options, SICK),
+        lambda data, options: [part for part in [load_sick(data, options.split)] if part],
+        lambda parts, vectors, options: score_part(parts, vectors, options, TABLE, SICK),
         LAYOUTS[SICK],
+        "https://zenodo.org/record/2787612",
+    ),
+    EvaluationTask(
+        SICK,
+        ("sts", "sick", "sickr"),
+        load_all_sick,
+        lambda parts, vectors, options: score_part(parts, vectors, options, ALL_PAIRS, SICK),
+        f"{LAYOUTS[SICK]}; its only split is test",
         "https://zenodo.org/record/2787612",
     ),
     EvaluationTask(

@@ -14,7 +14,7 @@ if __name__ == "__main__":
     need(EVAL)
 
 from wikianchor.io.markdown import markdown_table
-from wikianchor.io.storage import writing
+from wikianchor.io.storage import write_text
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.papers.construction import filtering
 from wikianchor.trainer.papers.construction.options import CompareOptions, FilterOptions, parse
@@ -36,11 +36,8 @@ def filter_pairs(flags: FilterOptions) -> str:
     files = {f"{name}.csv": filtering.to_lines(kept) for name, kept in versions.items()}
     for name, texts in (("translations", translations), ("back", back)):
         files[f"{name}.tsv"] = "".join("\t".join(" ".join(text.split()) for text in pair) + "\n" for pair in texts)
-    with writing(flags.output):
-        os.makedirs(flags.output, exist_ok=True)
-        for name, content in files.items():
-            with open(os.path.join(flags.output, name), "w", encoding="utf-8") as stream:
-                stream.write(content)
+    for name, content in files.items():
+        write_text(os.path.join(flags.output, name), content)
     table = markdown_table(["version", "pairs"], [[name, f"{len(kept):,}"] for name, kept in versions.items()])
     untranslated = sum(not pair.translated for pair in judged)
     lost = sum(pair.translated and pair.bleu == 0 for pair in judged)
@@ -50,16 +47,15 @@ def filter_pairs(flags: FilterOptions) -> str:
 def compare(flags: CompareOptions) -> str:
     """Train a regression on each version; return a table of their errors."""
     from wikianchor.trainer.distributed import choose_device
-    from wikianchor.trainer.papers.construction.regression import RegressionSettings, errors, learn, predict
+    from wikianchor.trainer.papers.construction.regression import errors, learn, predict
 
-    settings = RegressionSettings(flags.epochs, flags.learning_rate, flags.batch_size, flags.max_length, flags.seed)
     device = choose_device(flags.device)
     test = filtering.read_source(flags.test)
     versions = {path: filtering.read_source(path) for path in flags.data}
     rows = []
     for path, pairs in versions.items():
-        model, tokenizer = learn(flags.model, pairs, settings, device)
-        scores = errors(test.gold, predict(model, tokenizer, test, settings, device))
+        model, tokenizer = learn(pairs, flags, device)
+        scores = errors(test.gold, predict(model, tokenizer, test, flags, device))
         rows.append([path, f"{len(pairs):,}", *(f"{value:.4f}" for value in scores.values())])
         print(" ".join(rows[-1]), file=sys.stderr, flush=True)
     return markdown_table(["version", "pairs", "MAE", "MSE", "R2"], rows)

@@ -53,7 +53,7 @@ class FilterOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions:
-    """Options of the command `compare`; the defaults of epochs and learning rate are those of the paper."""
+    """Options of the command `compare`. The paper states epochs and learning rate, and not the others."""
 
     data: tuple[str, ...] = option(repeat=True, metavar="FILE", help="a version; repeatable")
     test: str = option(metavar="FILE", help="scored pairs that people wrote: JSTS")

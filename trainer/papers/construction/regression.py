@@ -4,7 +4,6 @@ version, and tested on pairs written and scored by people."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,17 +14,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from wikianchor.trainer.evaluate.pairs import ScoredPairs
 from wikianchor.trainer.models.hub import check_model, no_model
-
-
-@dataclass(frozen=True)
-class RegressionSettings:
-    """Options of the training. The paper states epochs and learning rate, and not the others."""
-
-    epochs: int = 3
-    learning_rate: float = 5e-5
-    batch_size: int = 32
-    max_length: int = 128
-    seed: int = 42
+from wikianchor.trainer.papers.construction.options import CompareOptions
 
 
 class Regressor(nn.Module):
@@ -56,10 +45,10 @@ def load(path: str) -> tuple[Any, Any]:
         raise no_model(path, error) from error
 
 
-def learn(path: str, pairs: ScoredPairs, settings: RegressionSettings, device: torch.device) -> tuple[Regressor, Any]:
+def learn(pairs: ScoredPairs, settings: CompareOptions, device: torch.device) -> tuple[Regressor, Any]:
     """Train a regression on the scores of pairs; return it with its tokenizer. Equal seeds give equal weights."""
     torch.manual_seed(settings.seed)
-    tokenizer, backbone = load(path)
+    tokenizer, backbone = load(settings.model)
     model = Regressor(backbone).to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), settings.learning_rate)
     gold = torch.tensor(pairs.gold, dtype=torch.float32)
@@ -79,7 +68,7 @@ def learn(path: str, pairs: ScoredPairs, settings: RegressionSettings, device: t
 
 @torch.no_grad()
 def predict(
-    model: Regressor, tokenizer: Any, pairs: ScoredPairs, settings: RegressionSettings, device: torch.device
+    model: Regressor, tokenizer: Any, pairs: ScoredPairs, settings: CompareOptions, device: torch.device
 ) -> NDArray[np.float64]:
     """Return the predicted scores, (pairs,)."""
     model.eval()

@@ -80,6 +80,15 @@ def test_sets_are_found_by_their_layout(name: str, split: str, expected: int, pl
     assert by_name(name).load(EvaluationFiles(str(place)), EvaluationOptions(split=split, languages=("de",))) == []
 
 
+def test_jsick_is_not_its_stress_tests(place: Path) -> None:
+    head = "pair_ID\tsentence_A_Ja\tsentence_B_Ja\trelatedness_score_Ja"
+    for folder in ("del_ga_de", "ex_ga_o", "scrum_ga_ni"):
+        write(place / f"JSICK/jsick-stress/{folder}/test.tsv", [head, f"1\t猫\t{folder}\t3.0"])
+    (place / "jsick/test.tsv").rename(place / "JSICK/test.tsv")
+    (part,) = by_name("JSICK").load(EvaluationFiles(str(place)), EvaluationOptions())
+    assert len(part) == 6
+
+
 def test_dev_parts_choose_among_checkpoints(place: Path, tiny_model: Path) -> None:
     encoder = Encoder.load(str(tiny_model))
     for name, expected in (("JACSTS", 6), ("STSBenchmark.ja", 5)):

@@ -15,7 +15,7 @@ from wikianchor.trainer.evaluate.files import EvaluationFiles
 from wikianchor.trainer.evaluate.metrics import pair_cosines, spearman
 from wikianchor.trainer.evaluate.pairs import read_pairs
 from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
-from wikianchor.trainer.evaluate.tasks import sts
+from wikianchor.trainer.evaluate.tasks import japanese, sts
 from wikianchor.trainer.models.encoder import Encoder
 
 
@@ -112,19 +112,37 @@ def test_a_year_is_all_its_pairs_together(sets: Path, vectors: SentenceVectors) 
     assert row["rows"] == 70
 
 
-def test_sick_by_its_parts_and_whole(sets: Path, vectors: SentenceVectors) -> None:
-    parts = sts.load_all_sick(EvaluationFiles(str(sets)), EvaluationOptions())
-    scores = sts.score_parts(parts, vectors, EvaluationOptions(), "SICK-R")
-    assert {split: rows[0]["rows"] for split, rows in scores.splits.items()} == {
-        "train": 25,
-        "dev": 25,
-        "test": 25,
-        "all": 75,
-    }
-    assert scores.cells[0].value == scores.splits["test"][0]["main_score"]
-    assert [part.name for part in sts.load_all_sick(EvaluationFiles(str(sets)), EvaluationOptions("dev"))] == ["dev"]
+def test_sick_is_its_test_part_in_the_papers_and_all_pairs_in_mteb(sets: Path, vectors: SentenceVectors) -> None:
+    papers, mteb = (next(task for task in sts.TASKS if task.name == name) for name in ("SICK-R.senteval", "SICK-R"))
+    data = EvaluationFiles(str(sets))
+    rows = {}
+    for task in (papers, mteb):
+        scores = task.score(task.load(data, EvaluationOptions()), vectors, EvaluationOptions())
+        ((rows[task.name],),) = scores.splits.values()
+        assert list(scores.splits) == ["test"]
+        assert scores.cells[0].value == rows[task.name]["main_score"]
+    assert {name: row["rows"] for name, row in rows.items()} == {"SICK-R.senteval": 25, "SICK-R": 75}
+    (part,) = papers.load(data, EvaluationOptions("dev"))
+    assert list(papers.score([part], vectors, EvaluationOptions("dev")).splits) == ["dev"]
+    assert mteb.load(data, EvaluationOptions("dev")) == []
     (sets / "SICK_train.txt").unlink()
-    assert [part.name for part in sts.load_all_sick(EvaluationFiles(str(sets)), EvaluationOptions())] == ["test"]
+    data = EvaluationFiles(str(sets))
+    assert mteb.load(data, EvaluationOptions()) == []
+    assert [part.name for part in papers.load(data, EvaluationOptions())] == ["test"]
+
+
+def test_the_japanese_sick_of_the_same_name_is_not_the_english(sets: Path) -> None:
+    head = "pair_ID\tsentence_A\tsentence_B\trelatedness_score"
+    for part in ("train", "trial", "test_annotated"):
+        write(sets / f"ja/SICK_{part}.txt", [head, "1\t猫がいる。\t犬がいる。\t3.0"])
+    data = EvaluationFiles(str(sets))
+    assert [len(part) for part in sts.load_all_sick(data, EvaluationOptions())] == [25, 25, 25]
+    pairs = japanese.load_jsick(data, "test")
+    assert pairs is not None
+    assert pairs.first == ["猫がいる。"]
+    for part in ("train", "trial", "test_annotated"):
+        (sets / f"SICK_{part}.txt").unlink()
+    assert sts.load_all_sick(EvaluationFiles(str(sets)), EvaluationOptions()) == []
 
 
 def test_sick_in_one_file(tmp_path: Path) -> None:
