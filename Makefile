@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # setuptools warns of every editable installation.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test pytest pythons engines chaos lint types docs audit lock clean
+.PHONY: demo test pytest pythons engines chaos try-it lint types docs audit lock clean
 
 demo: $(VENV)/.data
 	$(BIN)/wikianchor demo
@@ -51,10 +51,15 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.data
 	$(PIP) -e '.[dev,docs,train,eval,ja,t5,hub,hub-dev,figures]'
 	touch $@
 
-# The site of docs/, into out/site; a link that leads nowhere is an error.
+# The site of docs/, into out/site; a link that leads nowhere is an error. Its page "Try it" needs npm.
 docs: $(VENV)/.docs
 	$(BIN)/python tools/reference.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir=out/site
+	$(BIN)/python -m tools.site_engine out/site
+
+# The page "Try it" under Node.js and in Chromium, with Pyodide from npm.
+try-it: $(VENV)/.dev
+	$(BIN)/python -m pytest -m nightly tests/test_site.py
 
 # Known vulnerabilities of what the lock pins.
 audit: $(VENV)/.audit

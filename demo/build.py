@@ -23,6 +23,8 @@ from pathlib import Path
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
+import numpy as np
+
 HERE = Path(__file__).resolve().parent
 DUMPS = HERE / "dumps"
 DATE = "20260101"
@@ -132,12 +134,7 @@ def siteinfo(wiki: Wiki) -> str:
 
 def base36_sha1(data: bytes) -> str:
     """SHA-1 as MediaWiki writes it: base 36, 31 digits."""
-    number = int.from_bytes(hashlib.sha1(data).digest(), "big")
-    digits = ""
-    while number:
-        number, digit = divmod(number, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
-    return digits.rjust(31, "0")
+    return np.base_repr(int.from_bytes(hashlib.sha1(data).digest(), "big"), 36).lower().rjust(31, "0")
 
 
 def page_xml(page: Page) -> str:

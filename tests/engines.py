@@ -21,6 +21,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -297,3 +298,27 @@ def answers(port: int) -> bool:
     """Whether someone listens at a port of this machine."""
     with socket.socket() as found:
         return found.connect_ex(("localhost", port)) == 0
+
+
+def unstable_keys(pipeline: Any) -> list[str]:
+    """Return the names of the transforms of a pipeline that group by keys without a deterministic coder."""
+    from apache_beam import GroupByKey, coders
+    from apache_beam.pipeline import PipelineVisitor
+    from apache_beam.typehints import typehints
+
+    names: list[str] = []
+
+    class Visitor(PipelineVisitor):
+        def enter_composite_transform(self, node: Any) -> None:
+            self.visit_transform(node)
+
+        def visit_transform(self, node: Any) -> None:
+            if isinstance(node.transform, GroupByKey):
+                pair = node.inputs[0].element_type
+                typed = isinstance(pair, typehints.TupleHint.TupleConstraint) and len(pair.tuple_types) == 2
+                key = pair.tuple_types[0] if typed else typehints.Any
+                if not coders.registry.get_coder(key).is_deterministic():
+                    names.append(node.full_label)
+
+    pipeline.visit(Visitor())
+    return names

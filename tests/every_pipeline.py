@@ -33,7 +33,9 @@ def commands(inputs: str, out: str, here: bool, demo: str = str(DEMO)) -> Iterat
     """Yield a command for every pipeline that workers can run; `here` where these are of this process."""
     wikis, items = f"--sentences={out}/build/sentences/*", f"--entities={out}/build/entities"
     build = [f"--dumps={demo}", "--min_links=2", "--negatives=2", "--sample=400", "--max_per_entity=20"]
+    build += ["--texts=labels,descriptions,aliases"]
     yield ["build", *build, f"--output={out}/build"]
+    yield ["export", f"--pairs={out}/build/pairs", "--negatives=1", f"--output={out}/export"]
     yield ["mentions", wikis, items, f"--output={out}/mentions"]
     yield ["interlanguage", wikis, items, f"--output={out}/interlanguage"]
     yield ["mewsc16", f"--dumps={inputs}/news/*.xml.bz2", f"--sql={inputs}/news/*.sql.gz", f"--output={out}/mewsc16"]

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ _LINK = re.compile(r"\[\[([^\]|#]+)(?:#([^\]|]*))?(?:\|([^\]]*))?\]\]")
 
 @dataclass(frozen=True)
 class Page:
-    """A page as a test writes it. Sentences hold links as [[Target#fragment|label]]; `links` are those elsewhere."""
+    """A page as a test writes it. Sentences and fragments, which are list items, hold links as
+    [[Target#fragment|label]]; `links` are those elsewhere."""
 
     title: str
     sentences: Sequence[str] = ()
@@ -39,6 +40,7 @@ class Page:
     redirect: str | None = None
     fragment: str = ""
     page_id: int = 0
+    fragments: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Item:
     superclasses: Sequence[int] = ()
     occupations: Sequence[int] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    aliases: Sequence[tuple[str, str]] = ()
 
 
 def read_sentence(marked: str) -> tuple[str, list[dict[str, Any]]]:
@@ -87,6 +91,12 @@ def sentence_rows(wiki: str, pages: Iterable[Page]) -> list[dict[str, Any]]:
     ]
 
 
+def fragment_rows(wiki: str, pages: Iterable[Page]) -> list[dict[str, Any]]:
+    """Return rows of `fragments`; pages have ids."""
+    rows = sentence_rows(wiki, [replace(page, sentences=page.fragments) for page in pages])
+    return [{**row, "region": "list", "sentence_index": 1000 + row["sentence_index"]} for row in rows]
+
+
 def title_rows(wiki: str, pages: Iterable[Page]) -> list[dict[str, Any]]:
     """Return rows of `titles`."""
     return [
@@ -99,7 +109,8 @@ def title_rows(wiki: str, pages: Iterable[Page]) -> list[dict[str, Any]]:
             "redirect_fragment": None if page.redirect is None else page.fragment,
             "flags": list(page.flags),
             "links": sorted(
-                {link["target"] for marked in page.sentences for link in read_sentence(marked)[1]} | set(page.links)
+                {link["target"] for marked in (*page.sentences, *page.fragments) for link in read_sentence(marked)[1]}
+                | set(page.links)
             ),
         }
         for place, page in enumerate(pages, 1)
@@ -142,9 +153,15 @@ def write_sentences(directory: Path, wiki: str, pages: Sequence[Page], shards: i
         {"wiki": wiki, "language": wiki.removesuffix("wiki"), "splitter": "rules"},
         {
             "sentences": (sentences_schema.SCHEMA, [sentence_rows(wiki, cut) for cut in cuts]),
+            "fragments": (sentences_schema.FRAGMENTS, [fragment_rows(wiki, cut) for cut in cuts]),
             "titles": (titles_schema.SCHEMA, [title_rows(wiki, cut) for cut in cuts]),
         },
     )
+
+
+def text_rows(texts: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return labels, descriptions or aliases as in the dataset."""
+    return [{"language": language, "text": text} for language, text in texts]
 
 
 def write_entities(
@@ -153,6 +170,7 @@ def write_entities(
     items: Sequence[Item],
     page_props: Mapping[str, Mapping[int, int]] | None = None,
     labels: Sequence[str] = ("en",),
+    texts: Sequence[str] = ("labels",),
 ) -> Path:
     """Write `entities` and `sitelinks`; `page_props` are items by page id, by wiki."""
     rows = [
@@ -163,8 +181,10 @@ def write_entities(
             "any_rank_types": list(item.types if item.any_rank is None else item.any_rank),
             "superclasses": list(item.superclasses),
             "occupations": list(item.occupations),
-            "labels": [{"language": language, "text": text} for language, text in item.labels.items()],
+            "labels": text_rows(item.labels.items()),
             "lastrevid": 1,
+            "descriptions": text_rows(item.descriptions.items()) if "descriptions" in texts else None,
+            "aliases": text_rows(item.aliases) if "aliases" in texts else None,
         }
         for item in items
     ]
@@ -182,7 +202,7 @@ def write_entities(
     return write_dataset(
         directory,
         "entities",
-        {"wikis": sorted(wikis), "labels": list(labels)},
+        {"wikis": sorted(wikis), "labels": list(labels), "texts": list(texts)},
         {
             "entities": (entities_schema.SCHEMA, [rows]),
             "sitelinks": (entities_schema.SITELINKS, [sitelinks]),

@@ -43,7 +43,7 @@ def test_pythons_are_found(machine: Path) -> None:
 def test_a_failure_is_said(machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(pythons, "PLACE", machine / "out")
     (machine / "out").mkdir()
-    monkeypatch.setattr(pythons, "build_wheel", lambda python: machine / "x.whl")
+    monkeypatch.setattr(pythons, "build_wheel", lambda python, place: machine / "x.whl")
     monkeypatch.setattr(pythons, "install", lambda place, python, wheel, log: Path(python))
     monkeypatch.setattr(pythons, "demo", lambda place, own, log: log.write_text("pages\nall is right\n"))
     only_311 = f"{machine}/bin/python3"

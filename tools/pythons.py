@@ -61,7 +61,7 @@ def main() -> int:
     if not wanted:
         print(f"pythons: no CPython of {', '.join(supported)} on PATH or below ~/.pyenv: install one", file=sys.stderr)
         return 1
-    wheel = build_wheel(found[wanted[-1]])
+    wheel = build_wheel(found[wanted[-1]], PLACE)
     failed = [version for version in wanted if not passes(version, found[version], wheel)]
     print(f"passed: {', '.join(version for version in wanted if version not in failed) or 'none'}")
     if failed:
@@ -109,17 +109,17 @@ def probe(path: str) -> tuple[str, str, str] | None:
     return ".".join(words[2].split(".")[:2]), words[2], words[3]
 
 
-def build_wheel(python: str) -> Path:
-    """Return the wheel of this checkout. Its sources are copied: a build leaves directories behind."""
-    source = PLACE / "source"
+def build_wheel(python: str, place: Path) -> Path:
+    """Return the wheel of this checkout, in `place`. Its sources are copied: a build leaves directories behind."""
+    source = place / "source"
     shutil.rmtree(source, ignore_errors=True)
     source.mkdir(parents=True)
     for name in BUILT_FROM:
         copy(ROOT / name, source / name)
-    for old in PLACE.glob("*.whl"):
+    for old in place.glob("*.whl"):
         old.unlink()
-    run([*pip(python), "wheel", "--no-deps", f"--wheel-dir={PLACE}", str(source)], PLACE, PLACE / "wheel.log")
-    return next(PLACE.glob("*.whl"))
+    run([*pip(python), "wheel", "--no-deps", f"--wheel-dir={place}", str(source)], place, place / "wheel.log")
+    return next(place.glob("*.whl"))
 
 
 def passes(version: str, python: str, wheel: Path) -> bool:

@@ -16,6 +16,7 @@ import pyarrow as pa  # noqa: E402
 
 from wikianchor import schemas  # noqa: E402
 from wikianchor.io.options import Option, declared, options_for  # noqa: E402
+from wikianchor.mteb.options import MtebOptions  # noqa: E402
 from wikianchor.pipelines.cli.commands import COMMANDS, config_help  # noqa: E402
 from wikianchor.pipelines.engine.flags import EngineFlags  # noqa: E402
 from wikianchor.trainer.config import DEFAULTS, Config, presets_of  # noqa: E402
@@ -28,6 +29,7 @@ from wikianchor.trainer.papers.construction.options import CompareOptions, Filte
 from wikianchor.trainer.papers.figures.options import PolarFigureOptions, WordsFigureOptions  # noqa: E402
 from wikianchor.trainer.papers.sdjc_options import SdjcRecipeOptions  # noqa: E402
 from wikianchor.trainer.papers.tables import RecipeOptions  # noqa: E402
+from wikianchor.trainer.presets import MBOE_PRESETS  # noqa: E402
 
 PLACE = ROOT / "docs" / "reference"
 # A vertical bar in a cell of a table.
@@ -81,9 +83,10 @@ def trainer() -> str:
     text += ", or `python -m wikianchor.trainer.task OBJECTIVE ...`, which `torchrun` starts on several GPUs.\n"
     for name, about in HELP.items():
         cls, defaults = (MboeConfig, {}) if name == "mboe" else (Config, DEFAULTS.get(name, {}))
-        options = list(options_for(cls, name, presets_of(name)))
+        options = list(options_for(cls, name, MBOE_PRESETS if name == "mboe" else presets_of(name)))
         text += f"\n## {name}\n\n{_escaped(about)}\n\n{table(options, defaults)}{presets(options, defaults)}"
     text += f"\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n{table(declared(EvaluateOptions), {})}"
+    text += f"\n# Evaluation by mteb\n\n`wikianchor mteb --flag=value ...`\n\n{table(declared(MtebOptions), {})}"
     text += "\n# Other programs\n\n`python -m wikianchor.trainer.PROGRAM --flag=value ...`. Their `--help` says more.\n"
     for name, program in PROGRAMS.items():
         text += f"\n## {name}\n\n{table(declared(program), {})}"

@@ -16,6 +16,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return train(arguments[1:])
     if arguments[:1] == ["evaluate"]:
         return evaluate(arguments[1:])
+    if arguments[:1] == ["mteb"]:
+        return mteb(arguments[1:])
     from wikianchor.pipelines.cli.command_line import main as run_pipeline
 
     return run_pipeline(argv)
@@ -47,6 +49,18 @@ def evaluate(arguments: Sequence[str]) -> int:
     from wikianchor.trainer.evaluate.command import main as run_evaluation
 
     return run_evaluation(arguments)
+
+
+def mteb(arguments: Sequence[str]) -> int:
+    """Run `wikianchor mteb`; raises as `train`."""
+    from wikianchor.mteb.options import answer
+    from wikianchor.trainer.command import MTEB, need
+
+    answer(arguments)
+    need(MTEB)
+    from wikianchor.mteb.command import main as run_mteb
+
+    return run_mteb(arguments)
 
 
 if __name__ == "__main__":

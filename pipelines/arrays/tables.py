@@ -172,9 +172,16 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the distinct values, ascending. Since NumPy 2.3, np.unique uses a hash table, which is many times
     slower."""
     values = np.sort(values)
-    first = np.ones(len(values), np.bool_)
-    first[1:] = values[1:] != values[:-1]
-    return values[first]
+    return values[changes(values)]
+
+
+def changes(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return a mask of the rows that differ from the row before in any column; the first row does."""
+    mask = np.zeros(len(columns[0]), np.bool_)
+    mask[:1] = True
+    for column in columns:
+        mask[1:] |= column[1:] != column[:-1]
+    return mask
 
 
 def find(ascending: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

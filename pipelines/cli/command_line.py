@@ -114,9 +114,9 @@ def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> No
     """Print what a stage made; nothing for a job that runs elsewhere, or a comparison."""
     if not manifest or not manifest["configs"]:
         return
+    from wikianchor.pipelines.commands.report.text import print_report
     from wikianchor.pipelines.dataset import summary
     from wikianchor.pipelines.dataset.reader import Dataset
-    from wikianchor.pipelines.dataset.text_report import print_report
 
     dataset = Dataset(config.output.rstrip("/"), dict(manifest))
     print_report([dataset])

@@ -89,6 +89,12 @@ COMMANDS = {
         "a Wikipedia dump -> sentences with their links, and titles",
         "wikianchor sentences --dumps='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/sentences/jawiki",
     ),
+    "templates": dataset(
+        "templates",
+        "TemplatesOptions",
+        "a Wikipedia dump -> what its templates show, by the wiki's own definitions",
+        "wikianchor templates --dumps='dumps/jawiki-*-pages-articles*.xml.bz2' --output=out/templates/jawiki",
+    ),
     "entities": dataset(
         "entities",
         "EntitiesOptions",
@@ -100,6 +106,12 @@ COMMANDS = {
         "PairsOptions",
         "sentences + entities -> (sentence, entity, hard negatives)",
         "wikianchor pairs --sentences=out/sentences --entities=out/entities --output=out/pairs --sample=10000",
+    ),
+    "export": dataset(
+        "export",
+        "ExportOptions",
+        "pairs -> (anchor, positive, negatives) as text, for sentence-transformers",
+        "wikianchor export --pairs=out/pairs --output=out/train",
     ),
     "mentions": dataset(
         "mentions",
@@ -158,7 +170,7 @@ COMMANDS = {
     "publish": Command(
         "commands.publish",
         "PublishOptions",
-        "send a dataset with its card to the Hub or a bucket",
+        "send a dataset or a model with its card to the Hub or a bucket",
         "wikianchor publish out/pairs --to=hf://user/name --dry_run",
     ),
     "report": Command(
@@ -172,6 +184,7 @@ COMMANDS = {
 TRAINER = {
     "train": "a dataset -> a model: EASE, SimCSE, SDJC, T5, M-BoE (needs the extra train)",
     "evaluate": "models -> their scores: STS, clustering, retrieval and more (needs the extras train and eval)",
+    "mteb": "MewsC-16 -> its statistics and the scores of models by mteb (needs the extra mteb)",
 }
 
 

@@ -17,12 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wikianchor.io.errors import UsageError
-
-if TYPE_CHECKING:
-    import apache_beam as beam
 
 # https://cloud.google.com/dataflow/docs/reference/rest/v1b3/projects.jobs, and the rules for labels of Google Cloud.
 _JOB_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -35,6 +32,7 @@ _DEFAULTS = (
     "--enable_hot_key_logging",
     "--no_save_main_session",
 )
+_MEMORY = {"highmem": 8.0, "standard": 4.0, "highcpu": 1.0}
 # Other names of the same flags.
 _SYNONYMS = {"--machine_type": "--worker_machine_type", "--no_save_main_session": "--save_main_session"}
 # The resource hint of the step that runs a model.
@@ -44,6 +42,24 @@ ACCELERATOR = "type:nvidia-l4;count:1;install-nvidia-driver"
 def is_dataflow(runner: str | None) -> bool:
     """Return whether a runner is Dataflow's."""
     return (runner or "").lower() in ("dataflowrunner", "dataflow")
+
+
+def machine_type(options: Any) -> str:
+    """Return the type of Dataflow's machines that Beam's options or our defaults choose, "" for another runner."""
+    given = options.get_all_options()
+    if not is_dataflow(given.get("runner")):
+        return ""
+    return str(given.get("machine_type") or _DEFAULTS[0].partition("=")[2])
+
+
+def memory_per_vcpu(machine: str) -> float | None:
+    """Return the GB of memory for each vCPU of a predefined machine type, None for any other.
+
+    >>> memory_per_vcpu("n2-highmem-2"), memory_per_vcpu("n2-custom-4-8192")
+    (8.0, None)
+    """
+    # https://cloud.google.com/compute/docs/general-purpose-machines; n1 and e2 differ by less than a fifth.
+    return next((memory for family, memory in _MEMORY.items() if f"-{family}-" in machine), None)
 
 
 def with_defaults(args: Sequence[str], dataset: str, wiki: str | None) -> list[str]:
@@ -84,38 +100,3 @@ def _problems(options: dict[str, Any], output: str) -> Iterator[str]:
         yield f"--output={output}: Dataflow's machines do not see this disk: name a place in a bucket, gs://..."
     if options["save_main_session"]:
         yield "--save_main_session: there is nothing to save, and it can fail: leave it out"
-
-
-def check_keys(pipeline: beam.Pipeline) -> None:
-    """Check that all keys that a graph groups by have deterministic coders.
-
-    Raises:
-        UsageError: a key has none.
-    """
-    bad = sorted(set(unstable_keys(pipeline)))
-    if bad:
-        raise UsageError(f"grouping by keys without a coder of their own in {', '.join(bad)}: declare their types")
-
-
-def unstable_keys(pipeline: beam.Pipeline) -> Sequence[str]:
-    """Return the names of the transforms of a pipeline that group by keys without a deterministic coder."""
-    from apache_beam import GroupByKey, coders
-    from apache_beam.pipeline import PipelineVisitor
-    from apache_beam.typehints import typehints
-
-    names: list[str] = []
-
-    class Visitor(PipelineVisitor):
-        def enter_composite_transform(self, node: Any) -> None:
-            self.visit_transform(node)
-
-        def visit_transform(self, node: Any) -> None:
-            if isinstance(node.transform, GroupByKey):
-                pair = node.inputs[0].element_type
-                typed = isinstance(pair, typehints.TupleHint.TupleConstraint) and len(pair.tuple_types) == 2
-                key = pair.tuple_types[0] if typed else typehints.Any
-                if not coders.registry.get_coder(key).is_deterministic():
-                    names.append(node.full_label)
-
-    pipeline.visit(Visitor())
-    return names

@@ -78,7 +78,8 @@ class _Watcher:
     def __init__(self) -> None:
         self._interrupted = False
         self._printed = threading.Lock()
-        self._cancellations: list[_Cancellation] = []
+        # Of the jobs that run.
+        self.cancellations: list[_Cancellation] = []
 
     def start(self) -> None:
         """Handle SIGINT, unless it is ignored, and SIGTERM. To be called in the main thread."""
@@ -103,15 +104,6 @@ class _Watcher:
             handler(number, frame)
         raise KeyboardInterrupt
 
-    def add(self, cancellation: _Cancellation) -> None:
-        """Cancel a job at the first signal."""
-        self._cancellations.append(cancellation)
-
-    def remove(self, cancellation: _Cancellation) -> None:
-        """Forget a job that has ended."""
-        with suppress(ValueError):
-            self._cancellations.remove(cancellation)
-
     def may_print(self) -> bool:
         """Return True at the first call: only one thread prints the message."""
         return self._printed.acquire(blocking=False)
@@ -121,7 +113,7 @@ class _Watcher:
             pass
         first = time.monotonic()
         while time.monotonic() < self._deadline(first):
-            for cancellation in list(self._cancellations):
+            for cancellation in list(self.cancellations):
                 cancellation.request()
             if _signalled(reader, 0.1) and time.monotonic() - first > REPEAT_SECONDS:
                 break
@@ -129,7 +121,7 @@ class _Watcher:
 
     def _deadline(self, first: float) -> float:
         last = first
-        for cancellation in list(self._cancellations):
+        for cancellation in list(self.cancellations):
             if cancellation.answered is None:
                 return first + CANCEL_SECONDS + GRACE_SECONDS
             last = max(last, cancellation.answered)
@@ -187,7 +179,7 @@ def cancelling(cancel: Callable[[], object]) -> Iterator[None]:
     handler = _take_sigint(watcher)
     try:
         if watcher is not None:
-            watcher.add(cancellation)
+            watcher.cancellations.append(cancellation)
         yield
     except (KeyboardInterrupt, SystemExit):
         cancellation.request()
@@ -198,7 +190,7 @@ def cancelling(cancel: Callable[[], object]) -> Iterator[None]:
         raise
     finally:
         if watcher is not None and not cancellation.requested:
-            watcher.remove(cancellation)
+            watcher.cancellations.remove(cancellation)
         if handler is not None:
             signal.signal(signal.SIGINT, handler)
 

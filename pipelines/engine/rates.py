@@ -9,8 +9,12 @@ from wikianchor.io.storage import file_size
 
 # Bytes of a dump that a worker reads in a second, by file extension.
 SENTENCES = {".bz2": 1.5e6, ".gz": 1.3e6, ".xz": 1.0e6, "": 6.0e6}
+# The same, where only the pages of templates are read.
+TEMPLATES = {".bz2": 5e6, ".gz": 15e6, ".xz": 8e6, "": 200e6}
 ITEMS = {".bz2": 2.3e6, ".gz": 18e6, "": 200e6}
 LINKS_PER_SECOND = 200_000
+# Rows of `pairs` that `export` reads, samples and writes.
+ROWS_PER_SECOND = 15_000
 # Bytes of `sentences` that `mentions` reads in a second.
 MENTIONS = 4e6
 
@@ -18,6 +22,11 @@ MENTIONS = 4e6
 def dump_seconds(paths: Sequence[str]) -> float:
     """Return the estimated seconds in which one worker reads dumps of pages."""
     return sum(file_size(path) / SENTENCES[ending_of(path)] for path in paths)
+
+
+def template_seconds(paths: Sequence[str]) -> float:
+    """Return the estimated seconds in which one worker reads the templates of dumps of pages."""
+    return sum(file_size(path) / TEMPLATES[ending_of(path)] for path in paths)
 
 
 def item_seconds(paths: Sequence[str]) -> float:
@@ -28,6 +37,11 @@ def item_seconds(paths: Sequence[str]) -> float:
 def pair_seconds(links: float) -> float:
     """Return the estimated seconds in which one worker makes pairs of a number of links."""
     return links / LINKS_PER_SECOND
+
+
+def export_seconds(rows: float) -> float:
+    """Return the estimated seconds in which one worker exports a number of pairs."""
+    return rows / ROWS_PER_SECOND
 
 
 def ending_of(path: str) -> str:

@@ -31,12 +31,12 @@ class CachedStep:
 
     Args:
         step: a function of an element and side inputs; its return annotation is the type of its result, a NamedTuple
-            or a composition of plain types. Its attribute `release`, if any, is called with an element whose result
-            is kept.
+            or a composition of plain types.
         work: where results are kept; None where no result is worth keeping.
         name: of the step, unique in its stage.
         key: returns what identifies an element among those of the step; "" for one whose result is not worth keeping.
         result: type of the result, where the annotation of `step` does not say it.
+        release: called with each element whose result is kept.
     """
 
     def __init__(
@@ -46,9 +46,10 @@ class CachedStep:
         name: str,
         key: Callable[[Any], str] = order_of,
         result: Any = None,
+        release: Callable[[Any], None] | None = None,
     ) -> None:
         self.step, self._work, self._name, self._key = step, work, name, key
-        self._result = result
+        self._result, self._release = result, release
 
     def __call__(self, element: Any, *args: Any) -> Any:
         if not (key := self._key(element)):
@@ -57,8 +58,8 @@ class CachedStep:
         if result is None:
             result = self.step(element, *args)
             save_record(self._path(key), result)
-        if release := getattr(self.step, "release", None):
-            release(element)
+        if self._release is not None:
+            self._release(element)
         return result
 
     def find(self, key: str) -> Any:

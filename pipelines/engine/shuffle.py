@@ -96,17 +96,25 @@ class Shuffle(beam.PTransform):
 
     def _by_files(self, units: beam.PCollection[Any]) -> Reduced:
         begin, directory = units.pipeline, self._work.scratch
-        spill = SpillRuns(self._map_step, directory, self._sorting, self._grouped)
-        merge = MergeRuns(directory, self._sorting)
         reduce = ReduceRuns(self._reduce_step, self._sorting, self._empty)
-        spilled = units | "Map" >> self._run(spill, "map", *self._map_sides, result=spill.result)
+        spilled = units | "Map" >> self._run(
+            spill_runs,
+            "map",
+            self._map_step,
+            directory,
+            self._sorting,
+            self._grouped,
+            *self._map_sides,
+            result=tuple[result_type(self._map_step), tuple[SortedRun, ...]],  # type: ignore[misc]
+        )
         results = spilled | "Results" >> beam.Map(lambda spilled: spilled[0])
         runs = spilled | "Runs" >> beam.FlatMap(lambda spilled: spilled[1])  # SortedRun
         for left in reversed(range(MERGE_PASSES)):
             runs = (
                 begin
                 | f"Plan merges, {left} more" >> ListElements(plan_merges, runs, left)  # MergeTask
-                | f"Merge, {left} more" >> self._run(merge, f"merge-{left}", result=SortedRun)
+                | f"Merge, {left} more"
+                >> self._run(merge_runs, f"merge-{left}", directory, self._sorting, release=remove_merged)
             )  # SortedRun
         shards = (
             begin
@@ -116,8 +124,8 @@ class Shuffle(beam.PTransform):
         return Reduced(results, shards)
 
     def _by_beam(self, units: beam.PCollection[Any]) -> Reduced:
-        mapped = units | "Map" >> beam.ParDo(
-            MapChunks(self._map_step, self._sorting, self._grouped), *self._map_sides
+        mapped = units | "Map" >> beam.FlatMap(
+            map_chunks, self._map_step, self._sorting, self._grouped, *self._map_sides
         ).with_outputs(CHUNKS, main="results")
         ranges = self._ranges(mapped.results)
         pieces = mapped[CHUNKS] | "Cut" >> beam.FlatMap(cut_chunk, self._sorting, ranges).with_output_types(
@@ -127,17 +135,16 @@ class Shuffle(beam.PTransform):
             none = units.pipeline | "Sorting" >> beam.Create([self._sorting], reshuffle=False)
             nothing = none | "Empty pieces" >> beam.FlatMap(empty_pieces, ranges).with_output_types(tuple[int, bytes])
             pieces = (pieces, nothing) | "All pieces" >> beam.Flatten()
-        reduce = ReducePieces(self._reduce_step, self._sorting)
+        sides = (self._reduce_step, self._sorting, ranges, *self._reduce_sides)
         shards = (
             pieces
             | "Group" >> beam.GroupByKey()  # (number of the shard, pieces)
-            | "Reduce"
-            >> self._run(reduce, "reduce", ranges, *self._reduce_sides, result=result_type(self._reduce_step))
+            | "Reduce" >> self._run(reduce_pieces, "reduce", *sides, result=result_type(self._reduce_step))
         )
         return Reduced(mapped.results, shards)
 
-    def _run(self, step: Callable[..., Any], name: str, *sides: Any, result: Any) -> RunStep:
-        return RunStep(step, self._work, f"{self._name}-{name}", *sides, key=_key, result=result)
+    def _run(self, step: Callable[..., Any], name: str, *sides: Any, **settings: Any) -> RunStep:
+        return RunStep(step, self._work, f"{self._name}-{name}", *sides, key=_key, **settings)
 
 
 CHUNKS = "chunks"
@@ -152,44 +159,35 @@ def _key(element: Any) -> str:
     return f"{number:06d}"
 
 
-class SpillRuns:
-    """Run a map step for a unit and write its rows as sorted runs: (result of the step, runs)."""
-
-    def __init__(self, step: MapStep, directory: str, sorting: Sorting, grouped: bool) -> None:
-        self._step, self._directory, self._sorting, self._grouped = step, directory, sorting, grouped
-        self.result: Any = tuple[result_type(step), tuple[SortedRun, ...]]  # type: ignore[misc]
-
-    def __call__(self, unit: Any, *sides: Any) -> Any:
-        runs: list[SortedRun] = []
-        group = unit.wiki if self._grouped else ""
-        rows = _SortedRows(self._step(unit, *sides), Sorter(self._sorting, unit.order))
-        for table in rows:
-            release_memory()
-            with RunWriter(self._directory, self._sorting) as writer:
-                writer.write(table)
-            runs.append(SortedRun((unit.order, len(runs)), group, writer.path, writer.rows))
-            # It must not stay in memory while the rows of the next table are collected.
-            del table
-        return rows.result, tuple(runs)
+def spill_runs(
+    unit: Any, step: MapStep, directory: str, sorting: Sorting, grouped: bool, *sides: Any
+) -> tuple[Any, tuple[SortedRun, ...]]:
+    """Run a map step for a unit and write its rows as sorted runs; return the result of the step, and the runs."""
+    runs: list[SortedRun] = []
+    group = unit.wiki if grouped else ""
+    rows = _SortedRows(step(unit, *sides), Sorter(sorting, unit.order))
+    for table in rows:
+        release_memory()
+        with RunWriter(directory, sorting) as writer:
+            writer.write(table)
+        runs.append(SortedRun((unit.order, len(runs)), group, writer.path, writer.rows))
+        # It must not stay in memory while the rows of the next table are collected.
+        del table
+    return rows.result, tuple(runs)
 
 
-class MapChunks(beam.DoFn):
+@no_annotations
+def map_chunks(unit: Any, step: MapStep, sorting: Sorting, grouped: bool, *sides: Any) -> Iterator[Any]:
     """Run a map step for a unit and yield its rows as sorted chunks, (group, serialised rows), beside its result."""
-
-    def __init__(self, step: MapStep, sorting: Sorting, grouped: bool) -> None:
-        self._step, self._sorting, self._grouped = step, sorting, grouped
-
-    @no_annotations
-    def process(self, unit: Any, *sides: Any) -> Iterator[Any]:
-        group = unit.wiki if self._grouped else ""
-        rows = _SortedRows(self._step(unit, *sides), Sorter(self._sorting, unit.order))
-        with mark_errors():
-            for table in rows:
-                for batch in table.combine_chunks().to_batches():
-                    yield beam.pvalue.TaggedOutput(CHUNKS, (group, batch.serialize().to_pybytes()))
-                del table
-        count(getattr(rows.result, "metrics", {}))
-        yield rows.result
+    group = unit.wiki if grouped else ""
+    rows = _SortedRows(step(unit, *sides), Sorter(sorting, unit.order))
+    with mark_errors():
+        for table in rows:
+            for batch in table.combine_chunks().to_batches():
+                yield beam.pvalue.TaggedOutput(CHUNKS, (group, batch.serialize().to_pybytes()))
+            del table
+    count(getattr(rows.result, "metrics", {}))
+    yield rows.result
 
 
 class _SortedRows:
@@ -231,17 +229,6 @@ def empty_pieces(sorting: Sorting, ranges: Sequence[KeyRange]) -> Iterator[tuple
         yield wanted.number, piece
 
 
-class MergeRuns:
-    """Merge runs, and remove them when the record of the merged run is written."""
-
-    def __init__(self, directory: str, sorting: Sorting) -> None:
-        self._directory, self._sorting = directory, sorting
-        self.release = remove_merged
-
-    def __call__(self, task: MergeTask) -> SortedRun:
-        return merge_runs(task, self._directory, self._sorting)
-
-
 class ReduceRuns:
     """Reduce an output shard out of sorted runs; return None for a shard without rows, unless `empty` is set."""
 
@@ -259,13 +246,14 @@ class ReduceRuns:
         self._files.clear()
 
 
-class ReducePieces:
+def reduce_pieces(
+    element: tuple[int, Iterable[bytes]],
+    step: Callable[..., Any],
+    sorting: Sorting,
+    ranges: Sequence[KeyRange],
+    *sides: Any,
+) -> Any:
     """Reduce an output shard out of the pieces that came through Beam's shuffle."""
-
-    def __init__(self, step: Callable[..., Any], sorting: Sorting) -> None:
-        self._step, self._sorting = step, sorting
-
-    def __call__(self, element: tuple[int, Iterable[bytes]], ranges: Sequence[KeyRange], *sides: Any) -> Any:
-        number, pieces = element
-        wanted = next(candidate for candidate in ranges if candidate.number == number)
-        return self._step(wanted, shard_of_pieces(pieces, self._sorting), *sides)
+    number, pieces = element
+    wanted = next(candidate for candidate in ranges if candidate.number == number)
+    return step(wanted, shard_of_pieces(pieces, sorting), *sides)

@@ -221,7 +221,7 @@ class View:
     def _head(self, number: int) -> Key:
         heads = self._run.heads
         if number not in heads:
-            heads[number] = key_at(self._run.batch(number).column(self._key), 0)
+            heads[number] = self._run.batch(number).column(self._key)[0].as_py()
         return heads[number]
 
     def _batch(self, span: Span) -> pa.RecordBatch:
@@ -254,7 +254,7 @@ class View:
     def ends(self) -> tuple[Key, Key]:
         """Return the lowest and the highest key."""
         first, last = (self._batch(self._spans[at]).column(self._key) for at in (0, -1))
-        return key_at(first, 0), key_at(last, len(last) - 1)
+        return first[0].as_py(), last[-1].as_py()
 
     def forget(self) -> None:
         """Release the memory of rows that have been read."""
@@ -431,15 +431,10 @@ def remove_merged(task: MergeTask) -> None:
             os.unlink(run.path)
 
 
-def key_at(column: pa.Array, index: int) -> Key:
-    """Return a key as a Python value."""
-    return column[index].as_py()
-
-
 def first_from(keys: pa.Array, low: Key) -> int:
     """Return the index of the first of ascending keys that is not below `low`."""
     if isinstance(low, str):
-        return bisect_left(range(len(keys)), low, key=lambda index: key_at(keys, index))
+        return bisect_left(range(len(keys)), low, key=lambda index: keys[index].as_py())
     values = keys.to_numpy()
     # A Python int would turn unsigned keys into floats.
     return int(values.searchsorted(values.dtype.type(low)))

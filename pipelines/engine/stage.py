@@ -11,8 +11,9 @@ import logging
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,10 @@ from wikianchor.pipelines.dataset.changes import difference
 from wikianchor.pipelines.dataset.manifest import claim, commit, damaged_shard, discard, has_leftovers, read_manifest
 from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace, fingerprint_of, workspace_of
-from wikianchor.pipelines.engine import dataflow
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.progress import Progress
 from wikianchor.pipelines.engine.progress_file import read_progress
-from wikianchor.pipelines.engine.runner import NO_LOAD, make_pipeline, run_apart, runner_of
+from wikianchor.pipelines.engine.runner import NO_LOAD, make_pipeline, run_apart
 from wikianchor.pipelines.engine.step_errors import find_error
 
 if TYPE_CHECKING:
@@ -96,8 +96,6 @@ def run_stage(
     fingerprint = fingerprint_of(head, output, shuffle=shuffle)
     work = workspace_of(output, fingerprint, shuffle)
     build(pipeline, head, work)
-    if dataflow.is_dataflow(runner_of(pipeline.options)):
-        dataflow.check_keys(pipeline)
     if (old := read_manifest(output)) is not None and (change := difference(old, head)):
         log.info("%s: rebuild, %s; the dataset there stays until the new one is complete", output, change)
     with claim(output, dataset, fingerprint):
@@ -155,8 +153,9 @@ def _run_watched(
     if os.path.isdir(f"{work.scratch}/{RECORDS}"):
         log.info("%s: going on where an earlier run stopped", output)
     try:
-        with Watch(head["dataset"], head["options"].get("wiki"), work.scratch, bytes_read) as watch:
-            run_apart(pipeline, watch.look)
+        name = " ".join(filter(None, (head["dataset"], head["options"].get("wiki"))))
+        with shown_progress(name, work.scratch, bytes_read) as look:
+            run_apart(pipeline, look)
     except Exception as error:
         raise _clear(error, output) from error
 
@@ -173,32 +172,31 @@ def _done(output: str, head: Mapping[str, Any]) -> dict[str, Any] | None:
     return manifest
 
 
-class Watch:
-    """Show the progress of a stage, as its workers report it; use as a context manager."""
+@contextmanager
+def shown_progress(name: str, scratch: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show the progress of a stage; yield a function that reads the progress files of its workers again.
 
-    def __init__(self, dataset: str, wiki: object, scratch: str, total: int) -> None:
-        self._name = f"{dataset} {wiki}" if wiki else dataset
-        self._scratch, self._total = scratch, total
-        # What an interrupted run had read already.
-        self._done = read_progress(scratch)[0] if total else 0
-        self._progress = Progress()
+    Args:
+        name: what is shown before the bar.
+        scratch: the directory of the files.
+        total: their final sum, bytes; 0 for a stage without them.
+    """
+    if not total:
+        yield lambda: None
+        return
+    # What an interrupted run had read already.
+    shown, _ = read_progress(scratch)
 
-    def __enter__(self) -> Watch:
-        self._progress.__enter__()
-        if self._total:
-            self._progress.begin(self._name, self._total, self._done)
-        return self
+    def look() -> None:
+        nonlocal shown
+        done, counts = read_progress(scratch)
+        note = ", ".join(f"{number:,} {name}" for name, number in counts.items())
+        progress.advance(name, max(0, done - shown), note)
+        shown = max(done, shown)
 
-    def look(self) -> None:
-        """Read the progress files of the workers and show their sum."""
-        if self._total:
-            done, counts = read_progress(self._scratch)
-            note = ", ".join(f"{number:,} {name}" for name, number in counts.items())
-            self._progress.advance(self._name, max(0, done - self._done), note)
-            self._done = max(done, self._done)
-
-    def __exit__(self, *error: object) -> None:
-        self._progress.__exit__()
+    with Progress() as progress:
+        progress.begin(name, total, shown)
+        yield look
 
 
 def _clear(error: Exception, output: str) -> Exception:
@@ -222,6 +220,22 @@ def _clear(error: Exception, output: str) -> Exception:
     if _DEATH.search(text):
         return InputError(f"{output}: a worker or the job service died (killed, or out of memory?): run it again")
     return error
+
+
+def counts_by_kind(counts: Iterable[Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """Add up the counts of results, and return them by kind.
+
+    >>> counts_by_kind([{"links:kept": 1, "pages:seen": 1}, {"links:kept": 2}])
+    {'links': {'kept': 3}, 'pages': {'seen': 1}}
+    """
+    total: Counter[str] = Counter()
+    for of_result in counts:
+        total.update(of_result)
+    by_kind: dict[str, dict[str, int]] = {}
+    for key, number in sorted(total.items()):
+        kind, _, name = key.partition(":")
+        by_kind.setdefault(kind, {})[name] = number
+    return by_kind
 
 
 def commit_dataset(

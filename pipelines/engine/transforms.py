@@ -34,6 +34,7 @@ class RunStep(beam.PTransform):
         sides: side inputs and plain values; a PCollection is passed as the list of its elements.
         key: returns what identifies an element among those of the step; "" for one whose result is not worth keeping.
         result: type of the result, where the annotation of `step` does not say it.
+        release: called with each element whose result is kept.
     """
 
     def __init__(
@@ -44,9 +45,10 @@ class RunStep(beam.PTransform):
         *sides: Any,
         key: Callable[[Any], str] = order_of,
         result: Any = None,
+        release: Callable[[Any], None] | None = None,
     ) -> None:
         super().__init__()
-        self._step, self._sides = CachedStep(step, work, name, key, result), sides
+        self._step, self._sides = CachedStep(step, work, name, key, result, release), sides
 
     def expand(self, elements: beam.PCollection[Any]) -> beam.PCollection[Any]:
         return elements | "Run" >> beam.ParDo(_RunStep(self._step), *_side_inputs(self._sides))
@@ -91,10 +93,11 @@ class ListElements(beam.PTransform):
         self._function, self._args = function, args
 
     def expand(self, begin: Any) -> beam.PCollection[Any]:
+        function = self._function
         return (
             begin
-            | "Start" >> beam.Create([None], reshuffle=False)
-            | "List" >> beam.ParDo(_ListElements(self._function), *_side_inputs(self._args))
+            | "List" >> CallOnce(lambda *args: list(function(*args)), *self._args)
+            | "Elements" >> beam.FlatMap(lambda elements: elements)
             | "Distribute" >> beam.Reshuffle()
         )
 
@@ -135,13 +138,3 @@ class _RunStep(beam.DoFn):
         # Runners keep a DoFn for later bundles: the files that it holds open would add up over the steps of a graph.
         if close := getattr(self._step.step, "close", None):
             close()
-
-
-class _ListElements(beam.DoFn):
-    def __init__(self, function: Callable[..., Iterable[Any]]) -> None:
-        self._function = function
-
-    @no_annotations
-    def process(self, element: None, *args: Any) -> Iterator[Any]:
-        with mark_errors():
-            yield from self._function(*args)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from wikianchor.pipelines.mewsc16.editions import CATEGORY, language_names
 from wikianchor.pipelines.wikimedia.pages import Page
@@ -29,7 +30,7 @@ class CategoryReader:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._cache: dict[str, str] = {}
+        self._name = lru_cache(_CACHE_SIZE)(self._read_name)
         self._prefixes = frozenset(name for name, key in site.namespaces.items() if key == CATEGORY)
         templates = "|".join(
             re.escape(name).replace(r"\ ", "[ _]+") for name in language_names("category_redirects", site.language)
@@ -73,21 +74,15 @@ class CategoryReader:
             return target.title.partition(":")[2]
         return target.title if target.namespace == 0 else None
 
-    def _name(self, raw: str) -> str:
+    def _read_name(self, raw: str) -> str:
         """Return the category of a category link, "" for any other link."""
-        name = self._cache.get(raw)
-        if name is None:
-            if len(self._cache) >= _CACHE_SIZE:
-                self._cache.clear()
-            name = ""
-            # The prefix excludes most other links, which saves parsing them.
-            prefix = fold_name(raw.partition(":")[0])
-            if prefix in self._prefixes or not (prefix in self._site.namespaces or prefix in self._site.interwiki):
-                target = parse_target(raw, self._site)
-                if target is not None and target.namespace == CATEGORY and not target.colon and not target.interwiki:
-                    name = target.title.partition(":")[2]
-            self._cache[raw] = name
-        return name
+        # The prefix excludes most other links, which saves parsing them.
+        prefix = fold_name(raw.partition(":")[0])
+        if prefix in self._prefixes or not (prefix in self._site.namespaces or prefix in self._site.interwiki):
+            target = parse_target(raw, self._site)
+            if target is not None and target.namespace == CATEGORY and not target.colon and not target.interwiki:
+                return target.title.partition(":")[2]
+        return ""
 
 
 def follow(name: str, redirects: dict[str, str]) -> str:

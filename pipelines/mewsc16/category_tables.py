@@ -7,7 +7,6 @@ The tables include the categories that templates add, which the wikitext of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,6 @@ from wikianchor.pipelines.mewsc16.editions import CATEGORY
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.sql import Value, read_table
 
-# Rows collected before they are packed.
-_CHUNK_ROWS = 1 << 20
-
 
 def chunks(path: str) -> Iterator[bytes]:
     """Yield the decompressed content of a file."""
@@ -32,7 +28,7 @@ def category_titles(path: str) -> Iterator[tuple[int, str]]:
     """Yield (id, category) of a `linktarget` dump."""
     for number, namespace, title in read_table(chunks(path), ("lt_id", "lt_namespace", "lt_title"), "linktarget", path):
         if namespace == CATEGORY and isinstance(number, int):
-            yield number, _title(title)
+            yield number, title_of(title)
 
 
 def category_rows(path: str, linktarget: str | None) -> Iterator[tuple[int, int | str]]:
@@ -52,10 +48,11 @@ def category_rows(path: str, linktarget: str | None) -> Iterator[tuple[int, int 
     column = "cl_target_id" if numbered else "cl_to"
     for page, target in read_table(chunks(path), ("cl_from", column), "categorylinks", path):
         if isinstance(page, int) and target is not None:
-            yield page, target if isinstance(target, int) else _title(target)
+            yield page, target if isinstance(target, int) else title_of(target)
 
 
-def _title(value: Value) -> str:
+def title_of(value: Value) -> str:
+    """Return a title of a table as text, "" for another value."""
     return value.decode("utf-8", "replace").replace("_", " ") if isinstance(value, bytes) else ""
 
 
@@ -82,21 +79,11 @@ class PageBits:
     @classmethod
     def of_rows(cls, rows: Iterator[tuple[int, int]]) -> PageBits:
         """Collect (page id, bits) in any order. The bits of a page are united."""
-        ids, bits = np.empty(0, np.int64), np.empty(0, np.int32)
-        while chunk := list(islice(rows, _CHUNK_ROWS)):
-            ids, bits = _merged(ids, bits, chunk)
-        return cls(ids, bits)
-
-
-def _merged(
-    ids: npt.NDArray[np.int64], bits: npt.NDArray[np.int32], rows: list[tuple[int, int]]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Return sorted page ids and their bits, with those of more rows united."""
-    more = np.array(rows, np.int64)
-    ids, page = np.unique(np.concatenate((ids, more[:, 0])), return_inverse=True)
-    united = np.zeros(len(ids), np.int32)
-    np.bitwise_or.at(united, page, np.concatenate((bits, more[:, 1].astype(np.int32))))
-    return ids, united
+        table = np.fromiter(rows, np.dtype([("id", np.int64), ("bits", np.int32)]))
+        ids, page = np.unique(table["id"], return_inverse=True)
+        united = np.zeros(len(ids), np.int32)
+        np.bitwise_or.at(united, page, table["bits"])
+        return cls(ids, united)
 
 
 def bits_by_page(

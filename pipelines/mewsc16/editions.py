@@ -5,13 +5,11 @@ The facts and their sources are in `data/*.json`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
-from importlib import resources
 from typing import Any
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.site import Site, fold_name
 
 CATEGORY = 14
@@ -24,11 +22,9 @@ def wiki_facts() -> Mapping[str, Mapping[str, Any]]:
     return read_facts("wikis.json")
 
 
-@cache
 def read_facts(name: str) -> Mapping[str, Any]:
     """Return the content of a JSON file in `data/`."""
-    with (resources.files("wikianchor.pipelines.mewsc16") / "data" / name).open(encoding="utf-8") as file:
-        facts: Mapping[str, Any] = json.load(file)
+    facts: Mapping[str, Any] = package_json("pipelines.mewsc16", name)
     return facts
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
@@ -25,15 +24,15 @@ from wikianchor.io.storage import file_size, sha1
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds
-from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
+from wikianchor.pipelines.engine.stage import commit_dataset, counts_by_kind, run_stage
 from wikianchor.pipelines.mewsc16.compare import compare
 from wikianchor.pipelines.mewsc16.editions import CLOSED, with_aliases
 from wikianchor.pipelines.mewsc16.options import MIN_PAGES, Mewsc16Options
 from wikianchor.pipelines.mewsc16.topic_map import OF_RELEASED, load_topics
 from wikianchor.pipelines.sentences.graph import without_end
-from wikianchor.pipelines.wikimedia.dumps import read_head
+from wikianchor.pipelines.wikimedia.inventory import read_site
 from wikianchor.pipelines.wikimedia.languages import PROJECTS, split_wiki
-from wikianchor.pipelines.wikimedia.site import Site, site_from_header
+from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.schemas import mewsc16 as schema
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ def read_wikis(config: Mewsc16Options, topics: Mapping[str, Mapping[str, str]]) 
     sites: dict[str, Site] = {}
     dumps: dict[str, list[str]] = {}
     for path in config.dumps:
-        site = _read_site(path, topics)
+        site = _news_site(path, topics)
         sites.setdefault(site.wiki, site)
         dumps.setdefault(site.wiki, []).append(path)
     tables: dict[str, dict[str, str]] = {wiki: {} for wiki in sites}
@@ -148,13 +147,8 @@ def table_of(path: str) -> tuple[str, str]:
     return (parts[0], parts[-1]) if len(parts) > 1 else ("", name)
 
 
-def _read_site(path: str, topics: Mapping[str, Mapping[str, str]]) -> Site:
-    raw = read_head(path)
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path}: is UTF-16: convert it with `iconv -f UTF-16 -t UTF-8`")
-    if b"<mediawiki" not in raw:
-        raise InputError(f"{path}: not a MediaWiki XML export (no <mediawiki> in its first megabyte)")
-    site = site_from_header(raw.decode("utf-8", "replace"), None, path)
+def _news_site(path: str, topics: Mapping[str, Mapping[str, str]]) -> Site:
+    site, _ = read_site([path], None)
     code, project = split_wiki(site.wiki)
     if project != "wikinews":
         family = PROJECTS[project][0] if project else "another wiki"
@@ -259,22 +253,18 @@ def ledger_of(decision: Any, readings: Sequence[Any]) -> dict[str, Any]:
     Raises:
         InputError: the pages seen are not those kept and those dropped with a reason, or the rows not those kept.
     """
-    counts: Counter[str] = Counter(decision.counts)
-    for reading in readings:
-        counts.update(reading.counts)
-    ledger: dict[str, dict[str, Any]] = {"pages": {}, "labels": dict.fromkeys(schema.TOPICS, 0)}
-    for key, number in sorted(counts.items()):
-        kind, _, name = key.partition(":")
-        ledger.setdefault(kind, {})[name] = number
-    pages = ledger["pages"]
+    ledger: dict[str, Any] = {"pages": {}, "labels": {}}
+    ledger |= counts_by_kind(result.counts for result in (decision, *readings))
+    pages, labels = ledger["pages"], dict.fromkeys(schema.TOPICS, 0) | ledger["labels"]
     seen, kept = pages.get("seen", 0), pages.get(KEPT, 0)
     parted = sum(number for name, number in pages.items() if name != "seen")
     rows = sum(part.rows for part in decision.parts)
-    if parted != seen or rows != kept or sum(ledger["labels"].values()) != kept:
+    if parted != seen or rows != kept or sum(labels.values()) != kept:
         raise InputError(
             f"{decision.language}: the ledger does not balance: {seen} pages seen, {parted} kept or dropped; "
-            f"{kept} kept, {rows} rows, {sum(ledger['labels'].values())} labels"
+            f"{kept} kept, {rows} rows, {sum(labels.values())} labels"
         )
+    ledger["labels"] = labels
     ledger["dump"] = {"newest_revision": max((reading.newest for reading in readings), default="")}
     return ledger
 

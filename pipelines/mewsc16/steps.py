@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.arrays.hashing import hash_string
+from wikianchor.pipelines.arrays.tables import changes
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
@@ -39,7 +40,7 @@ from wikianchor.pipelines.mewsc16.membership import (
 )
 from wikianchor.pipelines.mewsc16.publication import PublicationReader
 from wikianchor.pipelines.mewsc16.released import ReleasedReader
-from wikianchor.pipelines.sentences.steps import sound_pages
+from wikianchor.pipelines.sentences.steps import parse_article, sound_pages
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
@@ -255,7 +256,10 @@ def names_of(
 
 
 class ReadNews:
-    """The step that reads the articles of a range. The rules of a wiki are loaded once for each worker."""
+    """The step that reads the articles of a range, and yields the candidates as tables of at most ROW_GROUP rows.
+
+    The rules of a wiki are loaded once for each worker.
+    """
 
     def __init__(self, reader: NewsReader, work: Workspace) -> None:
         self._reader, self._work = reader, work
@@ -266,7 +270,27 @@ class ReadNews:
     ) -> Generator[pa.Table, None, NewsReading]:
         if task.wiki not in self._pages:
             self._pages[task.wiki] = make_article_reader(task.news, self._reader, categories, packed)
-        return (yield from read_news(task, self._reader, self._work, self._pages[task.wiki]))
+        pages = self._pages[task.wiki]
+        counts: Counter[str] = Counter()
+        problems: list[str] = []
+        tail, newest = bytearray(), ""
+        rows: list[tuple[object, ...]] = []
+        key = task.order << 32
+        truncated, progress_file = self._reader.allow_truncated, ProgressFile(self._work.scratch, f"{task.order}")
+        for page in sound_pages(task.part, truncated, pages.parse, counts, problems, tail, progress_file):
+            newest = max(newest, page.timestamp)
+            row, reason = pages.read(page, counts)
+            if row is None:
+                counts[f"pages:{reason}"] += 1
+                continue
+            rows.append((*row, key))
+            if len(rows) >= ROW_GROUP:
+                yield _table(rows)
+                rows.clear()
+                key += 1
+        if rows:
+            yield _table(rows)
+        return NewsReading(task.order, task.wiki, dict(counts), problems, task.part.path, bytes(tail), newest)
 
 
 def make_article_reader(
@@ -283,32 +307,6 @@ def make_article_reader(
     names = names_of(wiki, reader, categories_of(wiki.language, categories))
     path = next(table.path for table in packed if table.language == wiki.language)
     return ArticleReader(wiki, reader, names, tables.PageBits.load(path) if path else None)
-
-
-def read_news(
-    task: NewsRange, reader: NewsReader, work: Workspace, pages: ArticleReader
-) -> Generator[pa.Table, None, NewsReading]:
-    """Read the articles of a range, and yield the candidates as tables of at most ROW_GROUP rows."""
-    counts: Counter[str] = Counter()
-    problems: list[str] = []
-    tail, newest = bytearray(), ""
-    rows: list[tuple[object, ...]] = []
-    key = task.order << 32
-    progress_file = ProgressFile(work.scratch, f"{task.order}")
-    for page in sound_pages(task.part, reader.allow_truncated, pages.parse, counts, problems, tail, progress_file):
-        newest = max(newest, page.timestamp)
-        row, reason = pages.read(page, counts)
-        if row is None:
-            counts[f"pages:{reason}"] += 1
-            continue
-        rows.append((*row, key))
-        if len(rows) >= ROW_GROUP:
-            yield _table(rows)
-            rows.clear()
-            key += 1
-    if rows:
-        yield _table(rows)
-    return NewsReading(task.order, task.wiki, dict(counts), problems, task.part.path, bytes(tail), newest)
 
 
 def _table(rows: Sequence[tuple[object, ...]]) -> pa.Table:
@@ -354,21 +352,9 @@ class ArticleReader:
             problems: errors in the input, added to.
         """
         counts["pages:seen"] += 1
-        try:
-            namespace = page_namespace(raw, where)
-            if namespace and not self._all_namespaces:
-                counts["pages:other_namespace"] += 1
-                return None
-            page = parse_page(raw, where)
-        except InputError as error:
-            problems.append(str(error))
+        page = parse_article(raw, where, self._site, counts, problems, self._all_namespaces)
+        if page is None:
             return None
-        if namespace is None and not self._all_namespaces:
-            # Export formats before 0.5 have no <ns>: the title tells.
-            target = parse_target(page.title, self._site)
-            if target is None or target.namespace or target.interwiki:
-                counts["pages:other_namespace"] += 1
-                return None
         if page.redirect is not None or (page.text[:1] in "#＃ \n" and self._redirect.match(page.text)):
             counts["pages:redirect"] += 1
             return None
@@ -504,7 +490,7 @@ def _row_groups(shard: Shard) -> Iterator[pa.Table]:
     """Yield the candidates of a language by row group. The row groups depend only on the dump."""
     for rows in shard.windows(WINDOW_ROWS):
         keys = rows[ROW_GROUP_KEY].to_numpy()
-        starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])).tolist()
+        starts = np.flatnonzero(changes(keys)).tolist()
         rows = rows.select(SCHEMA.names).cast(SCHEMA)
         for first, last in pairwise([*starts, rows.num_rows]):
             yield rows.slice(first, last - first)

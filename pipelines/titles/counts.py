@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from wikianchor.pipelines.arrays.spill import Spill, rows_of
-from wikianchor.pipelines.arrays.tables import distinct, find
+from wikianchor.pipelines.arrays.tables import changes, distinct, find
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.titles.title_index import FINE, Codes, Ints, TitleIndex
 
@@ -84,7 +84,7 @@ def _own_items(shard: str, index: TitleIndex) -> tuple[Ints, Ints]:
         for batch in read_batches(shard, ["page_id", "title"]):
             page = batch.column("page_id").to_numpy()
             # The sentences of a page are consecutive.
-            first = np.flatnonzero(np.append(True, page[1:] != page[:-1])[: len(page)])
+            first = np.flatnonzero(changes(page))
             pages.append(page[first])
             yield batch.column("title").take(pa.array(first))
 
@@ -142,14 +142,8 @@ def sum_counts(counted: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
     pairs = [np.zeros((2, 0), np.int64), *map(np.stack, counted)]
     items, counts = np.concatenate(pairs, axis=1)
     order = np.argsort(items, kind="stable")
-    unique, starts = _runs(items[order])
-    return unique, np.diff(np.append(0, np.cumsum(counts[order]))[starts])
-
-
-def _runs(ascending: Ints) -> tuple[Ints, Ints]:
-    """Return the distinct values of an ascending array, and the index at which each begins, with the length last."""
-    starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1])[: len(ascending)])
-    return ascending[starts], np.append(starts, len(ascending))
+    starts = np.flatnonzero(changes(items[order]))
+    return items[order[starts]], np.add.reduceat(counts[order], starts)
 
 
 def frequent_items(counted: ItemCounts, floor: str, min_links: int) -> tuple[Ints, Ints]:

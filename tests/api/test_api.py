@@ -49,6 +49,60 @@ def test_text_needs_the_standard_library_only() -> None:
     assert packages - {"wikianchor"} <= STANDARD
 
 
+# Imports the engine, the tables of sites and the splitter, and prints what they make of the demonstration's pages.
+EVERYTHING = """
+import dataclasses, hashlib, importlib, json, pathlib, pkgutil, sys
+sys.path.insert(0, sys.argv[1])
+import wikianchor
+from wikianchor.pipelines import text
+from wikianchor.pipelines.wikimedia import wikitext
+for package in (text, wikitext):
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+digest = hashlib.sha256()
+for path in sorted(pathlib.Path(sys.argv[1], "demo/source").glob("*.txt")):
+    for page in path.read_text("utf-8").split("\\n=== page: "):
+        options = {"language": path.name[:2], "title": page.split(" |")[0]}
+        results = [wikianchor.extract(page, **options), *wikianchor.sentences(page, **options, include_dropped=True)]
+        digest.update(json.dumps([dataclasses.asdict(result) for result in results]).encode())
+print("numpy" in sys.modules, digest.hexdigest())
+"""
+
+
+def test_text_is_the_same_without_any_package() -> None:
+    """`-S` leaves out site-packages, so that an import of anything but the standard library fails."""
+    root = str(DEMO.parents[1])
+    shown = [
+        subprocess.run(
+            [sys.executable, "-I", *flags, "-c", EVERYTHING, root], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for flags in ((), ("-S",))
+    ]
+    assert [with_numpy for with_numpy, _ in shown] == ["True", "False"]
+    assert shown[0][1] == shown[1][1]
+
+
+def test_the_home_page_and_the_readme_show_a_row(demo: Path) -> None:
+    """Their example is a row of the demonstration, and its sentence is whole."""
+    dataset = wikianchor.open_dataset(f"{demo}/pairs")
+    entities = {row["entity_id"]: row for row in dataset.to_arrow("entities").to_pylist()}
+    root = DEMO.parents[1]
+    home, readme = ((root / name).read_text("utf-8") for name in ("docs/index.md", "README.md"))
+    shown = 0
+    for row in dataset.to_arrow().to_pylist():
+        text, start, end = row["text"], row["mention_start"], row["mention_end"]
+        (negative,) = (entities[number] for number in row["hard_negative_ids"])
+        entity = entities[row["entity_id"]]
+        if f"<dd>{text[:start]}<mark>{text[start:end]}</mark>{text[end:]}</dd>" in home:
+            shown += 1
+            for each in (entity, negative):
+                assert f"<b>{each['label']}</b> <code>Q{each['qid']}</code>" in home
+                assert f" {each['label']} (Q{each['qid']})" in readme
+            assert f"From the page “{row['title']}”" in home
+            assert f"{text[:start]}[{text[start:end]}]{text[end:]}\n" in readme
+    assert shown == 1
+
+
 def test_a_name_that_is_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = wikianchor.nothing  # type: ignore[attr-defined]

@@ -103,7 +103,12 @@ def test_a_mistake_in_the_trainers_flags_is_told_without_torch(words: list[str])
 
 
 @pytest.mark.parametrize(
-    ("words", "extra"), [(["train", "ease", "--data=x"], "train"), (["evaluate", "--model=x"], "train,eval")]
+    ("words", "extra"),
+    [
+        (["train", "ease", "--data=x"], "train"),
+        (["evaluate", "--model=x"], "train,eval"),
+        (["mteb", "--data=x", "--output=y"], "mteb"),
+    ],
 )
 def test_without_torch_the_extra_is_named(
     words: list[str], extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -90,6 +90,14 @@ wikianchor build --dumps=dumps --output=new --candidates=1 --negatives=2
   2 --candidates=1 is fewer than --negatives=2
 wikianchor build --dumps=dumps --output=new --floor=frwiki
   2 --floor=frwiki is none of the wikis given (enwiki): ... say --floor=corpus, --floor=wiki or one of them
+wikianchor build --dumps=dumps --output=new --split=0.1
+  2 --split=0.1: must be two shares of the items, for dev and for test, such as 0.05,0.05
+wikianchor build --dumps=dumps --output=new --exclude_text=none.tsv
+  1 --exclude_text=none.tsv: no such file
+wikianchor build --dumps=dumps --output=new --exclude_pages=none.tsv
+  1 --exclude_pages=none.tsv: no such file
+wikianchor build --dumps=dumps --output=new --exclude_pages=text.txt
+  1 --exclude_pages=text.txt, line 1: write enwiki, a tab, and a page id or a title; or the address of the page
 wikianchor build --dumps=dumps --output=new --sampel=10
   2 unknown flag --sampel=10: did you mean --sample?
 wikianchor build --dumps=dumps --output=new --previous=empty
@@ -190,6 +198,8 @@ wikianchor entities --wikidata=cut.json --wikis=enwiki --output=new
   1 cut.json: the JSON is cut off: fetch it again, or take what is there with --allow_truncated
 wikianchor entities --wikidata=dumps/wikidata.json --wikis=enwikki --output=new
   2 --wikis: enwikki is not a wiki in a language: did you mean enwiki?
+wikianchor entities --wikidata=dumps/wikidata.json --wikis=en --output=new --texts=labels,names
+  2 --texts=labels,names: names is none of labels, descriptions, aliases
 wikianchor entities --wikidata=dumps/wikidata.json --wikis=en,fr --output=new
   1 no item has a page in frwiki: is frwiki in the Wikidata dump given? else give its page_props.sql.gz
 wikianchor entities --page_props=enwiki-20260101-page_props.sql --wikis=de --output=new
@@ -200,6 +210,8 @@ wikianchor entities --page_props=enwiki-20260102-page_props.sql --wikis=en --out
   1 enwiki-20260102-page_props.sql: page 1 has the wikibase_item ..., which is no item id
 wikianchor entities --page_props=enwiki-20260103-page_props.sql --wikis=en --output=new
   1 enwiki-20260103-page_props.sql: no CREATE TABLE `page_props` in this file; it has page
+wikianchor templates --dumps=nowhere.xml --output=new
+  1 --dumps=nowhere.xml: no such file
 wikianchor pairs --sentences=nowhere --entities=out/entities --output=new
   1 --sentences=nowhere: no such directory
 wikianchor pairs --sentences=out --entities=out/entities --output=new
@@ -214,6 +226,16 @@ wikianchor pairs --sentences=future --entities=out/entities --output=new
   1 --sentences=future has schema version 99.0, this program reads 1.0: build it again
 wikianchor pairs --sentences=out/sentences --entities=out/entities --output=new --required_wiki=frwiki
   1 --required_wiki=frwiki is not in --entities: build it again with that wiki in --wikis
+wikianchor export --pairs=out/entities --output=new
+  1 --pairs=out/entities holds the dataset 'entities', not 'pairs'
+wikianchor export --pairs=out/pairs --output=new --negatives=9
+  2 --negatives=9: the rows of --pairs=out/pairs have ...: build them with `wikianchor pairs --negatives=9`
+wikianchor export --pairs=out/pairs --output=new --positive=description
+  2 --positive=description needs --entities=DIR, built with `wikianchor entities --texts=labels,descriptions`
+wikianchor export --pairs=out/pairs --entities=out/entities --output=new --positive=alias
+  1 --entities=out/entities has no aliases: build it again with --texts=labels,aliases
+wikianchor export --pairs=out/pairs --output=new --language=other
+  2 --language=other: the sentences of --pairs=out/pairs are all in one language
 wikianchor mentions --sentences=out/sentences --entities=out/entities --output=new --commonness=2
   2 --commonness=2.0: must be between 0 and 1
 wikianchor mentions --sentences=out/pairs --entities=out/entities --output=new
@@ -285,7 +307,7 @@ wikianchor verify out --rows=0
 wikianchor verify out --row=5
   2 unknown flag --row=5: did you mean --rows?
 wikianchor publish out --to=new
-  1 out: no finished dataset here (no manifest.json): name one dataset, such as out/pairs
+  1 out: no finished dataset here (no manifest.json): name a dataset, such as out/pairs, or a model
 wikianchor publish out/pairs
   2 the following arguments are required: --to: see --help
 wikianchor publish out/pairs --to=/proc/new --release=release
@@ -293,7 +315,7 @@ wikianchor publish out/pairs --to=/proc/new --release=release
 wikianchor publish out/pairs --to=new --release=/proc/new
   1 /proc/new: cannot be written (No such file or directory): choose another --release
 wikianchor publish out/pairs --to=hf://name --release=release
-  2 --to=hf://name: write it like hf://user/name
+  2 --to=hf://name: write it like hf://user/name, the name of a dataset
 wikianchor publish out/pairs --to=hf://user/name --release=release
   1 hf://user/name: the Hub cannot be reached (OfflineModeIsEnabled): run the same command again to go on
 wikianchor report nowhere

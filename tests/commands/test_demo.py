@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,10 +11,6 @@ from wikianchor.trainer.mboe.detector import bag_of, detect
 from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
 
 DEMO = Path(__file__).parents[2] / "demo"
-
-
-def test_the_documents_are_what_their_script_gives() -> None:
-    assert subprocess.run([sys.executable, DEMO / "documents.py", "--check"], check=False).returncode == 0
 
 
 def test_documents_of_all_languages_speak_of_the_same_items(tmp_path: Path, wikianchor: Callable[..., Ended]) -> None:

@@ -6,7 +6,8 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,28 @@ def test_a_plan_for_several_workers_and_for_a_cluster(tmp_path: Path, wikianchor
     ended = wikianchor(*base, "--runner=PortableRunner")
     assert ended.output.count("to do") == 5
     assert "all of it" not in ended.output
+
+
+def test_the_cost_is_told_on_dataflow_and_where_a_price_is_given(tmp_path: Path, wikianchor: Run) -> None:
+    base = ("build", f"--dumps={DEMO}", f"--output={tmp_path}/out", "--dry_run")
+    assert "vCPU" not in wikianchor(*base).output
+    ended = wikianchor(*base, "--price_per_vcpu_hour=1000")
+    assert re.search(
+        r"  cost: about 0\.\d+ vCPU-hours: about \d[.\d]* at 1000 for a vCPU-hour$", ended.output, re.MULTILINE
+    )
+    dataflow = wikianchor(*base, "--runner=DataflowRunner", "--project=p", "--region=r")
+    assert re.search(
+        r"  Dataflow: about \S+ vCPU-hours, \S+ GB-hours of memory, \d+ kB shuffled$", dataflow.output, re.MULTILINE
+    )
+    other = wikianchor(*base, "--runner=DataflowRunner", "--project=p", "--region=r", "--machine_type=n2-custom-4-8192")
+    assert "GB-hours" not in other.output
+
+
+def test_a_cost_is_that_of_the_stages_that_run() -> None:
+    stages = [plan.Stage("a", "", (), 36_000, 0, 5e9, {}), plan.Stage("b", "", (), 3_600, 0, 0, {})]
+    assert plan.cost_line(stages, "n2-highmem-2", 0.1) == (
+        "Dataflow: about 11 vCPU-hours, 88 GB-hours of memory, 5.0 GB shuffled: about 1.1 at 0.1 for a vCPU-hour"
+    )
 
 
 def test_a_file_that_workers_cannot_share_is_told(
@@ -199,14 +222,22 @@ def test_every_stage_tells_all_of_its_work(
 
     told: dict[str, tuple[int, int, str]] = {}
 
-    def exit_(watch: stage.Watch, *error: object) -> None:
-        # The parts are still there when the watch ends.
-        watch.look()
-        task = watch._progress._tasks[watch._name]
-        told[watch._name] = (task.done, task.total, task.note)
-        watch._progress.__exit__()
+    class Recorded(stage.Progress):
+        def __exit__(self, *error: object) -> None:
+            told.update({name: (task.done, task.total, task.note) for name, task in self._tasks.items()})
+            super().__exit__(*error)
 
-    monkeypatch.setattr(stage.Watch, "__exit__", exit_)
+    shown_progress = stage.shown_progress
+
+    @contextmanager
+    def shown(*given: Any) -> Iterator[Callable[[], None]]:
+        with shown_progress(*given) as look:
+            yield look
+            # The parts are still there when the stage ends.
+            look()
+
+    monkeypatch.setattr(stage, "Progress", Recorded)
+    monkeypatch.setattr(stage, "shown_progress", shown)
     assert wikianchor("build", f"--dumps={DEMO}", f"--output={tmp_path}", "--min_links=2", *flags).status == 0
     assert set(told) == {"sentences dewiki", "sentences enwiki", "sentences jawiki", "entities", "pairs"}
     for name, (done, total, _) in told.items():

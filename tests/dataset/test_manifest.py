@@ -332,7 +332,7 @@ def dies_at(event: int, job: Callable[[], object]) -> bool:
     def count(frame: Any, kind: str, argument: Any) -> None:
         nonlocal seen
         # The many small writes into one file are one moment.
-        if frame.f_code.co_filename in sources and not isinstance(frame.f_locals.get("self"), parts._Hashed):
+        if frame.f_code.co_filename in sources and not isinstance(frame.f_locals.get("self"), parts.HashedFile):
             seen += 1
             if seen == event:
                 os.kill(os.getpid(), signal.SIGKILL)

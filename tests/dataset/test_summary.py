@@ -12,8 +12,9 @@ from tests.every_pipeline import DEMO, anything_is_a_negative, commands, write_i
 from tests.test_docs import known_flags
 from wikianchor.pipelines.cli.commands import command_parser
 from wikianchor.pipelines.commands.download.needs import NEEDS
-from wikianchor.pipelines.dataset.reasons import FLAGS, counted
+from wikianchor.pipelines.dataset.reasons import FLAGS, OUTCOMES, REASONS, counted
 from wikianchor.pipelines.dataset.summary import after_download
+from wikianchor.pipelines.pairs.decisions import BUCKETS
 
 Run = Callable[..., Any]
 SPENT = re.compile(r"\d+\.\d seconds, \d+ MB peak memory")
@@ -76,6 +77,13 @@ def test_reasons_name_flags_that_there_are() -> None:
     for dataset, flags in FLAGS.items():
         parser = command_parser("negatives" if dataset == "candidates" else dataset)
         assert set(flags.values()) <= {flag for action in parser._actions for flag in action.option_strings}, dataset
+
+
+def test_every_reason_of_a_link_is_in_one_outcome() -> None:
+    names = [name for outcome in OUTCOMES for name in outcome.reasons]
+    assert len(names) == len(set(names))
+    # `export` drops rows, not links.
+    assert {*BUCKETS, *REASONS} - {"kept", *FLAGS["export"]} <= set(names)
 
 
 def test_the_report_names_the_flag_of_a_reason(tmp_path: Path, wikianchor: Run) -> None:

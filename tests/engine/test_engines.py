@@ -11,11 +11,10 @@ import pytest
 from pyarrow import fs
 
 from tests.conftest import Ended
-from tests.engines import ENGINES
+from tests.engines import ENGINES, unstable_keys
 from tests.every_pipeline import DEMO, all_digests, anything_is_a_negative, commands, write_inputs
 from wikianchor.io.storage import files_in
 from wikianchor.pipelines.cli.command_line import main
-from wikianchor.pipelines.engine.dataflow import unstable_keys
 from wikianchor.pipelines.engine.runner import run_apart
 
 

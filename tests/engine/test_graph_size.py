@@ -12,6 +12,8 @@ from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.entities import graph as entities
 from wikianchor.pipelines.entities.options import EntitiesOptions
+from wikianchor.pipelines.export import graph as export
+from wikianchor.pipelines.export.options import ExportOptions
 from wikianchor.pipelines.interlanguage import graph as interlanguage
 from wikianchor.pipelines.interlanguage.options import InterlanguageOptions
 from wikianchor.pipelines.japanese.corpus import graph as corpus
@@ -65,9 +67,17 @@ def items() -> Dataset:
 
 
 def pairs_graph(pipeline: Any, work: Workspace, place: Path) -> None:
-    choices = PairChoices(sample=1_000_000, max_per_entity=10)
+    checks = {"split": (0.1, 0.1), "max_near_duplicates": 10, "exclude_text": ("t",)}
+    choices = PairChoices(sample=1_000_000, max_per_entity=10, **checks)
     config = PairsOptions(sentences="s", entities="e", output="/data/out/pairs", choices=choices)
     pairs.build(pipeline, HEAD, work, config, wikis(), items())
+
+
+def export_graph(pipeline: Any, work: Workspace, place: Path) -> None:
+    config = ExportOptions(pairs="p", output="/data/out/train", positive="label", negative="sentence", entities="e")
+    rows = dataset("/data/out/pairs", "pairs", ("pairs", "entities"), SHARDS, negatives=3)
+    rows.manifest["ledger"]["links"] = {wiki: {} for wiki in WIKIS}
+    export.build(pipeline, HEAD, work, config, rows, items())
 
 
 def interlanguage_graph(pipeline: Any, work: Workspace, place: Path) -> None:
@@ -106,6 +116,7 @@ def corpus_graph(pipeline: Any, work: Workspace, place: Path) -> None:
 
 GRAPHS: dict[str, Callable[[Any, Workspace, Path], None]] = {
     "pairs": pairs_graph,
+    "export": export_graph,
     "interlanguage": interlanguage_graph,
     "mentions": mentions_graph,
     "sentences": sentences_graph,

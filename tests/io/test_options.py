@@ -31,6 +31,8 @@ from wikianchor.io.options import (
     recorded,
     shown,
 )
+from wikianchor.mteb.options import MtebOptions
+from wikianchor.mteb.options import parser as mteb_parser
 from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
 from wikianchor.pipelines.cli.config_file import with_settings
 from wikianchor.trainer.config import DEFAULTS, OBJECTIVES, Config, add_flags, make, presets_of
@@ -161,6 +163,7 @@ TRAINER = {
     **{name: (list(options_for(Config, name, presets_of(name))), trainer_parser(name)) for name in OBJECTIVES},
     "mboe": (list(declared(MboeConfig)), mboe_parser()),
     "Evaluation": (list(declared(EvaluateOptions)), evaluate_parser()),
+    "Evaluation by mteb": (list(declared(MtebOptions)), mteb_parser()),
 }
 PROGRAMS = {
     **{name: (list(declared(command.options)), command_parser(name)) for name, command in COMMANDS.items()},

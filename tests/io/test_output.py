@@ -117,7 +117,7 @@ def test_a_terminal_of_another_encoding(
         assert main(["report", "out"]) == 0
     terminal.flush()
     shown = title.encode(encoding, "backslashreplace").decode(encoding)
-    assert f"= {shown}, not any" in terminal.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
+    assert f"= {shown} (Q2), not any" in terminal.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
 
 
 def test_streams_that_are_closed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,12 +54,12 @@ def test_all_ranks_come_from_one_decode(vocabulary: Vocabulary) -> None:
         calls.append((len(sources), [list(room) for room in rooms]))
         return [[target(vocabulary, ["医師", f"頭痛{rank}"]) for rank in range(3)] for _ in sources]
 
-    filler = HoleFiller(vocabulary, generate, Search(beams=3, ranks=3))
+    filler = HoleFiller(vocabulary, generate, Search(beams=3))
     assert filler.fill([ITEM, ITEM]) == [[["医師", f"頭痛{rank}"] for rank in range(3)]] * 2
     # Twice the pieces of what stood there, or two more.
     were = [len(vocabulary.encode(word, inside=True)) for word in ("患者", "発熱")]
     assert calls == [(2, [[max(2 * pieces, pieces + 2) for pieces in were]] * 2)]
-    short = HoleFiller(vocabulary, generate, Search(beams=3, ranks=3, hole_tokens=2))
+    short = HoleFiller(vocabulary, generate, Search(beams=3, hole_tokens=2))
     short.fill([ITEM])
     assert calls[-1] == (1, [[2, 2]])
 
@@ -74,7 +74,7 @@ def test_one_hole_after_the_other_goes_on_in_what_came_out(vocabulary: Vocabular
         )
         return [[target(vocabulary, [word]) for word in ("薬局", "自宅")] for _ in sources]
 
-    found = HoleFiller(vocabulary, generate, Search(beams=2, ranks=2, each=True)).fill([ITEM])
+    found = HoleFiller(vocabulary, generate, Search(beams=2, each=True)).fill([ITEM])
     # The path of a rank takes that rank each time.
     assert found == [[["薬局", "薬局"], ["自宅", "自宅"]]]
     assert asked == ["[]は発熱を訴えた。", "薬局は[]を訴えた。", "自宅は[]を訴えた。"]
@@ -89,7 +89,7 @@ def test_a_batch_without_memory_is_halved_and_one_sentence_is_given_up(vocabular
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate")
         return [[target(vocabulary, ["医師", "頭痛"])] for _ in sources]
 
-    filler = HoleFiller(vocabulary, generate, Search(beams=1, ranks=1, batch_tokens=10_000))
+    filler = HoleFiller(vocabulary, generate, Search(beams=1, batch_tokens=10_000))
     long = Holes("患者は発熱を" + "訴えた。" * 40, ((0, 2), (3, 5)))
     found = filler.fill([ITEM] * 4 + [long])
     assert found == [[["医師", "頭痛"]]] * 4 + [None]
@@ -99,7 +99,7 @@ def test_a_batch_without_memory_is_halved_and_one_sentence_is_given_up(vocabular
         raise RuntimeError("shapes do not match")
 
     with pytest.raises(RuntimeError, match="shapes"):
-        HoleFiller(vocabulary, other, Search(beams=1, ranks=1)).fill([ITEM])
+        HoleFiller(vocabulary, other, Search(beams=1)).fill([ITEM])
 
 
 def test_pieces_that_a_fill_is_not_made_of(vocabulary: Vocabulary) -> None:
@@ -117,7 +117,7 @@ def test_pieces_that_a_fill_is_not_made_of(vocabulary: Vocabulary) -> None:
 
 def test_a_t5_that_knows_nothing_fills_every_hole(tmp_path: Path) -> None:
     place = write_t5(tmp_path)
-    filler = load_filler(str(place), Search(beams=4, ranks=4, hole_tokens=3, device="cpu"))
+    filler = load_filler(str(place), Search(beams=4, hole_tokens=3, device="cpu"))
     items = [Holes(text, ((0, 2), (3, 5))) for text in TEXTS[:6]]
     found = filler.fill(items)
     assert all(len(ranked or []) == 4 and all(None not in fills for fills in ranked or []) for ranked in found)
@@ -126,7 +126,7 @@ def test_a_t5_that_knows_nothing_fills_every_hole(tmp_path: Path) -> None:
 
 
 def test_threads_that_share_a_model_do_not_disturb_each_other(tmp_path: Path) -> None:
-    filler = load_filler(str(write_t5(tmp_path / "t5")), Search(beams=4, ranks=4, hole_tokens=3, device="cpu"))
+    filler = load_filler(str(write_t5(tmp_path / "t5")), Search(beams=4, hole_tokens=3, device="cpu"))
     lots = [[Holes(text, ((0, 1), (3, 5))) for text in TEXTS[first : first + 4]] for first in range(0, 24, 4)]
     alone = [filler.fill(lot) for lot in lots]
     with ThreadPoolExecutor(3) as threads:
@@ -135,4 +135,4 @@ def test_threads_that_share_a_model_do_not_disturb_each_other(tmp_path: Path) ->
 
 def test_no_model_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no T5 that can be read"):
-        load_filler(str(tmp_path), Search(1, 1))
+        load_filler(str(tmp_path), Search(1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from os.path import basename
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -69,6 +70,8 @@ class OpenDataset:
         stored = columns if not resolved else [name for name in [*columns, *_LABELS.values()] if name not in _LABELS]  # type: ignore[misc]
         labels = self._entity_labels() if resolved else None
         for path in self.shards(config) if shards is None else shards:
+            if not path.endswith(".parquet"):
+                raise InputError(f"{path}: not Parquet: read it as text, or export with --format=sentence-transformers")
             files, inner = filesystem(path)
             try:
                 with pq.ParquetFile(files.open_input_file(inner)) as file:
@@ -100,7 +103,9 @@ class OpenDataset:
         """Return a table as a dataset of Hugging Face's `datasets`; streaming reads it row by row."""
         from datasets import load_dataset
 
-        return load_dataset("parquet", data_files=self.shards(config), split="train", streaming=streaming)
+        files = self.shards(config)
+        builder = {"parquet": "parquet", "jsonl.gz": "json", "csv.gz": "csv"}[basename(files[0]).partition(".")[2]]
+        return load_dataset(builder, data_files=files, split="train", streaming=streaming)
 
     def _config(self, config: str) -> str:
         if config and config not in self.configs:

@@ -36,13 +36,16 @@ def read_pages(path: str, namespaces: Collection[int] | None = ARTICLES) -> Iter
             yield parse_page(raw, where)
 
 
-def read_items(path: str, wikis: Collection[str], languages: Collection[str] = ("en", "mul")) -> Iterator[Item]:
+def read_items(
+    path: str, wikis: Collection[str], languages: Collection[str] = ("en", "mul"), texts: Collection[str] = ("labels",)
+) -> Iterator[Item]:
     """Yield the items of a Wikidata JSON dump that have a page in one of some wikis.
 
     Args:
         path: a file as Wikimedia publishes it (.json, .json.gz, .json.bz2), or a URI.
         wikis: database names, such as "enwiki".
-        languages: codes of the languages whose labels are kept.
+        languages: codes of the languages whose texts are kept.
+        texts: which texts are kept: "labels", "descriptions", "aliases".
 
     Raises:
         InputError: the file cannot be read, or a line is no entity.
@@ -53,7 +56,7 @@ def read_items(path: str, wikis: Collection[str], languages: Collection[str] = (
         if not is_wanted(line):
             continue
         try:
-            item = parse_item(line, wikis, languages)
+            item = parse_item(line, wikis, languages, texts)
         except BadLine as error:
             raise InputError(f"{path}: entity {number}: {error}: fetch the file again") from error
         if isinstance(item, Item):

@@ -51,5 +51,5 @@ def evaluate(model: str, data: str = "", tasks: str | Sequence[str] = (), **opti
 
     names = tasks if isinstance(tasks, str) else ",".join(tasks)
     given = {"data": data, **({"tasks": names} if names else {}), **options}
-    results, _ = run(EvaluateOptions(model=(model,), **given))
+    results, _ = run(EvaluateOptions(model=(model,), **given), complete=True)
     return results

@@ -23,7 +23,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -361,6 +361,16 @@ def above(limit: float) -> Check:
 def between(low: float, high: float) -> Check:
     """Return the check that a number is not below the one and not above the other."""
     return lambda value: "" if low <= value <= high else f"must be between {low:g} and {high:g}"
+
+
+def among(names: Sequence[str]) -> Check:
+    """Return the check that a list is not empty and has no other names than these."""
+
+    def check(values: Sequence[str]) -> str:
+        unknown = [value for value in values if value not in names]
+        return f"{unknown[0]} is none of {', '.join(names)}" if unknown else "" if values else "names nothing"
+
+    return check
 
 
 def fraction(value: float) -> str:

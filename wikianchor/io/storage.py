@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -259,6 +260,31 @@ def list_directories(path: str) -> list[str]:
     with reading(path):
         entries = files.get_file_info(fs.FileSelector(inner, allow_not_found=True))
     return sorted(info.base_name for info in entries if info.type == fs.FileType.Directory)
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a local text file in UTF-8, and the directories above it; lone surrogates become question marks.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    with writing(path):
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        Path(path).write_text(text, "utf-8", "replace")
+
+
+def check_writable(directory: str, flag: str = "--output") -> None:
+    """Check that files can be written in a local directory.
+
+    Args:
+        directory: its path.
+        flag: the option that names it.
+
+    Raises:
+        InputError: they cannot.
+    """
+    with writing(directory, flag), tempfile.TemporaryFile(dir=directory):
+        pass
 
 
 def make_parent(files: fs.FileSystem, path: str) -> None:

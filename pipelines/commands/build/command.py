@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from wikianchor.io.errors import UsageError
 from wikianchor.pipelines.commands.build.options import BuildOptions
 from wikianchor.pipelines.commands.build.plan import build_stages, plan_lines
+from wikianchor.pipelines.commands.report.text import print_report
 from wikianchor.pipelines.dataset import summary
 from wikianchor.pipelines.dataset.inputs import wiki_of
 from wikianchor.pipelines.dataset.reader import find_datasets, finished_datasets
-from wikianchor.pipelines.dataset.text_report import print_report
-from wikianchor.pipelines.engine.runner import with_workers, workers_of
+from wikianchor.pipelines.engine.dataflow import machine_type
+from wikianchor.pipelines.engine.runner import beam_options, with_workers, workers_of
 from wikianchor.pipelines.entities import graph as entities
 from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.pipelines.pairs import graph as pairs
@@ -40,11 +41,15 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
     pairs.check_floor(config.choices, wikis)
     rows = config.choices.sample * (len(wikis) if config.choices.sample_per_wiki else 1)
     of_sentences, of_entities, of_pairs = stage_configs(config, dumps)
-    options = [sentences.options_of(stage, read_site(stage.dumps, None)[0]) for stage in of_sentences]
+    options = []
+    for stage in of_sentences:
+        site = read_site(stage.dumps, None)[0]
+        options.append(sentences.options_of(stage, site, sentences.excluded_pages(stage, site)))
     options += [entities.options_of(of_entities), pairs.options_of(of_pairs)]
     stages = build_stages(dumps, config.output, rows, options)
     workers = [workers_of(beam_args, stage.load) for stage in stages]
-    print("\n".join(plan_lines(stages, config.output, workers)), flush=True)
+    machine = machine_type(beam_options(beam_args)[0])
+    print("\n".join(plan_lines(stages, config.output, workers, machine, config.price_per_vcpu_hour)), flush=True)
     if config.dry_run:
         return
     # As many workers as in the plan: a stage by itself may choose another number.
@@ -69,7 +74,9 @@ def stage_configs(config: BuildOptions, dumps: Dumps) -> tuple[list[SentencesOpt
             output=f"{output}/sentences/{wiki}",
             splitter=config.splitter,
             parser=config.parser,
+            templates=config.templates,
             allow_truncated=config.allow_truncated,
+            exclude_pages=config.exclude_pages,
             previous=earlier_sentences(config.previous, wiki),
         )
         for wiki, paths in dumps.pages.items()
@@ -83,6 +90,7 @@ def stage_configs(config: BuildOptions, dumps: Dumps) -> tuple[list[SentencesOpt
         wikis=every,
         output=f"{output}/entities",
         labels=labels,
+        texts=config.texts,
         allow_truncated=config.allow_truncated,
     )
     places = ",".join(f"{output}/sentences/{wiki}" for wiki in wikis)

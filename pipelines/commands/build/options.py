@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wikianchor.io.options import option, option_group, without_slash
+from wikianchor.io.options import among, at_least, option, option_group, without_slash
 from wikianchor.pipelines.pairs.options import PairChoices
-from wikianchor.pipelines.wikimedia.choices import PARSERS, SPLITTERS
+from wikianchor.pipelines.wikimedia.choices import PARSERS, SPLITTERS, TEMPLATES
 from wikianchor.pipelines.wikimedia.wiki_lists import wikis_named
+from wikianchor.schemas.choices import TEXTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +33,30 @@ class BuildOptions:
         help="languages of entity labels, best first",
         unset="en, then those of the wikis",
     )
+    texts: tuple[str, ...] = option(
+        ("labels",),
+        metavar="KINDS",
+        help="texts of entities to keep in these languages: labels, descriptions, aliases",
+        check=among(TEXTS),
+    )
     splitter: str = option("rules", choices=SPLITTERS, help="sentence splitter")
     parser: str = option(PARSERS[0], choices=PARSERS, help="reader of wikitext")
+    templates: str = option(
+        TEMPLATES[0], choices=TEMPLATES, help="what templates show: by the dump's own definitions, or by built-in rules"
+    )
     allow_truncated: bool = option(False, help="accept truncated dumps and process their complete pages")
     dry_run: bool = option(False, help="print the plan and do nothing")
+    exclude_pages: str | None = option(
+        None,
+        metavar="FILES",
+        help="leave out the pages of lists, such as takedowns: lines enwiki<TAB>title or page id, or addresses",
+    )
+    price_per_vcpu_hour: float = option(
+        0.0,
+        metavar="PRICE",
+        help="price of a vCPU with its memory for an hour, in any currency: the plan shows the cost; 0: it shows none",
+        check=at_least(0),
+    )
     previous: str | None = option(
         None,
         metavar="DIR",

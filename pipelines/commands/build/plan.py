@@ -5,6 +5,7 @@ The rates are those of `benchmarks/RESULTS.md`, rounded down. A plan is right to
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from wikianchor.io.units import duration, size
 from wikianchor.pipelines.dataset.changes import difference
 from wikianchor.pipelines.dataset.manifest import damaged_shard, read_manifest
 from wikianchor.pipelines.dataset.workspace import UNFINISHED, scratch_root
+from wikianchor.pipelines.engine.dataflow import memory_per_vcpu
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds, ending_of, item_seconds, pair_seconds
 from wikianchor.pipelines.engine.stage import made_with
@@ -117,13 +119,17 @@ def reason_to_run(stage: Stage, rebuilt: bool) -> str | None:
     return "a dataset that it reads will be another one" if rebuilt and not stage.inputs else None
 
 
-def plan_lines(stages: Sequence[Stage], output: str, workers: Sequence[int | None]) -> list[str]:
+def plan_lines(
+    stages: Sequence[Stage], output: str, workers: Sequence[int | None], machine_type: str = "", price: float = 0
+) -> list[str]:
     """Return the lines of the plan.
 
     Args:
         stages: in order.
         output: directory of the build.
         workers: of each stage; None where the number is not known, on a cluster.
+        machine_type: of Dataflow's workers; "" for another runner.
+        price: of a vCPU for an hour; 0 where it is not known.
     """
     width = max(len(stage.name) for stage in stages)
     lines = ["plan"]
@@ -143,7 +149,41 @@ def plan_lines(stages: Sequence[Stage], output: str, workers: Sequence[int | Non
                 for path in stage.inputs
                 if is_one_task(path)
             ]
-    return lines + _total_lines(running, output)
+    lines += _total_lines(running, output)
+    if running and (machine_type or price):
+        lines.append(f"  {cost_line([stage for stage, _ in running], machine_type, price)}")
+    return lines
+
+
+def cost_line(stages: Sequence[Stage], machine_type: str, price: float) -> str:
+    """Return the line with what stages use of a cloud, by the units of Dataflow's bill, and their cost.
+
+    A worker of Dataflow has a process for each vCPU, so its vCPU-seconds are the seconds of a single worker. The
+    minutes in which machines start are not in them. https://cloud.google.com/dataflow/pricing
+
+    Args:
+        stages: that run.
+        machine_type: of Dataflow's workers; "" for another runner.
+        price: of a vCPU for an hour, in any currency; 0 where it is not known.
+    """
+    hours = sum(stage.seconds for stage in stages) / 3600
+    amounts = [f"about {_rounded(hours)} vCPU-hours"]
+    if (memory := memory_per_vcpu(machine_type)) is not None:
+        amounts.append(f"{_rounded(hours * memory)} GB-hours of memory")
+    if machine_type:
+        amounts.append(f"{size(sum(stage.scratch for stage in stages))} shuffled")
+    cost = f": about {_rounded(hours * price)} at {price:g} for a vCPU-hour" if price else ""
+    return f"{'Dataflow' if machine_type else 'cost'}: {', '.join(amounts)}{cost}"
+
+
+def _rounded(number: float) -> str:
+    """Return a number with two significant digits.
+
+    >>> _rounded(1234.5), _rounded(0.01234), _rounded(0)
+    ('1,200', '0.012', '0')
+    """
+    digits = 1 - math.floor(math.log10(number)) if number > 0 else 0
+    return f"{round(number, digits):,.{max(0, digits)}f}"
 
 
 def _total_lines(running: Sequence[tuple[Stage, int | None]], output: str) -> list[str]:

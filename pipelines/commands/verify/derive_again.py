@@ -6,32 +6,35 @@ items of these rows are parsed.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import pyarrow.parquet as pq
-
-from wikianchor.io.errors import InputError
-from wikianchor.io.storage import file_size, filesystem
-from wikianchor.pipelines.arrays.hashing import below, mix
+from wikianchor.io.errors import InputError, Truncated
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.arrays.sample_rows import sample
 from wikianchor.pipelines.commands.verify.articles import read_articles
 from wikianchor.pipelines.dataset.reader import Dataset
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import Workspace, private_directory
 from wikianchor.pipelines.entities.steps import entity_batch, item_lines, page_props_of
 from wikianchor.pipelines.sentences.columns import SentenceColumns, TitleColumns
 from wikianchor.pipelines.sentences.steps import DumpReader, PageReader
+from wikianchor.pipelines.templates.steps import template_rows
+from wikianchor.pipelines.templates.store import save_store
+from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.inventory import read_site
 from wikianchor.pipelines.wikimedia.pages import cut_pages, page_id, unescape
+from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, Skip, parse_item, wanted_filter
+from wikianchor.schemas.sentences import FRAGMENTS
 
 # Redirects in a row that are followed; the bots of wikis remove longer chains.
 HOPS = 3
-# Rows of a table that is sampled exactly.
-SMALL = 1_000_000
 
 
 @dataclass
@@ -62,33 +65,6 @@ class Outcome:
     skipped: list[str] = field(default_factory=list)
 
 
-def _sampled(total: int, rows: int, seed: int) -> Any:
-    """Return row numbers: of a small table exactly `rows`; of a large one a few fewer, as some are drawn twice."""
-    if total <= SMALL:
-        return np.argsort(mix(seed, np.arange(total)))[:rows]
-    return np.unique(below(mix(seed, np.arange(rows)), np.full(rows, total, np.int64)))
-
-
-def sample(dataset: Dataset, config: str, rows: int, seed: int) -> list[dict[str, Any]]:
-    """Return sampled rows of a config, at most `rows`, each once and in the order of the dataset."""
-    total = dataset.rows(config)
-    if not total:
-        return []
-    wanted = np.sort(_sampled(total, rows, seed))
-    sampled: list[dict[str, Any]] = []
-    begin = 0
-    for path in dataset.shards(config):
-        files, inner = filesystem(path)
-        with pq.ParquetFile(files.open_input_file(inner)) as file:
-            for group in range(file.num_row_groups):
-                size = file.metadata.row_group(group).num_rows
-                low, high = np.searchsorted(wanted, (begin, begin + size))
-                if low < high:
-                    sampled += file.read_row_group(group).take(wanted[low:high] - begin).to_pylist()
-                begin += size
-    return sampled
-
-
 class _WikiPages:
     """The pages of a wiki, read with the options of its dataset of sentences."""
 
@@ -98,13 +74,16 @@ class _WikiPages:
         splitter, parser = options.get("splitter", "rules"), options.get("parser", "wikianchor")
         # Nothing is written, so the workspace is not used.
         reader = DumpReader(site, Workspace("", "", ""), splitter, parser, allow_truncated=True)
-        self._pages = PageReader(reader)
+        ranges = [Range(path, 0, file_size(path), True) for path in paths]
+        self._pages = PageReader(reader, _templates(ranges, site) if options.get("templates") == FROM_DUMP else None)
 
     def read(
-        self, page_ids: Collection[int], titles: Collection[str] = ()
+        self, page_ids: Collection[int], titles: Collection[str] = (), with_fragments: bool = False
     ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        """Yield the row of `titles` and the rows of `sentences` of each page asked for, by id or title."""
+        """Yield the row of `titles` and the rows of `sentences` of each page asked for, by id or title; with fragments,
+        the rows of both."""
         rows, names = SentenceColumns(self._wiki), TitleColumns(self._wiki)
+        fragments = SentenceColumns(self._wiki, FRAGMENTS)
         for path in self._paths:
             for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
                 if page_id(raw) not in page_ids and not (titles and _title(raw) in titles):
@@ -114,8 +93,20 @@ class _WikiPages:
                 if problems:
                     raise InputError(problems[0])
                 if page is not None:
-                    self._pages.read_page(page, rows, names)
-                    yield names.take().to_pylist()[0], rows.take().to_pylist()
+                    self._pages.read_page(page, rows, names, fragments if with_fragments else None)
+                    yield names.take().to_pylist()[0], [*rows.take().to_pylist(), *fragments.take().to_pylist()]
+
+
+def _templates(ranges: Sequence[Range], site: Site) -> str:
+    """Return the path of a table of the definitions of templates in dumps."""
+    rows: list[dict[str, Any]] = []
+    for part in ranges:
+        # What comes before the damage counts, as in the dataset.
+        with suppress(InputError, Truncated):
+            rows += (row for row, _ in template_rows(part, site))
+    path = save_store(private_directory(), ((row["title"], row["kind"], row["body"], row["first"]) for row in rows))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
 
 
 def _title(raw: bytes) -> str:
@@ -137,9 +128,10 @@ def _sentences(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome
         return
     wanted = {
         **{(row["page_id"], row["sentence_index"]): row for row in sample(dataset, "sentences", rows, seed)},
+        **{(row["page_id"], row["sentence_index"]): row for row in sample(dataset, "fragments", rows, seed)},
         **{(row["page_id"], None): row for row in sample(dataset, "titles", rows, seed)},
     }
-    for title, sentences in _WikiPages(paths, options).read({page for page, _ in wanted}):
+    for title, sentences in _WikiPages(paths, options).read({page for page, _ in wanted}, with_fragments=True):
         page = title["page_id"]
         derived = {(page, sentence["sentence_index"]): sentence for sentence in sentences} | {(page, None): title}
         for key in [key for key in wanted if key[0] == page]:
@@ -162,14 +154,15 @@ def _differences(where: str, row: Mapping[str, Any], derived: Mapping[str, Any])
     ]
 
 
-def _items(sources: Sources, wikis: Sequence[str], labels: Sequence[str], qids: Collection[int]) -> Iterator[Item]:
-    """Yield items of the Wikidata dumps."""
+def _items(sources: Sources, options: Mapping[str, Any], qids: Collection[int]) -> Iterator[Item]:
+    """Yield items of the Wikidata dumps, read with the options of a dataset."""
+    wikis, labels, texts = options["wikis"], options["labels"], options.get("texts", ("labels",))
     wanted = wanted_filter(wikis)
     for path in sources.wikidata:
         for line in item_lines(path):
             if wanted(line):
                 try:
-                    item = parse_item(line, wikis, labels)
+                    item = parse_item(line, wikis, labels, texts)
                 except BadLine:
                     continue
                 if not isinstance(item, Skip) and item.qid in qids:
@@ -184,12 +177,11 @@ def _entities(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome:
     items = {row["qid"]: row for row in sample(dataset, "entities", rows, seed)}
     links = sample(dataset, "sitelinks", rows, seed)
     titles = {(row["qid"], row["wiki"]): row["title"] for row in links if row["source"] == "wikidata"}
-    for item in _items(
-        sources, tuple(options["wikis"]), tuple(options["labels"]), items.keys() | {qid for qid, _ in titles}
-    ):
+    for item in _items(sources, options, items.keys() | {qid for qid, _ in titles}):
         if (row := items.pop(item.qid, None)) is not None:
             outcome.checked += 1
-            outcome.problems += _differences(f"Q{item.qid}", row, entity_batch([item]).to_pylist()[0])
+            derived = entity_batch([item], options.get("texts", ("labels",))).to_pylist()[0]
+            outcome.problems += _differences(f"Q{item.qid}", row, derived)
         for wiki, title in item.sitelinks:
             if (recorded := titles.pop((item.qid, wiki), None)) is not None:
                 outcome.checked += 1
@@ -225,7 +217,7 @@ def _pairs(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome: Ou
     qids = {qid for wiki in wikis for row in by_wiki[wiki] for qid in (row["entity_qid"], *row["hard_negative_qids"])}
     pages_of: dict[tuple[str, int], str] = {}
     if sources.wikidata:
-        for item in _items(sources, wikis, (), qids):
+        for item in _items(sources, {"wikis": wikis, "labels": ()}, qids):
             pages_of |= {(wiki, item.qid): title for wiki, title in item.sitelinks}
     else:
         outcome.skipped.append("entities: Wikidata has no dump there")

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from wikianchor.pipelines.commands.verify.rows import Tally
 from wikianchor.pipelines.dataset.reader import Dataset
+from wikianchor.pipelines.sentences.graph import IN_FRAGMENTS
+from wikianchor.schemas.choices import FRAGMENT_REGIONS
 
 
 def check_ledger(dataset: Dataset, tally: Tally) -> Iterator[str]:
@@ -22,14 +24,29 @@ def check_ledger(dataset: Dataset, tally: Tally) -> Iterator[str]:
 
 def _sentences(dataset: Dataset, tally: Tally) -> Iterator[str]:
     for wiki, counts in dataset.manifest["ledger"].items():
-        yield from _adds_up(wiki, counts.get("links", {}))
+        links, fragments = counts.get("links", {}), counts.get("fragments", {})
+        yield from _adds_up(wiki, links)
+        yield from _agrees(f"{wiki}: links", links.get("kept", 0), tally["links", "sentences"])
         for kind, bucket, counted in (
-            ("links", "kept", "links"),
             ("sentences", "kept", "sentences"),
             ("pages", "articles", "articles"),
             ("pages", "redirects", "redirects"),
         ):
             yield from _agrees(f"{wiki}: {kind}", counts.get(kind, {}).get(bucket, 0), tally[counted,])
+        for region in FRAGMENT_REGIONS:
+            name = f"{wiki}: fragments of the region {region}"
+            yield from _agrees(name, fragments.get(region, 0), tally["fragments", region])
+        if dataset.manifest["options"].get("fragments"):
+            dropped = sum(number for name, number in links.items() if name in IN_FRAGMENTS or ":" in name)
+            yield from _agrees(f"{wiki}: links in fragments", dropped, tally["links", "fragments"])
+
+
+def _mentions(dataset: Dataset, tally: Tally) -> Iterator[str]:
+    ledger = dataset.manifest["ledger"]
+    for wiki, buckets in ledger.get("links", {}).items():
+        yield from _adds_up(wiki, buckets)
+        by_region = sum(ledger.get("regions", {}).get(wiki, {}).values())
+        yield from _agrees(f"{wiki}: links kept, by region", by_region, buckets.get("kept", 0))
 
 
 def _pairs(dataset: Dataset, tally: Tally) -> Iterator[str]:
@@ -55,7 +72,13 @@ def _mewsc16(dataset: Dataset, tally: Tally) -> Iterator[str]:
         yield from _agrees(f"{language}: labels", sum(counts["labels"].values()), dataset.rows(language))
 
 
-_CHECKS = {"sentences": _sentences, "pairs": _pairs, "entities": _entities, "mewsc16": _mewsc16}
+_CHECKS = {
+    "sentences": _sentences,
+    "pairs": _pairs,
+    "mentions": _mentions,
+    "entities": _entities,
+    "mewsc16": _mewsc16,
+}
 
 
 def _adds_up(wiki: str, buckets: Mapping[str, int], unit: str = "links") -> Iterator[str]:

@@ -1,15 +1,15 @@
 """Check the rows of a dataset against its schema, one row group at a time, and against each other.
 
 Links lie within their sentence, in order and without white space at their edges; ids are those of the entity table; a
-hard negative is neither the entity nor another negative.
+hard negative is neither the entity nor another negative; no entity is in two splits.
 """
 
 from __future__ import annotations
 
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -22,7 +22,9 @@ from wikianchor import schemas
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import filesystem, reading
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
-from wikianchor.schemas import entities, pairs, sentences, titles
+from wikianchor.pipelines.dataset.split_configs import split_of
+from wikianchor.schemas import choices, entities, pairs, titles
+from wikianchor.schemas.pairs import SPLITS
 
 Tally = Counter[tuple[str, ...]]
 
@@ -37,6 +39,7 @@ def _schemas() -> dict[str, pa.Schema]:
 
 def schema_of(dataset: str, config: str) -> pa.Schema | None:
     """Return the schema of a config, or None where this version does not know it."""
+    config = split_of(config)[0]
     return _schemas().get(f"{dataset}.{config}") or _schemas().get(config) or _schemas().get(dataset)
 
 
@@ -46,6 +49,9 @@ def check_schema(dataset: Dataset) -> Iterator[str]:
         schema = schema_of(dataset.manifest["dataset"], name)
         for shard in config["shards"]:
             path = f"{dataset.directory}/{shard['path']}"
+            if not path.endswith(".parquet"):
+                # Text of `export`, whose bytes are checked.
+                continue
             files, inner = filesystem(path)
             try:
                 with reading(path), pq.ParquetFile(files.open_input_file(inner)) as file:
@@ -77,15 +83,18 @@ def check_rows(dataset: Dataset, tally: Tally) -> Iterator[str]:
     """
     checks = _CHECKS.get(dataset.manifest["dataset"], {})
     state: dict[str, Any] = {"options": dataset.manifest["options"]}
+    configs = {*checks, *(config for config in dataset.manifest["configs"] if split_of(config)[0] in checks)}
     # The entity table comes first: other rows are checked against it.
-    for name in sorted(checks, key=lambda name: (name != "entities", name)):
+    for name in sorted(configs, key=lambda name: (name != "entities", name)):
         schema = schema_of(dataset.manifest["dataset"], name)
         assert schema is not None
+        check = checks[split_of(name)[0]]
+        state["split"] = SPLITS.index(split_of(name)[1])
         for path in dataset.shards(name):
             reported: set[str] = set()
             begin = 0
             for batch in read_batches(path, schema.names):
-                for problem, is_wrong in checks[name](batch, state, tally):
+                for problem, is_wrong in check(batch, state, tally):
                     rows = np.flatnonzero(is_wrong)
                     if len(rows) and problem not in reported:
                         reported.add(problem)
@@ -126,15 +135,20 @@ def _spans(texts: Any, rows: Any, starts: Any, ends: Any) -> tuple[Any, Any]:
     return outside, blank
 
 
-def _sentences(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+def _sentences(
+    batch: pa.RecordBatch, state: dict[str, Any], tally: Tally, config: str, regions: Sequence[str]
+) -> Iterator[tuple[str, Any]]:
     count = batch.num_rows
-    tally["sentences",] += count
+    tally[config,] += count
     texts, links = batch["text"], batch["links"]
     yield "the text is empty", _numpy(pc.equal(pc.utf8_length(texts), 0))
-    yield "the region is unknown", ~np.isin(_numpy(batch["region"]), sentences.REGIONS)
+    names = _numpy(batch["region"])
+    for region, number in Counter(names.tolist()).items():
+        tally[config, region] += number
+    yield "the region is unknown", ~np.isin(names, regions)
     yield "it is of another wiki", _numpy(batch["wiki"]) != state["options"].get("wiki")
     flat, rows = links.flatten(), _rows_of(links)
-    tally["links",] += len(flat)
+    tally["links", config] += len(flat)
     starts, ends = (flat.field(name).to_numpy() for name in ("start", "end"))
     outside, blank = _spans(texts, rows, starts, ends)
     yield "a link lies outside its text", _per_row(outside, rows, count)
@@ -222,9 +236,24 @@ def _pairs(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterat
     twice = np.zeros(len(flat), bool)
     twice[1:] = (rows[order][1:] == rows[order][:-1]) & (flat[order][1:] == flat[order][:-1])
     yield "a hard negative comes twice", _per_row(twice, rows[order], count)
+    # The split of each entity that a row was read of, -1 before.
+    splits = state.setdefault("splits", np.full(len(qids), -1, np.int8))
+    known = (ids >= 0) & (ids < len(qids))
+    yield "the entity is in two splits", known & ~np.isin(_at(splits, ids), (-1, state["split"]))
+    others = _per_row(~np.isin(_at(splits, flat), (-1, state["split"])), rows, count)
+    yield "a hard negative is in another split", others
+    splits[ids[known]] = state["split"]
     routes = _numpy(batch["type_route"])
     yield "the route is unknown", ~np.isin(routes, pairs.TYPE_ROUTES)
     yield "hard negatives without a type", (lengths > 0) & _numpy(batch["type_qid"].is_null())
+
+
+def _at(splits: Any, ids: Any) -> Any:
+    """Return the splits of entity ids, -1 for an id that is not in the table."""
+    known = (ids >= 0) & (ids < len(splits))
+    values = np.full(len(ids), -1, np.int8)
+    values[known] = splits[ids[known]]
+    return values
 
 
 def _named(qids: Any, ids: Any) -> Any:
@@ -236,7 +265,11 @@ def _named(qids: Any, ids: Any) -> Any:
 
 
 _CHECKS: Mapping[str, Mapping[str, Check]] = {
-    "sentences": {"sentences": _sentences, "titles": _titles},
+    "sentences": {
+        "sentences": partial(_sentences, config="sentences", regions=choices.REGIONS),
+        "fragments": partial(_sentences, config="fragments", regions=choices.FRAGMENT_REGIONS),
+        "titles": _titles,
+    },
     "entities": {"entities": _items, "sitelinks": _sitelinks},
     "pairs": {"entities": _table, "pairs": _pairs},
 }

@@ -19,7 +19,7 @@ from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, shards_o
 from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import WORKER_BYTES, Load
-from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
+from wikianchor.pipelines.engine.stage import commit_dataset, counts_by_kind, run_stage
 from wikianchor.pipelines.japanese.corpus.options import CorpusOptions
 from wikianchor.pipelines.japanese.corpus.records import kind_of, split_records
 from wikianchor.schemas import corpus as schema
@@ -146,25 +146,15 @@ def build(
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.japanese.corpus import steps
 
-    options = steps.CorpusSettings(
-        work=work,
-        column=config.column,
-        parser=config.parser,
-        min_tokens=config.min_tokens,
-        near=config.near,
-        sample=config.sample,
-        seed=config.seed,
-        key_limit=key_limit,
-    )
     sources = [(str(dataset.manifest["options"]["wiki"]), dataset.directory) for dataset in datasets]
     parsed = (
         pipeline
         | "List ranges" >> ListElements(list_ranges, config.input.files, config.column, sources)  # InputRange
-        | "Parse" >> RunStep(steps.ParseRange(options), work, "parse")  # ParsedRange
+        | "Parse" >> RunStep(steps.ParseRange(config, work, key_limit), work, "parse")  # ParsedRange
     )
-    find_repeats = CallOnce(steps.find_repeats, parsed, options, work=work, name="repeats")
+    find_repeats = CallOnce(steps.find_repeats, parsed, config, work, work=work, name="repeats")
     verdict = beam.pvalue.AsSingleton(pipeline | "Find repeats" >> find_repeats)  # path
-    written = parsed | "Write shard" >> RunStep(steps.write_shard, work, "write", options, verdict)  # CorpusWritten
+    written = parsed | "Write shard" >> RunStep(steps.write_shard, work, "write", work, verdict)  # CorpusWritten
     _ = pipeline | "Commit" >> CallOnce(commit_corpus, config.output, work, head, parsed, written)
 
 
@@ -179,18 +169,14 @@ def commit_corpus(
     from wikianchor.pipelines.japanese.corpus.steps import write_words
 
     parts, shards = sorted(parsed, key=lambda part: part.order), list(written)
-    counts: Counter[str] = Counter()
     words: Counter[tuple[str, str]] = Counter()
-    for part in parts:
-        counts.update(part.counts)
     for shard in shards:
-        counts.update({f"sentences:{name}": number for name, number in shard.verdicts.items()})
         words.update(shard.words)
-    ledger: dict[str, dict[str, int]] = {"records": {}, "sentences": {}}
-    for key, number in sorted(counts.items()):
-        kind, _, name = key.partition(":")
-        if number:
-            ledger[kind][name] = number
+    counts = counts_by_kind(result.counts for result in (*parts, *shards))
+    ledger = {
+        kind: {name: number for name, number in counts.get(kind, {}).items() if number}
+        for kind in ("records", "sentences")
+    }
     outcomes = ledger["sentences"]
     problems = [problem for part in parts for problem in part.problems]
     rows = sum(part.rows for shard in shards for part in shard.parts)

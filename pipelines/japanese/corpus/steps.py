@@ -12,7 +12,6 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, islice
 from typing import Any, NamedTuple
@@ -27,6 +26,7 @@ from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.japanese.choices import SPAN_RULES
+from wikianchor.pipelines.japanese.corpus.options import CorpusOptions
 from wikianchor.pipelines.japanese.corpus.records import RecordRange, read_records
 from wikianchor.pipelines.japanese.duplicates import BANDS, KEPT, NEAR_DUPLICATE, bands, near_pairs, near_rows, repeated
 from wikianchor.pipelines.japanese.normalise import cut_paragraph, is_japanese, paragraphs
@@ -63,31 +63,6 @@ class InputRange(NamedTuple):
     part: RecordRange | ShardRows
 
 
-@dataclass(frozen=True)
-class CorpusSettings:
-    """The options of the steps.
-
-    Attributes:
-        work: the directories of the run.
-        column: the text column of a CSV, or key of JSON lines.
-        parser: name of the parser.
-        min_tokens: sentences with fewer tokens are dropped.
-        near: minimum Jaccard overlap of near duplicates; 0 compares none.
-        sample: number of sentences to sample; 0 keeps all.
-        seed: of the sample.
-        key_limit: rows of a dataset with this sample key or a greater one are not parsed.
-    """
-
-    work: Workspace
-    column: str
-    parser: str
-    min_tokens: int
-    near: float
-    sample: int
-    seed: int
-    key_limit: int = ANY_KEY
-
-
 class ParsedRange(NamedTuple):
     """The parsed sentences of a range: their file ("" without a row), rows, counts by outcome, and problems."""
 
@@ -107,66 +82,67 @@ class CorpusWritten(NamedTuple):
     """A finished shard: its file, numbers of sentences by verdict and of tokens, and counts by (word, pos)."""
 
     parts: tuple[Part, ...]
-    verdicts: dict[str, int]
+    counts: dict[str, int]
     tokens: int
     words: dict[tuple[str, str], int]
 
     @property
     def metrics(self) -> dict[str, int]:
         """For Beam's counters."""
-        verdicts = {f"sentences:{name}": number for name, number in self.verdicts.items()}
-        return {**verdicts, "bytes:written": sum(part.size for part in self.parts)}
+        return {**self.counts, "bytes:written": sum(part.size for part in self.parts)}
 
 
 class ParseRange:
-    """The step that parses a range. The parser is loaded once for each worker."""
+    """The step that parses a range of the input and writes its sentences. The parser is loaded once for each worker.
 
-    def __init__(self, options: CorpusSettings) -> None:
-        self._options = options
+    Args:
+        config: the options.
+        work: the directories of the run.
+        key_limit: rows of a dataset with this sample key or a greater one are not parsed.
+    """
+
+    def __init__(self, config: CorpusOptions, work: Workspace, key_limit: int) -> None:
+        self._config, self._work, self._key_limit = config, work, key_limit
 
     @cached_property
     def _parse(self) -> Parse:
-        return make_parser(self._options.parser)
+        return make_parser(self._config.parser)
 
     def __call__(self, task: InputRange) -> ParsedRange:
-        return parse_range(task, self._options, self._parse)
-
-
-def parse_range(task: InputRange, options: CorpusSettings, parse: Parse) -> ParsedRange:
-    """Parse a range of the input and write its sentences."""
-    counts: Counter[str] = Counter()
-    problems: list[str] = []
-    rows: list[dict[str, Any]] = []
-    next_log = time.monotonic() + HEARTBEAT_SECONDS
-    with PartWriter(options.work.parts, "parsed", task.order, PARSED) as file:
-        for source, records in _batches(task.part, options, problems, counts):
-            for number, index, sentence in _sentences(records, parse, options.min_tokens, counts):
-                rows.append(_row(source, number, index, sentence, options.parser))
-            if len(rows) >= ROW_GROUP:
-                file.write(pa.Table.from_pylist(rows, PARSED))
-                rows.clear()
-            if time.monotonic() > next_log:
-                next_log = time.monotonic() + HEARTBEAT_SECONDS
-                logging.getLogger("wikianchor").info("range %d: %d sentences", task.order, counts["sentences:seen"])
-        file.write(pa.Table.from_pylist(rows, PARSED))
-    part = file.part
-    return ParsedRange(task.order, part.path if part else "", part.rows if part else 0, dict(counts), problems)
+        counts: Counter[str] = Counter()
+        problems: list[str] = []
+        rows: list[dict[str, Any]] = []
+        config = self._config
+        next_log = time.monotonic() + HEARTBEAT_SECONDS
+        with PartWriter(self._work.parts, "parsed", task.order, PARSED) as file:
+            for source, records in _batches(task.part, config, self._key_limit, problems, counts):
+                for number, index, sentence in _sentences(records, self._parse, config.min_tokens, counts):
+                    rows.append(_row(source, number, index, sentence, config.parser))
+                if len(rows) >= ROW_GROUP:
+                    file.write(pa.Table.from_pylist(rows, PARSED))
+                    rows.clear()
+                if time.monotonic() > next_log:
+                    next_log = time.monotonic() + HEARTBEAT_SECONDS
+                    logging.getLogger("wikianchor").info("range %d: %d sentences", task.order, counts["sentences:seen"])
+            file.write(pa.Table.from_pylist(rows, PARSED))
+        part = file.part
+        return ParsedRange(task.order, part.path if part else "", part.rows if part else 0, dict(counts), problems)
 
 
 RECORDS = 256
 
 
 def _batches(
-    part: RecordRange | ShardRows, options: CorpusSettings, problems: list[str], counts: Counter[str]
+    part: RecordRange | ShardRows, config: CorpusOptions, key_limit: int, problems: list[str], counts: Counter[str]
 ) -> Iterator[tuple[str, list[tuple[int, int, str]]]]:
     """Yield batches of a range: the source, and (number of the record, number of its first sentence, text)."""
     if isinstance(part, ShardRows):
         names = ("page_id", "sentence_index", "text")
         for shard_rows in read_batches(part.path, names):
             rows = list(zip(*(shard_rows.column(name).to_pylist() for name in names), strict=True))
-            if options.key_limit < ANY_KEY:
+            if key_limit < ANY_KEY:
                 ids = np.array([sentence_id(text) for _, _, text in rows], np.int64)
-                sampled = mix(options.seed, ids) < np.uint64(options.key_limit)
+                sampled = mix(config.seed, ids) < np.uint64(key_limit)
                 rows = list(compress(rows, sampled.tolist()))
                 counts["records:seen"] += len(ids) - len(rows)
                 counts["records:not_sampled"] += len(ids) - len(rows)
@@ -174,7 +150,7 @@ def _batches(
                 yield part.wiki, rows[start : start + RECORDS]
         return
     source = part.path.rpartition("/")[2]
-    records = ((record.number, 0, record.text) for record in read_records(part, options.column, problems))
+    records = ((record.number, 0, record.text) for record in read_records(part, config.column, problems))
     while batch := list(islice(records, RECORDS)):
         yield source, batch
 
@@ -231,7 +207,7 @@ def sentence_id(text: str) -> int:
     return hash_string(text) >> 1
 
 
-def find_repeats(parsed: Iterable[ParsedRange], options: CorpusSettings) -> str:
+def find_repeats(parsed: Iterable[ParsedRange], config: CorpusOptions, work: Workspace) -> str:
     """Find the sentences that repeat earlier ones, and those that the sample leaves out.
 
     Returns:
@@ -250,16 +226,16 @@ def find_repeats(parsed: Iterable[ParsedRange], options: CorpusSettings) -> str:
             hashed[rows] = batch.column("bands").flatten().to_numpy().reshape(-1, BANDS)
             done = rows.stop
     verdict = repeated(ids)
-    if options.near:
+    if config.near:
         kept = np.flatnonzero(verdict == KEPT)
         pairs = near_pairs(hashed[kept], kept)
-        verdict[near_rows(pairs, lambda wanted: _texts(parsed_ranges, starts, wanted), options.near)] = NEAR_DUPLICATE
-    if options.sample:
+        verdict[near_rows(pairs, lambda wanted: _texts(parsed_ranges, starts, wanted), config.near)] = NEAR_DUPLICATE
+    if config.sample:
         kept = np.flatnonzero(verdict == KEPT)
         # Ids are hashes of texts and differ between kept rows, so that no two sample keys are equal.
-        sample_keys = mix(options.seed, ids[kept])
-        verdict[kept[np.argsort(sample_keys, kind="stable")[options.sample :]]] = NOT_SAMPLED
-    path = f"{options.work.scratch}/verdict-{uuid.uuid4().hex}.npz"
+        sample_keys = mix(config.seed, ids[kept])
+        verdict[kept[np.argsort(sample_keys, kind="stable")[config.sample :]]] = NOT_SAMPLED
+    path = f"{work.scratch}/verdict-{uuid.uuid4().hex}.npz"
     files, inner = filesystem(path)
     with writing(path):
         make_parent(files, inner)
@@ -284,7 +260,7 @@ def _texts(parsed_ranges: Sequence[ParsedRange], starts: NDArray[np.int64], rows
     return texts_by_row
 
 
-def write_shard(parsed: ParsedRange, options: CorpusSettings, verdict_path: str) -> CorpusWritten:
+def write_shard(parsed: ParsedRange, work: Workspace, verdict_path: str) -> CorpusWritten:
     """Write the sentences of a parsed range that are kept, and count their words."""
     if not parsed.path:
         return CorpusWritten((), {}, 0, {})
@@ -296,7 +272,7 @@ def write_shard(parsed: ParsedRange, options: CorpusSettings, verdict_path: str)
         verdict = stored["verdict"][begin:end]
     words: Counter[tuple[str, str]] = Counter()
     tokens = done = 0
-    with PartWriter(options.work.parts, "corpus", parsed.order, corpus.SCHEMA) as file:
+    with PartWriter(work.parts, "corpus", parsed.order, corpus.SCHEMA) as file:
         for batch in read_batches(parsed.path, corpus.SCHEMA.names):
             kept = pa.array(verdict[done : done + len(batch)] == KEPT)
             done += len(batch)
@@ -305,8 +281,8 @@ def write_shard(parsed: ParsedRange, options: CorpusSettings, verdict_path: str)
                 tokens += len(listed)
                 words.update((text[token["start"] : token["end"]], token["pos"]) for token in listed)
             file.write(table)
-    verdicts = {VERDICTS[kind]: int((verdict == kind).sum()) for kind in range(len(VERDICTS))}
-    return CorpusWritten((file.part,) if file.part else (), verdicts, tokens, dict(words))
+    counts = {f"sentences:{name}": int((verdict == kind).sum()) for kind, name in enumerate(VERDICTS)}
+    return CorpusWritten((file.part,) if file.part else (), counts, tokens, dict(words))
 
 
 def write_words(work: Workspace, words: Counter[tuple[str, str]]) -> Part | None:

@@ -37,8 +37,7 @@ class Search:
     """The options of the search.
 
     Attributes:
-        beams: beam width.
-        ranks: number of candidates of a text, at most `beams`.
+        beams: beam width, and maximum number of candidates of a text.
         each: fill one hole after the other, separately for each rank, instead of all holes in one search.
         hole_tokens: maximum number of tokens in a hole.
         device: of PyTorch; "" for cuda if available, else cpu.
@@ -46,7 +45,6 @@ class Search:
     """
 
     beams: int
-    ranks: int
     each: bool = False
     hole_tokens: int = 15
     device: str = ""
@@ -109,7 +107,7 @@ class HoleFiller:
 
         Rank r of the result has the fill of rank r in each step, as in the released code of SDJC.
         """
-        ranks = self.search.ranks
+        ranks = self.search.beams
         paths: list[list[list[str | None]] | None] = [[[] for _ in range(ranks)] for _ in items]
         for step in range(max((len(item.spans) for item in items), default=0)):
             requests: dict[Holes, list[tuple[int, int]]] = {}
@@ -231,8 +229,7 @@ def load_filler(directory: str, search: Search) -> HoleFiller:
     def generate(sources: Sequence[Sequence[int]], max_pieces: Sequence[Sequence[int]]) -> list[list[list[int]]]:
         # A decoder has the state of its batch, and threads of a worker share the model: so each batch gets a copy.
         with torch.inference_mode():
-            targets = beam_search(copy(decoder), alphabet, sources, max_pieces, search.beams)
-        return [ranked[: search.ranks] for ranked in targets]
+            return beam_search(copy(decoder), alphabet, sources, max_pieces, search.beams)
 
     return HoleFiller(vocabulary, generate, search)
 

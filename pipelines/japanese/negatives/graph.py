@@ -1,6 +1,6 @@
 """`wikianchor negatives`: make the dataset `negatives`, sentences of a corpus whose nouns a T5 has replaced.
 
-    shards of the corpus -> ChooseSpans -> RunInference (fill) -> write_shard (judge, write) -> commit_negatives
+    shards of the corpus -> ChooseSpans -> RunInference (fill) -> WriteShard (judge, write) -> commit_negatives
 
 Elements: `CorpusShard` -> `ShardTexts` -> `PredictionResult` -> `NegativesWritten` -> the manifest. A
 shard is one element.
@@ -23,7 +23,6 @@ from wikianchor.pipelines.engine import dataflow
 from wikianchor.pipelines.engine.runner import runner_of
 from wikianchor.pipelines.engine.stage import commit_dataset, run_stage
 from wikianchor.pipelines.japanese.negatives.filler import Search, load_filler
-from wikianchor.pipelines.japanese.negatives.fills import FillLimits
 from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
 from wikianchor.pipelines.japanese.noun_phrases import make_reader
 from wikianchor.schemas import corpus, sentinels
@@ -36,7 +35,7 @@ def run(config: NegativesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     for dataset in datasets:
         if config.spans not in ("nouns", "nouns_names") and dataset.manifest["options"]["parser"] != "ginza":
             raise UsageError(f"--spans={config.spans} needs trees: {dataset.directory} was made with --parser=sudachi")
-    search = Search(config.beams, config.beams, config.fill == "each", config.hole_tokens, config.device)
+    search = Search(config.beams, config.fill == "each", config.hole_tokens, config.device)
     check_model(config.model)
     # A model that cannot be read, a package that is not there, are found now, not on a worker.
     make_reader()
@@ -90,31 +89,24 @@ def build(
     import apache_beam as beam
     from apache_beam.ml.inference.base import RunInference
 
-    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements
+    from wikianchor.pipelines.engine.resume import order_of
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.japanese.negatives import steps
 
-    options = steps.FillOptions(
-        work=work,
-        rule=config.spans,
-        share=config.share,
-        most_holes=most_holes,
-        longest=config.longest,
-        limits=FillLimits(config.negatives, config.near),
-        first_rank=config.first_rank,
-        seed=config.seed,
-    )
     fill = RunInference(steps.FillerHandler(config.model, search))
     if dataflow.is_dataflow(runner_of(pipeline.options)) and config.device != "cpu":
         fill = fill.with_resource_hints(accelerator=dataflow.ACCELERATOR)
+    write = RunStep(steps.WriteShard(config, work), work, steps.STEP, key=lambda result: order_of(result.example))
     chosen = (
         pipeline
         | "List shards" >> ListElements(steps.list_shards, [dataset.directory for dataset in datasets])  # CorpusShard
-        | "Choose spans" >> beam.ParDo(steps.ChooseSpans(options)).with_outputs(steps.FINISHED, main="to do")
+        | "Choose spans"
+        >> beam.ParDo(steps.ChooseSpans(config, work, most_holes)).with_outputs(steps.FINISHED, main="to do")
     )
     made = (
         chosen["to do"]  # ShardTexts
         | "Fill" >> fill  # PredictionResult
-        | "Write shard" >> steps.written_once(options)  # NegativesWritten
+        | "Write shard" >> write  # NegativesWritten
     )
     shards = (made, chosen[steps.FINISHED]) | "All shards" >> beam.Flatten()
     _ = pipeline | "Commit" >> CallOnce(commit_negatives, config.output, work, head, shards)

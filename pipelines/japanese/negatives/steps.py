@@ -10,7 +10,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -23,11 +22,12 @@ from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.resume import CachedStep, order_of
+from wikianchor.pipelines.engine.stage import counts_by_kind
 from wikianchor.pipelines.engine.step_errors import mark_errors
-from wikianchor.pipelines.engine.transforms import RunStep
 from wikianchor.pipelines.japanese.negatives.filler import HoleFiller, Holes, Ranked, Search, load_filler
-from wikianchor.pipelines.japanese.negatives.fills import FillLimits, NounSpans, Spans, chosen_spans, keep
-from wikianchor.pipelines.japanese.noun_phrases import are_noun_spans, make_reader
+from wikianchor.pipelines.japanese.negatives.fills import FillLimits, Spans, chosen_spans, keep
+from wikianchor.pipelines.japanese.negatives.options import NegativesOptions
+from wikianchor.pipelines.japanese.noun_phrases import Read, are_noun_spans, make_reader
 from wikianchor.pipelines.japanese.noun_spans import spans_with_content
 from wikianchor.schemas import negatives
 
@@ -40,31 +40,6 @@ class CorpusShard(NamedTuple):
 
     order: int
     path: str
-
-
-@dataclass(frozen=True)
-class FillOptions:
-    """The options of the steps.
-
-    Attributes:
-        work: the directories of the run.
-        rule: the rule of noun spans, one of `choices.SPAN_RULES`.
-        share: share of the spans of a sentence that are filled, 0 to 1.
-        most_holes: maximum number of holes, for which the model has sentinels.
-        longest: longer sentences are left out, characters.
-        limits: which candidates are kept.
-        first_rank: candidates of earlier ranks are left out.
-        seed: of the choice of spans.
-    """
-
-    work: Workspace
-    rule: str
-    share: float
-    most_holes: int
-    longest: int
-    limits: FillLimits
-    first_rank: int
-    seed: int
 
 
 class ShardTexts(NamedTuple):
@@ -88,32 +63,32 @@ class NegativesWritten(NamedTuple):
         return {**self.counts, "bytes:written": sum(part.size for part in self.parts)}
 
 
-def read_shard(task: CorpusShard, options: FillOptions) -> ShardTexts:
-    """Read a shard, and choose the spans to fill in each sentence."""
+def read_shard(task: CorpusShard, config: NegativesOptions, most_holes: int) -> ShardTexts:
+    """Read a shard, and choose the spans to fill in each sentence: at most `most_holes`."""
     counts: Counter[str] = Counter()
     ids: list[int] = []
     items: list[Holes] = []
     columns = [
         "text",
         "sentence_id",
-        f"spans.{options.rule}.list.element.start",
-        f"spans.{options.rule}.list.element.end",
+        f"spans.{config.spans}.list.element.start",
+        f"spans.{config.spans}.list.element.end",
         *(f"tokens.list.element.{name}" for name in ("start", "end", "pos")),
     ]
     for batch in read_batches(task.path, columns):
         for row in batch.to_pylist():
             counts["sentences:seen"] += 1
-            if len(row["text"]) > options.longest:
+            if len(row["text"]) > config.longest:
                 counts["sentences:too_long"] += 1
                 continue
-            spans = spans_of(row, options.rule, counts)
+            spans = spans_of(row, config.spans, counts)
             if not spans:
                 counts["sentences:no_span"] += 1
                 continue
-            chosen = chosen_spans(spans, options.share, options.most_holes, row["sentence_id"], options.seed)
+            chosen = chosen_spans(spans, config.share, most_holes, row["sentence_id"], config.seed)
             counts["spans:filled"] += len(chosen)
             counts["spans:not_chosen"] += len(spans) - len(chosen)
-            if len(spans) > options.most_holes:
+            if len(spans) > most_holes:
                 counts["sentences_with_more_spans_than_sentinels:seen"] += 1
             ids.append(row["sentence_id"])
             items.append(Holes(row["text"], tuple(chosen)))
@@ -180,56 +155,15 @@ def fill_shard(shard: ShardTexts, filler: HoleFiller) -> list[Ranked | None]:
     return fills
 
 
-def make_judge(rule: str) -> NounSpans:
-    """Return a function that decides whether ranges of a sentence are noun spans by a rule. It is not thread-safe.
-
-    Raises:
-        UsageError: its packages are not installed.
-    """
-    read = make_reader()
-
-    def judge(text: str, spans: Spans) -> bool:
-        return are_noun_spans(rule, read(text), spans)
-
-    return judge
-
-
-def write_shard(result: PredictionResult, options: FillOptions, judge: NounSpans) -> NegativesWritten:
-    """Write the sentences of a shard that have negatives."""
-    shard: ShardTexts = result.example
-    counts = Counter(shard.counts)
-    rows: list[dict[str, Any]] = []
-    for sentence_id, item, ranked in zip(shard.ids, shard.items, result.inference, strict=True):
-        if ranked is None:
-            counts["sentences:out_of_memory"] += 1
-            continue
-        kept = keep(item.text, item.spans, ranked, options.limits, judge, options.first_rank)
-        counts.update({f"candidates:{name}": number for name, number in kept.counts.items()})
-        counts["sentences:kept" if kept.texts else "sentences:no_negative"] += 1
-        if kept.texts:
-            row = {"text": item.text, "sentence_id": sentence_id, "negatives": kept.texts, "ranks": kept.ranks}
-            rows.append({**row, "holes": len(item.spans)})
-    with PartWriter(options.work.parts, "negatives", shard.order, negatives.SCHEMA) as file:
-        file.write(pa.Table.from_pylist(rows, negatives.SCHEMA))
-    return NegativesWritten((file.part,) if file.part else (), dict(counts))
-
-
-def balance(made: Iterable[NegativesWritten], output: str) -> dict[str, dict[str, int]]:
+def balance(made: Sequence[NegativesWritten], output: str) -> dict[str, dict[str, int]]:
     """Return the ledger of all shards.
 
     Raises:
         InputError: the numbers by outcome do not add up to the number seen.
     """
-    total: Counter[str] = Counter()
-    rows = 0
-    for shard in made:
-        total.update(shard.counts)
-        rows += sum(part.rows for part in shard.parts)
     kinds = ("sentences", "candidates", "spans")
-    ledger: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
-    for key, number in sorted(total.items()):
-        kind, _, name = key.partition(":")
-        ledger.setdefault(kind, {})[name] = number
+    ledger: dict[str, dict[str, int]] = {kind: {} for kind in kinds} | counts_by_kind(shard.counts for shard in made)
+    rows = sum(part.rows for shard in made for part in shard.parts)
     for kind in kinds:
         counts = ledger[kind]
         if sum(counts.values()) != 2 * counts.get("seen", 0):
@@ -245,39 +179,54 @@ def list_shards(datasets: Sequence[str]) -> list[CorpusShard]:
     return [CorpusShard(order, path) for order, path in enumerate(paths)]
 
 
-FINISHED = "finished"
+# The name of the step that writes shards, and the output for its earlier results.
+STEP, FINISHED = "write", "finished"
 
 
 class ChooseSpans(beam.DoFn):
     """Yield the sentences of a shard; or, to the output FINISHED, the result of an earlier run for it."""
 
-    def __init__(self, options: FillOptions) -> None:
-        self._options = options
-        self._cached = CachedStep(WriteShard(options), options.work, STEP)
+    def __init__(self, config: NegativesOptions, work: Workspace, most_holes: int) -> None:
+        self._config, self._most_holes = config, most_holes
+        self._cached = CachedStep(WriteShard(config, work), work, STEP)
 
     def process(self, element: CorpusShard) -> Iterator[Any]:
         with mark_errors():
             made = self._cached.find(order_of(element))
-            yield read_shard(element, self._options) if made is None else beam.pvalue.TaggedOutput(FINISHED, made)
+            if made is None:
+                yield read_shard(element, self._config, self._most_holes)
+            else:
+                yield beam.pvalue.TaggedOutput(FINISHED, made)
 
 
 class WriteShard:
-    """The step that writes a shard. The judge of candidates is loaded once for each worker."""
+    """The step that writes the sentences of a shard that have negatives. Sudachi is loaded once for each worker."""
 
-    def __init__(self, options: FillOptions) -> None:
-        self._options = options
+    def __init__(self, config: NegativesOptions, work: Workspace) -> None:
+        self._config, self._work = config, work
 
     @cached_property
-    def _judge(self) -> NounSpans:
-        return make_judge(self._options.rule)
+    def _read(self) -> Read:
+        return make_reader()
+
+    def _are_noun_spans(self, text: str, spans: Spans) -> bool:
+        return are_noun_spans(self._config.spans, self._read(text), spans)
 
     def __call__(self, result: PredictionResult) -> NegativesWritten:
-        return write_shard(result, self._options, self._judge)
-
-
-STEP = "write"
-
-
-def written_once(options: FillOptions) -> RunStep:
-    """Return the transform that writes shards, each once over all runs of one command."""
-    return RunStep(WriteShard(options), options.work, STEP, key=lambda result: order_of(result.example))
+        shard: ShardTexts = result.example
+        counts = Counter(shard.counts)
+        limits = FillLimits(self._config.negatives, self._config.near)
+        rows: list[dict[str, Any]] = []
+        for sentence_id, item, ranked in zip(shard.ids, shard.items, result.inference, strict=True):
+            if ranked is None:
+                counts["sentences:out_of_memory"] += 1
+                continue
+            kept = keep(item.text, item.spans, ranked, limits, self._are_noun_spans, self._config.first_rank)
+            counts.update({f"candidates:{name}": number for name, number in kept.counts.items()})
+            counts["sentences:kept" if kept.texts else "sentences:no_negative"] += 1
+            if kept.texts:
+                row = {"text": item.text, "sentence_id": sentence_id, "negatives": kept.texts, "ranks": kept.ranks}
+                rows.append({**row, "holes": len(item.spans)})
+        with PartWriter(self._work.parts, "negatives", shard.order, negatives.SCHEMA) as file:
+            file.write(pa.Table.from_pylist(rows, negatives.SCHEMA))
+        return NegativesWritten((file.part,) if file.part else (), dict(counts))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from wikianchor.pipelines.mewsc16.category_tables import chunks
+from wikianchor.pipelines.mewsc16.category_tables import chunks, title_of
 from wikianchor.pipelines.mewsc16.editions import CATEGORY
 from wikianchor.pipelines.wikimedia.sql import page_props_items, read_table
 
@@ -38,8 +38,8 @@ class TopicCategory(NamedTuple):
 def category_pages(path: str) -> Iterator[tuple[int, str]]:
     """Yield (page id, name) of the category pages in a `page` table."""
     for page, namespace, title in read_table(chunks(path), ("page_id", "page_namespace", "page_title"), "page", path):
-        if namespace == CATEGORY and isinstance(page, int) and isinstance(title, bytes):
-            yield page, title.decode("utf-8", "replace").replace("_", " ")
+        if namespace == CATEGORY and isinstance(page, int):
+            yield page, title_of(title)
 
 
 def english_pages(path: str, names: Mapping[str, str]) -> dict[int, str]:
@@ -50,12 +50,8 @@ def english_pages(path: str, names: Mapping[str, str]) -> dict[int, str]:
 def by_links(path: str, topics: Mapping[int, str], languages: frozenset[str]) -> Iterator[TopicCategory]:
     """Yield the categories to which the English topic categories have an interlanguage link."""
     for page, language, title in read_table(chunks(path), ("ll_from", "ll_lang", "ll_title"), "langlinks", path):
-        if not isinstance(page, int) or page not in topics:
-            continue
-        if not isinstance(language, bytes) or not isinstance(title, bytes):
-            continue
-        code, name = language.decode(), title.decode("utf-8", "replace").replace("_", " ")
-        if code in languages and ":" in name:
+        code, name = title_of(language), title_of(title)
+        if isinstance(page, int) and page in topics and code in languages and ":" in name:
             yield TopicCategory(topics[page], code, name.partition(":")[2].strip(), LANGLINKS, "")
 
 
