@@ -1,13 +1,11 @@
-"""The speed of reading dumps: `sentences` and `entities` against other extractors and bare decompression.
+"""The speed of reading dumps: `sentences` and `entities` against bare decompression, and the engine against others.
 
     WIKIANCHOR_DATA=data python benchmarks/extraction.py [PART ...]
 
-- `tools`: `wikianchor sentences` against wikipedia2vec, WikiExtractor and plain mwparserfromhell. Each reads the same
-  multistream dump of real pages and writes its own output; mwparserfromhell decompresses, cuts pages, calls parse,
-  strip_code and filter_wikilinks on each article, and writes nothing. The tools are installed from PyPI under --venvs.
 - `bz2`: `wikianchor sentences` against decompression of the same file, and the engine alone, from wikitext in memory
   to text and links.
-- `parsers`: the engine against the other extractors on wikitext in memory, start and imports left out.
+- `parsers`: the engine against other extractors in Python on wikitext in memory, start and imports left out. They are
+  installed from PyPI under --venvs; `extractors.py` compares whole jobs.
 - `agreement`: the engine against `--parser=mwparserfromhell`: speed, and the share of links that both find, by what
   they show and where they lead. Needs the extra `mwparserfromhell`.
 - `previous`: `sentences --previous` against a full build of a dump of which every twentieth page has changed.
@@ -27,7 +25,6 @@ import random
 import re
 import subprocess
 import sys
-import venv
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable
@@ -40,18 +37,17 @@ from typing import Any, NamedTuple
 from lib import generate, slices
 from lib.measure import (
     digest,
-    fresh,
     job,
     less,
     parser,
     ratio,
     report,
     rounds_of,
-    run,
     run_parts,
     seconds,
     table,
 )
+from lib.tools import PYPI, install
 
 from wikianchor.pipelines.wikimedia.choices import PARSERS
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
@@ -70,77 +66,9 @@ def main() -> None:
     run_parts(PARTS, flags)
 
 
-# -------------------------------------------------------------------------------------------- whole jobs of other tools
-
-PLAIN = """
-import bz2, html, re, sys
-import mwparserfromhell
-xml = bz2.open(sys.argv[1]).read().decode("utf-8", "replace")
-for page in re.finditer("<page>.*?</page>", xml, re.DOTALL):
-    if "<ns>0</ns>" in page[0] and "<redirect" not in page[0]:
-        text = re.search(r"<text[^>]*>(.*?)</text>", page[0], re.DOTALL)
-        code = mwparserfromhell.parse(html.unescape(text[1]) if text else "")
-        code.strip_code()
-        [(str(link.title), str(link.text)) for link in code.filter_wikilinks()]
-"""
-TARGETS = {"wikianchor": "", "wikipedia2vec": 10, "mwparserfromhell": 10, "wikiextractor": ""}
-
-
-def install(directory: Path) -> dict[str, Path]:
-    """Install the other tools, each in a virtual environment; return the Python of each that can be installed."""
-    tools: dict[str, Path] = {}
-    for name in list(TARGETS)[1:]:
-        home = directory / name
-        if not (home / "installed").exists():
-            venv.create(home, with_pip=True, clear=True)
-            if subprocess.run([home / "bin/python", "-m", "pip", "install", "--quiet", name], check=False).returncode:
-                print(
-                    f"{name} cannot be installed on Python {sys.version_info[0]}.{sys.version_info[1]}", file=sys.stderr
-                )
-                continue
-            (home / "installed").touch()
-        tools[name] = (home / "bin/python").absolute()
-    return tools
-
-
-def compare_tools(arguments: Namespace) -> None:
-    """Print `sentences` against the other tools."""
-    work, names = arguments.work, install(arguments.venvs)
-    rows: list[list[Any]] = []
-    for language in arguments.languages or ("en", "uk"):
-        dump, start = slices.dump(work, language), slices.one_page(work, language)
-        articles = [page for page in generate.read_source([str(dump)]).pages if is_article(page)]
-        size = sum(len(page.text.encode()) for page in articles) / 1e6
-        jobs: dict[str, Callable[[Path], float]] = {"wikianchor": partial(sentences, work)}
-        jobs |= {name: partial(other_tool, name, python, work) for name, python in names.items()}
-        cases = {(name, path): partial(one, path) for name, one in jobs.items() for path in (dump, start)}
-        times = rounds_of(arguments.rounds, {f"{name} {path.name}": case for (name, path), case in cases.items()})
-        whole, starts = ({name: times[f"{name} {path.name}"] for name in jobs} for path in (dump, start))
-        net = {name: less(whole[name], starts[name]) for name in jobs}
-        for name in jobs:
-            speeds = [len(articles) / median(net[name]), size / median(net[name])]
-            ratios = [ratio(of[name], of["wikianchor"]) for of in (whole, net)]
-            cells = [median(whole[name]), median(starts[name]), *speeds, *ratios, TARGETS[name]]
-            rows.append([f"{language}: {name}", *cells])
-    head = ["tool", "CPU s", "start, CPU s", "pages / CPU s", "MB of wikitext / CPU s", "times wikianchor's CPU"]
-    report("sentences against other extractors", table([*head, "both less start", "target"], rows))
-
-
 def sentences(work: Path, dump: Path, *flags: str) -> float:
     """Run `wikianchor sentences` and return its CPU."""
     return job("sentences", work / "sentences", f"--dumps={dump}", *flags)
-
-
-def other_tool(name: str, python: Path, work: Path, dump: Path) -> float:
-    """Run another tool and return its CPU."""
-    output, program = work / f"other-{name}", python.with_name(name)
-    output.unlink() if output.is_file() else fresh(output)
-    commands: dict[str, list[str | Path]] = {
-        "wikipedia2vec": [program, "build-dump-db", dump, output],
-        "wikiextractor": [program, "--links", "--json", "--no-templates", "--quiet", "--output", output, dump],
-        "mwparserfromhell": [python, "-c", PLAIN, dump],
-    }
-    return run(commands[name]).user
 
 
 def is_article(page: Page) -> bool:
@@ -260,7 +188,8 @@ def read(title, text):
 
 def compare_parsers(arguments: Namespace) -> None:
     """Print the engine against the other extractors on the same pages."""
-    pythons = {"wikianchor": Path(sys.executable), **install(arguments.venvs)}
+    homes = install(arguments.venvs, PYPI)
+    pythons = {"wikianchor": Path(sys.executable)} | {name: home / "bin/python" for name, home in homes.items()}
     rows: list[list[Any]] = []
     for language in arguments.languages or sorted(slices.SLICES):
         texts = random_articles(generate.read_source(slices.paths(language)), arguments.pages)
@@ -426,7 +355,6 @@ def wikidata(work: Path, language: str, ending: str, lines: int) -> Path:
 
 
 PARTS: dict[str, Callable[[Namespace], None]] = {
-    "tools": compare_tools,
     "bz2": compare_bz2,
     "parsers": compare_parsers,
     "agreement": compare_agreement,

@@ -1,6 +1,7 @@
-"""The speed of `wikianchor pairs` and `wikianchor mentions`, and how many held-out links a name dictionary finds.
+"""The speed of `wikianchor pairs` and `wikianchor mentions`, the names that `mentions` lacks, and how many held-out
+links a name dictionary finds.
 
-    WIKIANCHOR_DATA=data python benchmarks/linking.py [pairs] [mentions] [recall]
+    WIKIANCHOR_DATA=data python benchmarks/linking.py [pairs] [mentions] [agreement] [recall]
 
 - `pairs`: links decided per CPU second of the whole job, on real sentences copied under new titles and a stand-in for
   Wikidata that gives each title an item. "One type of 90 %": a single type has nine tenths of the items. The lower
@@ -9,6 +10,8 @@
 - `mentions`: against wikipedia2vec's `build-mention-db` on the same text: the sentences of real slices, written out as
   a dump whose links lead to pages named like the items. User CPU of whole processes, less that for one page. Target:
   5 times the speed of wikipedia2vec.
+- `agreement`: the names that wikipedia2vec finds in a raw dump, and how many of them `mentions` has, from sentences
+  alone and from fragments too. Every link target has a page and an item.
 - `recall`: a tenth of the pages is held out and the dictionary built from the rest. A link counts as found when its
   item is among the candidates of its page.
 """
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 import html
 import json
+import subprocess
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -29,10 +33,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from extraction import install
 from lib import generate, slices
 from lib.many_links import ROW_GROUP, entities, head_of, multiplied, open_dataset
 from lib.measure import fresh, job, less, parser, ratio, report, rounds_of, run, run_parts, seconds, table
+from lib.tools import install
 
 from wikianchor.aliases.folding import fold
 from wikianchor.pipelines.arrays.hashing import mix
@@ -115,7 +119,7 @@ def read_sort_write(rows: Path, pairs: Path) -> None:
 def compare_mentions(arguments: Namespace) -> None:
     """Print the speed of `mentions` and wikipedia2vec on the same text."""
     work = arguments.work
-    program = install(arguments.venvs)["wikipedia2vec"].with_name("wikipedia2vec")
+    program = install(arguments.venvs, ["wikipedia2vec"])["wikipedia2vec"] / "bin/wikipedia2vec"
     rows: list[list[Any]] = []
     for language in arguments.languages or ("en", "uk"):
         many = open_dataset(multiplied(work, language, arguments.links // 10))
@@ -247,6 +251,80 @@ def linked_sentences(dataset: Dataset, targets: Targets) -> Iterable[tuple[int, 
                 yield number, text, [span for span in spans[ends[row] : ends[row + 1]] if span[2] > 0]
 
 
+# ------------------------------------------------------------------------------------------------------------ agreement
+
+
+# Prints each name with the title of its page.
+PRINT_NAMES = """
+import json, sys
+from wikipedia2vec.dictionary import Dictionary
+from wikipedia2vec.mention_db import MentionDB
+for mention in MentionDB.load(sys.argv[1], Dictionary.load(sys.argv[2])):
+    print(json.dumps([mention.text, mention.entity.title]))
+"""
+# Datasets and regions that are compared.
+TEXTS = {
+    "sentences alone": ("--no-fragments", "lead,body,list"),
+    "with fragments": ("--fragments", "lead,body,list"),
+    "and back matter": ("--fragments", "lead,body,list,back_matter"),
+}
+
+
+def compare_agreement(arguments: Namespace) -> None:
+    """Print how many of the names that wikipedia2vec finds in a dump are missing."""
+    work = arguments.work
+    python = install(arguments.venvs, ["wikipedia2vec"])["wikipedia2vec"] / "bin/python"
+    rows: list[list[Any]] = []
+    for language in arguments.languages or ("en", "ja", "uk"):
+        dump = slices.dump(work, language, stubs=True)
+        theirs = names_of_wikipedia2vec(python, dump, work)
+        row: list[Any] = [language]
+        for flag, regions in TEXTS.values():
+            output = work / f"sentences-{language}-stubs{flag}"
+            if not (output / "manifest.json").exists():
+                job("sentences", output, f"--dumps={dump}", flag)
+            names = work / f"mentions-{language}-stubs"
+            flags = (f"--sentences={output}", f"--entities={entities(work, output)}", f"--regions={regions}")
+            job("mentions", names, *flags)
+            ours = {
+                key
+                for shard in open_dataset(names, "mentions").shards("mentions")
+                for batch in read_batches(shard, ["key", "links"])
+                for key in batch.filter(pc.greater(batch.column("links"), 0)).column("key").to_pylist()
+            }
+            articles = articles_of(open_dataset(output))
+            wanted = {name for name, title in theirs if title in articles}
+            row = [*(row if len(row) > 1 else (language, len(wanted))), 100 * len(wanted - ours) / len(wanted)]
+        rows.append(row)
+    head = ["wiki", "names of wikipedia2vec", *(f"% missing, {text}" for text in TEXTS)]
+    report("mentions: names of the raw dump", table(head, rows))
+
+
+def articles_of(dataset: Dataset) -> set[str]:
+    """Return the titles of articles; disambiguation pages and lists are no entities."""
+    return {
+        row["title"]
+        for shard in dataset.shards("titles")
+        for batch in read_batches(shard, ["title", "redirect", "flags"])
+        for row in batch.to_pylist()
+        if row["redirect"] is None and not row["flags"]
+    }
+
+
+def names_of_wikipedia2vec(python: Path, dump: Path, work: Path) -> set[tuple[str, str]]:
+    """Return the folded names, each with the title of its page, that wikipedia2vec finds in a dump."""
+    program = python.with_name("wikipedia2vec")
+    database, dictionary, names = (work / f"{dump.name}.wikipedia2vec.{ending}" for ending in ("db", "dic", "mentions"))
+    for path in (database, dictionary, names):
+        path.unlink(missing_ok=True)
+    run([program, "build-dump-db", dump, database, "--pool-size=1"])
+    run([program, "build-dictionary", database, dictionary, "--tokenizer=regexp", *ALL_WORDS, "--pool-size=1"])
+    run([program, "build-mention-db", database, dictionary, names, *ALL_NAMES, "--pool-size=1"])
+    printed = subprocess.run([python, "-c", PRINT_NAMES, names, dictionary], check=True, capture_output=True, text=True)
+    pairs = map(json.loads, printed.stdout.splitlines())
+    return {(fold(name), title) for name, title in pairs if name.strip()}
+
+
 # --------------------------------------------------------------------------------------------------------------- recall
 
 
@@ -295,6 +373,7 @@ def held_out(pages: Any) -> Any:
 PARTS: dict[str, Callable[[Namespace], None]] = {
     "pairs": compare_pairs,
     "mentions": compare_mentions,
+    "agreement": compare_agreement,
     "recall": compare_recall,
 }
 

@@ -2,13 +2,15 @@
 judged.
 
     WIKIANCHOR_DATA=data python benchmarks/rightness.py mediawiki --judge=RENDER --mediawiki=DIR
+    python benchmarks/rightness.py templates --judge=RENDER --mediawiki=DIR --dumps FILE ...
     WIKIANCHOR_DATA=data python benchmarks/rightness.py boundaries --venv=DIR
 
-- `mediawiki`: `wikianchor extract --blank_templates` on all articles below $WIKIANCHOR_DATA/wikipedia-xml. The judge is
-  a program `RENDER DIR LANGUAGE < pages.ndjson > truth.ndjson` that lets MediaWiki parse each {"title", "text"}, every
-  template blank, and prints {"title", "blocks", "links"}; its answers are kept under --work. Links are equal when
-  target and anchor are; characters are those of equal blocks of text. Links to other wikis, within the page and to
-  itself are left out on both sides.
+- `mediawiki`: `wikianchor extract --blank_templates` on all articles below $WIKIANCHOR_DATA/wikipedia-xml. The judge
+  (`lib/mediawiki.py`) shows every template blank. Links are equal when target and anchor are; characters are those of
+  equal blocks of text. Links to other wikis, within the page and to itself are left out on both sides.
+- `templates`: `wikianchor sentences --templates=builtin` and `dump` on each dump. The judge expands templates by the
+  pages of the dump, Lua included. A kept sentence is right when it stands word for word in the text of its page;
+  others count under the reason why not. A hole is a sentence without words that MediaWiki shows.
 - `boundaries`: the share of wrong decisions at places where a sentence might end. A place is a terminator with closing
   quotes and brackets, and more of the line to come. `tests/data/sentence_boundaries.json` has the verdicts by a hash of
   the surrounding text. Other splitters (PyICU, sentencex, blingfire, pysbd) run in the environment --venv.
@@ -19,6 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import random
 import re
 import subprocess
 import sys
@@ -29,13 +32,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import orjson
-from lib import slices
-from lib.measure import ROOT, parser, report, run_parts, table
+from lib import mediawiki, slices
+from lib.measure import ROOT, job, parser, report, run_parts, table
+from lib.mediawiki import REASONS, SAME, Rendered
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.commands.extract.command import shown_page
+from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.sentences.steps import DumpReader, PageReader
 from wikianchor.pipelines.text.splitter import make_splitter
@@ -44,6 +48,8 @@ from wikianchor.pipelines.wikimedia.languages import is_language_edition
 from wikianchor.pipelines.wikimedia.pages import CONTROLS, Page, cut_pages
 from wikianchor.pipelines.wikimedia.site import Site, site_for, site_from_header
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
+from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
 
 # Wikis with fewer links than this are summed up in one row, unless they miss a target.
@@ -54,8 +60,9 @@ LINKS, ALL_LINKS, CHARACTERS = 0.997, 0.999, 0.99
 def main() -> None:
     """Compare and print the tables."""
     flags = parser(__doc__, rounds=1, parts=list(PARTS))
-    flags.add_argument("--judge", type=Path, help="program that renders pages with MediaWiki")
-    flags.add_argument("--mediawiki", type=Path, help="its MediaWiki")
+    mediawiki.add_flags(flags)
+    flags.add_argument("--dumps", nargs="+", default=[], help=f"of `templates`: {slices.WIKI_AND_DUMP}")
+    flags.add_argument("--show", type=int, default=0, help="differing sentences to print, of each dump (0)")
     flags.add_argument("--wikis", default="", help="database names, with commas between (all)")
     flags.add_argument("--venv", type=Path, help="environment of the other splitters")
     run_parts(PARTS, flags)
@@ -63,13 +70,11 @@ def main() -> None:
 
 def compare_mediawiki(arguments: Namespace) -> None:
     """Print links and characters wiki by wiki."""
-    if not arguments.judge or not arguments.mediawiki:
-        raise SystemExit("mediawiki: give --judge and --mediawiki")
     wanted = set(filter(None, arguments.wikis.split(",")))
     totals: dict[str, Counter[str]] = {}
     for wiki, (site, pages) in sorted(articles(slices.data() / "wikipedia-xml").items()):
         if pages and (not wanted or wiki in wanted):
-            truth = judged(arguments, wiki, site.language, pages)
+            truth = mediawiki.judged(arguments, wiki, site.language, pages)
             totals[wiki] = compare(site, pages, truth)
             print(f"{wiki}: {len(pages)} pages", file=sys.stderr)
     head = ["wiki", "pages", "links", "recall", "precision", "characters", "recall", "precision"]
@@ -120,27 +125,13 @@ def site_of(path: str) -> Site:
     return site_from_header(read_head(path).decode("utf-8", "replace"), None, path)
 
 
-def judged(arguments: Namespace, wiki: str, language: str, pages: dict[str, str]) -> dict[str, Any]:
-    """Return what MediaWiki shows, by title."""
-    asked = b"".join(orjson.dumps({"title": title, "text": text}) + b"\n" for title, text in pages.items())
-    kept: Path = arguments.work / "rightness" / f"{wiki}.ndjson"
-    question = kept.with_suffix(".asked")
-    if not kept.exists() or not question.exists() or question.read_bytes() != asked:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        command = [arguments.judge, arguments.mediawiki, language]
-        kept.write_bytes(subprocess.run(command, input=asked, stdout=subprocess.PIPE, check=True).stdout)
-        question.write_bytes(asked)
-    answers = (orjson.loads(line) for line in kept.read_bytes().splitlines())
-    return {answer["title"]: answer for answer in answers}
-
-
 def compare(site: Site, pages: dict[str, str], truth: dict[str, Any]) -> Counter[str]:
     """Return counts of links and characters of MediaWiki, of ours, and of both."""
     extractor, total = Extractor(site, literal=True), Counter(pages=len(truth))
     for title, answer in truth.items():
         text = pages[title].encode().translate(None, CONTROLS).decode()
         shown = shown_page(extractor.extract(text, title), title, "")
-        for kind, of, size in (("links", links_of, lambda _: 1), ("characters", blocks_of, len)):
+        for kind, of, size in (("links", mediawiki.links_of, lambda _: 1), ("characters", blocks_of, len)):
             theirs: Counter[Any] = of(answer)
             ours: Counter[Any] = of(shown)
             for side, counts in {"theirs": theirs, "ours": ours, "both": theirs & ours}.items():
@@ -148,19 +139,9 @@ def compare(site: Site, pages: dict[str, str], truth: dict[str, Any]) -> Counter
     return total
 
 
-def links_of(page: dict[str, Any]) -> Counter[tuple[str, str]]:
-    """Return the links of a page as (target, anchor): those to a page of the same wiki."""
-    links: Counter[tuple[str, str]] = Counter()
-    for anchor, target in page["links"]:
-        target = " ".join(target.replace("_", " ").split()).strip(" :")
-        if target and target not in ("SELF", page["title"]) and not target.startswith(("#", "iw:")):
-            links[target, " ".join(anchor.split())] += 1
-    return links
-
-
 def blocks_of(page: dict[str, Any]) -> Counter[str]:
     """Return the blocks of text of a page."""
-    return Counter(filter(None, (" ".join(block.split()) for block in page["blocks"])))
+    return Counter(filter(None, map(mediawiki.fold, page["blocks"])))
 
 
 def rows(totals: dict[str, Counter[str]]) -> Iterator[list[object]]:
@@ -189,6 +170,80 @@ def _rates(total: Counter[str]) -> list[float]:
         for kind in ("links", "characters")
         for side in ("theirs", "ours")
     ]
+
+
+# ------------------------------------------------------------------------------------------------------------ templates
+
+_CALL = re.compile(r"\{\{\s*([^{}|\n]+)")
+
+
+def compare_templates(arguments: Namespace) -> None:
+    """Print how many kept sentences stand in the pages that MediaWiki shows, for each way to read templates."""
+    if not arguments.dumps:
+        raise SystemExit("templates: give --dumps")
+    lines: list[list[object]] = []
+    for given in arguments.dumps:
+        wiki, dump = slices.wiki_and_dump(given)
+        name = dump.name.partition(".")[0]
+        site = site_from_header(read_head(str(dump)).decode("utf-8", "replace"), wiki, str(dump))
+        rendered, known = rendered_pages(arguments, dump, name, site)
+        for templates in ("builtin", "dump"):
+            counts, lost, differing = judge_sentences(arguments.work, site.wiki, dump, templates, rendered)
+            kept = counts.total()
+            chosen = random.Random(1).sample(differing, min(arguments.show, len(differing)))
+            for title, reason, text in sorted(chosen):
+                print(f"{name}, {templates}: {reason}: {title}: {text}", file=sys.stderr)
+            shares = [f"{100 * part / max(1, of):.2f}" for part, of in ((lost, lost + kept), (counts[SAME], kept))]
+            lines.append([name, known, templates, kept, *shares, *(counts[reason] for reason in REASONS)])
+    head = ["wiki", "templates", "read by", "sentences kept", "lost to templates, %", "word for word, %", *REASONS]
+    report("templates", table(head, lines))
+
+
+def rendered_pages(arguments: Namespace, dump: Path, name: str, site: Site) -> tuple[dict[str, Rendered], int]:
+    """Return the articles of a dump as MediaWiki shows them, by title, and the number of templates in the dump."""
+    articles: dict[str, str] = {}
+    definitions: dict[str, str] = {}
+    for page in mediawiki.pages_of(dump):
+        if page.namespace in (mediawiki.TEMPLATE, mediawiki.MODULE):
+            definitions[page.title] = page.text
+        elif not page.namespace and page.redirect is None:
+            articles[page.title] = page.text
+    titles = {template_title(title, site) for title in definitions}
+    truth = mediawiki.judged(arguments, f"templates-{name}", site.language, articles, definitions)
+    rendered: dict[str, Rendered] = {}
+    for title, answer in truth.items():
+        names = {match[1].strip() for match in _CALL.finditer(articles[title])}
+        calls = {called for name in names if not is_function(name) and (called := template_title(name, site))}
+        rendered[title] = Rendered(answer["blocks"], not calls <= titles)
+    return rendered, len(titles)
+
+
+def is_function(name: str) -> bool:
+    """Return whether a call is one of a parser function or magic word, by its name."""
+    head = name.partition(":")[0].strip()
+    return head.isupper() or head.lower() in FUNCTIONS
+
+
+def judge_sentences(
+    work: Path, wiki: str, dump: Path, templates: str, rendered: Mapping[str, Rendered]
+) -> tuple[Counter[str], int, list[tuple[str, str, str]]]:
+    """Return the number of kept sentences by what the judge says, how many are lost to templates, and those that differ
+    as (title, reason, text)."""
+    output = work / f"templates-{templates}"
+    flags = (f"--dumps={dump}", f"--wikis={wiki}", f"--templates={templates}", "--allow_truncated")
+    job("sentences", output, *flags)
+    counts: Counter[str] = Counter()
+    differing: list[tuple[str, str, str]] = []
+    for shard in shards_of(str(output), "sentences"):
+        for batch in read_batches(shard, ["title", "text"]):
+            for title, text in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                if title in rendered:
+                    reason = rendered[title].judge(text)
+                    counts[reason] += 1
+                    if reason != SAME:
+                        differing.append((title, reason, text))
+    ledger = next(iter(json.loads((output / "manifest.json").read_text())["ledger"].values()))
+    return counts, ledger["sentences"].get("template", 0), differing
 
 
 # -------------------------------------------------------------------------------------------------------- sentence ends
@@ -321,7 +376,11 @@ def _next(line: str, end: int) -> int:
     return len(line) - len(line[end:].lstrip())
 
 
-PARTS: dict[str, Callable[[Namespace], None]] = {"mediawiki": compare_mediawiki, "boundaries": compare_boundaries}
+PARTS: dict[str, Callable[[Namespace], None]] = {
+    "mediawiki": compare_mediawiki,
+    "templates": compare_templates,
+    "boundaries": compare_boundaries,
+}
 
 if __name__ == "__main__":
     main()

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from wikianchor.io.markdown import markdown_table
+
 ROOT = Path(__file__).resolve().parents[2]
 ERROR_LINES = 15
 
@@ -66,7 +68,18 @@ def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = N
 
 
 # Commands that run a Beam pipeline, and the beginnings of flags that set their number of workers.
-STAGES = ("build", "sentences", "entities", "pairs", "mentions", "interlanguage", "corpus", "mewsc16", "negatives")
+STAGES = (
+    "build",
+    "sentences",
+    "entities",
+    "pairs",
+    "export",
+    "mentions",
+    "interlanguage",
+    "corpus",
+    "mewsc16",
+    "negatives",
+)
 WORKER_FLAGS = ("--workers", "--direct_", "--runner")
 
 
@@ -127,8 +140,7 @@ def digest(directory: Path) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Return a Markdown table; the first column is text, the others are numbers."""
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+    return markdown_table(head, [[_cell(value) for value in row] for row in rows])
 
 
 def _cell(value: object) -> str:

@@ -74,3 +74,16 @@ def one_page(work: Path, language: str) -> Path:
         page = source.pages[0]._replace(title="Article", namespace=0, redirect=None, text="This is [[one]] article.")
         generate.write_dump(generate.Source(source.head, source.site, [page]), path)
     return path
+
+
+WIKI_AND_DUMP = "dumps, as FILE, or as WIKI=FILE where their header names no wiki of Wikimedia"
+
+
+def wiki_and_dump(given: str) -> tuple[str | None, Path]:
+    """Split WIKI=FILE.
+
+    >>> wiki_and_dump("enwiki=a.xml.bz2"), wiki_and_dump("a.xml.bz2")
+    (('enwiki', PosixPath('a.xml.bz2')), (None, PosixPath('a.xml.bz2')))
+    """
+    wiki, equals, path = given.partition("=")
+    return (wiki, Path(path)) if equals else (None, Path(given))

@@ -1,0 +1,174 @@
+"""Pages as MediaWiki shows them, by a program that is no part of the project, and how other text differs from them.
+
+The judge is a program `RENDER DIR LANGUAGE [TEMPLATES] < pages.ndjson > truth.ndjson`. It lets MediaWiki parse each
+{"title", "text"} and prints {"title", "blocks", "links"}. Templates are expanded by TEMPLATES, the wiki's pages of the
+namespaces Template and Module as {"title", "text"} in lines; without it every template is blank.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from wikianchor.io.errors import InputError
+from wikianchor.io.storage import file_size
+from wikianchor.pipelines.wikimedia.dumps import Range, read_range
+from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, parse_page
+from wikianchor.pipelines.wikimedia.wikitext.brackets import mend_brackets
+
+TEMPLATE, MODULE = 10, 828
+SAME = "word for word"
+REASONS = ("bracket mended", "blank closed up", "note or icon left out", "template unknown", "other", "hole")
+"""Why a sentence does not stand in the rendered page; the last that holds counts."""
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_BLANK = re.compile(r"\s+")
+# Signs without letters, or a note in brackets.
+_NOTE = re.compile(r"[\W\d_]*|[\[(][^\[\]()]*[\])][\W_]*")
+# What may stand beside a part of a bracket that is left out.
+_EDGES = frozenset("()（）,;、，；:")
+
+
+def add_flags(flags: ArgumentParser) -> None:
+    """Add the flags that name the judge."""
+    flags.add_argument("--judge", type=Path, help="program that renders pages with MediaWiki")
+    flags.add_argument("--mediawiki", type=Path, help="its MediaWiki")
+
+
+def judged(
+    arguments: Namespace,
+    name: str,
+    language: str,
+    pages: Mapping[str, str],
+    templates: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return what MediaWiki shows, by title; answers are kept under --work.
+
+    Args:
+        arguments: have --judge, --mediawiki and --work.
+        name: of the file of the answers.
+        language: code of the wiki's language.
+        pages: wikitext by title.
+        templates: wikitext of Template and Module pages by title; None to blank all templates.
+
+    Raises:
+        SystemExit: a flag is missing.
+    """
+    if not arguments.judge or not arguments.mediawiki:
+        raise SystemExit("give --judge and --mediawiki")
+    kept: Path = arguments.work / "rightness" / f"{name}.ndjson"
+    question, definitions = kept.with_suffix(".asked"), kept.with_suffix(".templates")
+    asked, given = _lines(pages), _lines(templates or {})
+    known = {path: path.read_bytes() for path in (question, definitions) if path.exists()}
+    if not kept.exists() or known.get(question) != asked or known.get(definitions, b"") != given:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        definitions.write_bytes(given)
+        command = [arguments.judge, arguments.mediawiki, language]
+        command += [definitions.absolute()] if templates is not None else []
+        kept.write_bytes(subprocess.run(command, input=asked, stdout=subprocess.PIPE, check=True).stdout)
+        question.write_bytes(asked)
+    answers = (orjson.loads(line) for line in kept.read_bytes().splitlines())
+    return {answer["title"]: answer for answer in answers}
+
+
+def _lines(pages: Mapping[str, str]) -> bytes:
+    return b"".join(orjson.dumps({"title": title, "text": text}) + b"\n" for title, text in pages.items())
+
+
+def pages_of(path: Path) -> Iterator[Page]:
+    """Yield all pages of a dump; of a truncated one those that are whole."""
+    try:
+        for raw, offset in cut_pages(read_range(Range(str(path), 0, file_size(str(path)), True)), str(path)):
+            yield parse_page(raw, f"{path} near byte {offset}")
+    except InputError as error:
+        print(f"read up to here: {str(error)[:150]}", file=sys.stderr)
+
+
+def links_of(page: Mapping[str, Any]) -> Counter[tuple[str, str]]:
+    """Return the links of a page as (target, anchor): those to a page of the same wiki."""
+    links: Counter[tuple[str, str]] = Counter()
+    for anchor, target in page["links"]:
+        target = fold(target.replace("_", " ")).strip(" :")
+        if target and target not in ("SELF", page["title"]) and not target.startswith(("#", "iw:")):
+            links[target, fold(anchor)] += 1
+    return links
+
+
+def fold(text: str) -> str:
+    """Make all white space single blanks."""
+    return " ".join(text.split())
+
+
+class Rendered:
+    """A page that MediaWiki shows, to compare sentences with.
+
+    Args:
+        blocks: of text.
+        unknown: whether the page calls a template that MediaWiki was not given.
+    """
+
+    def __init__(self, blocks: Iterable[str], unknown: bool) -> None:
+        self._blocks = [fold(block) for block in blocks]
+        self._text = " ".join(self._blocks)
+        self._unspaced = _BLANK.sub("", self._text)
+        self._mended = ""
+        self._counts: list[Counter[str]] = []
+        self._unknown = unknown
+
+    def judge(self, sentence: str) -> str:
+        """Return SAME, or why a sentence is not shown in the same words.
+
+        >>> page = Rendered(["A. Bonn ( ; 1990) is a town of 5 people. B ."], unknown=False)
+        >>> [page.judge(text) for text in ("Bonn (1990) is a town of 5 people.", "Bonn is a town of people.", "B.")]
+        ['bracket mended', 'bracket mended', 'blank closed up']
+        >>> page.judge("Bonn (1990) is a town people.")
+        'hole'
+        """
+        sentence = fold(sentence)
+        if sentence in self._text:
+            return SAME
+        unspaced = _BLANK.sub("", sentence)
+        if unspaced in self._unspaced:
+            return "blank closed up"
+        self._mended = self._mended or _BLANK.sub("", mend_brackets(self._text))
+        return "bracket mended" if unspaced in self._mended else self._difference(_TOKEN.findall(sentence))
+
+    def _difference(self, ours: list[str]) -> str:
+        """Compare word by word with the block that shares most words."""
+        self._counts = self._counts or [Counter(_TOKEN.findall(block)) for block in self._blocks]
+        words = Counter(ours)
+        nearest = max(range(len(self._blocks)), key=lambda number: (words & self._counts[number]).total(), default=-1)
+        theirs = _TOKEN.findall(self._blocks[nearest]) if nearest >= 0 else []
+        changes = SequenceMatcher(None, theirs, ours, autojunk=False).get_opcodes()
+        if 2 * sum(end - start for kind, start, end, _, _ in changes if kind == "equal") < len(ours):
+            # MediaWiki does not show this sentence.
+            return "template unknown" if self._unknown else "other"
+        # What stands before and behind belongs to other sentences.
+        while changes and changes[0][0] == "delete":
+            del changes[0]
+        while changes and changes[-1][0] == "delete":
+            del changes[-1]
+        reasons = {self._reason(kind, theirs, a, b) for kind, a, b, _, _ in changes if kind != "equal"}
+        return max(reasons, key=REASONS.index, default="other")
+
+    def _reason(self, kind: str, theirs: list[str], start: int, end: int) -> str:
+        if kind != "delete":
+            return "template unknown" if self._unknown else "other"
+        missing = theirs[start:end]
+        opened = Counter(theirs[:end])
+        in_bracket = missing[0] in "(（" or opened["("] + opened["（"] > opened[")"] + opened["）"]
+        if (
+            in_bracket
+            and _EDGES & {*theirs[start - 1 : start], missing[0]}
+            and _EDGES & {*theirs[end : end + 1], missing[-1]}
+        ):
+            return "bracket mended"
+        return "note or icon left out" if _NOTE.fullmatch("".join(missing)) else "hole"
