@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.hub import hub_languages
 from wikianchor.pipelines.dataset.split_configs import split_config, split_of
 from wikianchor.schemas import mewsc16
 from wikianchor.schemas.pairs import SPLITS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ATTRIBUTION = (
     "Text is from Wikipedia, by its authors, under CC BY-SA 4.0 (older text also under the GFDL). A row's page and\n"
@@ -77,13 +81,17 @@ def _mewsc16_card(manifest: Mapping[str, Any]) -> str:
 
 
 def _render(template: str, **values: Any) -> str:
+    return _templates().get_template(template).render(values)
+
+
+@cache
+def _templates() -> Environment:
     # Deferred import: Jinja2 takes 35 ms, and a card is written at the end of a run.
     from jinja2 import Environment, PackageLoader
 
     loader = PackageLoader("wikianchor.pipelines.dataset")
     # Markdown is not escaped.
-    environment = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    return environment.get_template(template).render(values)
+    return Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
 
 
 def config_directories(manifest: Mapping[str, Any]) -> dict[str, str]:

@@ -25,6 +25,7 @@ from wikianchor.pipelines.engine.machine import Load, cores, default_workers, mo
 
 if TYPE_CHECKING:
     import apache_beam as beam
+    from apache_beam.options.pipeline_options import PipelineOptions
 
     from wikianchor.pipelines.engine.local_workers import LocalWorkers
 
@@ -156,9 +157,9 @@ def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, in
     Raises:
         UsageError: a flag that neither we nor Beam know, a number of workers out of range, or two flags that decide it.
     """
-    from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
+    from apache_beam.options.pipeline_options import DirectOptions
 
-    from wikianchor.pipelines.engine.options import flag_parser
+    from wikianchor.pipelines.engine.options import ParsedOptions, flag_parser
 
     parser = flag_parser()
     known, unknown = parser.parse_known_args(list(args))
@@ -168,7 +169,7 @@ def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, in
     of_beam = [flag for flag in _OF_DIRECT if any(arg.partition("=")[0] == flag for arg in args)]
     if known.workers is not None:
         _check_workers(known.workers, None if direct else known.runner, of_beam)
-    options = PipelineOptions([*args, f"--runner={DIRECT}"] if direct else list(args))
+    options = ParsedOptions([*args, f"--runner={DIRECT}"] if direct else list(args))
     if not direct:
         return options, 0
     mode = options.view_as(DirectOptions)
@@ -227,9 +228,11 @@ def with_workers(args: Sequence[str], load: Load) -> list[str]:
     return [*args, f"--workers={default_workers(load)}"]
 
 
-def runner_of(options: Any) -> str | None:
+def runner_of(options: PipelineOptions) -> str | None:
     """Return the name of the runner in Beam's options."""
-    return options.get_all_options().get("runner")
+    from apache_beam.options.pipeline_options import StandardOptions
+
+    return options.view_as(StandardOptions).runner
 
 
 def is_direct(runner: str | None) -> bool:

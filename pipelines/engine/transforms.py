@@ -74,7 +74,7 @@ class CallOnce(beam.PTransform):
         step = RunStep(
             lambda _, *args: function(*args), self._work, self._name, *self._args, key=lambda _: unit, result=result
         )
-        return begin | "Start" >> beam.Create([None], reshuffle=False) | "Call" >> step
+        return begin | "Start" >> beam.Impulse() | "Call" >> step
 
 
 class ListElements(beam.PTransform):
@@ -93,12 +93,13 @@ class ListElements(beam.PTransform):
         self._function, self._args = function, args
 
     def expand(self, begin: Any) -> beam.PCollection[Any]:
-        function = self._function
+        # Reshuffle would be four transforms more, and its keys are random.
         return (
             begin
-            | "List" >> CallOnce(lambda *args: list(function(*args)), *self._args)
-            | "Elements" >> beam.FlatMap(lambda elements: elements)
-            | "Distribute" >> beam.Reshuffle()
+            | "Start" >> beam.Impulse()
+            | "List" >> beam.ParDo(_List(self._function), *_side_inputs(self._args)).with_output_types(tuple[int, Any])
+            | "Distribute" >> beam.GroupByKey()
+            | "Elements" >> beam.FlatMapTuple(lambda number, elements: elements)
         )
 
 
@@ -116,6 +117,18 @@ def count(numbers: Mapping[str, int]) -> None:
 
 def _side_inputs(values: Iterable[Any]) -> list[Any]:
     return [beam.pvalue.AsList(value) if isinstance(value, beam.PCollection) else value for value in values]
+
+
+class _List(beam.DoFn):
+    """Yield the elements that a function returns, numbered."""
+
+    def __init__(self, function: Callable[..., Iterable[Any]]) -> None:
+        self._function = function
+
+    @no_annotations
+    def process(self, _: bytes, *args: Any) -> Iterator[tuple[int, Any]]:
+        with mark_errors():
+            yield from enumerate(self._function(*args))
 
 
 class _RunStep(beam.DoFn):

@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from io import StringIO
 from urllib.parse import unquote_to_bytes
 
@@ -73,6 +74,12 @@ class _TargetCache(dict[str, tuple[str, str, str]]):
         return target
 
 
+@lru_cache(maxsize=256)
+def _letters(pattern: str) -> str:
+    """Return the characters that a pattern matches alone."""
+    return "".join(filter(re.compile(pattern).match, map(chr, range(0xD800))))
+
+
 class LinkReader:
     """Reads the links of one wiki."""
 
@@ -80,10 +87,8 @@ class LinkReader:
         self._site = site
         self._trail = site.link_trail.match
         # Most links have no trail, which a look at the next character shows faster than the pattern.
-        letters = [chr(code) for code in range(0xD800)]
-        self._trail_letters = frozenset(filter(self._trail, letters))
-        in_prefix = re.compile(f"[{site.link_prefix}]").match if site.link_prefix else None
-        self._prefix_letters = "".join(filter(in_prefix, letters)) if in_prefix else ""
+        self._trail_letters = frozenset(_letters(site.link_trail.pattern))
+        self._prefix_letters = _letters(f"[{site.link_prefix}]") if site.link_prefix else ""
         self._targets = _TargetCache(site, self._read)
 
     def linked_titles(self, text: str, own_title: str) -> list[str]:
