@@ -2,7 +2,8 @@
 
 The pages of the documentation start seventy commands, and half of what these take is loading packages. `running` puts
 programs called `wikianchor` and `python` into a directory; they hand arguments, environment, working directory and open
-files to the server, which forks. `python` does so for `python -m wikianchor.trainer...` and is the real one otherwise.
+files to the server, which forks. `python` does so for `python -m wikianchor.trainer...` and `python -c`, and is the
+real one otherwise.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
+import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +29,8 @@ CLIENT = """\
 #!{python} -IS
 import array, json, os, socket, sys
 name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
-if name == "python" and not (words[:1] == ["-m"] and words[1].startswith("wikianchor.trainer.")):
+is_ours = words[:1] == ["-c"] or words[:1] == ["-m"] and words[1].startswith("wikianchor.trainer.")
+if name == "python" and not is_ours:
     os.execv({python!r}, [{python!r}, *words])
 call = socket.socket(socket.AF_UNIX)
 call.connect({server!r})
@@ -120,6 +123,12 @@ def answer(call: socket.socket) -> None:
 
             sys.argv = [name, *words]
             status = main()
+        elif words[0] == "-c":
+            sys.argv, status = ["-c", *words[2:]], 0
+            main = types.ModuleType("__main__")
+            sys.modules["__main__"] = main
+            sys.path.insert(0, "")
+            exec(compile(words[1], "<string>", "exec"), vars(main))
         else:
             sys.argv = words[1:]
             status = 0

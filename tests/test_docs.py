@@ -95,10 +95,10 @@ def test_the_commands_of_a_page_work(page: Path, environment: dict[str, str], tm
                 pytest.importorskip("torch", reason="NO TORCH: pip install '.[train,eval]'")
             for library in re.findall(r"^(?:import|from) (\w+)", text, re.MULTILINE):
                 pytest.importorskip(library, reason=f"NO {library}: pip install '.[hub-dev,train]'")
-            command = [sys.executable, "-c", text]
+            command = ["python", "-c", text]
         else:
             pytest.importorskip("duckdb", reason="NO duckdb: pip install '.[hub-dev]'")
-            command = [sys.executable, "-c", f"import duckdb; print(duckdb.sql({text!r}))"]
+            command = ["python", "-c", f"import duckdb; print(duckdb.sql({text!r}))"]
         ended = subprocess.run(command, cwd=place, env=surroundings, capture_output=True, text=True, timeout=SECONDS)
         assert ended.returncode == 0, f"{text}\n{ended.stdout[-1000:]}\n{ended.stderr[-3000:]}"
     # A checkout stays clean, and so does the directory for temporary files.

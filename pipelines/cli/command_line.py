@@ -20,6 +20,7 @@ from wikianchor.io.output import clean_output
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.pipelines.dataset.temporary import remove_beams_temporary_files
 from wikianchor.pipelines.engine import interrupt
+from wikianchor.pipelines.engine.beam_import import own_process
 from wikianchor.pipelines.engine.log import log_to_stderr
 from wikianchor.pipelines.engine.machine import raise_gc_threshold
 from wikianchor.pipelines.engine.runner import abandoned, beam_options
@@ -36,6 +37,7 @@ def _main(argv: Sequence[str] | None) -> int:
         return _status(argv)
     raise_gc_threshold()
     interrupt.install()
+    own_process()
     status = _status(sys.argv[1:])
     if status == interrupt.STATUS:
         # Do not wait for the threads of the pipeline, whose result is discarded.

@@ -20,6 +20,7 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import unknown_flag
 from wikianchor.pipelines.dataset.temporary import beams_temporary_files
 from wikianchor.pipelines.engine import dataflow, interrupt
+from wikianchor.pipelines.engine.beam_import import import_beam
 from wikianchor.pipelines.engine.log import show_beams_log
 from wikianchor.pipelines.engine.machine import Load, cores, default_workers, most_workers
 
@@ -52,11 +53,11 @@ def make_pipeline(
     Raises:
         UsageError: a flag that neither we nor Beam know, or one that Beam or Dataflow refuses.
     """
+    options, processes = beam_options(beam_args)
     import apache_beam as beam
 
     from wikianchor.pipelines.engine.options import is_verbose
 
-    options, processes = beam_options(beam_args)
     if dataflow.is_dataflow(runner_of(options)):
         options, _ = beam_options(dataflow.with_defaults(beam_args, dataset, wiki))
         dataflow.check(options, output)
@@ -157,6 +158,7 @@ def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, in
     Raises:
         UsageError: a flag that neither we nor Beam know, a number of workers out of range, or two flags that decide it.
     """
+    import_beam()
     from apache_beam.options.pipeline_options import DirectOptions
 
     from wikianchor.pipelines.engine.options import ParsedOptions, flag_parser

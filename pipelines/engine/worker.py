@@ -15,6 +15,7 @@ import traceback
 from contextlib import redirect_stderr
 
 from wikianchor.io import buckets
+from wikianchor.pipelines.engine.beam_import import import_beam, own_process
 from wikianchor.pipelines.engine.log import log_to_stderr, show_beams_log
 from wikianchor.pipelines.engine.machine import raise_gc_threshold
 
@@ -33,6 +34,8 @@ def main() -> None:
     verbose = "--verbose" in sys.argv
     if verbose:
         show_beams_log()
+    own_process()
+    import_beam()
     from apache_beam.runners.worker import sdk_worker_main
 
     # Beam prints each failure, besides returning it to the launcher, and every loss of the connection.

@@ -1,0 +1,19 @@
+"""Commands and workers import Beam without the optional packages that they do not use; other programs do not."""
+
+import subprocess
+import sys
+
+IMPORT = "from wikianchor.pipelines.engine.beam_import import import_beam, own_process; import sys; "
+LOADED = "print(sorted({'apache_beam', 'pandas', 'boto3', 'pymongo'} & set(sys.modules))); "
+
+
+def said(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_unused_packages_are_left_out_in_a_process_of_ours_and_can_be_imported_later() -> None:
+    assert said(f"{IMPORT}own_process(); import_beam(); {LOADED}import pandas") == "['apache_beam']"
+
+
+def test_in_another_program_beam_is_imported_as_its_user_wants_it() -> None:
+    assert said(f"{IMPORT}import_beam(); {LOADED}") == "[]"
