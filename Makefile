@@ -14,10 +14,11 @@ demo: $(VENV)/.data
 test: $(VENV)/.dev
 	$(MAKE) --jobs=2 --no-print-directory lint types pytest
 
-# The tests start hundreds of processes: what is compiled is kept for the next, even where the surroundings say no.
+# The tests start hundreds of processes: what is compiled is kept for the next, even where the surroundings say no. One
+# worker more than the two cores that CI has, since many tests wait.
 pytest: export PYTHONDONTWRITEBYTECODE =
 pytest: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist=worksteal
+	$(BIN)/python -m pytest -n 3 --dist=worksteal
 
 # The wheel, the demo and the fast tests of the pipelines on every CPython of this machine.
 pythons:
