@@ -15,10 +15,11 @@ from wikianchor.pipelines.dataset.reader import Dataset
 SMALL = 1_000_000
 
 
-def _sampled(total: int, rows: int, seed: int) -> Any:
-    """Return row numbers: of a small table exactly `rows`; of a large one a few fewer, as some are drawn twice."""
+def sample_numbers(total: int, rows: int, seed: int) -> Any:
+    """Return row numbers, ascending: of a small table exactly `rows`; of a large one a few fewer, as some are drawn
+    twice."""
     if total <= SMALL:
-        return np.argsort(mix(seed, np.arange(total)))[:rows]
+        return np.sort(np.argsort(mix(seed, np.arange(total)))[:rows])
     return np.unique(below(mix(seed, np.arange(rows)), np.full(rows, total, np.int64)))
 
 
@@ -27,7 +28,7 @@ def sample(dataset: Dataset, config: str, rows: int, seed: int) -> list[dict[str
     total = dataset.rows(config)
     if not total:
         return []
-    wanted = np.sort(_sampled(total, rows, seed))
+    wanted = sample_numbers(total, rows, seed)
     sampled: list[dict[str, Any]] = []
     begin = 0
     for path in dataset.shards(config):

@@ -1,5 +1,6 @@
 """`wikianchor verify`: a sound dataset passes, and each way in which it can be wrong is found."""
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable
@@ -434,3 +435,86 @@ def test_one_dataset_whose_dumps_are_elsewhere(built: Path, wikinews: Path, tmp_
     ended = wikianchor("verify", out, f"--against={tmp_path}", "--rows=50")
     assert ended.status == 1
     assert "none could be" in ended.output
+
+
+@pytest.fixture(scope="module")
+def exports(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pairs and what `export` makes of them: sentences as a table, labels as text."""
+    place = tmp_path_factory.mktemp("exports")
+    shutil.copytree(built / "pairs", place / "pairs")
+    for name, flags in {
+        "sentences": (),
+        "csv": ("--format=csv", "--positive=label", "--language=any"),
+        "jsonl": ("--format=jsonl", "--negatives=0"),
+    }.items():
+        assert main(["export", f"--pairs={place}/pairs", f"--output={place}/{name}", *flags]) == 0
+    return place
+
+
+def test_texts_of_export_are_compared_with_pairs(exports: Path, wikianchor: Run) -> None:
+    ended = wikianchor("verify", exports, "--rows=300")
+    assert ended.status == 0, ended.output
+    assert ended.output.count("ok  texts compared with pairs: 300 rows") == 3
+    alone = wikianchor("verify", exports / "csv")
+    assert alone.status == 0
+    assert "--  texts not compared with their sources: its dataset of pairs is not in" in alone.output
+
+
+def own_sentence(rows: list[dict[str, Any]]) -> None:
+    """Give rows the positive as the negative: it links to the entity."""
+    for row in rows:
+        row["positive"], row["negative_1"] = row["negative_1"], row["positive"]
+
+
+EXPORTED: dict[str, tuple[str, Callable[[list[dict[str, Any]]], object], str]] = {
+    "an empty text": ("export", lambda rows: column(rows, "negative_1", ""), "negative_1 is empty"),
+    "a positive that is the anchor": (
+        "export",
+        lambda rows: column(rows, "positive", rows[3]["anchor"].upper() + " "),
+        "row 3: the positive is the anchor",
+    ),
+    "two equal negatives": (
+        "export",
+        lambda rows: column(rows, "negative_2", rows[3]["negative_1"]),
+        "row 3: negative_2 is another text of its row",
+    ),
+    "another positive": (
+        "export",
+        lambda rows: column(rows, "positive", "A sentence of no page."),
+        "positive is no pair of Q",
+    ),
+    "another anchor": ("export", lambda rows: column(rows, "anchor", "Of no page."), "its anchor is no pair of Q"),
+    "a negative that links to the entity": ("export", own_sentence, "negative_1 links to Q"),
+    "its own negative": (
+        "sources",
+        lambda rows: column(rows, "negative_qids", [rows[3]["entity_qid"]] * 2),
+        "the entity is its own negative",
+    ),
+    "another page": ("sources", lambda rows: column(rows, "negative_page_ids", [1, 2]), "negative_1 is no pair of Q"),
+    "another wiki": ("sources", lambda rows: column(rows, "wiki", "frwiki"), "rows kept: the ledger says"),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_a_changed_row_of_export(name: str, exports: Path, tmp_path: Path, wikianchor: Run) -> None:
+    config, change, problem = EXPORTED[name]
+    for part in ("pairs", "sentences"):
+        shutil.copytree(exports / part, tmp_path / part)
+    rewrite(tmp_path / "sentences", config, change)
+    ended = wikianchor("verify", tmp_path)
+    assert ended.status == 1
+    assert problem in ended.output
+
+
+def test_a_changed_line_of_export(exports: Path, tmp_path: Path, wikianchor: Run) -> None:
+    for part in ("pairs", "csv"):
+        shutil.copytree(exports / part, tmp_path / part)
+    path = first(tmp_path / "csv", "export")
+    lines = gzip.decompress(path.read_bytes()).decode().split("\n")
+    anchor = lines[5].split('","')[0]
+    lines[5] = f'{anchor}","a name","another name","a third name"'
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    agree(tmp_path / "csv", "export", path, len(lines) - 2)
+    ended = wikianchor("verify", tmp_path)
+    assert ended.status == 1
+    assert "positive is no label of Q" in ended.output

@@ -41,6 +41,8 @@ def run(config: VerifyOptions, beam_args: Sequence[str]) -> None:
     for dataset in datasets:
         print(f"\n{dataset.manifest['dataset']}  {dataset.directory}")
         failed += sum(_print_check(name, problems) for name, problems in _checks(dataset, datasets))
+        if dataset.manifest["dataset"] == "export" and not failed:
+            failed += _compare_texts(dataset, config, datasets)
         if config.against is not None and not failed:
             has_failed, rows = _derive_again(dataset, config, dumps, datasets)
             failed += has_failed
@@ -75,7 +77,7 @@ def _checks(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[tuple[str
     yield f"files: {shards} shards, sha256 of every byte", (problems := list(file_problems(dataset)))
     if problems:
         return
-    is_known = schema_of(name, name) is not None
+    is_known = schema_of(dataset, name) is not None
     check = f"schema {manifest['schema_version']}" if is_known else "rows; the schema is not known here"
     yield check, (problems := list(check_schema(dataset)))
     if problems:
@@ -103,6 +105,18 @@ def _changed_inputs(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[s
         ]
         if candidates and all(fingerprint(other) != source.get("sha256") for other in candidates):
             yield f"{candidates[0].directory} has changed since: run the same build again"
+
+
+def _compare_texts(dataset: Dataset, config: VerifyOptions, datasets: Sequence[Dataset]) -> bool:
+    """Compare texts of `export` with the datasets that they were taken from; return whether that failed."""
+    from wikianchor.pipelines.commands.verify.exported import compare_texts, sources_of
+
+    sources = sources_of(dataset, datasets)
+    if isinstance(sources, str):
+        print(f"  --  texts not compared with their sources: its dataset of {sources} is not in {config.directory}")
+        return False
+    compared, problems = compare_texts(dataset, sources, config.rows, config.seed)
+    return _print_check(f"texts compared with {' and '.join(sorted(sources))}: {compared:,} rows", problems)
 
 
 def _is_derivable(dataset: Dataset) -> bool:

@@ -65,6 +65,14 @@ def _entities(dataset: Dataset, tally: Tally) -> Iterator[str]:
         yield from _agrees(f"{wiki}: sitelinks", number, tally["sitelinks", wiki])
 
 
+def _export(dataset: Dataset, tally: Tally) -> Iterator[str]:
+    ledger = dataset.manifest["ledger"].get("rows", {})
+    for wiki, buckets in ledger.items():
+        yield from _adds_up(wiki, buckets, "pairs")
+        yield from _agrees(f"{wiki}: rows kept", buckets.get("kept", 0), tally["origins", wiki])
+    yield from _agrees("rows kept", sum(buckets.get("kept", 0) for buckets in ledger.values()), tally["texts",])
+
+
 def _mewsc16(dataset: Dataset, tally: Tally) -> Iterator[str]:
     for language, counts in dataset.manifest["ledger"].items():
         yield from _adds_up(language, counts["pages"], "pages")
@@ -78,6 +86,7 @@ _CHECKS = {
     "mentions": _mentions,
     "entities": _entities,
     "mewsc16": _mewsc16,
+    "export": _export,
 }
 
 

@@ -23,7 +23,9 @@ from wikianchor.io.errors import InputError
 from wikianchor.io.storage import filesystem, reading
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 from wikianchor.pipelines.dataset.split_configs import split_of
-from wikianchor.schemas import choices, entities, pairs, titles
+from wikianchor.pipelines.dataset.text_part_reader import read_text_batches
+from wikianchor.pipelines.export.text_index import text_keys
+from wikianchor.schemas import choices, entities, export, pairs, titles
 from wikianchor.schemas.pairs import SPLITS
 
 Tally = Counter[tuple[str, ...]]
@@ -37,16 +39,18 @@ def _schemas() -> dict[str, pa.Schema]:
     return {value.metadata[b"wikianchor.dataset"].decode(): value for value in values if isinstance(value, pa.Schema)}
 
 
-def schema_of(dataset: str, config: str) -> pa.Schema | None:
+def schema_of(dataset: Dataset, config: str) -> pa.Schema | None:
     """Return the schema of a config, or None where this version does not know it."""
-    config = split_of(config)[0]
-    return _schemas().get(f"{dataset}.{config}") or _schemas().get(config) or _schemas().get(dataset)
+    name, config = dataset.manifest["dataset"], split_of(config)[0]
+    if (name, config) == ("export", "export"):
+        return export.rows_schema(int(dataset.manifest["options"]["negatives"]))
+    return _schemas().get(f"{name}.{config}") or _schemas().get(config) or _schemas().get(name)
 
 
 def check_schema(dataset: Dataset) -> Iterator[str]:
     """Yield the shards with other columns than the schema, or with another number of rows than the manifest."""
     for name, config in dataset.manifest["configs"].items():
-        schema = schema_of(dataset.manifest["dataset"], name)
+        schema = schema_of(dataset, name)
         for shard in config["shards"]:
             path = f"{dataset.directory}/{shard['path']}"
             if not path.endswith(".parquet"):
@@ -86,14 +90,15 @@ def check_rows(dataset: Dataset, tally: Tally) -> Iterator[str]:
     configs = {*checks, *(config for config in dataset.manifest["configs"] if split_of(config)[0] in checks)}
     # The entity table comes first: other rows are checked against it.
     for name in sorted(configs, key=lambda name: (name != "entities", name)):
-        schema = schema_of(dataset.manifest["dataset"], name)
+        schema = schema_of(dataset, name)
         assert schema is not None
         check = checks[split_of(name)[0]]
         state["split"] = SPLITS.index(split_of(name)[1])
         for path in dataset.shards(name):
             reported: set[str] = set()
             begin = 0
-            for batch in read_batches(path, schema.names):
+            is_table = path.endswith(".parquet")
+            for batch in read_batches(path, schema.names) if is_table else read_text_batches(path, schema):
                 for problem, is_wrong in check(batch, state, tally):
                     rows = np.flatnonzero(is_wrong)
                     if len(rows) and problem not in reported:
@@ -248,6 +253,36 @@ def _pairs(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterat
     yield "hard negatives without a type", (lengths > 0) & _numpy(batch["type_qid"].is_null())
 
 
+def _texts(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+    tally["texts",] += batch.num_rows
+    # As `export` compares texts: without case and white space.
+    keys = [text_keys(column) for column in batch.columns]
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        yield f"{name} is empty", _numpy(pc.equal(column, ""))
+    yield "the positive is the anchor", keys[0] == keys[1]
+    for number, key in enumerate(keys[2:], 1):
+        yield f"negative_{number} is another text of its row", np.any([key == other for other in keys[: number + 1]], 0)
+
+
+def _origins(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+    count, options = batch.num_rows, state["options"]
+    for wiki, number in Counter(_numpy(batch["wiki"]).tolist()).items():
+        tally["origins", wiki] += number
+    qids, negatives = batch["entity_qid"].to_numpy(), batch["negative_qids"]
+    yield (
+        "it has no item, page or revision",
+        ((qids <= 0) | (batch["page_id"].to_numpy() <= 0) | (batch["rev_id"].to_numpy() < 0)),
+    )
+    rows = _rows_of(negatives)
+    yield "it has another number of negatives", _lengths(negatives) != options["negatives"]
+    yield "the entity is its own negative", _per_row(negatives.flatten().to_numpy() == qids[rows], rows, count)
+    with_page = options["negatives"] if options["negative"] == "sentence" else 0
+    for name in ("negative_wikis", "negative_page_ids"):
+        yield f"it has another number of {name}", _lengths(batch[name]) != with_page
+    for name in ("positive_wiki", "positive_page_id"):
+        yield f"{name} and --positive disagree", _numpy(batch[name].is_valid()) != (options["positive"] == "sentence")
+
+
 def _at(splits: Any, ids: Any) -> Any:
     """Return the splits of entity ids, -1 for an id that is not in the table."""
     known = (ids >= 0) & (ids < len(splits))
@@ -272,4 +307,5 @@ _CHECKS: Mapping[str, Mapping[str, Check]] = {
     },
     "entities": {"entities": _items, "sitelinks": _sitelinks},
     "pairs": {"entities": _table, "pairs": _pairs},
+    "export": {"export": _texts, "sources": _origins},
 }
