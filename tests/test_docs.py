@@ -20,11 +20,11 @@ import pytest
 
 from tests.fork_server import running
 from tools import reference
+from wikianchor.io.config_file import tomllib
 from wikianchor.io.options import declared
 from wikianchor.mteb.options import parser as mteb_parser
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
-from wikianchor.pipelines.cli.config_file import tomllib
 from wikianchor.trainer.config import add_flags
 from wikianchor.trainer.evaluate.options import parser as evaluate_parser
 from wikianchor.trainer.mboe.config import mboe_parser
@@ -161,7 +161,7 @@ def known_flags(words: list[str]) -> set[str] | None:
         add_flags(parser, rest[0])
     else:
         return None
-    return {flag for action in parser._actions for flag in action.option_strings}
+    return {"--config", *(flag for action in parser._actions for flag in action.option_strings)}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "bash")], ids=name)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Ended
-from wikianchor.pipelines.cli.config_file import tomllib
+from wikianchor.io.config_file import tomllib
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("pipelines", "schemas", "trainer", "wikianchor")

@@ -18,8 +18,8 @@ import pytest
 
 from tests.dumps import head, item, json_dump, multistream, page
 from tools.audit import judge
+from wikianchor.io.config_file import tomllib
 from wikianchor.pipelines.arrays.tables import open_tables, save_tables
-from wikianchor.pipelines.cli.config_file import tomllib
 
 ROOT = Path(__file__).parent.parent
 ZEROS = 64 << 20

@@ -15,9 +15,10 @@ sys.path.insert(0, str(ROOT))
 import pyarrow as pa  # noqa: E402
 
 from wikianchor import schemas  # noqa: E402
+from wikianchor.io.config_file import config_help  # noqa: E402
 from wikianchor.io.options import Option, declared, options_for  # noqa: E402
 from wikianchor.mteb.options import MtebOptions  # noqa: E402
-from wikianchor.pipelines.cli.commands import COMMANDS, config_help  # noqa: E402
+from wikianchor.pipelines.cli.commands import COMMANDS  # noqa: E402
 from wikianchor.pipelines.engine.flags import EngineFlags  # noqa: E402
 from wikianchor.trainer.config import DEFAULTS, Config, presets_of  # noqa: E402
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions  # noqa: E402
@@ -72,7 +73,7 @@ def commands() -> str:
     for name, command in COMMANDS.items():
         text += f"\n## {name}\n\n{_escaped(command.summary)}\n\n    {command.example}\n\n"
         text += table(declared(command.options), {})
-        text += f"| `--config=FILE` | {config_help(name)} |\n"
+        text += config_row(name)
         text += presets(declared(command.options), {})
     return text
 
@@ -84,13 +85,20 @@ def trainer() -> str:
     for name, about in HELP.items():
         cls, defaults = (MboeConfig, {}) if name == "mboe" else (Config, DEFAULTS.get(name, {}))
         options = list(options_for(cls, name, MBOE_PRESETS if name == "mboe" else presets_of(name)))
-        text += f"\n## {name}\n\n{_escaped(about)}\n\n{table(options, defaults)}{presets(options, defaults)}"
-    text += f"\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n{table(declared(EvaluateOptions), {})}"
+        text += f"\n## {name}\n\n{_escaped(about)}\n\n{table(options, defaults)}{config_row(f'train.{name}')}"
+        text += presets(options, defaults)
+    text += "\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n"
+    text += table(declared(EvaluateOptions), {}) + config_row("evaluate")
     text += f"\n# Evaluation by mteb\n\n`wikianchor mteb --flag=value ...`\n\n{table(declared(MtebOptions), {})}"
     text += "\n# Other programs\n\n`python -m wikianchor.trainer.PROGRAM --flag=value ...`. Their `--help` says more.\n"
     for name, program in PROGRAMS.items():
         text += f"\n## {name}\n\n{table(declared(program), {})}"
     return text
+
+
+def config_row(name: str) -> str:
+    """Return the row of --config."""
+    return f"| `--config=FILE` | {config_help(name)} |\n"
 
 
 def table(options: Iterable[Option], defaults: Mapping[str, Any]) -> str:

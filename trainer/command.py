@@ -29,7 +29,7 @@ def check_flags(name: str, parse: Callable[[], object]) -> None:
     with clean_output():
         try:
             parse()
-        except UsageError as error:
+        except (UsageError, InputError) as error:
             sys.exit(fail(name, error))
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.flags import FlagParser
 from wikianchor.trainer.command import check_flags
 from wikianchor.trainer.config import OBJECTIVES, Config, add_flags, make
 from wikianchor.trainer.mboe.config import ABOUT as MBOE
-from wikianchor.trainer.mboe.config import mboe_parser
+from wikianchor.trainer.mboe.config import parse_flags as parse_mboe
 
 ABOUT = """\
 Train a model on a dataset, on a CPU, on a GPU, or under torchrun on several of either. The same command, given again
@@ -30,18 +31,38 @@ def task_parser() -> argparse.ArgumentParser:
     parser = FlagParser(prog="wikianchor train", description=ABOUT)
     commands = parser.add_subparsers(dest="objective", required=True)
     for objective in OBJECTIVES:
-        add_flags(commands.add_parser(objective, help=HELP[objective]), objective)
+        add_flags(add_config(commands.add_parser(objective, help=HELP[objective]), f"train.{objective}"), objective)
     commands.add_parser("mboe", help=HELP["mboe"], add_help=False)
     return parser
 
 
-def parse(argv: Sequence[str] | None) -> Config:
-    """Return the config that a command line asks for."""
-    flags = vars(task_parser().parse_args(argv))
+def parse(argv: Sequence[str]) -> Config:
+    """Return the config that a command line asks for.
+
+    Raises:
+        InputError: the file of --config is missing or no TOML.
+        UsageError: a flag, or something in that file, is wrong.
+    """
+    flags = vars(task_parser().parse_args(_with_settings(argv)))
     return make(flags.pop("objective"), flags)
+
+
+def _with_settings(argv: Sequence[str]) -> list[str]:
+    """Return a command line with the options of its --config."""
+    if not argv or argv[0] not in OBJECTIVES:
+        return list(argv)
+    parser = FlagParser()
+    add_flags(parser, argv[0])
+    return [argv[0], *with_settings(f"train.{argv[0]}", argv[1:], parser)]
 
 
 def answer(argv: Sequence[str]) -> None:
     """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
-    parser, rest = (mboe_parser(), argv[1:]) if argv[:1] == ["mboe"] else (task_parser(), argv)
-    check_flags("trainer", lambda: parser.parse_args(rest))
+
+    def parse_flags() -> None:
+        if argv[:1] == ["mboe"]:
+            parse_mboe(argv[1:])
+        else:
+            task_parser().parse_args(_with_settings(argv))
+
+    check_flags("trainer", parse_flags)

@@ -97,9 +97,9 @@ def _run(arguments: Sequence[str]) -> int:
         raise UsageError(f"no command {name!r}{did_you_mean(name, [*COMMANDS, *TRAINER]) or ': see wikianchor --help'}")
     parser = command_parser(name)
     if any(argument.split("=")[0] == "--config" for argument in rest):
-        from wikianchor.pipelines.cli.config_file import with_settings
+        from wikianchor.io.config_file import with_settings
 
-        rest = with_settings(name, rest, parser)
+        rest = with_settings(name, rest, parser, lambda others: beam_options(others, parser.flags()))
     known, beam_args = parser.parse_known_args(rest)
     if beam_args:
         # Also for a stage that is up to date, which does not reach Beam.

@@ -199,10 +199,5 @@ def command_parser(name: str) -> FlagParser:
         passes_on=command.is_pipeline,
     )
     add_options(parser, command.options)
-    parser.add_argument("--config", metavar="FILE", help=config_help(name))
+    parser.add_argument("--config", metavar="FILE", help=f"TOML file with more options, in a table [{name}]")
     return parser
-
-
-def config_help(name: str) -> str:
-    """Return the help of --config."""
-    return f"TOML file with more options, in a table [{name}]"

@@ -140,7 +140,7 @@ def test_a_sample_needs_less_disk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.toml")), ids=lambda path: path.stem)
 def test_every_recipe_is_understood(path: Path, tmp_path: Path, wikianchor: Run) -> None:
-    from wikianchor.pipelines.cli.config_file import tomllib
+    from wikianchor.io.config_file import tomllib
 
     tables = tomllib.loads(path.read_text("utf-8"))
     need = NEEDS[tables["download"]["for"]]

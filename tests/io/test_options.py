@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tools import reference, templates
+from wikianchor.io.config_file import with_settings
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import (
@@ -34,7 +35,6 @@ from wikianchor.io.options import (
 from wikianchor.mteb.options import MtebOptions
 from wikianchor.mteb.options import parser as mteb_parser
 from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
-from wikianchor.pipelines.cli.config_file import with_settings
 from wikianchor.trainer.config import DEFAULTS, OBJECTIVES, Config, add_flags, make, presets_of
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.options import parser as evaluate_parser

@@ -2,12 +2,16 @@
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from wikianchor.io.errors import UsageError
+from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.config import PRESETS, Config, check, make, parse_lengths
+from wikianchor.trainer.evaluate.options import parse as evaluate_options
+from wikianchor.trainer.mboe.config import parse_flags as mboe_flags
+from wikianchor.trainer.options import answer
 from wikianchor.trainer.task import main, parse
 
 PLACES = {"data": "d", "output": "o"}
@@ -140,3 +144,38 @@ def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_checked_by_itself() -> None:
     check(make("ease", PLACES | {"model": "m"}, {}))
+
+
+def test_a_file_of_options_and_flags_that_override_it(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('[train.ease]\npreset = "ease-mbert-paper"\ndata = "d"\nepochs = 3\nresume = false\nseed = 7\n')
+    config = parse(["ease", f"--config={file}", "--output=o", "--seed=8"])
+    assert (config.data, config.epochs, config.resume, config.seed) == ("d", 3, False, 8)
+    assert config == make("ease", PLACES | {"preset": "ease-mbert-paper", "epochs": 3, "resume": False, "seed": 8})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[train.ease]\nepoch = 3", "unknown flag --epoch=3: did you mean --epochs"),
+        ("[train.simcse]\nepochs = 3", r"needs a table \[train.ease\]"),
+        ('[train.ease]\nepochs = "many"', "invalid int value"),
+        ("epochs", "not TOML"),
+    ],
+)
+def test_a_wrong_file_of_options(tmp_path: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.toml").write_text(text)
+    with pytest.raises((InputError, UsageError), match=said) as caught:
+        parse(["ease", f"--config={tmp_path}/run.toml", "--data=d", "--output=o"])
+    assert "\n" not in str(caught.value)
+    with pytest.raises(SystemExit) as ended:
+        answer(["ease", f"--config={tmp_path}/run.toml"])
+    assert ended.value.code in (1, 2)
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_files_of_options_of_mboe_and_of_the_evaluation(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('[train.mboe]\nseeds = 2\n[evaluate]\nsts = ["a,b.tsv", "c.tsv"]\nseeds = 3\n')
+    assert mboe_flags([f"--config={tmp_path}/run.toml", "--seeds=4"])["seeds"] == 4
+    options = evaluate_options([f"--config={tmp_path}/run.toml", "--model=m"])
+    assert (options.sts, options.seeds) == (("a,b.tsv", "c.tsv"), 3)

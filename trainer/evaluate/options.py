@@ -8,10 +8,12 @@ found by their released file names anywhere under --data; what is not there is n
 
 from __future__ import annotations
 
-import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from wikianchor.io.config_file import add_config, with_settings
+from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import at_least, option, program, read_options
 from wikianchor.trainer.choices import POOLERS
 from wikianchor.trainer.command import check_flags
@@ -51,14 +53,16 @@ class EvaluateOptions:
     json: bool = option(False, help="print the results as JSON, not as tables")
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> FlagParser:
     """Return the command line."""
-    return program("wikianchor evaluate", __doc__ or "", EvaluateOptions)
+    return add_config(program("wikianchor evaluate", __doc__ or "", EvaluateOptions), "evaluate")
 
 
 def parse(argv: Sequence[str] | None) -> EvaluateOptions:
     """Return the options of a command line."""
-    return read_options(EvaluateOptions, parser().parse_args(argv))
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    flags = parser()
+    return read_options(EvaluateOptions, flags.parse_args(with_settings("evaluate", arguments, flags)))
 
 
 def answer(argv: Sequence[str]) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import above, add_options, at_least, between, option, read_options
@@ -163,7 +164,18 @@ def mboe_parser() -> FlagParser:
     """Return the command line of `wikianchor train mboe`."""
     parser = FlagParser(prog="wikianchor train mboe", description=ABOUT)
     add_options(parser, MboeConfig)
-    return parser
+    return add_config(parser, "train.mboe")
+
+
+def parse_flags(argv: Sequence[str]) -> dict[str, Any]:
+    """Return the options that a command line gives.
+
+    Raises:
+        InputError: the file of --config is missing or no TOML.
+        UsageError: a flag, or something in that file, is wrong.
+    """
+    parser = mboe_parser()
+    return vars(parser.parse_args(with_settings("train.mboe", argv, parser)))
 
 
 def make(flags: Mapping[str, Any]) -> MboeConfig:

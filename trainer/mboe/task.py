@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,7 +33,7 @@ from wikianchor.trainer.introduction import machine, names, paragraph
 from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.mboe import report
 from wikianchor.trainer.mboe.bags import Bags, make_bag_maker, make_bags, sample_items
-from wikianchor.trainer.mboe.config import MboeConfig, make, mboe_parser, rates
+from wikianchor.trainer.mboe.config import MboeConfig, make, parse_flags, rates
 from wikianchor.trainer.mboe.detector import detect
 from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
 from wikianchor.trainer.mboe.documents import Document, DocumentSet, read_documents
@@ -266,4 +267,4 @@ def _write_json(path: str, value: object) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status."""
-    return run_command("trainer", lambda: run(make(vars(mboe_parser().parse_args(argv)))))
+    return run_command("trainer", lambda: run(make(parse_flags(sys.argv[1:] if argv is None else argv))))

@@ -56,6 +56,13 @@ class FlagParser(argparse.ArgumentParser):
         """Return the names of the flags, dashes included."""
         return [name for name in self._option_string_actions if name.startswith("--")]
 
+    def repeated(self) -> set[str]:
+        """Return the names of the flags that are given once for each value."""
+        # argparse has no public name for the actions of a parser, nor for their classes.
+        return {
+            name for name, action in self._option_string_actions.items() if isinstance(action, argparse._AppendAction)
+        }
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments.
 

@@ -1,4 +1,5 @@
 """`--config=FILE`: options from a TOML file with a table for each command. Flags of the command line override them.
+The table of `train ease` is [train.ease], and so on.
 
 [build]
 wikis = ["enwiki", "jawiki"]     # --wikis=enwiki,jawiki
@@ -11,13 +12,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.storage import open_file, reading
-from wikianchor.pipelines.engine.runner import beam_options
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,8 +27,27 @@ else:
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def with_settings(name: str, arguments: Sequence[str], parser: FlagParser) -> list[str]:
+def add_config(parser: FlagParser, table: str) -> FlagParser:
+    """Add `--config` to a parser, and return it."""
+    parser.add_argument("--config", metavar="FILE", help=config_help(table))
+    return parser
+
+
+def config_help(table: str) -> str:
+    """Return the help of --config."""
+    return f"TOML file with more options, in a table [{table}]"
+
+
+def with_settings(
+    name: str, arguments: Sequence[str], parser: FlagParser, check: Callable[[list[str]], object] | None = None
+) -> list[str]:
     """Return the arguments of a command with those of its --config before them.
+
+    Args:
+        name: of the table, such as "build" or "train.ease".
+        arguments: of the command.
+        parser: of the command.
+        check: raises UsageError for flags that the parser does not take; None where it refuses them itself.
 
     Raises:
         InputError: the file is missing or no TOML.
@@ -39,30 +58,40 @@ def with_settings(name: str, arguments: Sequence[str], parser: FlagParser) -> li
     rest = iter(arguments)
     for argument in rest:
         if argument == "--config":
-            flags += _flags(name, next(rest, ""), parser)
+            flags += _flags(name, next(rest, ""), parser, check)
         elif argument.startswith("--config="):
-            flags += _flags(name, argument.removeprefix("--config="), parser)
+            flags += _flags(name, argument.removeprefix("--config="), parser, check)
         else:
             typed.append(argument)
     return [*flags, *typed]
 
 
-def _flags(command: str, path: str, parser: FlagParser) -> list[str]:
+def read_tables(path: str) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    Raises:
+        InputError: the file is missing or no TOML.
+    """
     if not path:
         raise UsageError("--config= names no file")
     with open_file(path) as file, reading(path):
         data = file.read()
     try:
-        tables = tomllib.loads(data.decode())
+        return tomllib.loads(data.decode())
     except ValueError as error:
         raise InputError(f"--config={path}: not TOML ({error})") from error
-    table = tables.get(command)
+
+
+def _flags(command: str, path: str, parser: FlagParser, check: Callable[[list[str]], object] | None) -> list[str]:
+    table: Any = read_tables(path)
+    for part in command.split("."):
+        table = table.get(part) if isinstance(table, dict) else None
     if not isinstance(table, dict):
         raise UsageError(f"--config={path}: has nothing for this command: it needs a table [{command}]")
     flags = [flag for key, value in table.items() for flag in _flag(path, key, value, parser)]
     try:
-        if others := parser.check(flags):
-            beam_options(others, parser.flags())
+        if (others := parser.check(flags)) and check:
+            check(others)
     except UsageError as error:
         raise UsageError(f"--config={path}: {error}") from error
     return flags
@@ -76,6 +105,8 @@ def _flag(path: str, key: str, value: Any, parser: FlagParser) -> list[str]:
         return [f"--{key}"]
     if value is False:
         return [f"--no-{key}"] if f"--no-{key}" in parser.flags() else []
+    if isinstance(value, list) and all(isinstance(item, str) for item in value) and f"--{key}" in parser.repeated():
+        return [f"--{key}={item}" for item in value]
     if isinstance(value, list) and all(isinstance(item, str) and "," not in item for item in value):
         value = ",".join(value)
     if not isinstance(value, (str, int, float)):
