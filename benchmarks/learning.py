@@ -127,7 +127,7 @@ def learn(objective: str, seed: int, data: Path, work: Path, quota: int) -> list
         options |= {"resume": False, "keep": "last", "checkpoint_steps": steps, "eval_steps": every}
         options |= {"quota": str(quota), "max_steps": every * POINTS, "epochs": EPOCHS, "seed": seed}
         config = make(objective, {**options, "device": "cpu", "precision": "bf16"}, {})
-        run = task.prepare(config, open_pairs(config.data), torch.device("cpu"), Log(scratch, "", False))
+        run = task.prepare(config, open_pairs(config.data), torch.device("cpu"), Log(scratch, False))
         curve = Curve(
             tatoeba.load(EvaluationFiles(str(slices.data() / "eval")), EvaluationOptions(languages=tuple(LANGUAGES)))
         )

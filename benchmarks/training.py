@@ -161,7 +161,7 @@ def sample(data: Path) -> dict[str, list[Any]]:
 
 def train_ours(config: Any) -> None:
     """Train with our trainer."""
-    train(task.prepare(config, open_pairs(config.data), torch.device(config.device), Log(config.output, "", False)))
+    train(task.prepare(config, open_pairs(config.data), torch.device(config.device), Log(config.output, False)))
 
 
 class EaseLoss(nn.Module):

@@ -75,6 +75,7 @@ def model_card(
         target: directory of the model, for the example; `wikianchor publish` replaces it.
     """
     best = "none was asked for" if state.best is None else f"{state.best:.4f} at step {state.best_step} ({dev})"
+    is_wikipedia = isinstance(dataset, PairDataset) and not dataset.is_own
     pairs_size = f"{dataset.rows:,} pairs of {dataset.entities:,} entities"
     size = ", ".join(dataset.paths) if isinstance(dataset, Texts) else pairs_size
     pooler = "cls_before_pooler" if encoder.pooler == "cls" and encoder.head_only_train else encoder.pooler
@@ -83,6 +84,7 @@ def model_card(
         "backbone": config.model or f"none: begun with random weights, size {config.new}",
         "pooler": pooler + (", scaled to unit length" if encoder.normalize else ""),
         "weights": weights,
+        **({"widths": f"{config.matryoshka}: {_CUT}"} if config.matryoshka else {}),
         "steps": f"{state.step} of {config.step_size} sentences, {config.softmax_size} in a softmax",
         "dev score": best,
         "seed": config.seed,
@@ -92,7 +94,7 @@ def model_card(
     head = {
         "library_name": library,
         "pipeline_tag": "sentence-similarity",
-        "license": "other" if isinstance(dataset, Texts) else "cc-by-sa-4.0",
+        "license": "cc-by-sa-4.0" if is_wikipedia else "other",
         "language": languages(dataset),
         "base_model": base_model(config.model),
         "tags": [library, "sentence-similarity", "feature-extraction", "wikianchor"],
@@ -106,7 +108,7 @@ def model_card(
             facts_table(facts),
             "## Data",
             facts_table(_texts_facts(dataset) if isinstance(dataset, Texts) else _pairs_facts(dataset)),
-            _TEXTS_LICENCE if isinstance(dataset, Texts) else _PAIRS_LICENCE,
+            _PAIRS_LICENCE if is_wikipedia else _TEXTS_LICENCE,
             "## Options",
             f"```json\n{config.to_json()}\n```",
             "## Versions",
@@ -179,6 +181,7 @@ mask = tokens["attention_mask"].unsqueeze(-1)
 vectors = ((layers[-1] + layers[OTHER]) / 2 * mask).sum(1) / mask.sum(1)
 print(torch.nn.functional.cosine_similarity(vectors[0], vectors[1], dim=0))
 ```"""
+_CUT = "the first so many numbers of a vector are a vector too (`truncate_dim` of sentence-transformers)"
 _TEXTS_LICENCE = "The licence is that of these texts. The manifests are in `data_manifest.json`."
 _PAIRS_LICENCE = "Text of Wikipedia is CC BY-SA 4.0; Wikidata is CC0. The whole manifest is in `data_manifest.json`."
 
@@ -194,6 +197,8 @@ def _texts_facts(texts: Texts) -> dict[str, str]:
 
 def _pairs_facts(pairs: PairDataset) -> dict[str, str]:
     manifest = pairs.manifest
+    if pairs.is_own:
+        return {"rows": pairs.source}
     inputs = [
         f"{item.get('dataset', '')} {item.get('wiki') or ''} {str(item.get('sha256', ''))[:16]}".strip()
         for item in manifest.get("inputs", [])

@@ -60,7 +60,9 @@ class Config:
 
     # What goes in, and where it comes out
     data: str = option(
-        "", help="directory of a dataset, local or gs://: `pairs`; for sdjc `negatives`, for t5 `corpus`"
+        "",
+        help="directory of a dataset, local, gs://, s3:// or hf://: `pairs`; for sdjc `negatives`, for t5 `corpus`; or "
+        "your own .csv, .tsv or .jsonl with text, entity, negatives (for sdjc sent0, sent1, hard_neg)",
     )
     model: str = option("", help="the backbone: a directory or a name on the Hub")
     new: str = option(
@@ -74,6 +76,7 @@ class Config:
     output: str = option("", help="directory of model/, run.json and log.jsonl", unset="$AIP_MODEL_DIR")
     checkpoints: str = option("", help="directory of checkpoints", unset="$AIP_CHECKPOINT_DIR, else OUTPUT/checkpoints")
     tensorboard: str = option("", help="directory of TensorBoard's files", unset="$AIP_TENSORBOARD_LOG_DIR, else none")
+    wandb: str = option("", help="project of Weights & Biases: PROJECT or ENTITY/PROJECT", unset="none")
     cache: str = option("", help="directory of tokenised datasets", only=_PAIRS, unset="~/.cache/wikianchor")
     resume: bool = option(True, help="continue from the last checkpoint where there is one")
 
@@ -119,6 +122,12 @@ class Config:
     )
     entity_to_sentence: bool = option(
         False, help="add the loss that tells an entity's sentence from the others", only=_PAIRS
+    )
+    matryoshka: str = option(
+        "",
+        help="widths with commas, such as 64,128,256: the loss is the mean of those of the vectors' first dimensions",
+        only=_PAIRS,
+        unset="the whole vector",
     )
     mask_duplicates: bool = option(
         True, help="do not count equal sentences and equal entities in a batch as negatives", only=_ENCODER

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.flags import FlagParser
@@ -54,6 +55,13 @@ def _with_settings(argv: Sequence[str]) -> list[str]:
     parser = FlagParser()
     add_flags(parser, argv[0])
     return [argv[0], *with_settings(f"train.{argv[0]}", argv[1:], parser)]
+
+
+def read_file(objective: str, path: str) -> dict[str, Any]:
+    """Return the options of an objective in a TOML file; raises as `parse`."""
+    parser = FlagParser()
+    add_flags(parser, objective)
+    return vars(parser.parse_args(with_settings(f"train.{objective}", [f"--config={path}"], parser)))
 
 
 def answer(argv: Sequence[str]) -> None:

@@ -31,13 +31,15 @@ from wikianchor.trainer.card import model_card, run_record, versions
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import Config, add_flags, make
 from wikianchor.trainer.data.feed import PairFeed
-from wikianchor.trainer.data.shards import PairDataset, open_pairs, read_entities
+from wikianchor.trainer.data.own_rows import NO_LANGUAGE, open_rows
+from wikianchor.trainer.data.shards import PairDataset, read_entities
 from wikianchor.trainer.data.texts import Texts, open_texts
 from wikianchor.trainer.data.tokens import open_tokens
 from wikianchor.trainer.dev_score import DevScore
 from wikianchor.trainer.introduction import introduction, names
 from wikianchor.trainer.loop.checkpoint import State, load_kept
 from wikianchor.trainer.loop.log import Log
+from wikianchor.trainer.loop.trackers import Tracker, open_trackers
 from wikianchor.trainer.loop.train import TrainingRun, make_run, train
 from wikianchor.trainer.mboe.task import main as mboe
 from wikianchor.trainer.models.encoder import Encoder
@@ -67,7 +69,8 @@ def prepare(config: Config, pairs: PairDataset, device: torch.device, log: Log) 
     check_views(model, feed.batch(feed.order(0)[: config.softmax_size], 0).to(device))
     run = make_run(config, model, feed, DevScore(config, feed), log, pairs.fingerprint)
     linked = f" with {pairs.entities:,} entities" if config.objective == "ease" else ""
-    data = f"{feed.rows:,} pairs of {names(sorted(tokens.names))}{linked} in {pairs.path}"
+    of = "" if tokens.names == (NO_LANGUAGE,) else f" of {names(sorted(tokens.names))}"
+    data = f"{feed.rows:,} {'rows' if pairs.is_own else 'pairs'}{of}{linked} in {pairs.source}"
     log.say(introduction(config, encoder, data, run.total, device))
     if config.compile:
         compile_lengths(encoder.backbone, len(feed.lengths))
@@ -186,16 +189,33 @@ def _save_config(config: Config) -> None:
             stream.write(config.to_json().encode() + b"\n")
 
 
-def run(config: Config) -> str:
-    """Train one stage and return the directory of the model, in the first process; "" in the others."""
+def open_data(config: Config) -> PairDataset | Texts:
+    """Open the dataset of a run.
+
+    Raises:
+        InputError: there is none, or it is damaged.
+    """
+    if config.objective in ("ease", "simcse"):
+        return open_rows(config.data, config.cache, config.objective == "ease")
+    return open_texts(config.data)
+
+
+def run(config: Config, trackers: Sequence[Tracker] = ()) -> str:
+    """Train one stage and return the directory of the model, in the first process; "" in the others.
+
+    Args:
+        config: options of the run.
+        trackers: that get its records, besides those that the options ask for.
+    """
     device = distributed.choose_device(config.device)
     precision = config.precision or ("bf16" if device.type == "cuda" else "fp32")
     config = dataclasses.replace(config, precision=precision)
-    data: Any = open_pairs(config.data) if config.objective in ("ease", "simcse") else open_texts(config.data)
+    data: Any = open_data(config)
     if config.model:
         check_model(config.model)
     distributed.start(device)
-    log = Log(config.output, config.tensorboard, distributed.rank() == 0)
+    is_first = distributed.rank() == 0
+    log = Log(config.output, is_first, [*open_trackers(config), *trackers] if is_first else ())
     try:
         if distributed.rank() == 0:
             _save_config(config)
@@ -211,13 +231,13 @@ def run(config: Config) -> str:
         distributed.stop()
 
 
-def run_stages(config: Config) -> str:
+def run_stages(config: Config, trackers: Sequence[Tracker] = ()) -> str:
     """Train, and if `--then` names further rows, train the model on them; return the directory of the last model."""
     if not config.then:
-        return run(config)
+        return run(config, trackers)
     second = second_stage(config)
-    run(dataclasses.replace(config, then=""))
-    return run(second)
+    run(dataclasses.replace(config, then=""), trackers)
+    return run(second, trackers)
 
 
 def second_stage(config: Config) -> Config:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wikianchor.api.datasets import OpenDataset, open_dataset
     from wikianchor.api.dumps import read_items, read_pages
-    from wikianchor.api.models import evaluate, train
+    from wikianchor.api.models import evaluate, train, train_config
     from wikianchor.api.text import PageText, TextBlock, TextGap, TextLink, TextSentence, extract, sentences
 
 # Name -> module of `wikianchor.api`.
@@ -24,7 +24,7 @@ _MODULES = {
     **dict.fromkeys(("PageText", "TextBlock", "TextGap", "TextLink", "TextSentence", "extract", "sentences"), "text"),
     **dict.fromkeys(("read_items", "read_pages"), "dumps"),
     **dict.fromkeys(("OpenDataset", "open_dataset"), "datasets"),
-    **dict.fromkeys(("evaluate", "train"), "models"),
+    **dict.fromkeys(("evaluate", "train", "train_config"), "models"),
 }
 __all__ = [
     "OpenDataset",
@@ -40,6 +40,7 @@ __all__ = [
     "read_pages",
     "sentences",
     "train",
+    "train_config",
 ]
 
 

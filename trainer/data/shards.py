@@ -39,6 +39,7 @@ class PairDataset:
         rows: number of pairs.
         entities: number of entities.
         fingerprint: hash of the shards' sha256, equal for equal rows wherever they are stored.
+        source: what the user named: the directory, or files of one's own that the dataset was written from.
     """
 
     path: str
@@ -47,6 +48,12 @@ class PairDataset:
     rows: int
     entities: int
     fingerprint: str
+    source: str
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the rows are one's own, and not of Wikipedia."""
+        return bool(self.manifest.get("own_rows"))
 
 
 def open_pairs(path: str) -> PairDataset:
@@ -65,7 +72,7 @@ def open_pairs(path: str) -> PairDataset:
         check_columns(shard, wikianchor.schemas.pairs.SCHEMA, COLUMNS)
     for shard in entity_shards:
         check_columns(shard, wikianchor.schemas.pairs.ENTITIES, ENTITY_COLUMNS)
-    return PairDataset(path, manifest, tuple(shards), rows, entities, fingerprint)
+    return PairDataset(path, manifest, tuple(shards), rows, entities, fingerprint, path)
 
 
 def read_batches(pairs: PairDataset, columns: Sequence[str] = COLUMNS) -> Iterator[pa.RecordBatch]:

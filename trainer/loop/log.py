@@ -1,4 +1,4 @@
-"""The log of a run: lines on stderr, JSON lines in log.jsonl, and scalars for TensorBoard."""
+"""The log of a run: lines on stderr, JSON lines in log.jsonl, and records for trackers."""
 
 from __future__ import annotations
 
@@ -6,27 +6,25 @@ import io
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wikianchor.io.errors import UsageError
 from wikianchor.io.storage import filesystem, is_local, writing
-
-Value = float | int
+from wikianchor.trainer.loop.trackers import Tracker, Value
 
 
 class Log:
-    """Writes lines to stderr, records to OUTPUT/log.jsonl, and scalars to TensorBoard.
+    """Writes lines to stderr, records to OUTPUT/log.jsonl, and records to trackers.
 
     Args:
         output: directory, local or a URI.
-        tensorboard: directory for TensorBoard, "" for none.
         active: False in all processes but the first: nothing is written.
+        trackers: that get the records too; they are closed with the log.
     """
 
-    def __init__(self, output: str, tensorboard: str, active: bool) -> None:
+    def __init__(self, output: str, active: bool, trackers: Sequence[Tracker] = ()) -> None:
         self.active = active
-        self.board: Any = None
+        self.trackers = tuple(trackers)
         self.lines: Any = None
         if not active:
             return
@@ -37,12 +35,6 @@ class Log:
         else:
             # Objects of a bucket cannot be appended to, so the log is written when the run ends.
             self.lines, self.target = io.StringIO(), f"{output}/log.jsonl"
-        if tensorboard:
-            try:
-                from torch.utils.tensorboard import SummaryWriter
-            except ImportError as error:
-                raise UsageError("--tensorboard: needs the package tensorboard: pip install tensorboard") from error
-            self.board = SummaryWriter(tensorboard)
 
     def values(self, kind: str, step: int, values: Mapping[str, Value]) -> None:
         """Write a record: the event, the step, and numbers by name."""
@@ -50,9 +42,8 @@ class Log:
             return
         self.lines.write(json.dumps({"event": kind, "step": step, **values}) + "\n")
         self.lines.flush()
-        if self.board is not None:
-            for name, value in values.items():
-                self.board.add_scalar(f"{kind}/{name}", value, step)
+        for tracker in self.trackers:
+            tracker.values(kind, step, values)
 
     def say(self, line: str) -> None:
         """Print a line to stderr."""
@@ -60,9 +51,9 @@ class Log:
             print(line, file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Close the files; upload the log if the output is a bucket."""
-        if self.board is not None:
-            self.board.close()
+        """Close the files and the trackers; upload the log if the output is a bucket."""
+        for tracker in self.trackers:
+            tracker.close()
         if isinstance(self.lines, io.StringIO):
             files, inner = filesystem(self.target)
             with writing(self.target), files.open_output_stream(inner) as stream:

@@ -236,7 +236,7 @@ def run(config: MboeConfig) -> str:
     other = report.read_scores(config.compare) if config.compare else None
     precision = config.precision or ("bf16" if choose_device(config.device).type == "cuda" else "fp32")
     config = dataclasses.replace(config, precision=precision)
-    log = Log(config.output, "", True)
+    log = Log(config.output, True)
     try:
         prepared = prepare(config, log)
         log.say(introduce(config, prepared))

@@ -2,31 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wikianchor.io.errors import UsageError
+from wikianchor.io.flags import did_you_mean
+from wikianchor.io.options import options_for
+
 if TYPE_CHECKING:
+    from wikianchor.trainer.config import Config
     from wikianchor.trainer.evaluate.report import Result
 
+Callback = Callable[[str, int, Mapping[str, float]], object]
 
-def train(objective: str, **options: Any) -> str:
+
+def train(config: str | Config, *, callbacks: Iterable[Callback] = (), **options: Any) -> str:
     """Train a model and return its directory.
 
     Args:
-        objective: "ease", "simcse", "sdjc" or "t5".
-        options: as of `wikianchor train OBJECTIVE --help`, by name: data, model and output at least.
+        config: "ease", "simcse", "sdjc" or "t5"; or all options, as `train_config` returns them.
+        callbacks: called as `callback(event, step, values)` for each line of log.jsonl: the event is "train" or "dev",
+            the values are numbers by name, such as "loss". An exception that a callback raises ends the training.
+        options: as of `wikianchor train OBJECTIVE --help`, by name: data, model and output at least. `data` can be rows
+            too: an iterable of dicts with the keys text, entity and negatives, such as a dataset of `datasets`.
 
     Raises:
         UsageError: the options do not go together.
         InputError: an input cannot be read.
+        TypeError: there is no such option.
 
     Example:
         wikianchor.train("ease", data="out/pairs", model="bert-base-uncased", output="models/ease", max_steps=1000)
     """
     from wikianchor.trainer import task
-    from wikianchor.trainer.config import make
 
-    return task.run(make(objective, options))
+    if isinstance(config, str):
+        config = train_config(config, **options)
+    elif options:
+        raise UsageError(f"give {next(iter(options))} to train_config, or use dataclasses.replace")
+    from wikianchor.trainer.loop.trackers import CallbackTracker
+
+    return task.run_stages(config, [CallbackTracker(callback) for callback in callbacks])
+
+
+def train_config(objective: str, config: str = "", **options: Any) -> Config:
+    """Return the options of a training run, complete and checked.
+
+    Args:
+        objective: "ease", "simcse", "sdjc" or "t5".
+        config: TOML file with more options, in a table [train.OBJECTIVE].
+        options: as of `train`; they override those of the file.
+
+    Raises:
+        UsageError: the options do not go together.
+        InputError: the file cannot be read.
+        TypeError: there is no such option.
+    """
+    from wikianchor.trainer.config import Config, make
+    from wikianchor.trainer.data.own_rows import save_rows
+    from wikianchor.trainer.options import read_file
+
+    known = [option.name for option in options_for(Config, objective)]
+    if unknown := [name for name in options if name not in known]:
+        raise TypeError(f"train() got an unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+    rows = options.get("data")
+    if rows is not None and not isinstance(rows, (str, os.PathLike)):
+        options["data"] = save_rows(rows, str(options.get("output", "")))
+    paths = {name: os.fspath(value) for name, value in options.items() if isinstance(value, os.PathLike)}
+    return make(objective, {**(read_file(objective, config) if config else {}), **options, **paths})
 
 
 def evaluate(model: str, data: str = "", tasks: str | Sequence[str] = (), **options: Any) -> list[Result]:

@@ -22,7 +22,7 @@ from wikianchor.trainer.loop.train import TrainingRun
 
 def ready(options: dict[str, Any], objective: str = "ease") -> TrainingRun:
     config = dataclasses.replace(make(objective, options, {}), precision=options.get("precision", "fp32"))
-    return task.prepare(config, open_pairs(config.data), torch.device("cpu"), Log(config.output, "", False))
+    return task.prepare(config, open_pairs(config.data), torch.device("cpu"), Log(config.output, False))
 
 
 def log_of(options: dict[str, Any], event: str) -> list[dict[str, Any]]:

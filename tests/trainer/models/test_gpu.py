@@ -42,7 +42,7 @@ def test_a_step_waits_for_no_number(
     # Once before training the views are looked at; autocast knows no "meta".
     monkeypatch.setattr(task, "check_views", lambda model, batch: None)
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda kind: False)
-    run = task.prepare(config, open_pairs(config.data), META, Log(config.output, "", False))
+    run = task.prepare(config, open_pairs(config.data), META, Log(config.output, False))
     for group in run.optimizers.parts["encoder"].param_groups:
         # The fused kernel is refused there, the one before it is not.
         group |= {"fused": False, "foreach": True}

@@ -1,0 +1,260 @@
+"""Rows of one's own as a dataset of pairs: CSV, JSON lines, Parquet, or a dataset of the library `datasets`.
+
+    text        the sentence
+    entity      a name of what the row is about, such as Q42 or "Ada Lovelace"; SimCSE does without
+    negatives   optional: names of entities that it is not about; a list, or in CSV names with | between
+    language    optional: the language of the sentence, such as en: rows are mixed by it, and the model's card names it
+
+The rows are written once as a dataset of pairs, in the directory of caches, and read from there like any other.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+import wikianchor.schemas.pairs
+from wikianchor.io.errors import InputError
+from wikianchor.io.parsing import malformed
+from wikianchor.io.storage import checksum, exists, files_in, filesystem, is_local, matching, open_file, reading
+from wikianchor.trainer.data.cache import open_cache
+from wikianchor.trainer.data.shards import COLUMNS, PairDataset, open_pairs
+
+VERSION = 1
+# `.arrow` is what `Dataset.save_to_disk` writes.
+FILES = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
+ROW_COLUMNS = ("text", "entity", "negatives", "language")
+ROWS_PER_SHARD = 1 << 20
+# In place of a wiki, where rows do not say their language. It is no code of a language.
+NO_LANGUAGE = "unknown"
+_SCHEMA = pa.schema([wikianchor.schemas.pairs.SCHEMA.field(name) for name in COLUMNS])
+_ENTITIES = wikianchor.schemas.pairs.ENTITIES
+_QID = re.compile(r"Q([1-9][0-9]*)")
+
+
+def open_rows(path: str, cache: str, needs_entities: bool) -> PairDataset:
+    """Open a dataset of pairs, or rows of one's own as one.
+
+    Args:
+        path: directory of `pairs`; or files with commas between, a glob, or a directory of files.
+        cache: directory of all caches.
+        needs_entities: whether each row must have an entity.
+
+    Raises:
+        InputError: there is neither, a file is damaged, or a row has no text or no entity.
+    """
+    if exists(f"{path.rstrip('/')}/manifest.json"):
+        return open_pairs(path)
+    files = list_files(path)
+    if not files:
+        # It says what is missing.
+        return open_pairs(path)
+    digests = [checksum(file, "sha256") for file in files]
+    key = hashlib.sha256("\0".join((str(VERSION), str(needs_entities), *digests)).encode()).hexdigest()[:32]
+    directory = open_cache(cache, f"rows-{key}", lambda place: write_rows(read_files(files, needs_entities), place))
+    return replace(open_pairs(directory), source=path)
+
+
+def list_files(path: str) -> list[str]:
+    """Return the files of rows that a list with commas, globs and directories names; of a directory with a split
+    `train` only that."""
+    files = []
+    for part in (part.strip() for part in path.split(",")):
+        if part.endswith(FILES):
+            files += matching(part, directories=False)
+        elif is_directory(part):
+            inside = [file for file in files_in(part.rstrip("/")) if file.endswith(FILES)]
+            # What `datasets` keeps of its own computations.
+            inside = [file for file in inside if not file.rpartition("/")[2].startswith("cache-")]
+            train = [file for file in inside if "train" in re.split(r"[/._-]", file[len(part) :])]
+            files += train or inside
+    return files
+
+
+def is_directory(path: str) -> bool:
+    """Return whether there is a directory."""
+    files, inner = filesystem(path)
+    with reading(path):
+        return bool(files.get_file_info(inner).type == fs.FileType.Directory)
+
+
+def read_files(files: Iterable[str], needs_entities: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the rows of files, each with the file and the number of its line or row."""
+    readers = {".csv": _csv_rows, ".tsv": _csv_rows, ".jsonl": _json_rows, ".parquet": _parquet_rows}
+    for path in files:
+        for number, row in readers.get(f".{path.rpartition('.')[2]}", _arrow_rows)(path):
+            where = f"{path}: row {number}"
+            lacking = [name for name in ("text", "entity")[: 1 + needs_entities] if not _text(row.get(name))]
+            if lacking:
+                columns = ", ".join(str(name) for name in row) or "nothing"
+                raise InputError(
+                    f"{where} has no {lacking[0]}: the columns are {', '.join(ROW_COLUMNS)}, and it has {columns}"
+                )
+            yield where, row
+
+
+def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    delimiter = "\t" if path.endswith(".tsv") else ","
+    with open_file(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as lines:
+        try:
+            for number, row in enumerate(csv.DictReader(lines, delimiter=delimiter), 1):
+                yield number, {**row, "negatives": [name for name in (row.get("negatives") or "").split("|") if name]}
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise InputError(f"{path}: cannot be read ({error})") from error
+
+
+def _json_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    with open_file(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                with malformed(f"{path}: line {number} is no object of {', '.join(ROW_COLUMNS)}"):
+                    row = dict(json.loads(line))
+                yield number, row
+
+
+def _parquet_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    files, inner = filesystem(path)
+    with reading(path), files.open_input_file(inner) as stream:
+        file = pq.ParquetFile(stream)
+        names = [name for name in ROW_COLUMNS if name in file.schema_arrow.names]
+        number = 0
+        for batch in file.iter_batches(columns=names):
+            yield from enumerate(batch.to_pylist(), number + 1)
+            number += len(batch)
+
+
+def _arrow_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    files, inner = filesystem(path)
+    with reading(path), files.open_input_file(inner) as stream, pa.ipc.open_stream(stream) as batches:
+        number = 0
+        for batch in batches:
+            names = [name for name in ROW_COLUMNS if name in batch.schema.names]
+            yield from enumerate(batch.select(names).to_pylist(), number + 1)
+            number += len(batch)
+
+
+def _text(value: Any) -> str:
+    """Return a value as a text without white space at its ends, "" for none."""
+    return "" if value is None else str(value).strip()
+
+
+class _Entities:
+    """Dense ids of names, in the order of their first occurrence, and how often rows have them."""
+
+    def __init__(self) -> None:
+        self.ids: dict[str, int] = {}
+        self.counts: list[int] = []
+
+    def id(self, name: str) -> int:
+        """Return the id of a name."""
+        number = self.ids.setdefault(name, len(self.ids))
+        if number == len(self.counts):
+            self.counts.append(0)
+        return number
+
+    def table(self) -> pa.Table:
+        """Return the table of entities; the item is 0 where a name is none of Wikidata."""
+        matches = [_QID.fullmatch(name) for name in self.ids]
+        columns = {
+            "entity_id": list(range(len(self.ids))),
+            "qid": [int(match[1]) if match else 0 for match in matches],
+            "count": self.counts,
+            "label": list(self.ids),
+            "types": [[] for _ in self.ids],
+        }
+        return pa.table(columns, _ENTITIES)
+
+
+def write_rows(rows: Iterable[tuple[str, Mapping[str, Any]]], directory: str) -> None:
+    """Write rows as a dataset of pairs.
+
+    Args:
+        rows: where each is, for messages, and the row.
+        directory: an empty local directory.
+
+    Raises:
+        InputError: there is no row, or negatives are no list.
+    """
+    entities = _Entities()
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    shards: list[dict[str, Any]] = []
+
+    def flush() -> None:
+        name = f"data/pairs/train-{len(shards):05d}.parquet"
+        shards.append(_write(pa.table(columns, _SCHEMA), directory, name))
+        for values in columns.values():
+            values.clear()
+
+    for where, row in rows:
+        negatives = row.get("negatives")
+        if negatives is not None and not isinstance(negatives, (list, tuple)):
+            raise InputError(f"{where}: negatives is no list of names: {negatives!r:.100}")
+        text, entity = _text(row["text"]), entities.id(_text(row.get("entity")))
+        entities.counts[entity] += 1
+        others = dict.fromkeys(entities.id(name) for name in map(_text, negatives or ()) if name)
+        digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+        values = {
+            "text": text,
+            "entity_id": entity,
+            "hard_negative_ids": [other for other in others if other != entity],
+            # Equal for equal sentences.
+            "sentence_id": int.from_bytes(digest, "big") >> 1,
+            "wiki": _text(row.get("language")) or NO_LANGUAGE,
+        }
+        for name, value in values.items():
+            columns[name].append(value)
+        if len(columns["text"]) == ROWS_PER_SHARD:
+            flush()
+    if columns["text"]:
+        flush()
+    if not shards:
+        raise InputError("--data: the files hold no rows")
+    of_entities = _write(entities.table(), directory, "data/entities/train-00000.parquet")
+    manifest = {
+        "dataset": "pairs",
+        "schema_version": wikianchor.schemas.pairs.VERSION,
+        "configs": {"pairs": _config(shards), "entities": _config([of_entities])},
+        "inputs": [],
+        "own_rows": True,
+    }
+    Path(directory, "manifest.json").write_text(json.dumps(manifest), "utf-8")
+
+
+def _write(table: pa.Table, directory: str, name: str) -> dict[str, Any]:
+    path = Path(directory, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path)
+    return {
+        "path": name,
+        "rows": len(table),
+        "bytes": path.stat().st_size,
+        "sha256": checksum(str(path), "sha256"),
+    }
+
+
+def _config(shards: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"rows": sum(shard["rows"] for shard in shards), "shards": shards}
+
+
+def save_rows(rows: Iterable[Mapping[str, Any]], directory: str) -> str:
+    """Write rows that a program has in memory to a local directory, as JSON lines; return the path of the file."""
+    if not is_local(directory):
+        raise InputError(f"{directory}: rows in memory are kept beside the model: name a local directory as output")
+    path = Path(directory, "rows.jsonl")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as stream:
+        for row in rows:
+            named = {name: row[name] for name in ROW_COLUMNS if row.get(name) is not None}
+            stream.write(json.dumps(named, ensure_ascii=False) + "\n")
+    return str(path)
