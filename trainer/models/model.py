@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from wikianchor.trainer.distributed import gather, rank
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.entities import EntityTable
 from wikianchor.trainer.models.losses import entity_loss, entity_to_sentence_loss, same_ids, simcse_loss
+from wikianchor.trainer.models.matryoshka import mean_over_widths, parse_widths
 
 # The smallest difference of two dropout views, relative to the largest number of a vector: rounding gives less, dropout
 # about 0.1.
@@ -67,6 +69,7 @@ class EaseModel(Trainable):
         self.w = w
         self.config = config
         self.autocast = config.precision == "bf16"
+        self.widths = parse_widths(config.matryoshka, encoder.dim)
 
     @property
     def views(self) -> int:
@@ -85,8 +88,11 @@ class EaseModel(Trainable):
 
     def forward(self, batch: PairBatch) -> dict[str, Tensor]:
         """Return `loss`, and its terms before they are weighted: `simcse` (equation 3) and `entity` (equation 2)."""
+        return mean_over_widths(partial(self._losses, batch), self.encode(batch), self.widths)
+
+    def _losses(self, batch: PairBatch, views: Tensor) -> dict[str, Tensor]:
+        """Return the losses of the views, (views, n, dim), which may be cut to fewer dimensions than the encoder's."""
         config = self.config
-        views = self.encode(batch)
         labels = torch.arange(len(views[0]), device=views.device) + rank() * len(views[0])
         sentences = same_ids(batch.sentences, gather(batch.sentences)) if config.mask_duplicates else None
         terms: dict[str, Tensor] = {}
@@ -105,7 +111,7 @@ class EaseModel(Trainable):
         assert self.w is not None
         # In place of a missing negative the row's entity is looked up, which costs nothing more; the loss masks it.
         ids = torch.cat((batch.entities[:, None], batch.negatives), 1)
-        vectors = self.w(self.table(torch.where(ids < 0, ids[:, :1], ids)))
+        vectors = self.w(self.table(torch.where(ids < 0, ids[:, :1], ids)))[..., : views.shape[-1]]
         e, negative = gather(vectors[:, 0]), gather(vectors[:, 1:])
         negative_ids = gather(batch.negatives)
         no_negative = (negative_ids < 0).expand(len(batch.entities), -1, -1)
