@@ -195,6 +195,8 @@ class Config:
     clip_norm: float = option(1.0, help="largest norm of the encoder's gradient; 0: no limit")
     seed: int = option(42, help="seed of the order, of dropout and of all initial values")
 
+    dry_run: bool = option(False, help="say what the run would take, from a few steps, and write nothing", only=_PAIRS)
+
     # The machine
     device: str = option("", help="device of the training", unset="cuda where there is one, else cpu")
     precision: str = option(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+import tempfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,6 +37,7 @@ from wikianchor.trainer.data.shards import PairDataset, read_entities
 from wikianchor.trainer.data.texts import Texts, open_texts
 from wikianchor.trainer.data.tokens import open_tokens
 from wikianchor.trainer.dev_score import DevScore
+from wikianchor.trainer.dry_run import describe, sample_rows
 from wikianchor.trainer.introduction import introduction, names
 from wikianchor.trainer.loop.checkpoint import State, load_kept
 from wikianchor.trainer.loop.log import Log
@@ -200,6 +202,28 @@ def open_data(config: Config) -> PairDataset | Texts:
     return open_texts(config.data)
 
 
+def dry_run(config: Config) -> str:
+    """Return what a run of EASE or SimCSE would take."""
+    device = distributed.choose_device(config.device)
+    config = dataclasses.replace(config, precision=config.precision or ("bf16" if device.type == "cuda" else "fp32"))
+    check_model(config.model)
+    with tempfile.TemporaryDirectory() as scratch:
+        # Rows of one's own are not kept either.
+        pairs = open_rows(config.data, scratch, config.objective == "ease")
+        sample, rows = sample_rows(pairs, config, scratch)
+        unset: dict[str, Any] = {
+            "held_out": 0,
+            "quota": "",
+            "language_temperature": 1.0,
+            "dev": "",
+            "tensorboard": "",
+            "wandb": "",
+        }
+        paths: dict[str, Any] = {"output": scratch, "checkpoints": scratch, "cache": scratch}
+        trial = dataclasses.replace(config, **unset, **paths)
+        return describe(config, pairs, rows, prepare(trial, sample, device, Log(scratch, False)))
+
+
 def run(config: Config, trackers: Sequence[Tracker] = ()) -> str:
     """Train one stage and return the directory of the model, in the first process; "" in the others.
 
@@ -207,6 +231,8 @@ def run(config: Config, trackers: Sequence[Tracker] = ()) -> str:
         config: options of the run.
         trackers: that get its records, besides those that the options ask for.
     """
+    if config.dry_run:
+        return dry_run(config)
     device = distributed.choose_device(config.device)
     precision = config.precision or ("bf16" if device.type == "cuda" else "fp32")
     config = dataclasses.replace(config, precision=precision)
