@@ -15,6 +15,7 @@ REASONS = (
     "equal",
     "too_long",
     "wrong_script",
+    "unbalanced",
     "no_noun_span",
     "repeats",
     "too_near",

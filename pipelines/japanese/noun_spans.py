@@ -4,7 +4,8 @@
 are character ranges, ascending, and do not overlap.
 
 spaCy's noun chunks for Japanese never contain a direct object: its list of relations has "doclike" instead of "obj".
-`released` is what spaCy finds, as in the released code of SDJC; `chunks` adds the objects.
+`released` is what spaCy finds, as in the released code of SDJC. `chunks` adds the objects, and leaves out what is no
+noun phrase. `nouns` is the rule of SDJC's paper (section 3.2), "consecutive noun tokens".
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from wikianchor.pipelines.japanese.brackets import CLOSING, unmatched
 from wikianchor.pipelines.japanese.noun_words import FORMAL, SOMETIMES_FORMAL
 
 NOUNS = frozenset({"NOUN"})
@@ -25,6 +27,15 @@ RELATIONS = RELEASED_RELATIONS | {"obj", "iobj", "conj", "dislocated"}
 # Relations of a word that forms a compound with its head.
 COMPOUND = frozenset({"compound", "nummod"})
 _TAKEN = "\0"
+# Parts of speech that no noun phrase of `chunks` holds. An adjective as in 強い痛み belongs to its phrase.
+_CLAUSE = frozenset({"VERB", "AUX", "CCONJ", "SCONJ", "INTJ", "ADV"})
+# Parts of speech at the end of a noun phrase.
+_ENDS = NOMINAL | {"NUM"}
+# Particles between nouns; others only before の, as in 皮膚への.
+_JOINS = frozenset({"の", "と", "や", "か", "とか", "など"})
+_BRACKETS = frozenset([*CLOSING, *CLOSING.values()])
+# Signs between the words of a name.
+_SIGNS = frozenset("・-‐–—~〜/+&=:%")
 # Parts of speech of modifiers before a noun, besides の.
 _MODIFIES = frozenset({"VERB", "ADJ", "AUX", "DET"})
 
@@ -58,7 +69,7 @@ def noun_spans(rule: str, text: str, tokens: Sequence[Token]) -> Spans:
     if rule == "nouns_names":
         return runs(tokens, NOUNS_AND_NAMES)
     if rule == "chunks":
-        return chunks(tokens, RELATIONS)
+        return noun_phrases(text, tokens)
     if rule == "bunsetu":
         return bunsetu_heads(tokens)
     return first_places(text, chunks(tokens, RELEASED_RELATIONS))
@@ -100,6 +111,60 @@ def chunks(tokens: Sequence[Token], relations: frozenset[str]) -> Spans:
     return spans
 
 
+def noun_phrases(text: str, tokens: Sequence[Token]) -> Spans:
+    """Return the noun phrases in the chunks of a sentence, direct objects too.
+
+    A subtree can hold a clause or an open bracket: いれば、バージョン9, 「腰痛. So each chunk is split at
+    predicates, conjunctions, commas and brackets without a counterpart.
+    """
+    numbers = {token.start: number for number, token in enumerate(tokens)}
+    spans: Spans = []
+    for start, end in chunks(tokens, RELATIONS):
+        first, last = numbers[start], bisect_left(tokens, end, key=lambda token: token.start) - 1
+        spans += _split(text, tokens, first, last + 1)
+    return spans
+
+
+def _split(text: str, tokens: Sequence[Token], first: int, last: int) -> Spans:
+    """Return the noun phrases among the tokens from `first` to before `last`."""
+    while first < last and not _may_begin(text, tokens[first]):
+        first += 1
+    while first < last and tokens[last - 1].pos not in _ENDS:
+        last -= 1
+    if first == last:
+        return []
+    start, end = tokens[first].start, tokens[last - 1].end
+    alone = {start + position for position in unmatched(text[start:end])}
+    for number in range(first, last):
+        token = tokens[number]
+        following = text[token.end : token.end + 1]
+        if _separates(text[token.start : token.end], token.pos, following) or not alone.isdisjoint(
+            range(token.start, token.end)
+        ):
+            return _split(text, tokens, first, number) + _split(text, tokens, number + 1, last)
+    return [(start, end)] if any(token.pos in NOMINAL for token in tokens[first:last]) else []
+
+
+def _may_begin(text: str, token: Token) -> bool:
+    """Return whether a noun phrase may begin with a token."""
+    return token.pos not in ("ADP", "PUNCT", "SYM", "PART") or text[token.start] in CLOSING
+
+
+def _separates(word: str, pos: str, following: str) -> bool:
+    """Return whether a word is part of no noun phrase.
+
+    Args:
+        word: its text.
+        pos: its part of speech.
+        following: the character after it.
+    """
+    if pos == "ADP":
+        return word not in _JOINS and following != "の"
+    if pos in ("PUNCT", "SYM"):
+        return not _BRACKETS.issuperset(word) and not _SIGNS.issuperset(word)
+    return pos in _CLAUSE
+
+
 def _subtree(root: int, children: Sequence[Sequence[int]]) -> list[int]:
     """Return the numbers of the tokens below and including `root`, ascending."""
     nodes = [root]
@@ -115,10 +180,15 @@ def bunsetu_heads(tokens: Sequence[Token]) -> Spans:
         if not token.heads_bunsetu or token.pos not in NOMINAL:
             continue
         first = number
-        while first and tokens[first - 1].relation in COMPOUND and first <= tokens[first - 1].head <= number:
+        while first and _is_compound(tokens[first - 1]) and first <= tokens[first - 1].head <= number:
             first -= 1
         spans.append((tokens[first].start, token.end))
     return spans
+
+
+def _is_compound(token: Token) -> bool:
+    """Return whether a token forms a compound with its head."""
+    return token.relation in COMPOUND and token.pos not in _CLAUSE
 
 
 def first_places(text: str, spans: Spans) -> Spans:

@@ -100,6 +100,46 @@ def test_only_the_released_rule_takes_the_first_place_of_a_word() -> None:
     assert noun_spans("released", *swapped) == [(1, 3)]
 
 
+# "If there is, one compiles with version 9 (the new one)": one subtree, two phrases and a bracket.
+CLAUSES = sentence(
+    ("居れ", "VERB", "acl", 3, "B"),
+    ("ば", "SCONJ", "mark", 0),
+    ("、", "PUNCT", "punct", 0),
+    ("版", "NOUN", "obl", 10, "B"),
+    ("九", "NUM", "nummod", 3),
+    ("や", "ADP", "case", 3),
+    ("「", "PUNCT", "punct", 8),
+    ("新しい", "ADJ", "acl", 8, "B"),
+    ("実行", "NOUN", "compound", 9, "B"),
+    ("命令", "NOUN", "obj", 10, "B"),
+    ("書く", "VERB", "ROOT", 10, "B"),
+)
+
+
+def test_chunks_hold_no_clause_and_no_open_bracket() -> None:
+    assert found("released", CLAUSES) == ["居れば、版"]
+    assert found("chunks", CLAUSES) == ["版", "新しい実行命令"]
+
+
+def test_chunks_keep_brackets_that_are_closed() -> None:
+    quoted = sentence(
+        ("「", "PUNCT", "punct", 1),
+        ("版", "NOUN", "nmod", 4, "B"),
+        ("」", "PUNCT", "punct", 1),
+        ("の", "ADP", "case", 1),
+        ("命令", "NOUN", "ROOT", 4, "B"),
+    )
+    assert found("chunks", quoted) == ["版", "命令"]
+    whole = sentence(
+        ("版", "NOUN", "compound", 4),
+        ("(", "PUNCT", "punct", 2),
+        ("九", "NUM", "nummod", 4),
+        (")", "PUNCT", "punct", 2),
+        ("命令", "NOUN", "ROOT", 4, "B"),
+    )
+    assert found("chunks", whole) == ["版(九)命令"]
+
+
 @pytest.mark.parametrize("rule", SPAN_RULES)
 def test_spans_are_in_order_and_inside(rule: str) -> None:
     for text, tokens in (SURGERY, NAMES, TWICE, ("", [])):

@@ -88,18 +88,19 @@ def test_which_spans_have_content(words: tuple[tuple[str, str], ...], span: tupl
     assert spans_with_content(text, [place], tokens) == [place] * stays
 
 
-def test_formal_nouns_are_counted_and_the_released_rule_keeps_them() -> None:
+def test_formal_nouns_are_counted_and_filled_by_the_rules_of_sdjc() -> None:
     text, tokens = sentence(*ADMITTED, ("ため", "NOUN"), ("薬", "NOUN"))
     spans = [{"start": start, "end": end} for start, end, pos in tokens if pos == "NOUN"]
     row = {
         "text": text,
-        "spans": {"chunks": spans, "released": spans},
+        "spans": {"chunks": spans, "nouns": spans, "released": spans},
         "tokens": [{"start": start, "end": end, "pos": pos} for start, end, pos in tokens],
     }
     counts: Counter[str] = Counter()
     assert [text[slice(*span)] for span in spans_of(row, "chunks", counts)] == ["患者", "薬"]
     assert counts == {"spans:seen": 3, "spans:formal_noun": 1}
-    assert [text[slice(*span)] for span in spans_of(row, "released", Counter())] == ["患者", "ため", "薬"]
+    for rule in ("nouns", "released"):
+        assert [text[slice(*span)] for span in spans_of(row, rule, Counter())] == ["患者", "ため", "薬"]
 
 
 def test_the_lists_are_what_they_say() -> None:

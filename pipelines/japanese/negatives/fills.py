@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wikianchor.pipelines.arrays.hashing import mix
+from wikianchor.pipelines.japanese.brackets import unmatched
 from wikianchor.pipelines.japanese.duplicates import overlap
 from wikianchor.pipelines.japanese.noun_phrases import COMMAS
 
@@ -130,6 +131,8 @@ def judge(text: str, spans: Spans, fills: Fills, near: float, are_noun_spans: No
         return "too_long", candidate
     if not all(map(is_noun_like, words)):
         return "wrong_script", candidate
+    if _alone(candidate) != _alone(text):
+        return "unbalanced", candidate
     if _repeats(words, originals, candidate, text):
         return "repeats", candidate
     if overlap(text, candidate) >= near:
@@ -153,6 +156,11 @@ def is_noun_like(word: str) -> bool:
 def continues_noun(piece: str) -> bool:
     """Return whether a fill may continue with a piece: it ends neither a sentence nor a phrase."""
     return not any(character in _ENDS_SENTENCE for character in piece) and not piece.endswith(COMMAS)
+
+
+def _alone(text: str) -> list[str]:
+    """Return the brackets of a text that have no counterpart. A record of a corpus can be cut within brackets."""
+    return [text[position] for position in unmatched(text)]
 
 
 def _script(character: str) -> str:

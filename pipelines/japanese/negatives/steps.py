@@ -98,11 +98,11 @@ def read_shard(task: CorpusShard, config: NegativesOptions, most_holes: int) -> 
 def spans_of(row: Mapping[str, Any], rule: str, counts: Counter[str]) -> list[tuple[int, int]]:
     """Return the spans of a row that may be filled; count the others.
 
-    Formal nouns are not filled, except by the rule `released`, as in the released code of SDJC.
+    Formal nouns are not filled, except by the rules of SDJC: `nouns` as in the paper, `released` as in the code.
     """
     spans = [(span["start"], span["end"]) for span in row["spans"][rule]]
     counts["spans:seen"] += len(spans)
-    if rule == "released":
+    if rule in ("nouns", "released"):
         return spans
     words = [(token["start"], token["end"], token["pos"]) for token in row["tokens"]]
     with_content = spans_with_content(row["text"], spans, words)
