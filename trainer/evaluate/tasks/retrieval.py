@@ -1,12 +1,16 @@
 """Retrieval of texts by cosine, as in SDJC's evaluation on QABot: MRR, MAP, P@1 and P@5.
 
 The files have BEIR's layout: corpus.jsonl and queries.jsonl (`_id`, `text`), qrels/test.tsv (query-id, corpus-id,
-score). MAP is over the ranking of all texts. P@N divides by N, so a query with two relevant texts has a P@5 of at most
-0.4. Texts with equal cosines are ranked in the order of the file.
+score); or they are those of SDJC's release, QAbot-relevant.csv (query and relevant question, separated by a tab) and
+annoymized_QABot_dataset_subset.csv (question, answer, label). The release has 53 pairs of 20 queries, and 101 other
+questions; the paper ranks 1,142. MAP is over the ranking of all texts. P@N divides by N, so a query with two relevant
+texts has a P@5 of at most 0.4. Texts with equal cosines are ranked in the order of the file.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +33,8 @@ from wikianchor.trainer.evaluate.task import (
 
 TABLE = "Retrieval"
 QUERIES_AT_ONCE = 256
+# SDJC's release; its spelling.
+RELEVANT, OTHERS = r"QAbot-relevant\.csv", r"an\w*_QABot_dataset_subset\.csv"
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class Retrieval:
 
 
 def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Retrieval]:
-    """Return all sets in BEIR's layout, named by their directories."""
+    """Return all sets in BEIR's layout, named by their directories, and the released form of QABot."""
     sets = []
     for name in sorted(data.match(rf"qrels/{options.split}\.tsv")):
         folder = name[: -len(f"qrels/{options.split}.tsv")]
@@ -52,7 +58,30 @@ def load(data: EvaluationFiles, options: EvaluationOptions) -> list[Retrieval]:
             if needed not in data.names:
                 raise InputError(f"{data.path(needed)}: missing beside {data.path(name)}: BEIR's layout has both")
         sets.append(_read(data, folder.rstrip("/").rpartition("/")[2] or "retrieval", corpus, queries, name))
-    return sets
+    relevant = data.find(RELEVANT, "QABot") if options.split == "test" else None
+    return [*sets, *([_released(data, relevant)] if relevant else [])]
+
+
+def _released(data: EvaluationFiles, pairs: str) -> Retrieval:
+    """Return QABot as released: the questions to rank are the relevant ones, and those of the subset if it is there."""
+    source = SetSource()
+    relevant: dict[str, set[int]] = {}
+    numbers: dict[str, int] = {}
+    for line in data.lines(pairs, source):
+        source.rows += 1
+        query, _, question = (line or "").partition("\t")
+        if not query.strip() or not question.strip():
+            source.broken += 1
+            continue
+        number = numbers.setdefault(question.strip(), len(numbers))
+        relevant.setdefault(query.strip(), set()).add(number)
+    source.check("QABot")
+    if others := data.find(OTHERS, "the questions of QABot"):
+        lines = data.lines(others, source)
+        with malformed(f"{data.path(others)}: no CSV with a column question"):
+            for row in csv.DictReader(io.StringIO("\n".join(line or "" for line in lines))):
+                numbers.setdefault(row["question"].strip(), len(numbers))
+    return Retrieval("QABot", list(numbers), list(relevant), [frozenset(some) for some in relevant.values()], source)
 
 
 def _read(data: EvaluationFiles, name: str, corpus: str, queries: str, qrels: str) -> Retrieval:
@@ -138,7 +167,7 @@ TASKS = [
         ("beir", "retrieval"),
         load,
         score,
-        "qrels/test.tsv with corpus.jsonl and queries.jsonl",
-        "your own questions: SDJC's are private",
+        "qrels/test.tsv with corpus.jsonl and queries.jsonl, or QAbot-relevant.csv",
+        "your own questions, or the files of SDJC's repository: most of its questions are private",
     )
 ]

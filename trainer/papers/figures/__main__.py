@@ -112,7 +112,7 @@ def polar_figure(flags: PolarFigureOptions) -> str:
     else:
         sets = retrieval.load(EvaluationFiles(flags.retrieval), EvaluationOptions())
         if not sets:
-            raise InputError(f"{flags.retrieval}: no qrels/test.tsv with corpus.jsonl and queries.jsonl beside it")
+            raise InputError(f"{flags.retrieval}: no qrels/test.tsv of BEIR's layout, and no QAbot-relevant.csv")
         scene = polar.retrieval_scene(sets[0], flags.most, flags.seed)
     reduce = polar.umap(flags.seed)
     panels = [polar.panel(name, scene, vectors(scene.texts), reduce) for name, vectors in encoders(flags).items()]

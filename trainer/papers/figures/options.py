@@ -50,7 +50,7 @@ class PolarFigureOptions(FigureOptions):
     """Options of the command `polar`."""
 
     pairs: str = option("", metavar="FILE", help="similar pairs")
-    retrieval: str = option("", metavar="DIR", help="instead: a set in BEIR's layout")
+    retrieval: str = option("", metavar="DIR", help="instead: a set in BEIR's layout, or QABot as released")
     most: int = option(100, help="largest number of pairs, or of texts that answer no query", check=at_least(1))
     seed: int = option(42, help="seed of that choice, and of UMAP")
 

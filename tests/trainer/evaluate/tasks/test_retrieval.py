@@ -70,3 +70,24 @@ def test_a_file_that_is_missing_is_named(place: Path) -> None:
     (place / "qabot/queries.jsonl").unlink()
     with pytest.raises(InputError, match=r"queries.jsonl: missing"):
         load(EvaluationFiles(str(place)), EvaluationOptions())
+
+
+def test_qabot_is_read_as_released(tmp_path: Path, tiny_model: Path) -> None:
+    write(tmp_path / "dataset/QAbot-relevant.csv", ["kana?\tkana", "kana?\tlona", "mina?\tlona"])
+    lines = ["question,answer,label", "lona,yes,0", '"rusi', 'tena",no,0', "mina,,0"]
+    write(tmp_path / "data/annoymized_QABot_dataset_subset.csv", lines)
+    files = EvaluationFiles(str(tmp_path))
+    (part,) = load(files, EvaluationOptions())
+    assert (part.name, part.queries) == ("QABot", ["kana?", "mina?"])
+    assert part.texts == ["kana", "lona", "rusi\ntena", "mina"]
+    assert [sorted(some) for some in part.relevant] == [[0, 1], [1]]
+    scores = score([part], SentenceVectors(Encoder.load(str(tiny_model))), EvaluationOptions()).splits["test"][0]
+    assert (scores["queries"], scores["texts"]) == (2, 4)
+    assert load(files, EvaluationOptions(split="dev")) == []
+
+
+def test_a_file_of_qabot_without_questions_is_one_line(tmp_path: Path) -> None:
+    write(tmp_path / "QAbot-relevant.csv", ["kana?\tkana"])
+    write(tmp_path / "annoymized_QABot_dataset_subset.csv", ["text,label", "lona,0"])
+    with pytest.raises(InputError, match="no CSV with a column question"):
+        load(EvaluationFiles(str(tmp_path)), EvaluationOptions())
