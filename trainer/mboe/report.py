@@ -17,6 +17,12 @@ from wikianchor.trainer.mboe.scores import mean_and_interval, paired_t_test
 
 # The score of each language, 0 to 1, by seed.
 SeedScores = Mapping[int, Mapping[str, float]]
+# Table 3.3 of the thesis: 1,000 English documents, accuracy in per cent.
+_LANGUAGES = ("en", "fr", "de", "ja", "zh", "it", "ru", "es")
+PUBLISHED_MLDOC = {
+    "MultiCCA": dict(zip(_LANGUAGES, (92.2, 72.4, 81.2, 67.6, 74.7, 69.4, 60.8, 72.5), strict=True)),
+    "LASER": dict(zip(_LANGUAGES, (89.9, 78.0, 84.8, 60.3, 71.9, 69.4, 67.8, 77.3), strict=True)),
+}
 # Characters of a document that are shown.
 EXCERPT = 300
 
@@ -73,6 +79,52 @@ def _mean_text(values: Sequence[float]) -> str:
         return ""
     mean, half_width = mean_and_interval(values)
     return f"{100 * mean:.1f}" if math.isnan(half_width) else f"{100 * mean:.1f} ± {100 * half_width:.1f}"
+
+
+def correlation_table(
+    scores: SeedScores, source: str, sizes: Mapping[str, float], other: SeedScores, metric: str
+) -> str:
+    """Return how the gain of each target language goes with its number of entities, as table 3.8 of the thesis; or "".
+
+    The gain is relative to the other run, in per cent. Pearson's correlation needs three target languages.
+
+    Args:
+        scores: of this run.
+        source: language of the training documents.
+        sizes: mean number of entities of a document, by language.
+        other: scores of the run without entities.
+        metric: name of the score.
+    """
+    seeds = sorted(set(scores) & set(other))
+    gains: dict[str, float] = {}
+    for name in sorted(next(iter(scores.values()))) if seeds else ():
+        before = float(np.mean([other[seed].get(name, math.nan) for seed in seeds]))
+        after = float(np.mean([scores[seed][name] for seed in seeds]))
+        # NaN and 0 have no relative gain.
+        if name != source and before > 0 and not math.isnan(after):
+            gains[name] = 100 * (after - before) / before
+    if len(gains) < 3:
+        return ""
+    counts = [sizes[name] for name in gains]
+    constant = np.ptp(counts) == 0 or np.ptp(list(gains.values())) == 0
+    r = math.nan if constant else float(np.corrcoef(counts, list(gains.values()))[0, 1])
+    pearson = "" if math.isnan(r) else f"{r:.2f}"
+    rows = [
+        ["entities of a document", *(f"{count:.1f}" for count in counts), ""],
+        ["gain, %", *(f"{gain:.1f}" for gain in gains.values()), pearson],
+    ]
+    return f"Relative gain in {metric} over the other run\n\n{markdown_table(['', *gains, 'Pearson'], rows)}\n"
+
+
+def published_table() -> str:
+    """Return the rows of table 3.3 of the thesis that are other systems, which take no part in a run here."""
+    languages = list(next(iter(PUBLISHED_MLDOC.values())))
+    rows = [
+        [name, *(f"{values[language]:.1f}" for language in languages), f"{np.mean(list(values.values())[1:]):.1f}"]
+        for name, values in PUBLISHED_MLDOC.items()
+    ]
+    table = markdown_table(["", *languages, "mean of targets"], rows)
+    return f"Not run: MLDoc accuracy of other systems, %, as the thesis prints it\n\n{table}\n"
 
 
 def curve_table(by_rate: Mapping[float, SeedScores], source: str, metric: str) -> str:

@@ -251,6 +251,12 @@ def run(config: MboeConfig) -> str:
         tested = {language: bags for (split, language), bags in prepared.bags.items() if split == "test"}
         sizes = report.mean_sizes(tested)
         table = report.score_table(scores, config.language, metric, sizes, other)
+        if other is not None and (
+            correlation := report.correlation_table(scores, config.language, sizes, other, metric)
+        ):
+            table += f"\n{correlation}"
+        if config.kind == "mldoc":
+            table += f"\n{report.published_table()}"
         write_text(f"{config.output}/scores.md", table)
         _write_json(f"{config.output}/scores.json", {"metric": metric, "seeds": scores, "entities": sizes})
         if len(by_rate) > 1:

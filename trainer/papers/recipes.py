@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.markdown import markdown_table
 from wikianchor.io.storage import write_text
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import make
-from wikianchor.trainer.data.shards import PairDataset, open_pairs, read_wikis
+from wikianchor.trainer.data.shards import PairDataset, open_pairs, read_batches, read_wikis
 from wikianchor.trainer.evaluate.command import load_complete
 from wikianchor.trainer.evaluate.report import markdown
 from wikianchor.trainer.evaluate.task import EvaluationOptions
@@ -29,6 +30,9 @@ from wikianchor.trainer.papers.tables import (
     preset_of,
 )
 from wikianchor.trainer.presets import PRESETS
+
+# Enough for a covariance of 768 dimensions.
+WHITENING_SENTENCES = 100_000
 
 
 def train_row(recipe: Recipe, row: TableRow, seed: int, variant: str, model: str, flags: Mapping[str, Any]) -> str:
@@ -63,7 +67,8 @@ def run(recipe: Recipe, flags: Mapping[str, Any], chosen: RecipeOptions) -> str:
     """
     pairs = open_pairs(str(flags["data"]))
     backbones = parse_backbones(chosen.backbones, recipe)
-    shown = [row for row in recipe.rows if row.backbone in backbones]
+    listed = [*recipe.rows, *(recipe.published if chosen.published else ())]
+    shown = [row for row in listed if row.backbone in backbones]
     rows, left_out = possible(shown, flags, read_wikis(pairs))
     if not any(row.objective for row in rows):
         raise InputError(f"nothing to train for {recipe.title}: {left_out[0]}")
@@ -73,7 +78,10 @@ def run(recipe: Recipe, flags: Mapping[str, Any], chosen: RecipeOptions) -> str:
     def scored_row(row: TableRow) -> ScoredRow:
         model = backbones[row.backbone]
         if not row.objective:
-            return ScoredRow(row.name, lambda seed: untrained(row, model), False, row.pooler)
+            name = row.checkpoint or untrained(row, model)
+            return ScoredRow(
+                row.name, lambda seed: name, False, row.pooler, row.whiten, lambda: training_sentences(pairs)
+            )
         return ScoredRow(
             shown_name(row, flags), lambda seed: train_row(recipe, row, seed, chosen.variant, model, flags), True
         )
@@ -88,7 +96,26 @@ def run(recipe: Recipe, flags: Mapping[str, Any], chosen: RecipeOptions) -> str:
     )
     without = f", {WITHOUT_VECTORS}" if lacks_vectors(rows, flags) else ""
     tables = markdown(results, [*left_out, *sets.missing], paths=False)
-    return f"## {recipe.title}{without}\n\n{how(flags, chosen, pairs)}\n\n{tables}"
+    return f"## {recipe.title}{without}\n\n{how(flags, chosen, pairs)}\n\n{tables}{paper_figures(recipe)}"
+
+
+def training_sentences(pairs: PairDataset) -> list[str]:
+    """Return the first different sentences of the pairs, at most `WHITENING_SENTENCES`: whitening is fitted on them."""
+    sentences: dict[str, None] = {}
+    for batch in read_batches(pairs, ["text"]):
+        sentences.update(dict.fromkeys(batch.column("text").to_pylist()))
+        if len(sentences) >= WHITENING_SENTENCES:
+            break
+    return list(sentences)[:WHITENING_SENTENCES]
+
+
+def paper_figures(recipe: Recipe) -> str:
+    """Return the rows of a table that are not trained here, with the paper's numbers; "" where there are none."""
+    if not recipe.figures:
+        return ""
+    columns = list(next(iter(recipe.figures.values())))
+    rows = [[name, *(f"{values[column]:.1f}" for column in columns)] for name, values in recipe.figures.items()]
+    return f"\nNot run: the paper's own numbers.\n\n{markdown_table(['', *columns], rows)}\n"
 
 
 def lacks_vectors(rows: Sequence[TableRow], flags: Mapping[str, Any]) -> bool:

@@ -16,16 +16,25 @@ if __name__ == "__main__":
 from wikianchor.io.errors import InputError
 from wikianchor.io.markdown import markdown_table
 from wikianchor.io.output import printable_json
+from wikianchor.io.storage import write_text
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.evaluate.figure import new_figure, save_figure
 from wikianchor.trainer.evaluate.files import EvaluationFiles
+from wikianchor.trainer.evaluate.metrics import pair_cosines
+from wikianchor.trainer.evaluate.pairs import read_pairs
 from wikianchor.trainer.evaluate.report import short_names
 from wikianchor.trainer.evaluate.task import EvaluationOptions, SentenceVectors
 from wikianchor.trainer.evaluate.tasks import retrieval
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.papers.figures import polar, relevant
-from wikianchor.trainer.papers.figures.options import FigureOptions, PolarFigureOptions, WordsFigureOptions, parse
+from wikianchor.trainer.papers.figures import cases, polar, relevant
+from wikianchor.trainer.papers.figures.options import (
+    CasesOptions,
+    FigureOptions,
+    PolarFigureOptions,
+    WordsFigureOptions,
+    parse,
+)
 
 
 def encoders(flags: FigureOptions) -> dict[str, SentenceVectors]:
@@ -129,8 +138,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_command("figures", lambda: draw(parse(argv)))
 
 
-def draw(flags: WordsFigureOptions | PolarFigureOptions) -> str:
+def compare(flags: CasesOptions) -> str:
+    """Write the pairs that one model scores better and worse than the other, and return them."""
+    data = EvaluationFiles.of_file(flags.pairs)
+    pairs = read_pairs(data, data.names[0], data.names[0])
+    models = encoders(flags)
+    first, second = (pair_cosines(vectors(pairs.first), vectors(pairs.second)) for vectors in models.values())
+    text = cases.report(list(models), *cases.cases(pairs, first, second, flags.most))
+    write_text(flags.output, text)
+    return text
+
+
+def draw(flags: WordsFigureOptions | PolarFigureOptions | CasesOptions) -> str:
     """Draw the figure that the flags ask for and return its numbers."""
+    if isinstance(flags, CasesOptions):
+        return compare(flags)
     return words(flags) if isinstance(flags, WordsFigureOptions) else polar_figure(flags)
 
 

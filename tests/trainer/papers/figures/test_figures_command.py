@@ -64,6 +64,8 @@ def test_the_polar_picture(place: Path, tiny_model: Path, capsys: pytest.Capture
         (["polar", "--pairs=/nowhere.csv"], 1, "no such file"),
         (["polar", "--retrieval=qrels"], 1, "no qrels/test.tsv"),
         (["words", "--pairs=/nowhere.csv"], 1, "no such file"),
+        (["cases", "--pairs=/nowhere.csv", "--model=tiny"], 1, "no such file"),
+        (["cases", "--pairs=pairs.csv"], 2, "two models are compared, and 1 are given"),
     ],
 )
 def test_one_line_for_what_is_wrong(
