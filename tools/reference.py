@@ -27,7 +27,7 @@ from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
 from wikianchor.trainer.mboe.detect import DetectOptions  # noqa: E402
 from wikianchor.trainer.options import HELP  # noqa: E402
 from wikianchor.trainer.papers.construction.options import CompareOptions, FilterOptions  # noqa: E402
-from wikianchor.trainer.papers.figures.options import PolarFigureOptions, WordsFigureOptions  # noqa: E402
+from wikianchor.trainer.papers.figures.options import CasesOptions, PolarFigureOptions, WordsFigureOptions  # noqa: E402
 from wikianchor.trainer.papers.sdjc_options import SdjcRecipeOptions  # noqa: E402
 from wikianchor.trainer.papers.tables import RecipeOptions  # noqa: E402
 from wikianchor.trainer.presets import MBOE_PRESETS  # noqa: E402
@@ -43,6 +43,7 @@ PROGRAMS: dict[str, type] = {
     "papers sdjc, with the options of sdjc": SdjcRecipeOptions,
     "papers.figures words": WordsFigureOptions,
     "papers.figures polar": PolarFigureOptions,
+    "papers.figures cases": CasesOptions,
     "papers.construction filter": FilterOptions,
     "papers.construction compare": CompareOptions,
 }

@@ -139,7 +139,10 @@ class Config:
 
     # Two stages
     then: str = option(
-        "", help="train on after that, on these rows: a dataset or a file of sent0, sent1, hard_neg", only=_SDJC
+        "",
+        help="train on after that, on these rows: a dataset or a file of sent0, sent1, hard_neg; one epoch after a "
+        "preset's",
+        only=_SDJC,
     )
     then_options: str = option("", help="options of the second stage where they differ, in one string", only=_SDJC)
 

@@ -109,13 +109,13 @@ _SDJC_MODELS: dict[str, dict[str, Any]] = {
     "large-edu": {**_SDJC_LARGE, "sentence_temperature": 0.07, "hard_negative_weight": 0.0},
 }
 # Hard negatives of each anchor: section 5.3.2. The dataset has to hold them: `wikianchor negatives --negatives=K`.
-_SDJC_NEGATIVES = {"base-clinic": 4, "large-clinic": 5, "base-edu": 5, "large-edu": 6}
+SDJC_NEGATIVES = {"base-clinic": 4, "large-clinic": 5, "base-edu": 5, "large-edu": 6}
 
 
 def _sdjc_presets() -> dict[str, dict[str, Any]]:
     presets = {}
     for name, model in _SDJC_MODELS.items():
-        count = _SDJC_NEGATIVES[name]
+        count = SDJC_NEGATIVES[name]
         # Algorithm 1: a minibatch has N anchors with one negative each; an anchor takes its next one in each epoch.
         # Means over the top layer: section 5.3.2.
         rows = {"negatives": 1, "resample_negatives": True, "epochs": _SDJC_PASSES * count}

@@ -53,6 +53,7 @@ from wikianchor.trainer.models.model import EaseModel, check_views
 from wikianchor.trainer.models.modules import Head
 from wikianchor.trainer.models.new_encoder import new_encoder
 from wikianchor.trainer.options import parse
+from wikianchor.trainer.presets import PRESETS
 from wikianchor.trainer.sdjc.objective import SdjcModel, TripletFeed, check_dropout, read_triplets
 from wikianchor.trainer.t5 import objective as t5
 
@@ -269,6 +270,8 @@ def run_stages(config: Config, trackers: Sequence[Tracker] = ()) -> str:
 def second_stage(config: Config) -> Config:
     """Return the config of the second stage: that of the first, from its model, with the flags of `--then_options`.
 
+    The epochs of a preset do not hold for the second stage, which has one by default.
+
     Raises:
         UsageError: these flags are invalid.
     """
@@ -286,6 +289,9 @@ def second_stage(config: Config) -> Config:
     }
     unset = {"then": "", "then_options": "", "pooler": "", "mlp": False}
     base = dataclasses.asdict(config) | unset | paths
+    if config.epochs == PRESETS.get(config.preset, {}).get("epochs"):
+        # The epochs of a preset of SDJC are passes over negatives of the domain.
+        base["epochs"] = 1
     if "softmax_size" in flags and "step_size" not in flags:
         base["step_size"] = 0
     return make(config.objective, {**base, **flags})

@@ -11,6 +11,7 @@ from typing import Any
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
+from wikianchor.io.markdown import markdown_table
 from wikianchor.trainer.config import Config, add_flags, make
 from wikianchor.trainer.data.texts import open_texts, read_rows
 from wikianchor.trainer.evaluate.command import load_complete
@@ -18,6 +19,7 @@ from wikianchor.trainer.evaluate.report import markdown
 from wikianchor.trainer.evaluate.task import EvaluationOptions
 from wikianchor.trainer.papers.runs import ScoredRow, score_rows, train_once
 from wikianchor.trainer.papers.sdjc_options import SdjcRecipeOptions, parse
+from wikianchor.trainer.presets import SDJC_NEGATIVES
 
 # The choice of BERT-whitening for base models; narrower models keep all directions.
 DIRECTIONS = 256
@@ -26,6 +28,23 @@ _SIMCSE = {"sentence_temperature": 0.05, "hard_negative_weight": 0.0}
 _NLI = {"sentence_temperature": 0.05, "hard_negative_weight": 1.0}
 # Epochs of SimCSE's appendix A where --epochs is not given: a preset of SDJC counts the passes over SDJC's own rows.
 _UNSUPERVISED_EPOCHS, _SUPERVISED_EPOCHS = 1, 3
+
+# Rows of the paper's tables 4 and 8 whose methods have no command here.
+_COLUMNS_4 = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "JSICK", "JSTS", "Avg.")
+_TABLE_4 = {
+    "FastText": (42.81, 51.62, 42.34, 54.22, 54.02, 51.27, 74.76, 60.17, 53.90),
+    "BERT-flow-base": (41.83, 52.32, 39.16, 53.07, 55.01, 55.09, 77.26, 64.90, 54.83),
+    "DiffCSE-BERT-base (wiki1m)": (50.09, 56.15, 46.14, 61.87, 60.44, 69.37, 76.29, 71.07, 61.43),
+    "Sentence-BERT-base": (51.80, 52.92, 48.86, 60.48, 58.53, 64.76, 65.25, 75.28, 59.73),
+    "Sentence-BERT-large": (52.56, 54.06, 49.40, 62.45, 58.46, 66.17, 67.68, 76.84, 60.95),
+}
+_COLUMNS_8 = ("JACSTS", "MRR, %", "MAP, %", "P@1, %", "P@5, %")
+_TABLE_8 = {
+    "FastText": (75.26, 56.66, 41.53, 45.0, 22.0),
+    "DiffCSE-BERT-base (wiki1m)": (79.82, 72.59, 61.79, 65.0, 32.0),
+    "Sentence-BERT-base (JSNLI)": (75.69, 59.22, 40.80, 55.0, 21.0),
+    "Sentence-BERT-large (JSNLI)": (73.77, 52.63, 34.75, 45.0, 19.0),
+}
 
 
 @dataclass(frozen=True)
@@ -120,8 +139,21 @@ def make_data(flags: Mapping[str, Any], recipe: SdjcRecipeOptions) -> None:
         f"--model={t5}",
         f"--output={negatives}",
         *([f"--device={flags['device']}"] if flags.get("device") else []),
+        *preset_negatives(str(flags.get("preset", ""))),
         *shlex.split(recipe.negatives_flags),
     )
+
+
+def preset_negatives(preset: str) -> list[str]:
+    """Return the flags of `wikianchor negatives` that a preset of SDJC implies; later flags take precedence.
+
+    The paper (sections 3.2, 5.3.1 and 5.3.2) and the released scripts, each with 200 beams as the scripts have.
+    """
+    name, _, variant = preset.removeprefix("sdjc-").rpartition("-")
+    if name not in SDJC_NEGATIVES:
+        return []
+    rule = ["--spans=nouns"] if variant == "paper" else ["--spans=released", "--fill=each"]
+    return [f"--negatives={SDJC_NEGATIVES[name]}", "--beams=200", *rule]
 
 
 def sources_of(recipe: SdjcRecipeOptions, output: str) -> dict[str, str]:
@@ -225,7 +257,16 @@ def run(argv: Sequence[str]) -> tuple[str, str, str]:
         f"{flags['model']} on {recipe.text or recipe.made}, seeds {', '.join(map(str, recipe.seeds))}. "
         f"Whitening: fitted on {sources[whitened]}, not on the sets."
     )
-    return output, "sdjc", f"## SDJC\n\n{how}\n\n{markdown(results, sets.missing, paths=False)}"
+    return output, "sdjc", f"## SDJC\n\n{how}\n\n{markdown(results, sets.missing, paths=False)}\n{paper_figures()}"
+
+
+def paper_figures() -> str:
+    """Return the rows of tables 4 and 8 whose methods have no command here, with the paper's numbers."""
+    tables = []
+    for number, columns, rows in ((4, _COLUMNS_4, _TABLE_4), (8, _COLUMNS_8, _TABLE_8)):
+        lines = [[name, *(f"{value:.2f}" for value in values)] for name, values in rows.items()]
+        tables.append(f"Not run: the paper's own numbers, table {number}\n\n{markdown_table(['', *columns], lines)}\n")
+    return "\n".join(tables)
 
 
 def whitening_texts(path: str) -> list[str]:

@@ -11,7 +11,16 @@ import pytest
 from tests.t5 import TEXTS
 from wikianchor.io.errors import UsageError
 from wikianchor.trainer.papers.recipes import main
-from wikianchor.trainer.papers.sdjc_recipe import ROWS, chosen_rows, config_of, parse, run_directory, sources_of
+from wikianchor.trainer.papers.sdjc_recipe import (
+    ROWS,
+    chosen_rows,
+    config_of,
+    paper_figures,
+    parse,
+    preset_negatives,
+    run_directory,
+    sources_of,
+)
 
 needs_all = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("sudachipy", "sentencepiece", "sklearn")),
@@ -83,7 +92,7 @@ def test_from_a_text_to_a_table(
     made = [flag for flag in flags if not flag.startswith(("--text", "--output"))]
     more = [f"--made={tmp_path}/out", f"--output={tmp_path}/other", "--rows=SDJC; average", "--seeds=1"]
     assert main([*made, *more]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.partition("Not run")[0].splitlines()
     assert {line.split(" |")[0] for line in lines if line.startswith("| S")} == {"| SDJC"}
     assert not (tmp_path / "other/t5").exists()
 
@@ -96,6 +105,18 @@ def test_rows_are_those_whose_sources_are_given() -> None:
     for asked, says in (("SDJC, then NLI", "needs --general or --nli"), ("BERT", "no 'BERT'")):
         with pytest.raises(UsageError, match=says):
             chosen_rows(asked, sources)
+
+
+def test_a_preset_has_the_negatives_of_the_paper_or_of_the_release() -> None:
+    assert preset_negatives("sdjc-base-clinic-paper") == ["--negatives=4", "--beams=200", "--spans=nouns"]
+    assert preset_negatives("sdjc-large-edu-released")[::2] == ["--negatives=6", "--spans=released"]
+    assert preset_negatives("") == preset_negatives("ease-bert-paper") == []
+
+
+def test_rows_that_are_not_run_have_the_papers_numbers() -> None:
+    shown = paper_figures()
+    assert "| FastText | 42.81 |" in shown
+    assert "| DiffCSE-BERT-base (wiki1m) | 79.82 | 72.59 |" in shown
 
 
 def test_what_sets_rows_apart(flags: list[str]) -> None:

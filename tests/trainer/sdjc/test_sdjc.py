@@ -20,7 +20,7 @@ from wikianchor.trainer.data.texts import open_texts, read_rows
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.losses import mixed_negatives, sdjc_loss
 from wikianchor.trainer.sdjc.objective import TripletFeed, read_triplets
-from wikianchor.trainer.task import main, run, run_stages
+from wikianchor.trainer.task import main, run, run_stages, second_stage
 
 
 def by_hand(v: Any, positive: Any, hard: Any, tau: float, alpha: float, mixed: Any = None) -> float:
@@ -210,6 +210,14 @@ def test_two_stages(flags: dict[str, Any], tmp_path: Path) -> None:
     assert (tmp_path / "out/model/config.json").exists()
     with pytest.raises(UsageError, match="then_options"):
         run_stages(make("sdjc", {**flags, **more, "then_options": "--nonsense=1"}, {}))
+
+
+def test_the_epochs_of_a_preset_are_not_those_of_the_second_stage() -> None:
+    options = {"preset": "sdjc-base-clinic-paper", "data": "d", "output": "o", "then": "nli.csv"}
+    config = make("sdjc", options, {})
+    assert (config.epochs, second_stage(config).epochs) == (20, 1)
+    assert second_stage(dataclasses.replace(config, then_options="--epochs=3")).epochs == 3
+    assert second_stage(dataclasses.replace(config, epochs=2)).epochs == 2
 
 
 def test_resuming_gives_the_same_weights(flags: dict[str, Any], tmp_path: Path) -> None:
