@@ -9,9 +9,8 @@ dashes a parenthesis.
 from __future__ import annotations
 
 import re
-from functools import cache
 
-from wikianchor.pipelines.mewsc16.editions import read_facts
+from wikianchor.pipelines.mewsc16.editions import words_of
 from wikianchor.pipelines.text.prose import holds_no_spaces
 from wikianchor.pipelines.text.splitter import begins_sentences
 
@@ -26,17 +25,6 @@ _CASELESS = frozenset({"ar", "fa", "ja", "ko"})
 _BARE_WORDS = 4
 _CASELESS_WORDS = 3
 _UNSPACED_PLACE = 8
-
-
-@cache
-def words_of(key: str) -> frozenset[str]:
-    """Return a list of words in `data/dates.json`.
-
-    Args:
-        key: a language, for its months and weekdays in lower case; "joining", for the lower-case words in names of
-            places; "never_last", for articles and prepositions, with which no sentence ends.
-    """
-    return frozenset(read_facts("dates.json").get(key, "").split())
 
 
 def cut_dateline(sentence: str, language: str, marked: bool = False) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from wikianchor.io.package_data import package_json
@@ -26,6 +27,17 @@ def read_facts(name: str) -> Mapping[str, Any]:
     """Return the content of a JSON file in `data/`."""
     facts: Mapping[str, Any] = package_json("pipelines.mewsc16", name)
     return facts
+
+
+@cache
+def words_of(key: str) -> frozenset[str]:
+    """Return a list of words in `data/dates.json`.
+
+    Args:
+        key: a language, for its months and weekdays in lower case; "joining", for the lower-case words in names of
+            places; "never_last", for articles and prepositions, with which no sentence ends.
+    """
+    return frozenset(read_facts("dates.json").get(key, "").split())
 
 
 def with_aliases(site: Site) -> Site:

@@ -3,16 +3,21 @@
 The faults are those of the released MewsC-16: category links and options of pictures in the text, missing words,
 captions and next sentences joined without a space, sentences cut at abbreviations. Our wikitext parser does not make
 them, but typing errors of authors look the same.
+
+A caption that ends without a full stop is told from its sentence by the capital letter inside of a word: "in
+2008Obama", "obrázekPodle". Names such as WikiLeaks have one too; `data/capitals.json` lists them. A caption whose last
+word is separated from the sentence by a blank, and captions in scripts without capitals, cannot be seen in the text.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from wikianchor.pipelines.mewsc16.editions import CATEGORY, language_names, read_facts
+from wikianchor.pipelines.mewsc16.editions import CATEGORY, language_names, read_facts, words_of
 from wikianchor.pipelines.text.fragments import make_fragment_test, markup_offsets
 from wikianchor.pipelines.text.prose import holds_no_spaces
-from wikianchor.pipelines.text.splitter import make_splitter, sentence_opener
+from wikianchor.pipelines.text.splitter import begins_sentences, make_splitter, sentence_opener
 from wikianchor.pipelines.wikimedia.languages import language_facts
 
 REASONS = (
@@ -36,24 +41,43 @@ _IMAGE_OPTIONS = (
 # Picture options in scripts without capitals that are no words of their language.
 _PLAIN = ("섬네일", "تصغير", "بندانگشتی", "بندانگشتي")
 _UPPER = "A-ZÀ-ÖØ-Þ" + "".join(filter(str.isupper, map(chr, range(0x100, 0x180)))) + "Ѐ-Я"
-_SIZE = re.compile(r"(?<!\d)(?<!\d[.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)|(?<!\w)x\d{2,4}px")
+_SIZE = re.compile(r"(?<!\d)(?<!\d[.,])\d{2,4}\s?(?:x\s?\d{2,4}\s?)?(?i:px)|(?<!\w)x\d{2,4}px|\|\d{2,4}بك")
 _FILE = re.compile(r"\w\.(?i:jpe?g|png|svg|gif|tiff?)(?![a-z])")
 _MARKUP = re.compile(
-    r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|'''?|==|</?\w[^<>]*>|<!--|-->|&[a-z]{2,8};|__[A-Z]{3,}__|\||\[https?:|"
-    r"\b(?:cellpadding|cellspacing|valign|colspan|rowspan|style)\s?=|^=\s"
+    r"\[\[|\]\]|\{\{|\}\}|\{\||\|\}|'''?|==|</?\w[^<>]*>|<!--|-->|&[a-z]{2,8};|__[^\W\d_]{3,}__|\||\[https?:|"
+    r"\b(?:cellpadding|cellspacing|valign|colspan|rowspan|style)\s?=|^=\s|^\s*[;*#<>]"
 )
 _HOLE = re.compile(
-    r"\(\s*[,;:]?\s*\)|（\s*[、，]?\s*）|\[\s*\]|(?<!\.)\s,(?=\s)|^\s*[,;:)]|,\s*[,.](?!\.)|«\s*»|“\s*”|「」|『』|、、|、。|"
-    r"(?<=\w)\s{2,}(?=\w)|(?<!\.)\s\.(?=[\s\"”»]|$)|（\u3000|(?<!\")\"\"(?!\")|(?<![\w'’])[dlDL]['’](?=\s?[,.;:])"
+    r"\(\s*[,;:]?\s*\)|（\s*[、，]?\s*）|\[\s*\]|\(\s*,|^\s*[,;:)]|,\s*[,.](?!\.)|«\s*»|“\s*”|「」|『』|、、|、。|"
+    r"（\u3000|(?<!\")\"\"(?!\")|(?<![\w'’])[dlDL]['’](?=\s?[,.;:])"
 )
+# Blanks where words were. Typists of Arabic and Persian set a blank before their commas and full stops.
+_BLANK_HOLE = re.compile(r"(?<!\.)\s,(?=\s)|(?<=\w)\s{2,}(?=\w)|(?<!\.)\s\.(?=[\s\"”»]|$)")
+_BLANKS_BEFORE_STOPS = frozenset(("ar", "fa"))
+_LOWER = rf"[^\W\d_{_UPPER}]"
 _GLUED = re.compile(
     r"(?<=[^\W\d_A-ZÀ-Þ]{3})[.!?](?=[A-ZÀ-ÞĀ-ŽЀ-Я](?:[^\W\d_A-ZÀ-ÞЀ-Я]|\s|['’]\w))(?!(?i:com|org|net|info)\b)"
 )
+# In scripts without capitals: a full stop inside of a word, and letters that only end words.
+_GLUED_CASELESS = {
+    "ar": re.compile(r"(?<=[ء-ي]{3})[.؟!](?=[ء-ي]{3})|(?<=[ء-ي]{2})[ةً](?=[ء-ي]{2})"),
+    "fa": re.compile(r"(?<=[آ-ی]{3})[.؟!](?=[آ-ی]{3})"),
+    "ko": re.compile(r"(?<=[가-힣]{2})[.?!](?=[가-힣\dA-Z])|(?<!지난)(?<!오는)(?<=[가-힣])(?=(?:19|20)\d\d년\s)"),
+}
+# A capital after small letters, and the small letters after it or, of a word of one letter, a blank.
+_INNER_CAPITAL = re.compile(rf"(?<=({_LOWER}{_LOWER}))(?=([{_UPPER}]{_LOWER}*)(?:[\s'’,-]|$))")
+# A sentence right behind the closing sign or the year of a caption.
+_BEHIND_CAPTION = re.compile(
+    rf"(?<=\w{{3}})[)\]](?=[{_UPPER}]{_LOWER})|(?<=\d\d)\)(?=\d{{1,2}}\s)|(?<!\w)(?:19|20)\d\d(?=[{_UPPER}]{_LOWER}{{2}})"
+    rf"|(?<={_LOWER}{{3}})(?=(?:19|20)\d\d\s)|(?<=[\w.])[”»](?=[{_UPPER}]{_LOWER})"
+)
+_BEHIND_DIGIT = re.compile(rf"(?<=\w)(?<=\d)([{_UPPER}]{_LOWER}*)(?=[\s'’,])")
 # Particles at the start of a sentence: the noun before them is missing.
 _HEADLESS = {
     "ja": re.compile(r"[でにのはがをともやへ](?![ぁ-んー])|(?:から|まで|には|とは|での)(?![ぁ-ん])"),
-    "ko": re.compile(r"(?:은|는|가|을|를|에|에서|의|로|으로|와|과|에게|까지|부터)\s"),
 }
+# Letters by which the word before or behind a boundary is compared with other words.
+_STEM = 5
 # Characters before the first word of a note.
 _OPENING = "\"'“„«*: "
 # Longer sentences are not tested for a cut.
@@ -66,9 +90,11 @@ class FaultFinder:
 
     Args:
         language: its code.
+        captions: whether to look for captions that are joined to their sentence. Where there is a page, its markup
+            shows captions, and a capital inside of a word belongs to a name.
     """
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, captions: bool = True) -> None:
         facts = language_facts(language)
         names = {name for name, key in facts.namespace_aliases.items() if key == CATEGORY}
         names |= {facts.namespaces[CATEGORY], "Category", *language_names("category_aliases", language)}
@@ -89,11 +115,18 @@ class FaultFinder:
             # Before the sentence, or joined to its first word.
             rf"|^(?:{long})\s?(?=[{_UPPER}\d„“\"«])|(?<=[|\s.])(?:{long})(?=[{_UPPER}])"
             rf"|(?:thumbs?|miniatur)(?=[{_UPPER}|])|^(?:thumb)+s?(?=\w|\s)"
-            rf"|^(?:{'|'.join(_PLAIN)})(?=\w)"
+            rf"|^(?:{'|'.join(_PLAIN)})(?=\w)|^(?:left|right|center|thumb)(?=[^\x00-\x7f])"
             r"|upright\s?=|(?<!\w)(?:alt|link|lang|page)\s?=\s?\S{0,80}\|"
         )
         self._headless = _HEADLESS.get(language)
+        holes = read_facts("holes.json").get(language)
+        self._own_holes = re.compile("|".join(f"(?:{hole})" for hole in holes)) if holes else None
+        self._blank_holes = language not in _BLANKS_BEFORE_STOPS
         self._glues = not holds_no_spaces(language)
+        self._captions = captions and self._glues
+        days = "|".join(map(re.escape, sorted(words_of(language))))
+        self._day = re.compile(rf"(?<={_LOWER}{{3}})(?=\d{{1,2}}\.?\s(?i:{days or '(?!)'})(?!\w))")
+        self._language = language
         self._split = make_splitter("rules", language)
         self._starter = sentence_opener(language) or "Xaver"
         self._unfinished = make_fragment_test(language)
@@ -113,16 +146,51 @@ class FaultFinder:
             return "image_residue"
         if _MARKUP.search(sentence):
             return "markup"
-        if _HOLE.search(sentence) or (self._headless is not None and self._headless.match(sentence)):
+        if self._has_hole(sentence):
             return "hole"
         if self.is_note(sentence):
             return "note"
-        if self._glues and _GLUED.search(sentence):
+        if self._glues and (_stop_inside(sentence, self._language) or (self._captions and self._has_caption(sentence))):
             return "glued"
         if self.is_cut(sentence):
             return "cut"
         fragment = self._unfinished(sentence, bool(markup_offsets(sentence)))
         return f"fragment:{fragment}" if fragment else None
+
+    def _has_hole(self, sentence: str) -> bool:
+        return (
+            _HOLE.search(sentence) is not None
+            or (self._blank_holes and _BLANK_HOLE.search(sentence) is not None)
+            or (self._headless is not None and self._headless.match(sentence) is not None)
+            or (self._own_holes is not None and self._own_holes.search(sentence) is not None)
+        )
+
+    def _has_caption(self, sentence: str) -> bool:
+        """Return whether a caption without a full stop is joined to the sentence."""
+        if _BEHIND_CAPTION.search(sentence) or self._day.search(sentence):
+            return True
+        if any(begins_sentences(word, self._language) for word in _BEHIND_DIGIT.findall(sentence)):
+            return True
+        return any(self._is_boundary(sentence, match) for match in _INNER_CAPITAL.finditer(sentence))
+
+    def _is_boundary(self, sentence: str, match: re.Match[str]) -> bool:
+        """Return whether two words are joined at a capital inside of a word, and not one name is written so."""
+        at = match.start()
+        before, after = _LAST_WORD.search(sentence, max(0, at - 80), at), match[2]
+        left = before[0] if before else match[1]
+        if left in _beginnings() or after in _ends() or left + after in _names():
+            return False
+        # Of names, both halves have capitals and are plain ASCII, but for the Cyrillic ones, which are short.
+        if left[0].islower() and len(left) > 2:
+            return True
+        if left == after or len(after) == 1 or begins_sentences(after, self._language):
+            return True
+        if not left.isascii() or not after.isascii():
+            return len(left) > 3
+        rest = f" {sentence[: at - len(left)]} {sentence[at + len(after) :]}"
+        return sentence.count(left + after) == 1 and any(
+            len(word) >= _STEM - 1 and f" {word[:_STEM]}" in rest for word in (left, after)
+        )
 
     def is_cut(self, sentence: str) -> bool:
         """Return whether a sentence was cut at an abbreviation, an initial or a number.
@@ -140,5 +208,35 @@ class FaultFinder:
 
 def first_of_glued(sentence: str, language: str) -> str:
     """Return the text up to the first full stop without a space after it: authors forget the space."""
-    match = None if holds_no_spaces(language) else _GLUED.search(sentence)
-    return sentence[: match.end()] if match else sentence
+    match = None if holds_no_spaces(language) else _stop_inside(sentence, language)
+    return sentence[: match.end()] if match and sentence[match.end() - 1] in ".!?؟" else sentence
+
+
+def _stop_inside(sentence: str, language: str) -> re.Match[str] | None:
+    """Return the first place where two sentences are joined without a space."""
+    return _GLUED.search(sentence) or (
+        _GLUED_CASELESS[language].search(sentence) if language in _GLUED_CASELESS else None
+    )
+
+
+# The letters before an offset.
+_LAST_WORD = re.compile(r"[^\W\d_]+\Z")
+
+
+@cache
+def _names() -> frozenset[str]:
+    """Return names with a capital inside."""
+    facts = read_facts("capitals.json")
+    return frozenset((*facts["names"].split(), *facts["cyrillic"].split()))
+
+
+@cache
+def _beginnings() -> frozenset[str]:
+    """Return what such names begin with."""
+    return frozenset(read_facts("capitals.json")["beginnings"].split())
+
+
+@cache
+def _ends() -> frozenset[str]:
+    """Return what such names end with."""
+    return frozenset(read_facts("capitals.json")["ends"].split())

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_day, words_of
+from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_day
+from wikianchor.pipelines.mewsc16.editions import words_of
 from wikianchor.pipelines.mewsc16.faults import FaultFinder, first_of_glued
 from wikianchor.pipelines.text.fragments import make_fragment_test
 from wikianchor.pipelines.text.prose import holds_no_spaces, judged_sentences
@@ -42,7 +43,7 @@ class LeadReader:
         self._language = site.language
         self._extractor = Extractor(site)
         self._split = make_splitter("rules", site.language)
-        self._faults = FaultFinder(site.language)
+        self._faults = FaultFinder(site.language, captions=False)
         self._unfinished = make_fragment_test(site.language)
         self._spaced = not holds_no_spaces(site.language)
 
