@@ -1,30 +1,41 @@
 """Remove the dateline, the place and the day of the news, from the first sentence of an article.
 
 Examples: "MADRID, May 3 — The king ...", "Berlin (Deutschland), 03.05.2006 – Der ...", "22 mai 2012. - Le ...",
-"【東京】". A dateline is short, consists of names, numbers, months and weekdays, and ends with a dash or a bracket.
-The rest must look like the start of a sentence, because a name before a dash may also be its subject, and two
-dashes a parenthesis.
+"【東京】", "（東京）", "Warszawa: Minister ...". A dateline is short, consists of names, numbers, months and
+weekdays, and ends with a dash, a colon or a bracket. The rest must look like the start of a sentence, because a name
+before a dash may also be its subject, and two dashes a parenthesis. A text is a dateline if its place or its agency is
+known (`data/places.json`), if it has a day, if it is bold, or if it is in capitals.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from wikianchor.pipelines.mewsc16.editions import words_of
+from wikianchor.pipelines.mewsc16.editions import read_facts, words_of
 from wikianchor.pipelines.text.prose import holds_no_spaces
 from wikianchor.pipelines.text.splitter import begins_sentences
 
 LONGEST = 90
-_WORD = re.compile(r"[^\s,.;:()\[\]/]+")
-_DASH = re.compile(r"\s*(?:—|―|--+)\s*|(?:(?<=[.,)\d])\s*|\s+)[–-]\s+|(?<=\w)–\s+(?=[A-ZÀ-ÞА-ЯЁ])|\s+–")
+_WORD = re.compile(r"[^\s,،.;:()（）\[\]/・、=]+")
+_DASH = re.compile(
+    r"\s*(?:—|―|--+)\s*|(?:(?<=[.,)\d])\s*|\s+)[–-]\s+|(?<=\w)–\s+(?=[A-ZÀ-ÞА-ЯЁ])|\s+–|(?<=\s)-(?=[ء-ي])"
+)
 _LATER_DASH = re.compile(r"\s[–—―-]+\s|\w—\w")
-_BRACKETED = re.compile(r"(?:【[^【】]{1,60}】|\[[^\[\]]{1,60}[=/][^\[\]]{1,60}\])\s*")
+_BRACKETED = re.compile(r"(?:【[^【】]{1,60}】|\[[^\[\]]{1,60}[=/][^\[\]]{1,60}\]|\([^()]{1,30}=[^()]{1,60}\))\s*")
+_ROUND = re.compile(r"[(（]([^()（）]{2,40})[)）]\s*(?:[-–—:：]\s*)?")
 _DAY_IN_BRACKETS = re.compile(r"[(（][^()（）]{0,40}\d[^()（）]{0,40}[)）]\s*[-–—:]\s*")
+_DATE = re.compile(r"\d{1,2}[./]\s?\d{1,2}[./]\s?\d{2,4}|\d{4}[-/]\d\d[-/]\d\d|\d{1,2}\s?[月일日]|\d{4}\s?[年년]")
+_ISSUED = re.compile(r"[(（]([^()（）]{2,30})[)）]$")
+_FIRST_NAME = re.compile(r"\s*[,،/(（・、=.;]\s*")
 _CASELESS = frozenset({"ar", "fa", "ja", "ko"})
 # Maximum words of a dateline without comma, bracket or day, which could also be the subject of the sentence.
 _BARE_WORDS = 4
-_CASELESS_WORDS = 3
+_CASELESS_WORDS = 6
 _UNSPACED_PLACE = 8
+# Letters of a place in capitals. Shorter words are names of organisations.
+_CAPITALS = 6
+_SIGNS_OF_DAYS = ("de", "del", "d", "of", "den", "am", "le", "the", "o", "la")
 
 
 def cut_dateline(sentence: str, language: str, marked: bool = False) -> str:
@@ -35,7 +46,23 @@ def cut_dateline(sentence: str, language: str, marked: bool = False) -> str:
         language: its language.
         marked: whether its first words are bold and a dash or a colon follows: then they are not part of the sentence.
     """
-    return _cut(_cut(sentence, language, marked), language, marked)
+    rest = _cut(sentence, language, marked)
+    return rest if rest == sentence else _cut(rest, language, marked)
+
+
+def is_day(text: str, language: str) -> bool:
+    """Return whether a text consists only of a day: numbers, months and weekdays."""
+    return _is_day(text, words_of(language))
+
+
+@cache
+def _places(language: str) -> frozenset[str]:
+    return frozenset(name.casefold() for name in read_facts("places.json").get(language, "").split(", "))
+
+
+@cache
+def _agencies() -> frozenset[str]:
+    return frozenset(name.casefold() for name in read_facts("places.json")["agencies"].split(", "))
 
 
 def _cut(sentence: str, language: str, marked: bool) -> str:
@@ -44,37 +71,37 @@ def _cut(sentence: str, language: str, marked: bool) -> str:
         match = bracket.match(sentence)
         if match and match.end() < len(sentence):
             return sentence[match.end() :]
+    match = _ROUND.match(sentence)
+    if match and match.end() < len(sentence) and _names_source(match[1], language):
+        return sentence[match.end() :]
     days = words_of(language)
-    colon = sentence.find(":", 0, LONGEST)
-    if colon > 0 and sentence[colon + 1 : colon + 2] == " ":
-        line, rest = sentence[:colon], sentence[colon + 1 :].lstrip()
-        if _is_day(line, days) or (
-            marked and _begins(rest, language) and _is_dateline(line, ":", rest, language, days, True)
-        ):
+    colon = re.search(r"[:：]", sentence[:LONGEST])
+    if colon and colon.start() and (colon[0] == "：" or sentence[colon.end() : colon.end() + 1] == " "):
+        line, rest = sentence[: colon.start()], sentence[colon.end() :].lstrip()
+        if _is_day(line, days) or (_begins(rest, language) and _before_colon(line, rest, language, days, marked)):
             return rest
     match = _DASH.search(sentence, 2, LONGEST)
     if match is None:
         return sentence
-    line, rest = sentence[: match.start()], sentence[match.end() :]
+    line, rest = sentence[: match.start()].rstrip(" -–"), sentence[match.end() :].lstrip("-–— ")
     if not _begins(rest, language) or not _is_dateline(line, match[0], rest, language, days, marked):
         return sentence
     return rest
 
 
-def is_day(text: str, language: str) -> bool:
-    """Return whether a text consists only of a day: numbers, months and weekdays."""
-    return _is_day(text, words_of(language))
+def _before_colon(line: str, rest: str, language: str, days: frozenset[str], marked: bool) -> bool:
+    """Return whether a text before a colon is a dateline: what is bold, and known places with a day or an agency."""
+    if marked:
+        return _is_dateline(line, ":", rest, language, days, True)
+    return _is_known(line, language) and _is_dateline(line, ":", rest, language, days, False)
 
 
 def _is_day(text: str, days: frozenset[str]) -> bool:
     words = _WORD.findall(text.lower())
     return (
         any(word[0].isdigit() for word in words)
-        and len(words) > 1
-        and all(
-            word[0].isdigit() or word in days or word in ("de", "del", "d", "of", "den", "am", "le", "the")
-            for word in words
-        )
+        and (len(words) > 1 or _DATE.fullmatch(text.strip()) is not None)
+        and all(word[0].isdigit() or word in days or word in _SIGNS_OF_DAYS for word in words)
     )
 
 
@@ -86,28 +113,67 @@ def _begins(rest: str, language: str) -> bool:
     return first.isupper() or first.isdigit()
 
 
+def _is_known(line: str, language: str) -> bool:
+    """Return whether a text begins with a known place, alone or before a comma, a bracket or a day."""
+    first = _FIRST_NAME.split(line.strip(), maxsplit=1)[0].casefold()
+    words = first.split()
+    places = _places(language)
+    return any(" ".join(words[:size]) in places for size in range(1, min(len(words), 3) + 1))
+
+
+def _names_source(text: str, language: str) -> bool:
+    """Return whether a text in brackets is a place or an agency."""
+    names = [name.casefold() for name in _FIRST_NAME.split(text.strip())]
+    names += text.casefold().split()
+    return not names[0].isdigit() and (names[0] in _places(language) or any(name in _agencies() for name in names))
+
+
+def _is_range(line: str, rest: str, days: frozenset[str]) -> bool:
+    """Return whether a dash stands between two numbers or two days."""
+    if not rest[:1].isdigit() or not line:
+        return False
+    if line[-1].isdigit() and not _is_day(line, days):
+        return True
+    # "3 May – 5 May"
+    return _is_day(line, days) and _is_day(" ".join(_WORD.findall(rest)[:2]), days)
+
+
 def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset[str], marked: bool) -> bool:
     words = _WORD.findall(line)
-    if not words:
+    if not words or _is_range(line, rest, days):
         return False
-    dated = any(word.lower() in days for word in words) or any(word.isdigit() for word in words)
+    known = _is_known(line, language)
+    issued = _ISSUED.search(line)
+    signed = (issued is not None and _names_source(issued[1], language)) or line.casefold() in _agencies()
+    dated = any(word.lower() in days for word in words) or _DATE.search(line) is not None
     if language in _CASELESS:
         # Without capitals, only the length distinguishes a place from a clause.
-        if len(words) > _CASELESS_WORDS + (3 if dated else 0) or (
+        if len(words) > _CASELESS_WORDS or (
             holds_no_spaces(language) and (len(line) > _UNSPACED_PLACE or any(map(str.isdigit, line)))
         ):
             return False
-    elif not all(
-        word[0].isupper() or word[0].isdigit() or word.lower() in days or word in words_of("joining") for word in words
-    ):
+        return (
+            signed
+            or _is_day(line, days)
+            or (marked and dash != ":")
+            or (len(words) <= 4 and (marked or known))
+            or (known and dated)
+        )
+    joining = words_of("joining")
+    if not all(word[0].isupper() or word[0].isdigit() or word.lower() in days or word in joining for word in words):
         return False
+    if marked or signed or _is_day(line, days) or (known and (dated or "," in line)):
+        return True
+    if known:
+        # Two places are a match or a road.
+        return _LATER_DASH.search(rest, 0, LONGEST) is None and not _is_known(rest, language)
     if dated or "," in line or line.endswith(")") or line.endswith("."):
         return True
     # In "Ligue 1 – Lyon – ..." the dashes enclose a parenthesis. "Lyon – Nantes ..." is a football match: after a short
     # dash, the next word must be one that begins sentences.
-    if len(words) > _BARE_WORDS or _LATER_DASH.search(rest, 0, LONGEST) is not None:
+    if len(words) > _BARE_WORDS or _LATER_DASH.search(rest, 0, LONGEST) is not None or any(map(str.isdigit, line)):
         return False
+    if line.isupper() and len(words[0]) >= _CAPITALS:
+        return True
     first = _WORD.match(rest)
-    return (
-        marked or "—" in dash or language in _CASELESS or (first is not None and begins_sentences(first[0], language))
-    )
+    return "—" in dash or (first is not None and begins_sentences(first[0], language))

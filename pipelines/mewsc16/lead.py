@@ -12,16 +12,27 @@ import re
 from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_day
 from wikianchor.pipelines.mewsc16.editions import words_of
 from wikianchor.pipelines.mewsc16.faults import FaultFinder, first_of_glued
+from wikianchor.pipelines.mewsc16.lead_markup import LEAD_LOST, LeadMarkup, file_names, is_box
 from wikianchor.pipelines.text.fragments import make_fragment_test
 from wikianchor.pipelines.text.prose import holds_no_spaces, judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
+from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, FindTemplate
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
+from wikianchor.pipelines.wikimedia.wikitext.templates import exact_arguments
 
-# Bold text at the start of a line, before a dash or a colon.
+# Bold text or italics at the start of a line, before a dash or a colon, or with it.
 _BOLD_CHARACTERS = range(2, 81)
-_BOLD_BEFORE_DASH = re.compile(r"^\s{0,9}'''([^'\[\]{}\n]{2,80})'''\s{0,9}[–—―:-]", re.MULTILINE)
+_BOLD_BEFORE_DASH = re.compile(
+    r"^\s{0,9}(?:'{2,5}|<b>)((?:[^'{}<>\n]|'(?!')){2,120}?)\s{0,3}"
+    r"(?:(?:'{2,5}|</b>)(?:\s|&nbsp;){0,9}(?:[–—―:：-]|&[mn]dash;)|(?:[–—―:：-]|&[mn]dash;)\s{0,3}(?:'{2,5}|</b>))",
+    re.MULTILINE,
+)
+_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+# What is left of a dateline whose day ended with a full stop.
+_LEADING_DASH = re.compile(r"[–—―-]+\s*(?=\S)")
 # Shorter lines without a full stop are captions; longer ones are sentences whose full stop is missing.
 _CAPTION_WORDS = 12
 _CAPTION_CHARACTERS = 25
@@ -37,32 +48,47 @@ class LeadReader:
 
     Args:
         site: the wiki.
+        find_template: its own definitions of templates, if they are at hand.
+        find_body: the same, with the whole bodies of templates that make blocks.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(
+        self, site: Site, find_template: FindTemplate | None = None, find_body: FindTemplate | None = None
+    ) -> None:
         self._language = site.language
-        self._extractor = Extractor(site)
+        self._extractor = Extractor(site, find_template=find_template)
         self._split = make_splitter("rules", site.language)
         self._faults = FaultFinder(site.language, captions=False)
         self._unfinished = make_fragment_test(site.language)
         self._spaced = not holds_no_spaces(site.language)
+        self._definitions = Definitions(site, find_body) if find_body else None
+        self._markup = LeadMarkup(
+            site.language, file_names(site.namespaces.items()), self._lead_of_template, self._faults.is_note
+        )
 
     def first_sentence(self, text: str, title: str) -> tuple[str, str]:
         """Return the first sentence and "", or "" and the reason why there is none."""
+        text = self._markup.prepare(text)
         lead = _lead(text)
         result = self._first(lead, title) if lead is not None else ("", "no_sentence")
         return self._first(text, title) if result == ("", "no_sentence") else result
 
     def _first(self, text: str, title: str) -> tuple[str, str]:
         extract = self._extractor.extract(text, title)
-        bold = frozenset(_BOLD_BEFORE_DASH.findall(text))
+        bold = frozenset(_LINK.sub(r"\1", words).strip() for words in _BOLD_BEFORE_DASH.findall(text))
+        after_day = False
         for sentence, reason in judged_sentences(extract, self._split, self._language):
             if reason == "back_matter":
                 break
             if reason in ("heading", "preformatted") or sentence.region == "list":
                 continue
             words = sentence.text
+            if LEAD_LOST in words:
+                return "", "lead_in_template"
+            if after_day:
+                words, after_day = _LEADING_DASH.sub("", words, count=1) if words[0] in "–—―-" else words, False
             if reason in _SKIPPED and self._is_aside(words):
+                after_day = is_day(words, self._language)
                 continue
             if reason == "gap":
                 # A short line that would be no sentence without the gap either.
@@ -77,12 +103,23 @@ class LeadReader:
                 words = _stop_joined(words)
             words = first_of_glued(words, self._language)
             if self._faults.is_note(words) or is_day(words, self._language):
+                after_day = True
                 continue
             fault = self._faults.fault(words)
             if fault in ("fragment:short", "fragment:no_letters"):
                 continue
             return (words, "") if fault is None else ("", fault)
         return "", "no_sentence"
+
+    def _lead_of_template(self, call: str) -> str | None:
+        """Return the wikitext that a template shows as the lead: "" for a box beside it, None if that is not known."""
+        if self._definitions is None:
+            return None
+        name, _, rest = call.partition("|")
+        shown = self._definitions.expand(name, exact_arguments(rest), "")
+        if shown is None or UNKNOWN in shown:
+            return None
+        return "" if is_box(shown) else shown
 
     def _behind_gaps(self, words: str) -> str:
         """Return the sentence after a dateline that is made by templates; "" if a gap is in the sentence itself."""

@@ -11,10 +11,13 @@ import re
 from collections.abc import Collection
 
 from wikianchor.pipelines.mewsc16.categories import CategoryReader
+from wikianchor.pipelines.mewsc16.dateline import is_day
 from wikianchor.pipelines.mewsc16.editions import CATEGORY, wiki_facts
+from wikianchor.pipelines.mewsc16.lead_markup import LeadMarkup, file_names
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
+from wikianchor.pipelines.wikimedia.wikitext.definitions import FindTemplate
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST
 
 MIN_CHARACTERS = 5
@@ -28,11 +31,15 @@ class ReleasedReader:
     Args:
         site: the wiki.
         faults: the faults to reproduce, see --faults.
+        find_template: the wiki's own definitions of templates, if they are at hand.
     """
 
-    def __init__(self, site: Site, faults: Collection[str]) -> None:
+    def __init__(self, site: Site, faults: Collection[str], find_template: FindTemplate | None = None) -> None:
         self._faults = frozenset(faults)
-        self._extractor = Extractor(site, literal="holes" in faults)
+        self._language = site.language
+        holes = "holes" in faults
+        self._extractor = Extractor(site, literal=holes, find_template=None if holes else find_template)
+        self._markup = LeadMarkup(site.language, file_names(site.namespaces.items()))
         self._split = make_splitter("rules", site.language)
         prefix = wiki_facts()["old_prefixes"].get(site.language) or site.namespace_names[CATEGORY]
         self._line_start = re.compile(rf"^\[\[{re.escape(prefix)}:([^|\]\n]*)", re.MULTILINE)
@@ -55,6 +62,8 @@ class ReleasedReader:
             text = self._category_link.sub(r"\1", text)
         if "captions" in self._faults:
             text = self._file.sub(lambda match: match[1].rpartition("|")[2], text)
+        else:
+            text = self._markup.without_captions(text)
         shown = self._extractor.extract(text, title).text.replace(GAP, "")
         lines = [self._line(line) for line in shown.split("\n")]
         joined = ("" if "glued" in self._faults else "\n").join(line for line in lines if line.strip())
@@ -70,7 +79,8 @@ class ReleasedReader:
         """Return a line as the released text has it: with "glued", headings and lists keep their markup."""
         words = line.lstrip(LINE_MARKS)
         if "glued" not in self._faults:
-            return "" if line[:1] == HEADING else words
+            # A line of its own with the day of the news is no sentence.
+            return "" if line[:1] == HEADING or is_day(words, self._language) else words
         if line[:1] == HEADING:
             signs = "=" * (len(line) - len(words))
             return f"{signs} {words} {signs}"

@@ -1,0 +1,172 @@
+"""Prepare the wikitext before the first sentence of an article: captions outside of picture links, text in templates.
+
+Authors put a picture and its caption into a <div> or a <center>, and some wikis have templates that show the whole
+lead. Such a template is expanded if its definition is known. Otherwise the place is marked, because the next paragraph
+is not the lead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from wikianchor.pipelines.text.prose import holds_no_spaces
+
+# A line of its own, in the place of a template around the lead whose definition is not known.
+LEAD_LOST = "\ue000"
+_FILE = 6
+# Characters of a caption; more is the text of the page in a layout.
+_LONGEST_CAPTION = 400
+_LONGEST_BOX = 1200
+# Characters of a page that are prepared, which bounds the time of hostile ones.
+_WINDOW = 20_000
+# Characters before and after a call that are searched for the ends of its line.
+_MARGIN = 80
+_BOX = re.compile(r"<(/?)(div|center|figure|gallery|table)\b([^<>]*)>", re.IGNORECASE)
+_FLOATS = re.compile(
+    r"float\s*[:=]|thumb|\bt(?:right|left)\b|float(?:right|left)|align\s*=\s*[\"']?(?:right|left)", re.IGNORECASE
+)
+_TABLE = re.compile(r"\{\||<(?:table|gallery|blockquote)\b", re.IGNORECASE)
+_CREDIT = re.compile(r"^[ \t]*<small>[^\n]*</small>[ \t]*(?:<br[ /]*>[ \t]*)?$", re.MULTILINE | re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+_BRACES = re.compile(r"\{\{|\}\}|\[\[|\]\]|\|")
+_NAMED = re.compile(r"\s*[\w \-]{0,30}=")
+_PICTURE = re.compile(r"\.(?:jpe?g|png|svg|gif|tiff?|webm|og[gv])\b", re.IGNORECASE)
+_PROSE_END = re.compile(r"[.!?؟。！？…][\"'”»」)\]]*\s*(?:<ref[^<>]*>.*?</ref>|<ref[^<>]*/>)?\s*$", re.DOTALL)
+# Words, or characters in scripts without spaces, of the shortest argument that may be a lead.
+_PROSE_WORDS = 6
+_PROSE_CHARACTERS = 20
+_WORDS = re.compile(r"\w+")
+
+
+class _Call(NamedTuple):
+    """A template call that stands alone in its lines: its offsets, and its arguments; the first is the name."""
+
+    start: int
+    end: int
+    arguments: list[str]
+
+
+class LeadMarkup:
+    """Prepare the leads of one wiki.
+
+    Args:
+        language: of the wiki.
+        file_names: of its namespace for files.
+        expand: returns what a call shows, given without its braces, or None if that is not known or not a part of a
+            text, such as a box.
+        is_note: whether a text is a note about the page.
+    """
+
+    def __init__(
+        self,
+        language: str,
+        file_names: Iterable[str],
+        expand: Callable[[str], str | None] = lambda call: None,
+        is_note: Callable[[str], bool] = lambda text: False,
+    ) -> None:
+        names = "|".join(sorted(map(re.escape, file_names), key=len, reverse=True)) or "(?!)"
+        self._file = re.compile(rf"\[\[\s*(?i:{names})\s*:")
+        self._file_link = re.compile(rf"\[\[\s*(?i:{names})\s*:[^\[\]]*(?:\[\[[^\[\]]*\]\][^\[\]]*){{0,9}}\]\]")
+        self._spaced = not holds_no_spaces(language)
+        self._expand, self._is_note = expand, is_note
+
+    def prepare(self, text: str) -> str:
+        """Return wikitext without captions in boxes, and with leads in templates shown or marked with LEAD_LOST."""
+        head, rest = text[:_WINDOW], text[_WINDOW:]
+        head = self._without_captions(head)
+        return (self._show_leads(head) if "{{" in head else head) + rest
+
+    def without_captions(self, text: str) -> str:
+        """Return wikitext without boxes that hold a picture and its caption, and without credits in small print."""
+        return self._without_captions(text[:_WINDOW]) + text[_WINDOW:]
+
+    def _without_captions(self, text: str) -> str:
+        if "<" not in text:
+            return text
+        boxes: list[tuple[int, int]] = []
+        opened: list[tuple[str, int, str]] = []
+        for tag in _BOX.finditer(text):
+            name = tag[2].lower()
+            if not tag[1]:
+                opened.append((name, tag.start(), tag[3]))
+            elif opened and opened[-1][0] == name:
+                _, start, attributes = opened.pop()
+                if self._is_caption(text[start : tag.end()], attributes):
+                    while boxes and boxes[-1][0] >= start:
+                        boxes.pop()
+                    boxes.append((start, tag.end()))
+        ends = [0, *(end for _, end in boxes)]
+        text = "".join(
+            text[end:start] for end, start in zip(ends, [*(start for start, _ in boxes), len(text)], strict=True)
+        )
+        return _CREDIT.sub("", text) if "<small" in text else text
+
+    def _is_caption(self, box: str, attributes: str) -> bool:
+        if len(box) > _LONGEST_BOX:
+            return False
+        has_picture = self._file.search(box) is not None
+        words = _TAG.sub("", self._file_link.sub("", box)).strip()
+        return len(words) <= _LONGEST_CAPTION and (has_picture or _FLOATS.search(attributes) is not None)
+
+    def _show_leads(self, text: str) -> str:
+        """Return wikitext with each template that stands alone and holds prose shown or marked."""
+        shown: list[str] = []
+        position = 0
+        for call in _calls_alone(text):
+            prose = [argument for argument in call.arguments[1:] if self._is_prose(argument)]
+            if not prose or any(_PICTURE.search(argument) for argument in call.arguments):
+                continue
+            if all(self._is_note(argument.strip()) for argument in prose):
+                continue
+            lead = self._expand("|".join(call.arguments))
+            shown += (text[position : call.start], f"\n\n{LEAD_LOST if lead is None else lead}\n\n")
+            position = call.end
+        return "".join((*shown, text[position:]))
+
+    def _is_prose(self, argument: str) -> bool:
+        """Return whether an argument without a name, or the first one by its number, holds a whole sentence."""
+        if _NAMED.match(argument) and not re.match(r"\s*1\s*=", argument):
+            return False
+        if not _PROSE_END.search(argument):
+            return False
+        words = _WORDS.findall(_TAG.sub(" ", argument))
+        return len(words) >= _PROSE_WORDS if self._spaced else sum(map(len, words)) >= _PROSE_CHARACTERS
+
+
+def _calls_alone(text: str) -> Iterator[_Call]:
+    """Yield the outermost template calls that begin and end a line, in linear time."""
+    depth = brackets = start = 0
+    bars: list[int] = []
+    for sign in _BRACES.finditer(text):
+        if sign[0] == "{{":
+            if not depth:
+                start, bars, brackets = sign.start(), [sign.end()], 0
+            depth += 1
+        elif not depth:
+            continue
+        elif sign[0] == "|":
+            if depth == 1 and not brackets:
+                bars.append(sign.end())
+        elif sign[0] == "[[":
+            brackets += 1
+        elif sign[0] == "]]":
+            brackets = max(0, brackets - 1)
+        else:
+            depth -= 1
+            before = text[max(0, start - _MARGIN) : start].rpartition("\n")[2]
+            after = text[sign.end() : sign.end() + _MARGIN].partition("\n")[0]
+            if not depth and len(bars) > 1 and not before.strip() and not after.strip():
+                ends = [*(bar - 1 for bar in bars[1:]), sign.start()]
+                yield _Call(start, sign.end(), [text[bar:end] for bar, end in zip(bars, ends, strict=True)])
+
+
+def is_box(shown: str) -> bool:
+    """Return whether wikitext that a template shows stands beside the text: a table, a quotation, a floating box."""
+    return _TABLE.search(shown) is not None or any(_FLOATS.search(tag[0]) for tag in _TAG.finditer(shown))
+
+
+def file_names(namespaces: Iterable[tuple[str, int]]) -> list[str]:
+    """Return the names of the namespace for files, from pairs of a name and a number."""
+    return [name for name, number in namespaces if number == _FILE]
