@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
+from wikianchor.pipelines.mewsc16.editions import wiki_facts
 from wikianchor.pipelines.mewsc16.topic_map import load_topics
 
 # Names of the category namespace, one for each edition; {{w}}, dates and so on as the editions call them.
@@ -113,6 +114,19 @@ SPEECH = {
         "/{who} inauguró ayer en {place} una sala para {number} visitantes"
         "/{who} dijo el martes que {number} obreros irán a {place}",
     },
+    "fa": {
+        "category": "رده",
+        "file": "پرونده",
+        "thumb": "بندانگشتی|چپ",
+        "date": "{{تاریخ|{day} مه 2007}}",
+        "dateline": "'''{place}، {day} مه''' — ",
+        "sources": "منابع",
+        "places": "تهران مشهد اصفهان شیراز تبریز یزد رشت کرمان",
+        "people": "وزیر/رئیس جمهور/شهردار/سخنگو/مدیر/نماینده",
+        "clauses": "{who} روز {day} مه در {place} گفت که {number} نفر به جلسه آمدند"
+        "/{who} دیروز در {place} سالنی برای {number} مهمان گشود"
+        "/به گفته {who}، {number} کارگر به {place} رسیدند",
+    },
     "fr": {
         "category": "Catégorie",
         "file": "Fichier",
@@ -206,8 +220,31 @@ SPEECH = {
         "/{who} öppnade i går en sal för {number} besökare i {place}, bl.a. från Norge"
         "/{who} väntar {number} arbetare i {place} på tisdag",
     },
+    "tr": {
+        "category": "Kategori",
+        "file": "Dosya",
+        "thumb": "küçükresim|sağ",
+        "date": "{{tarih|{day} Mayıs 2007}}",
+        "dateline": "'''{place}, {day} Mayıs''' – ",
+        "sources": "Kaynaklar",
+        "places": "Ankara İstanbul İzmir Bursa Konya Adana Kayseri Samsun",
+        "people": "Bakan/Belediye başkanı/Dr. Yılmaz/Sözcü/Müdür/Milletvekili",
+        "clauses": "{who} {day} Mayıs günü yaptığı açıklamada {place} kentine {number} kişinin geldiğini söyledi"
+        "/{who} dün {place} kentinde {number} kişilik bir salon açtı"
+        "/{who} tarafından verilen bilgiye göre {number} işçi {place} kentine ulaştı",
+    },
 }
 TOPICS = load_topics()
+# Wikis whose pages have no sign of their publication in this generator.
+UNMARKED = frozenset(("cs", "pl", "sv"))
+# Pages of the namespace Template: a link, categories, a lead, a box that sets a category, a box of quotations.
+TEMPLATES = {
+    "Wiki link": "[[w:{{{1}}}|{{{2|{{{1}}}}}}]]<noinclude>[[Help]]</noinclude>",
+    "Topics": "{{#if:{{{1|}}}|[[{own}:{{{1}}}]]}}{{#if:{{{2|}}}|[[{own}:{{{2}}}]]}}",
+    "Topic bar": '<div class="bar">[[{own}:{{{1}}}]] {{{1}}}</div>',
+    "Lead": '<div style="font-weight:bold">{{{1}}}</div>',
+    "Pull": '{| style="float:right"\n| {{{1}}}\n|}',
+}
 ALIAS = {"en": "CAT", "ja": "カテゴリ", "ru": "К", "es": "CAT"}
 
 
@@ -276,7 +313,8 @@ class Newsroom:
             3: {"place": f"[[{place}]]", "who": f"''{who}''"},
             4: {"number": f"{words['number']}<ref>{{{{cite web|title={place}}}}}</ref>"},
             5: {},
-        }[number_of("link", seed) % 6]
+            6: {"place": f"{{{{Wiki link|{place} (place)|{place}}}}}"},
+        }[number_of("link", seed) % 7]
         return self.clause(seed, {**words, **linked})
 
     def category(self, seed: int, name: str) -> str:
@@ -310,12 +348,18 @@ class Newsroom:
             self.clause(seed + 1, self.words(seed + 500_000)),
             "\n\n" + "\n\n".join(self.paragraph(seed, part) for part in range(2 + seed % 4)),
             f"\n\n== {speech['sources']} ==\n* {{{{source|url=http://example.org/{seed}|title={words['place']}}}}}\n",
-            "{{publish}}\n" if self.language in ("en",) else "",
-            f"[[{speech['category']}:Veröffentlicht]]\n" if self.language == "de" else "",
-            "{{publicado}}\n" if self.language == "es" else "",
+            self.sign(),
             categories,
         ]
         return "".join(parts)
+
+    def sign(self) -> str:
+        """Return what tells that a page is published."""
+        if self.language in UNMARKED:
+            return ""
+        if self.language in ("en", "es"):
+            return "{{publish}}\n" if self.language == "en" else "{{publicado}}\n"
+        return f"[[{self.speech['category']}:{wiki_facts()['published'][self.language]['categories'][0]}]]\n"
 
     def paragraph(self, seed: int, part: int) -> str:
         """Return a paragraph of three sentences."""
@@ -348,6 +392,28 @@ def by_template(room: Newsroom, seed: int, news: News) -> None:
     words = room.words(seed)
     text = room.article(seed, room.written(seed, words), "{{topic box}}")
     add(news, seed, text, "kept", room.clause(seed, words), topic, "template")
+    news.links.append((seed, room.topics[topic]))
+
+
+def by_own_template(room: Newsroom, seed: int, news: News) -> None:
+    """A topic that a template of the wiki sets, as its own page says."""
+    topic = sorted(room.topics)[seed % len(room.topics)]
+    words, name = room.words(seed), room.topics[topic]
+    call = ("{{Topics|%s}}", "{{topics|%s|A category}}", "{{Topics|%s|2={{#if:a|B}}}}", "{{Topic bar|%s}}")[seed % 4]
+    text = room.article(seed, room.written(seed, words), call.replace("%s", name))
+    add(news, seed, text, "kept", room.clause(seed, words), topic, "template")
+    news.links.append((seed, name))
+
+
+def in_template(room: Newsroom, seed: int, news: News) -> None:
+    """A lead that is the argument of a template: one that the wiki has, or one that is gone."""
+    topic = sorted(room.topics)[seed % len(room.topics)]
+    words = room.words(seed)
+    name = "Lead" if seed % 2 else "Lead that is gone"
+    quotation = f"{{{{Pull|{room.clause(seed + 2, room.words(seed + 2))}}}}}\n" if seed % 3 else ""
+    lead = f"{quotation}{{{{{name}|{room.written(seed, words)}}}}}\n\n" + room.clause(seed + 3, room.words(seed + 3))
+    text = f"{lead}\n\n== X ==\n{room.sign()}" + room.category(seed, room.topics[topic])
+    add(news, seed, text, "kept" if seed % 2 else "lead_in_template", room.clause(seed, words), topic, "wikitext")
     news.links.append((seed, room.topics[topic]))
 
 
@@ -446,9 +512,11 @@ def draft(room: Newsroom, seed: int, news: News) -> None:
     topic = sorted(room.topics)[seed % len(room.topics)]
     words = room.words(seed)
     text = room.article(seed, room.written(seed, words), room.category(seed, room.topics[topic]))
-    for sign in ("{{publish}}\n", "[[Kategorie:Veröffentlicht]]\n", "{{publicado}}\n"):
+    if sign := room.sign():
         text = text.replace(sign, "")
-    fate = "unpublished" if room.language in ("de", "en", "es") else "kept"
+    elif room.language == "pl":
+        text = "{{Tworzone}}\n" + text
+    fate = "kept" if room.language in ("cs", "sv") else "unpublished"
     add(news, seed, text, fate, room.clause(seed, words), topic, "wikitext")
     news.links.append((seed, room.topics[topic]))
 
@@ -468,11 +536,7 @@ def hostile(room: Newsroom, seed: int, news: News) -> None:
         f"[[{own}:{'x' * 300}]]",
         "[[" + own + ":" + "%5B" * 100 + "]]",
     ]
-    text = f"{room.written(seed, words)}\n\n== {words['place']} ==\n{tricks[seed % len(tricks)]}\n\n" + {
-        "en": "{{publish}}",
-        "es": "{{publicado}}",
-        "de": f"[[{own}:Veröffentlicht]]",
-    }.get(room.language, "")
+    text = f"{room.written(seed, words)}\n\n== {words['place']} ==\n{tricks[seed % len(tricks)]}\n\n{room.sign()}"
     text = f"[[{own}:{room.topics[topic]}]]\n" + text
     add(news, seed, text, "kept", room.clause(seed, words), topic, "wikitext")
     news.links.append((seed, room.topics[topic]))
@@ -491,7 +555,8 @@ def elsewhere(room: Newsroom, seed: int, news: News) -> None:
 
 # How often each kind of page comes, of a hundred.
 KINDS: tuple[tuple[int, Kind], ...] = (
-    (55, plain), (6, redirected), (5, in_two), (7, in_none), (4, with_hole), (3, repeated), (3, boilerplate),
+    (46, plain), (6, by_own_template), (4, in_template), (6, redirected), (5, in_two), (7, in_none), (4, with_hole),
+    (3, repeated), (3, boilerplate),
     (5, empty), (4, draft), (4, hostile), (4, elsewhere),
 )  # fmt: skip
 WITH_TABLES: tuple[tuple[int, Kind], ...] = (*KINDS, (8, by_template))
@@ -501,6 +566,8 @@ WITH_BELOW: tuple[tuple[int, Kind], ...] = (*WITH_TABLES, (8, below))
 def make_news(language: str, pages: int, kinds: Sequence[tuple[int, Kind]] = KINDS) -> News:
     """Return a Wikinews with so many articles, from page id 10."""
     news, room = News(language), Newsroom(language)
+    for number, (title, text) in enumerate(TEMPLATES.items()):
+        add_page(news, 900_001 + number, f"Template:{title}", text.replace("{own}", room.speech["category"]), 10)
     spread = [kind for weight, kind in kinds for _ in range(weight)]
     if boilerplate in spread:
         # Two of them at least, in two topics.

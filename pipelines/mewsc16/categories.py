@@ -1,7 +1,8 @@
 """Read the categories of a page from its wikitext.
 
 A link to the category namespace without a leading colon puts the page in that category, wherever the link is on the
-page (https://www.mediawiki.org/wiki/Help:Categories). Category names are page titles without the namespace.
+page, and also in what a template shows there (https://www.mediawiki.org/wiki/Help:Categories). Category names are page
+titles without the namespace.
 """
 
 from __future__ import annotations
@@ -11,14 +12,20 @@ from collections import Counter
 from functools import lru_cache
 
 from wikianchor.pipelines.mewsc16.editions import CATEGORY, language_names
+from wikianchor.pipelines.mewsc16.template_calls import outermost_calls
 from wikianchor.pipelines.wikimedia.pages import Page
 from wikianchor.pipelines.wikimedia.site import Site, fold_name
 from wikianchor.pipelines.wikimedia.titles import parse_target
+from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, FindTemplate, template_title
 from wikianchor.pipelines.wikimedia.wikitext.tags import strip_extension_tags
 
 # A sort key may contain templates and line feeds, but no link. The prefix ends at the first colon: linear time.
 _LINK = re.compile(r"\[\[([^\[\]{}|<>\n:]*:[^\[\]{}|<>\n]*)(?:\|[^\[\]]*)?\]\]")
 _CACHE_SIZE = 1 << 16
+# The names of calls.
+_CALLED = re.compile(r"\{\{\s*(?:[a-z]{3,9}:)?([^{}|\n<>\[\]#]{1,120})")
+# Calls of a page that are expanded, and templates that are looked through for one: hostile ones take bounded time.
+MAX_CALLS = 100
 
 
 class CategoryReader:
@@ -26,10 +33,17 @@ class CategoryReader:
 
     Args:
         site: the wiki.
+        find_body: the bodies of its templates, which may set categories; None if they are not at hand.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, find_body: FindTemplate | None = None) -> None:
         self._site = site
+        self._find_body = find_body
+        self._definitions = Definitions(site, find_body) if find_body else None
+        names = "|".join(re.escape(name) for name, key in sorted(site.namespaces.items()) if key == CATEGORY)
+        # The namespace may be computed, as in [[{{ns:14}}:A]].
+        self._sets_category = re.compile(rf"\[\[\s*(?:(?i:{names})\s*:|\{{\{{)")
+        self._sets = lru_cache(_CACHE_SIZE)(self._find_sets)
         self._name = lru_cache(_CACHE_SIZE)(self._read_name)
         self._prefixes = frozenset(name for name, key in site.namespaces.items() if key == CATEGORY)
         templates = "|".join(
@@ -47,6 +61,44 @@ class CategoryReader:
             # Comments and <nowiki> contain no links.
             links = _LINK.findall(strip_extension_tags(text, Counter()))
         return list(dict.fromkeys(filter(None, map(self._name, links))))
+
+    def template_categories(self, text: str, title: str) -> list[str]:
+        """Return the distinct categories that the templates of a page set, by their definitions.
+
+        Args:
+            text: wikitext of the page.
+            title: of the page.
+        """
+        if self._definitions is None or "{{" not in text:
+            return []
+        # Most pages have no such template, and are not parsed.
+        if not any(self._sets(name) for name in {*_CALLED.findall(text)}):
+            return []
+        links: list[str] = []
+        expanded = 0
+        for call in outermost_calls(strip_extension_tags(text, Counter())):
+            source = "|".join(call.arguments)
+            if any(map(self._sets, _CALLED.findall("{{" + source))):
+                links += _LINK.findall(self._definitions.evaluate(source, title))
+                expanded += 1
+                if expanded == MAX_CALLS:
+                    break
+        return list(dict.fromkeys(filter(None, map(self._name, links))))
+
+    def _find_sets(self, name: str) -> bool:
+        """Return whether a template, or one that it calls, may set a category."""
+        assert self._find_body is not None
+        waiting, seen = [template_title(name.strip(), self._site)], set[str]()
+        while waiting and len(seen) < MAX_CALLS:
+            title = waiting.pop()
+            if not title or title in seen:
+                continue
+            seen.add(title)
+            body = self._find_body(title) or ""
+            if self._sets_category.search(body):
+                return True
+            waiting += (template_title(called.strip(), self._site) for called in _CALLED.findall(body))
+        return False
 
     def redirect(self, page: Page) -> str | None:
         """Return the target of a category page that is a redirect or a {{category redirect}}; None for any other."""

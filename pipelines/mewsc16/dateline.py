@@ -17,7 +17,7 @@ from wikianchor.pipelines.text.prose import holds_no_spaces
 from wikianchor.pipelines.text.splitter import begins_sentences
 
 LONGEST = 90
-_WORD = re.compile(r"[^\s,،.;:()（）\[\]/・、=]+")
+_WORD = re.compile(r"[^\s,،.;:()（）\[\]/・、=＝]+")
 _DASH = re.compile(
     r"\s*(?:—|―|--+)\s*|(?:(?<=[.,)\d])\s*|\s+)[–-]\s+|(?<=\w)–\s+(?=[A-ZÀ-ÞА-ЯЁ])|\s+–|(?<=\s)-(?=[ء-ي])"
 )
@@ -27,7 +27,7 @@ _ROUND = re.compile(r"[(（]([^()（）]{2,40})[)）]\s*(?:[-–—:：]\s*)?")
 _DAY_IN_BRACKETS = re.compile(r"[(（][^()（）]{0,40}\d[^()（）]{0,40}[)）]\s*[-–—:]\s*")
 _DATE = re.compile(r"\d{1,2}[./]\s?\d{1,2}[./]\s?\d{2,4}|\d{4}[-/]\d\d[-/]\d\d|\d{1,2}\s?[月일日]|\d{4}\s?[年년]")
 _ISSUED = re.compile(r"[(（]([^()（）]{2,30})[)）]$")
-_FIRST_NAME = re.compile(r"\s*[,،/(（・、=.;]\s*")
+_FIRST_NAME = re.compile(r"\s*[,،/(（・、=＝.;]\s*")
 _CASELESS = frozenset({"ar", "fa", "ja", "ko"})
 # Maximum words of a dateline without comma, bracket or day, which could also be the subject of the sentence.
 _BARE_WORDS = 4
@@ -63,6 +63,11 @@ def _places(language: str) -> frozenset[str]:
 @cache
 def _agencies() -> frozenset[str]:
     return frozenset(name.casefold() for name in read_facts("places.json")["agencies"].split(", "))
+
+
+@cache
+def _clubs() -> frozenset[str]:
+    return frozenset(read_facts("places.json")["clubs"].split(", "))
 
 
 def _cut(sentence: str, language: str, marked: bool) -> str:
@@ -114,11 +119,15 @@ def _begins(rest: str, language: str) -> bool:
 
 
 def _is_known(line: str, language: str) -> bool:
-    """Return whether a text begins with a known place, alone or before a comma, a bracket or a day."""
-    first = _FIRST_NAME.split(line.strip(), maxsplit=1)[0].casefold()
-    words = first.split()
-    places = _places(language)
-    return any(" ".join(words[:size]) in places for size in range(1, min(len(words), 3) + 1))
+    """Return whether a text begins with a known place, alone or before a comma, a bracket or a day, or after a day."""
+    days, places = words_of(language), _places(language)
+    for name in _FIRST_NAME.split(line.strip())[:3]:
+        words = name.casefold().split()
+        if any(" ".join(words[:size]) in places for size in range(1, min(len(words), 3) + 1)):
+            return True
+        if not _is_day(name, days):
+            return False
+    return False
 
 
 def _names_source(text: str, language: str) -> bool:
@@ -160,13 +169,25 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
             or (known and dated)
         )
     joining = words_of("joining")
+    if signed and issued is not None:
+        words = _WORD.findall(line[: issued.start()])
     if not all(word[0].isupper() or word[0].isdigit() or word.lower() in days or word in joining for word in words):
         return False
     if marked or signed or _is_day(line, days) or (known and (dated or "," in line)):
         return True
     if known:
         # Two places are a match or a road.
-        return _LATER_DASH.search(rest, 0, LONGEST) is None and not _is_known(rest, language)
+        first = _WORD.match(rest)
+        return (
+            _LATER_DASH.search(rest, 0, LONGEST) is None
+            and not _is_known(rest, language)
+            and (
+                dash == ":"
+                or "—" in dash
+                or line not in _clubs()
+                or (first is not None and begins_sentences(first[0], language))
+            )
+        )
     if dated or "," in line or line.endswith(")") or line.endswith("."):
         return True
     # In "Ligue 1 – Lyon – ..." the dashes enclose a parenthesis. "Lyon – Nantes ..." is a football match: after a short

@@ -1,7 +1,7 @@
 """`wikianchor mewsc16`: make the dataset `mewsc16`, first sentences of articles with their topics, of Wikinews dumps.
 
-    ranges of the dumps -> read_categories -> the topics of each category
-    wikis with SQL tables -> read_tables (with the categories) -> the topics of each page, packed
+    ranges of the dumps -> read_categories -> the topics of each category, template pages
+    wikis -> read_tables (with these, and SQL tables) -> the topics of each page, packed; definitions of templates
     ranges of the dumps -> ReadNews (with both) -> candidates, counts
     candidates -> Shuffle (by language) -> decide -> parts, counts -> commit_decisions
 
@@ -30,6 +30,7 @@ from wikianchor.pipelines.mewsc16.editions import CLOSED, with_aliases
 from wikianchor.pipelines.mewsc16.options import MIN_PAGES, Mewsc16Options
 from wikianchor.pipelines.mewsc16.topic_map import OF_RELEASED, load_topics
 from wikianchor.pipelines.sentences.graph import without_end
+from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
 from wikianchor.pipelines.wikimedia.inventory import read_site
 from wikianchor.pipelines.wikimedia.languages import PROJECTS, split_wiki
 from wikianchor.pipelines.wikimedia.site import Site
@@ -61,8 +62,13 @@ def build_dataset(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str,
     topics = load_topics(config.topics, OF_RELEASED if "old_map" in config.faults else None)
     wikis = read_wikis(config, topics)
     paper = config.mode == "paper"
-    membership = config.membership or ("direct+templates" if config.sql else "direct")
-    if membership == "direct+templates" and (bare := [wiki for wiki in wikis if "categorylinks" not in wiki.tables]):
+    from_dump = config.templates == FROM_DUMP
+    membership = config.membership or ("direct+templates" if config.sql or (from_dump and not paper) else "direct")
+    if (
+        membership == "direct+templates"
+        and not from_dump
+        and (bare := [wiki for wiki in wikis if "categorylinks" not in wiki.tables])
+    ):
         raise InputError(
             f"--sql: no categorylinks.sql.gz of {bare[0].site.wiki}: give it, or choose --membership=direct"
         )
@@ -72,6 +78,7 @@ def build_dataset(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str,
         faults=frozenset(config.faults) if paper else None,
         min_pages=config.min_pages or (MIN_PAGES if paper else 1),
         allow_truncated=config.allow_truncated,
+        templates=from_dump,
     )
     paths = [path for wiki in wikis for path in (*wiki.dumps, *sorted(wiki.tables.values()))]
     inputs = [_input(path) for path in paths]
@@ -181,7 +188,7 @@ def build(
     output_shards = beam.pvalue.AsList(pipeline | "List languages" >> beam.Create(languages))
 
     ranges = pipeline | "List ranges" >> ListElements(steps.list_ranges, wikis)  # NewsRange
-    categories = ranges | "Read categories" >> RunStep(steps.read_categories, work, "categories", reader)
+    categories = ranges | "Read categories" >> RunStep(steps.read_categories, work, "categories", reader, work)
     # CategoryReading
     tables = (
         pipeline

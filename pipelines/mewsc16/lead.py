@@ -13,6 +13,7 @@ from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_day
 from wikianchor.pipelines.mewsc16.editions import words_of
 from wikianchor.pipelines.mewsc16.faults import FaultFinder, first_of_glued
 from wikianchor.pipelines.mewsc16.lead_markup import LEAD_LOST, LeadMarkup, file_names, is_box
+from wikianchor.pipelines.mewsc16.template_calls import TemplateCall
 from wikianchor.pipelines.text.fragments import make_fragment_test
 from wikianchor.pipelines.text.prose import holds_no_spaces, judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
@@ -21,7 +22,6 @@ from wikianchor.pipelines.wikimedia.wikitext import Extractor
 from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, FindTemplate
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
-from wikianchor.pipelines.wikimedia.wikitext.templates import exact_arguments
 
 # Bold text or italics at the start of a line, before a dash or a colon, or with it.
 _BOLD_CHARACTERS = range(2, 81)
@@ -111,12 +111,12 @@ class LeadReader:
             return (words, "") if fault is None else ("", fault)
         return "", "no_sentence"
 
-    def _lead_of_template(self, call: str) -> str | None:
+    def _lead_of_template(self, call: TemplateCall) -> str | None:
         """Return the wikitext that a template shows as the lead: "" for a box beside it, None if that is not known."""
         if self._definitions is None:
             return None
-        name, _, rest = call.partition("|")
-        shown = self._definitions.expand(name, exact_arguments(rest), "")
+        # Templates in the arguments stay as they are: the extractor knows what they show.
+        shown = self._definitions.expand(call.arguments[0], call.by_name(), "")
         if shown is None or UNKNOWN in shown:
             return None
         return "" if is_box(shown) else shown

@@ -8,9 +8,9 @@ is not the lead.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
 
+from wikianchor.pipelines.mewsc16.template_calls import TemplateCall, outermost_calls
 from wikianchor.pipelines.text.prose import holds_no_spaces
 
 # A line of its own, in the place of a template around the lead whose definition is not known.
@@ -30,8 +30,9 @@ _FLOATS = re.compile(
 _TABLE = re.compile(r"\{\||<(?:table|gallery|blockquote)\b", re.IGNORECASE)
 _CREDIT = re.compile(r"^[ \t]*<small>[^\n]*</small>[ \t]*(?:<br[ /]*>[ \t]*)?$", re.MULTILINE | re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
-_BRACES = re.compile(r"\{\{|\}\}|\[\[|\]\]|\|")
 _NAMED = re.compile(r"\s*[\w \-]{0,30}=")
+# Names of templates for quotations, which stand beside the text.
+_QUOTATION = re.compile(r"quot|cit[aeá]|zitat|cyta|цитат|引用|اقتباس|نقل|인용|alıntı", re.IGNORECASE)
 _PICTURE = re.compile(r"\.(?:jpe?g|png|svg|gif|tiff?|webm|og[gv])\b", re.IGNORECASE)
 _PROSE_END = re.compile(r"[.!?؟。！？…][\"'”»」)\]]*\s*(?:<ref[^<>]*>.*?</ref>|<ref[^<>]*/>)?\s*$", re.DOTALL)
 # Words, or characters in scripts without spaces, of the shortest argument that may be a lead.
@@ -40,22 +41,13 @@ _PROSE_CHARACTERS = 20
 _WORDS = re.compile(r"\w+")
 
 
-class _Call(NamedTuple):
-    """A template call that stands alone in its lines: its offsets, and its arguments; the first is the name."""
-
-    start: int
-    end: int
-    arguments: list[str]
-
-
 class LeadMarkup:
     """Prepare the leads of one wiki.
 
     Args:
         language: of the wiki.
         file_names: of its namespace for files.
-        expand: returns what a call shows, given without its braces, or None if that is not known or not a part of a
-            text, such as a box.
+        expand: returns what a call shows: "" for a box beside the text, None if that is not known.
         is_note: whether a text is a note about the page.
     """
 
@@ -63,7 +55,7 @@ class LeadMarkup:
         self,
         language: str,
         file_names: Iterable[str],
-        expand: Callable[[str], str | None] = lambda call: None,
+        expand: Callable[[TemplateCall], str | None] = lambda call: None,
         is_note: Callable[[str], bool] = lambda text: False,
     ) -> None:
         names = "|".join(sorted(map(re.escape, file_names), key=len, reverse=True)) or "(?!)"
@@ -114,13 +106,19 @@ class LeadMarkup:
         """Return wikitext with each template that stands alone and holds prose shown or marked."""
         shown: list[str] = []
         position = 0
-        for call in _calls_alone(text):
+        for call in outermost_calls(text):
+            if len(call.arguments) < 2 or not _stands_alone(text, call):
+                continue
+            if _QUOTATION.search(call.arguments[0]):
+                shown.append(text[position : call.start])
+                position = call.end
+                continue
             prose = [argument for argument in call.arguments[1:] if self._is_prose(argument)]
             if not prose or any(_PICTURE.search(argument) for argument in call.arguments):
                 continue
             if all(self._is_note(argument.strip()) for argument in prose):
                 continue
-            lead = self._expand("|".join(call.arguments))
+            lead = self._expand(call)
             shown += (text[position : call.start], f"\n\n{LEAD_LOST if lead is None else lead}\n\n")
             position = call.end
         return "".join((*shown, text[position:]))
@@ -135,31 +133,11 @@ class LeadMarkup:
         return len(words) >= _PROSE_WORDS if self._spaced else sum(map(len, words)) >= _PROSE_CHARACTERS
 
 
-def _calls_alone(text: str) -> Iterator[_Call]:
-    """Yield the outermost template calls that begin and end a line, in linear time."""
-    depth = brackets = start = 0
-    bars: list[int] = []
-    for sign in _BRACES.finditer(text):
-        if sign[0] == "{{":
-            if not depth:
-                start, bars, brackets = sign.start(), [sign.end()], 0
-            depth += 1
-        elif not depth:
-            continue
-        elif sign[0] == "|":
-            if depth == 1 and not brackets:
-                bars.append(sign.end())
-        elif sign[0] == "[[":
-            brackets += 1
-        elif sign[0] == "]]":
-            brackets = max(0, brackets - 1)
-        else:
-            depth -= 1
-            before = text[max(0, start - _MARGIN) : start].rpartition("\n")[2]
-            after = text[sign.end() : sign.end() + _MARGIN].partition("\n")[0]
-            if not depth and len(bars) > 1 and not before.strip() and not after.strip():
-                ends = [*(bar - 1 for bar in bars[1:]), sign.start()]
-                yield _Call(start, sign.end(), [text[bar:end] for bar, end in zip(bars, ends, strict=True)])
+def _stands_alone(text: str, call: TemplateCall) -> bool:
+    """Return whether a call begins and ends a line."""
+    before = text[max(0, call.start - _MARGIN) : call.start].rpartition("\n")[2]
+    after = text[call.end : call.end + _MARGIN].partition("\n")[0]
+    return not before.strip() and not after.strip()
 
 
 def is_box(shown: str) -> bool:

@@ -1,8 +1,8 @@
 """Determine the topics of a page from its categories, and by which route each was found.
 
 The categories of a wiki are encoded as bits: one bit for each topic whose category it is, one for each topic whose
-category it is directly below, and one for categories of published pages. The bits of a page are those of its
-categories.
+category it is directly below, and two for categories of published and unpublished pages. The bits of a page are those
+of its categories.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from wikianchor.schemas.mewsc16 import SUBCATEGORY, TEMPLATE, TOPICS, WIKITEXT
 _BELOW = len(TOPICS)
 TOPIC_BITS = (1 << _BELOW) - 1
 PUBLISHED = 1 << (2 * len(TOPICS))
+UNPUBLISHED = PUBLISHED << 1
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ def bits_of_names(
         ends.setdefault(follow(name, redirects), 1 << TOPICS.index(topic))
     for name in wiki_facts()["published"].get(language, {}).get("categories", ()):
         ends.setdefault(follow(name, redirects), PUBLISHED)
+    for name in wiki_facts()["unpublished"].get(language, {}).get("categories", ()):
+        ends.setdefault(follow(name, redirects), UNPUBLISHED)
     bits_of = dict(ends)
     for name in (*topics, *redirects):
         if (bits := ends.get(follow(name, redirects))) is not None:
@@ -83,7 +86,7 @@ def topics_of_bits(wikitext: int, table: int) -> dict[str, str]:
 
     Args:
         wikitext: bits of the categories in the wikitext of the page.
-        table: bits of its categories in the wiki's `categorylinks` table.
+        table: bits of its categories that templates set: in the wiki's `categorylinks` table, or by their definitions.
     """
     routes: dict[str, str] = {}
     for number, topic in enumerate(TOPICS):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import at_least, option
 from wikianchor.io.storage import expand
+from wikianchor.pipelines.wikimedia.choices import FROM_DUMP, TEMPLATES
 from wikianchor.pipelines.wikimedia.dump_names import dump_files
 
 # Which categories of a page count: `membership.bits_of_names`.
@@ -50,7 +51,13 @@ class Mewsc16Options:
         choices=MODES,
         help="which categories of a page count: those in its text, also those of its templates, also those directly "
         "below a topic",
-        unset="direct+templates with --sql, else direct",
+        unset="direct+templates; direct with --templates=builtin or --mode=paper, and without --sql",
+    )
+    templates: str = option(
+        TEMPLATES[0],
+        choices=TEMPLATES,
+        help="what templates show, and which categories they set: dump: by the wiki's own definitions, the Template "
+        "pages of the dump, and by built-in rules where these do not tell; builtin: by these rules alone",
     )
     mode: str = option("clean", choices=("clean", "paper"), help="clean sentences, or the rules of the released set")
     faults: tuple[str, ...] = option(
@@ -97,9 +104,9 @@ class Mewsc16Options:
             raise UsageError("--faults goes with --mode=paper: clean sentences have none")
         if "old_map" in faults and self.topics:
             raise UsageError("--faults=old_map goes with the project's topic map, not with --topics")
-        if self.membership == "direct+templates" and not self.sql:
+        if self.membership == "direct+templates" and not self.sql and self.templates != FROM_DUMP:
             raise UsageError(
-                "--membership=direct+templates needs the tables that hold the categories from templates: "
+                "--membership=direct+templates needs what tells the categories from templates: --templates=dump, or "
                 "--sql=categorylinks.sql.gz,linktarget.sql.gz"
             )
         return replace(self, faults=tuple(name for name in FAULTS if name in faults))

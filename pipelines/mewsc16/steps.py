@@ -1,6 +1,7 @@
 """The steps of `wikianchor mewsc16`.
 
-A dump is read twice: once for its category pages, with their redirects and parents, and once for its articles. In
+A dump is read twice: once for its category pages, with their redirects and parents, and for its templates, and once for
+its articles. In
 between, the SQL tables of categories are packed into a file that workers memory-map. `ReadNews` is the map side and
 `decide` the reduce side of a shuffle by language (`engine/shuffle.py`), because duplicates and small classes can be
 found only among all candidates of a language. A candidate is a page with a topic and a sentence.
@@ -33,6 +34,7 @@ from wikianchor.pipelines.mewsc16.lead import LeadReader
 from wikianchor.pipelines.mewsc16.membership import (
     PUBLISHED,
     TOPIC_BITS,
+    UNPUBLISHED,
     Categories,
     bits_of_names,
     label_of,
@@ -40,11 +42,14 @@ from wikianchor.pipelines.mewsc16.membership import (
 )
 from wikianchor.pipelines.mewsc16.publication import PublicationReader
 from wikianchor.pipelines.mewsc16.released import ReleasedReader
+from wikianchor.pipelines.mewsc16.template_pages import TemplateWriter, save_stores
 from wikianchor.pipelines.sentences.steps import parse_article, sound_pages
+from wikianchor.pipelines.templates.store import TemplateStore
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import parse_target
+from wikianchor.pipelines.wikimedia.wikitext.definitions import TEMPLATE as TEMPLATE_NAMESPACE
 from wikianchor.schemas.mewsc16 import SCHEMA, SUBCATEGORY, TEMPLATE, TOPICS, WIKITEXT
 
 # Candidates converted to Arrow at a time: Python values take far more memory.
@@ -82,6 +87,7 @@ class NewsReader:
         faults: the faults of the released set to reproduce; None for clean sentences.
         min_pages: topics with fewer pages in a language are dropped.
         allow_truncated: accept a truncated dump and process its complete pages.
+        templates: whether templates show and set what the dump's own pages of them say.
     """
 
     topics: Mapping[str, Mapping[str, str]]
@@ -89,6 +95,7 @@ class NewsReader:
     faults: frozenset[str] | None
     min_pages: int
     allow_truncated: bool
+    templates: bool
 
 
 class NewsRange(NamedTuple):
@@ -105,18 +112,35 @@ class NewsRange(NamedTuple):
 
 
 class CategoryReading(NamedTuple):
-    """The category pages of a range: (page id, category, target of its redirect or "", categories that it is in)."""
+    """The category and template pages of a range.
+
+    Attributes:
+        language: of the wiki.
+        pages: of each category (page id, category, target of its redirect or "", categories that it is in).
+        templates: path of the file of its templates, "" without any.
+    """
 
     language: str
     pages: list[tuple[int, str, str, tuple[str, ...]]]
+    templates: str = ""
 
 
 class TableReading(NamedTuple):
-    """The path of the packed topics of the pages of a wiki, "" without tables; and the problems of the tables."""
+    """The tables of a wiki.
+
+    Attributes:
+        language: of the wiki.
+        path: of the packed topics of its pages, "" without SQL tables.
+        problems: of the SQL tables.
+        templates: path of what its templates show, "" without their definitions.
+        bodies: path of the whole bodies of its templates, "" without them.
+    """
 
     language: str
     path: str
     problems: list[str]
+    templates: str = ""
+    bodies: str = ""
 
 
 class NewsReading(NamedTuple):
@@ -166,14 +190,19 @@ def list_ranges(wikis: Sequence[NewsWiki]) -> list[NewsRange]:
     return [NewsRange(order, by_path[part.path], part) for order, part in enumerate(split_dumps(list(by_path)))]
 
 
-def read_categories(task: NewsRange, reader: NewsReader) -> CategoryReading:
-    """Read the category pages of a range. Damage is reported when the articles are read."""
+def read_categories(task: NewsRange, reader: NewsReader, work: Workspace) -> CategoryReading:
+    """Read the category and template pages of a range. Damage is reported when the articles are read."""
     with_parents = reader.membership == "descend-1"
     categories = CategoryReader(task.news.site)
     pages: list[tuple[int, str, str, tuple[str, ...]]] = []
+    templates = TemplateWriter(task.news.site, work, task.order)
     try:
         for raw, offset in cut_pages(read_range(task.part), task.part.path):
-            page = _category_page(raw, f"near byte {offset}", task.news.site)
+            where = f"near byte {offset}"
+            namespace = page_namespace(raw, where)
+            if namespace == TEMPLATE_NAMESPACE and reader.templates:
+                templates.add(raw, where)
+            page = _category_page(raw, where, namespace, task.news.site)
             if page is None:
                 continue
             name = page.title.partition(":")[2]
@@ -183,12 +212,11 @@ def read_categories(task: NewsRange, reader: NewsReader) -> CategoryReading:
                 pages.append((page.page_id, name, redirect, parents))
     except InputError:
         pass
-    return CategoryReading(task.wiki, pages)
+    return CategoryReading(task.wiki, pages, templates.close())
 
 
-def _category_page(raw: bytes, where: str, site: Site) -> Page | None:
+def _category_page(raw: bytes, where: str, namespace: int | None, site: Site) -> Page | None:
     """Return a page of the category namespace, None for any other."""
-    namespace = page_namespace(raw, where)
     if namespace not in (CATEGORY, None):
         return None
     page = parse_page(raw, where)
@@ -215,14 +243,15 @@ def categories_of(language: str, readings: Iterable[CategoryReading]) -> Categor
 def read_tables(
     wiki: NewsWiki, reader: NewsReader, work: Workspace, categories: Sequence[CategoryReading]
 ) -> TableReading:
-    """Pack the topics of the pages of a wiki, from its SQL tables."""
+    """Pack the topics of the pages of a wiki, from its SQL tables, and the definitions of its templates."""
     path, problems = "", list[str]()
     if "categorylinks" in wiki.tables:
         try:
             path = _pack(wiki, reader, work, categories_of(wiki.language, categories))
         except InputError as error:
             problems.append(str(error))
-    return TableReading(wiki.language, path, problems)
+    stores = save_stores((reading.templates for reading in categories if reading.language == wiki.language), work)
+    return TableReading(wiki.language, path, problems, *stores)
 
 
 def _pack(wiki: NewsWiki, reader: NewsReader, work: Workspace, categories: Categories) -> str:
@@ -305,8 +334,7 @@ def make_article_reader(
         packed: the packed tables of all wikis.
     """
     names = names_of(wiki, reader, categories_of(wiki.language, categories))
-    path = next(table.path for table in packed if table.language == wiki.language)
-    return ArticleReader(wiki, reader, names, tables.PageBits.load(path) if path else None)
+    return ArticleReader(wiki, reader, names, next(table for table in packed if table.language == wiki.language))
 
 
 def _table(rows: Sequence[tuple[object, ...]]) -> pa.Table:
@@ -322,24 +350,26 @@ class ArticleReader:
         wiki: the wiki.
         reader: the options.
         names: bits of its categories.
-        table: bits of its pages from the SQL tables; None without tables.
+        read: its tables.
     """
 
-    def __init__(
-        self, wiki: NewsWiki, reader: NewsReader, names: Mapping[str, int], table: tables.PageBits | None
-    ) -> None:
+    def __init__(self, wiki: NewsWiki, reader: NewsReader, names: Mapping[str, int], read: TableReading) -> None:
         site = wiki.site
         self._site, self._language = site, wiki.language
         self._host = f"https://{wiki.language}.wikinews.org"
-        self._names, self._table = names, table
+        self._names = names
+        # Bits of its pages from the SQL tables.
+        self._table = tables.PageBits.load(read.path) if read.path else None
+        find_template = TemplateStore(read.templates).find if read.templates else None
+        find_body = TemplateStore(read.bodies).find if read.bodies else None
         self._direct = reader.membership == "direct"
         faults = reader.faults
         self._clean = faults is None
         self._all_namespaces = faults is not None and "all_namespaces" in faults
-        self._categories = CategoryReader(site)
+        self._categories = CategoryReader(site, find_body)
         self._signs = PublicationReader(site.language)
-        self._released = None if faults is None else ReleasedReader(site, faults)
-        self._sentences = self._released or LeadReader(site)
+        self._released = None if faults is None else ReleasedReader(site, faults, find_template)
+        self._sentences = self._released or LeadReader(site, find_template, find_body)
         self._redirect = re.compile(rf"\s*[#＃](?i:{'|'.join(word.lstrip('#') for word in site.redirect_words)})\b")
 
     def parse(self, raw: bytes, where: str, counts: Counter[str], problems: list[str]) -> Page | None:
@@ -376,13 +406,16 @@ class ArticleReader:
         if self._table is not None:
             in_table = self._table[page.page_id]
             _count_routes(in_text, in_table, counts)
+        for name in self._categories.template_categories(page.text, page.title):
+            in_table |= self._names.get(name, 0)
         topics = topics_of_bits(in_text, 0 if self._direct else in_table)
         if not topics:
             return None, "no_topic"
         label = label_of(topics)
         if label is None:
             return None, "several_topics"
-        status = self._signs.status(page.text, bool((in_text | in_table) & PUBLISHED))
+        signs = in_text | in_table
+        status = self._signs.status(page.text, bool(signs & PUBLISHED), bool(signs & UNPUBLISHED))
         if self._clean and status == "unpublished":
             return None, "unpublished"
         sentence, reason = self._sentences.first_sentence(page.text, page.title)
@@ -414,6 +447,9 @@ def _count_routes(in_text: int, in_table: int, counts: Counter[str]) -> None:
 # Sentences are duplicates if they agree in everything but these characters and case.
 _IGNORED = re.compile(r"[\W_]+")
 OUTCOMES = ("kept", "unpublished", "several_labels", "duplicate", "small_class")
+# Share of the candidates that have the sign of publication in a wiki that marks published pages. With a smaller share
+# the sign is of some years only.
+MARKED_SHARE = 0.5
 _KEPT, _UNPUBLISHED, _SEVERAL_LABELS, _DUPLICATE, _SMALL_CLASS = range(len(OUTCOMES))
 
 
@@ -477,7 +513,7 @@ def _outcomes(candidates: CandidateColumns, reader: NewsReader) -> NDArray[np.in
     """Return the index into OUTCOMES of each candidate."""
     outcomes = np.full(len(candidates.ids), _KEPT, np.int8)
     if reader.faults is None:
-        if not candidates.unknown.all():
+        if np.count_nonzero(candidates.unknown) <= len(candidates.unknown) * (1 - MARKED_SHARE):
             # In a wiki that marks published pages, a page without a mark is unpublished.
             outcomes[candidates.unknown] = _UNPUBLISHED
         _drop_duplicates(outcomes, candidates)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -81,21 +81,41 @@ def template_rows(part: Range, site: Site) -> Iterator[tuple[dict[str, Any], int
     Raises:
         InputError, Truncated: the file is damaged or cut off.
     """
-    title_of = lru_cache(maxsize=1 << 14)(partial(template_title, site=site))
-    redirect = site.redirect_pattern()
+    pages = TemplatePages(site)
     for raw, offset in cut_pages(read_range(part), part.path):
         if page_namespace(raw, part.path) == TEMPLATE:
-            page = parse_page(raw, f"{part.path} near byte {offset}")
-            # Some exports have no <redirect>: the text tells.
-            if page.redirect is None and (match := redirect.match(page.text)):
-                page = page._replace(redirect=match[1].strip(" :"))
+            page = pages.parse(raw, f"{part.path} near byte {offset}")
             ids = {"page_id": page.page_id, "rev_id": page.rev_id}
-            row = {"wiki": site.wiki, "title": title_of(page.title), **ids, **_definition(page, title_of)._asdict()}
-            yield row, offset
+            definition = pages.definition(page)
+            yield {"wiki": site.wiki, "title": pages.title(page), **ids, **definition._asdict()}, offset
 
 
-def _definition(page: Page, title_of: Callable[[str], str]) -> Definition:
-    if page.redirect is not None:
-        target = title_of(page.redirect.partition("#")[0])
-        return Definition("redirect", target) if target else Definition("other")
-    return definition_of(page.text, title_of) if page.model in ("wikitext", "") else Definition("other")
+class TemplatePages:
+    """Read the pages of the namespace Template of one wiki.
+
+    Args:
+        site: the wiki.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._title_of = lru_cache(maxsize=1 << 14)(partial(template_title, site=site))
+        self._redirect = site.redirect_pattern()
+
+    def parse(self, raw: bytes, where: str) -> Page:
+        """Return the page of a <page> element."""
+        page = parse_page(raw, where)
+        # Some exports have no <redirect>: the text tells.
+        if page.redirect is None and (match := self._redirect.match(page.text)):
+            page = page._replace(redirect=match[1].strip(" :"))
+        return page
+
+    def title(self, page: Page) -> str:
+        """Return the normalised title of a template, without its namespace."""
+        return self._title_of(page.title)
+
+    def definition(self, page: Page) -> Definition:
+        """Return what a template shows."""
+        if page.redirect is not None:
+            target = self._title_of(page.redirect.partition("#")[0])
+            return Definition("redirect", target) if target else Definition("other")
+        return definition_of(page.text, self._title_of) if page.model in ("wikitext", "") else Definition("other")

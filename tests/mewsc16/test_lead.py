@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests import wikinews_habits as habits
+from tests.wikinews import Newsroom
 from wikianchor.pipelines.mewsc16.categories import CategoryReader
 from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_day
+from wikianchor.pipelines.mewsc16.editions import with_aliases
 from wikianchor.pipelines.mewsc16.faults import FaultFinder, first_of_glued
 from wikianchor.pipelines.mewsc16.lead import LeadReader
 from wikianchor.pipelines.wikimedia.site import site_for
@@ -63,9 +66,28 @@ def test_the_first_sentence_is_found_behind_what_stands_before_it(number: int) -
     assert reader.first_sentence(text, "Title") == (sentence or WHOLE[number], "")
 
 
+@pytest.mark.parametrize("language", habits.HEADS)
+def test_first_sentences_are_right_in_the_habits_of_each_wiki(language: str) -> None:
+    reader, room = LeadReader(with_aliases(site_for(f"{language}wikinews"))), Newsroom(language)
+    other = room.clause(1, room.words(1))
+    wrong = []
+    for seed, head in enumerate(habits.heads(language, room.speech["file"], other), 2):
+        words = room.words(seed)
+        written = room.written(seed, words).replace("{{Wiki link|", "{{w|")
+        sentence = reader.first_sentence(f"{head}{written}{room.joint}{other}", "Title")
+        if sentence != (room.clause(seed, words), ""):
+            wrong.append((head, sentence))
+    for start in habits.STARTS[language]:
+        if (sentence := reader.first_sentence(f"{start}{room.joint}{other}", "Title")) != (start, ""):
+            wrong.append((start, sentence))
+    assert wrong == []
+
+
 @pytest.mark.parametrize(
     ("language", "text", "reason"),
     [
+        ("en", "{{Lead|The king came to town on Friday.}}\n\nHe left the town on Monday.", "lead_in_template"),
+        ("ja", "{{リード|市長は昨日、東京で雪について長く話したという。}}\n\n会長は今日話した。", "lead_in_template"),
         ("en", "{{unknown|King}} — the old one — spoke on Friday. Yes.", "hole"),
         ("ca", "Aquest dimarts s'ha jugat la jornada de la .", "hole"),
         ("en", "The {{unknown|king}} came to town. He left.", "hole"),

@@ -123,6 +123,57 @@ def test_memberships_are_counted_by_who_knows_of_them(tmp_path: Path, wikianchor
     assert counts["both"] > by_template
 
 
+def test_categories_of_templates_are_learnt_from_the_wikis_own_pages(tmp_path: Path, wikianchor: Command) -> None:
+    wiki = news.make_news("ru", 40, [(1, news.by_own_template), (1, news.by_template)])
+    dump = f"--dumps={news.write(wiki, tmp_path, pack=False)}"
+    own = {page.page_id for page in wiki.pages if page.page_id in {number for number, _ in wiki.links}}
+    assert wikianchor("mewsc16", dump, f"--output={tmp_path}/out").status == 0
+    found = rows_of(tmp_path / "out", "ru")
+    assert {row["page_id"] for row in found} < own
+    assert len(found) > 10
+    assert all(row["routes"] == ["template"] for row in found)
+    # Without their pages, what templates set is not known.
+    refused(wikianchor("mewsc16", dump, "--templates=builtin", f"--output={tmp_path}/no"), 1, "no_topic")
+
+
+def test_words_of_link_templates_are_learnt_from_the_wikis_own_pages(tmp_path: Path, wikianchor: Command) -> None:
+    wiki = news.News("tr")
+    category = f"[[Kategori:{next(iter(news.TOPICS['tr']))}]]"
+    news.add_page(wiki, 1, "Template:Bağ", "[[w:{{{1}}}|{{{2|{{{1}}}}}}]]<noinclude>Yardım</noinclude>", 10)
+    news.add_page(wiki, 2, "Page", "{{Bağ|Ankara (il)|Ankara}} kentinde dün çok kar yağdı.\n" + category)
+    path = tmp_path / "dump.xml"
+    path.write_bytes(news.dump(wiki))
+    assert wikianchor("mewsc16", f"--dumps={path}", f"--output={tmp_path}/out").status == 0
+    assert [row["sentence"] for row in rows_of(tmp_path / "out", "tr")] == ["Ankara kentinde dün çok kar yağdı."]
+    flags = ["--templates=builtin", f"--output={tmp_path}/no"]
+    refused(wikianchor("mewsc16", f"--dumps={path}", *flags), 1, "hole")
+
+
+def test_paper_rows_are_no_days_and_no_captions_in_boxes(tmp_path: Path, wikianchor: Command) -> None:
+    wiki = news.News("en")
+    category = f"[[Category:{next(iter(news.TOPICS['en']))}]]"
+    sentence = "The mayor spoke about snow on Friday."
+    heads = [
+        "Friday, May 3, 2006\n\n",
+        "May 3, 2006\n",
+        '<div class="thumb tright">[[File:A.jpg|200px]]<br />A crowd before the hall.</div>\n',
+    ]
+    for number, head in enumerate(heads, 1):
+        news.add_page(wiki, number, f"Page {number}", f"{head}{sentence} It fell.\n{category}")
+    path = tmp_path / "dump.xml"
+    path.write_bytes(news.dump(wiki))
+    flags = [f"--dumps={path}", "--mode=paper", "--min_pages=1", f"--output={tmp_path}/out"]
+    assert wikianchor("mewsc16", *flags).status == 0
+    assert [row["sentence"] for row in rows_of(tmp_path / "out", "en")] == [sentence] * len(heads)
+
+
+def test_a_sign_of_publication_that_few_pages_have_drops_no_other(tmp_path: Path, wikianchor: Command) -> None:
+    wiki = news.make_news("fr", 30, [(9, news.draft), (1, news.plain)])
+    assert wikianchor("mewsc16", f"--dumps={news.write(wiki, tmp_path)}", f"--output={tmp_path}/out").status == 0
+    statuses = Counter(row["status"] for row in rows_of(tmp_path / "out", "fr"))
+    assert statuses["unknown"] > statuses["published"] > 0
+
+
 def test_tables_with_titles_in_them_are_read_too(tmp_path: Path, wikianchor: Command) -> None:
     wiki = news.make_news("fr", 60, news.WITH_TABLES)
     path = news.write(wiki, tmp_path)
@@ -232,7 +283,8 @@ def test_a_language_outside_the_map_is_refused(tmp_path: Path, wikianchor: Comma
 def test_missing_tables_are_told(tmp_path: Path, wikianchor: Command, one: Path) -> None:
     output, dump = f"--output={tmp_path}/out", f"--dumps={one}"
     folder = one.parent
-    refused(wikianchor("mewsc16", dump, "--membership=direct+templates", output), 2, "--sql")
+    flags = ["--membership=direct+templates", "--templates=builtin"]
+    refused(wikianchor("mewsc16", dump, *flags, output), 2, "--sql")
     links = folder / "svwikinews-20260601-categorylinks.sql.gz"
     refused(wikianchor("mewsc16", dump, f"--sql={links}", output), 1, "linktarget.sql.gz")
     targets = folder / "svwikinews-20260601-linktarget.sql.gz"

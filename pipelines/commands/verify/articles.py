@@ -12,6 +12,7 @@ from wikianchor.io.storage import file_size
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.mewsc16 import steps as news
 from wikianchor.pipelines.mewsc16.editions import with_aliases
+from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.inventory import read_site
 from wikianchor.pipelines.wikimedia.pages import cut_pages, page_id
@@ -39,12 +40,14 @@ def read_articles(
         faults=frozenset(options["faults"]) if options["mode"] == "paper" else None,
         min_pages=options["min_pages"],
         allow_truncated=True,
+        templates=options["templates"] == FROM_DUMP,
     )
     whole = [Range(path, 0, file_size(path), True) for path in dumps]
     tasks = [news.NewsRange(order, wiki, part) for order, part in enumerate(whole)]
-    categories = [news.read_categories(task, reader) for task in tasks]
     with tempfile.TemporaryDirectory() as scratch:
-        packed = news.read_tables(wiki, reader, Workspace(scratch, scratch, ""), categories)
+        work = Workspace(scratch, scratch, "")
+        categories = [news.read_categories(task, reader, work) for task in tasks]
+        packed = news.read_tables(wiki, reader, work, categories)
         if packed.problems:
             raise InputError(packed.problems[0])
         pages = news.make_article_reader(wiki, reader, categories, [packed])

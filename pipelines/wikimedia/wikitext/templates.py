@@ -187,7 +187,7 @@ class Templates:
         if place == _ALONE:
             # Not in running text: a notice, a box, navigation. Rules know those that hold text, such as quotations.
             return None if has_rule or not self._definitions.has(name) else ""
-        shown = self._definitions.expand(name, exact_arguments(rest) if bar else {}, title)
+        shown = self._definitions.expand(name, _exact_arguments(rest) if bar else {}, title)
         if shown is None:
             return None
         block = makes_block(shown)
@@ -289,7 +289,7 @@ def _parameter(call: str) -> str:
     return default if bar else "{{{" + name + "}}}"
 
 
-def exact_arguments(rest: str) -> dict[str, str]:
+def _exact_arguments(rest: str) -> dict[str, str]:
     """Return the arguments of a call as MediaWiki reads them: only named ones lose the white space around them."""
     if "[[" in rest:
         rest = _LINK.sub(lambda link: link[0].replace("|", PIPE), rest)
