@@ -77,6 +77,7 @@ class LeadReader:
         extract = self._extractor.extract(text, title)
         bold = frozenset(_LINK.sub(r"\1", words).strip() for words in _BOLD_BEFORE_DASH.findall(text))
         after_day = False
+        has_notes = "<ref" in text or "{{" in text
         for sentence, reason in judged_sentences(extract, self._split, self._language):
             if reason == "back_matter":
                 break
@@ -99,7 +100,7 @@ class LeadReader:
                     return "", "hole"
             marked = any(words[:size] in bold for size in _BOLD_CHARACTERS)
             words = " ".join(cut_dateline(words, self._language, marked).split())
-            if "<ref" in text or "{{" in text:
+            if has_notes:
                 words = _stop_joined(words)
             words = first_of_glued(words, self._language)
             if self._faults.is_note(words) or is_day(words, self._language):
