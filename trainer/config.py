@@ -2,7 +2,8 @@
 
 A `Config` is frozen, and saved in `run.json` beside the model. Where EASE's paper and its released code differ, there
 are two presets. The numbers of the code are those of its training scripts: it computes each softmax over 8 sentences
-and updates the weights every 16 or 32 of them, so `softmax_size` and `step_size` are two options.
+and updates the weights every 16 or 32 of them, so `softmax_size` and `step_size` are two options. How many sentences
+are encoded at once is a third, `encode_size`, which changes time and memory alone.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ VERTEX = {
 DEFAULTS: dict[str, dict[str, Any]] = {
     # SDJC's paper, sections 3.2 and 5.3; the validation set is ours.
     "t5": {
-        **{"optimizer": "adafactor", "learning_rate": 1e-3, "schedule": "constant", "step_size": 96, "softmax_size": 8},
+        **{"optimizer": "adafactor", "learning_rate": 1e-3, "schedule": "constant", "step_size": 96, "encode_size": 8},
         **{"max_length": 256, "epochs": 2, "held_out": 200},
     },
     # SDJC's paper, section 5.3.2, for BERT-base; tau and alpha as its release says for the clinic corpus.
@@ -184,8 +185,13 @@ class Config:
     # The optimiser
     epochs: int = option(1, help="times through the rows", check=at_least(1))
     max_steps: int = option(0, help="stop after so many steps; 0: after the epochs")
-    softmax_size: int = option(64, help="sentences told apart in one softmax [N]", check=at_least(1))
+    softmax_size: int = option(64, help="sentences told apart in one softmax [N]", only=_ENCODER, check=at_least(1))
     step_size: int = option(0, help="sentences in one step of the optimiser; 0: those of one softmax")
+    encode_size: int = option(
+        0,
+        help="sentences encoded at once, for memory; the loss stays the same; 0: as many of a step as memory allows",
+        check=at_least(0),
+    )
     optimizer: str = option("adamw", help="optimiser of the weights", choices=("adamw", "adafactor"), only=_T5)
     learning_rate: float = option(3e-5, help="highest learning rate", check=above(0))
     schedule: str = option(
@@ -205,7 +211,18 @@ class Config:
     precision: str = option(
         "", help="precision of the encoder", choices=("", "bf16", "fp32"), unset="bf16 on cuda, else fp32"
     )
-    compile: bool = option(False, help="torch.compile the backbone, one graph for each length", only=_PAIRS)
+    compile: bool | None = option(
+        None,
+        help="torch.compile the backbone, one graph for each length",
+        only=_PAIRS,
+        unset="on a GPU, for runs of 2,000 steps or more",
+    )
+    graphs: bool | None = option(
+        None,
+        help="capture steps as CUDA graphs, one for each shape of a batch",
+        only=_PAIRS,
+        unset="on a GPU, where one process encodes a step at once",
+    )
     lengths: str = option(
         "8,16,24,32,48,64,96,128,192,256,384,512", help="lengths that batches are padded to", only=_PAIRS
     )
@@ -228,10 +245,6 @@ class Config:
     checkpoint_steps: int = option(1000, help="steps between two checkpoints", check=at_least(1))
     log_steps: int = option(50, help="steps between two lines of the log", check=at_least(1))
 
-    def micro_batches(self) -> int:
-        """Softmaxes in one step of the optimiser."""
-        return max(1, self.step_size // self.softmax_size)
-
     def to_json(self) -> str:
         """Return the options of the objective as JSON."""
         names = ["objective", *(option.name for option in options_for(Config, self.objective))]
@@ -243,9 +256,12 @@ class Config:
         Raises:
             UsageError: the options do not go together.
         """
+        # T5 compares no rows, so what is encoded at once is all that a step is cut into.
+        softmax_size = self.encode_size or self.step_size or 1 if self.objective == "t5" else self.softmax_size
         completed = dataclasses.replace(
             self,
-            step_size=self.step_size or self.softmax_size,
+            softmax_size=softmax_size,
+            step_size=self.step_size or softmax_size,
             checkpoints=self.checkpoints or f"{self.output}/checkpoints",
             cache=self.cache or (os.path.expanduser("~/.cache/wikianchor") if self.objective in _PAIRS else ""),
         )
@@ -294,8 +310,9 @@ def check(config: Config) -> None:
     elif config.softmax_size < 2:
         raise UsageError("--softmax_size=1: there is nothing to tell a sentence from")
     if config.step_size % config.softmax_size:
-        raise UsageError(f"--step_size={config.step_size}: must be a multiple of --softmax_size={config.softmax_size}")
-    if config.held_out and config.held_out < config.softmax_size:
+        size = "encode_size" if config.objective == "t5" else "softmax_size"
+        raise UsageError(f"--step_size={config.step_size}: must be a multiple of --{size}={config.softmax_size}")
+    if config.held_out and config.held_out < config.softmax_size and config.objective != "t5":
         raise UsageError(f"--held_out={config.held_out}: must fill a softmax of {config.softmax_size} sentences")
     if config.both_views and config.objective == "simcse":
         raise UsageError("--both_views is an option of the entity loss: use the command ease")

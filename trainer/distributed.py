@@ -8,8 +8,9 @@ gradients. Without torchrun every function returns its argument.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -71,52 +72,122 @@ class _Gather(torch.autograd.Function):
     """All processes' rows in the order of ranks; the gradient of a row is the sum of its gradients in all processes."""
 
     @staticmethod
-    def forward(context: object, local: Tensor) -> Tensor:
+    def forward(context: Any, local: Tensor, dim: int) -> Tensor:
+        context.dim = dim
         local = local.contiguous()
         parts = [torch.empty_like(local) for _ in range(world())]
         dist.all_gather(parts, local)
-        return torch.cat(parts)
+        return torch.cat(parts, dim)
 
     @staticmethod
-    def backward(context: object, gradient: Tensor) -> Tensor:
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
         gradient = gradient.contiguous()
         dist.all_reduce(gradient)
-        return gradient.chunk(world())[rank()]
+        return gradient.chunk(world(), context.dim)[rank()], None
 
 
-def gather(local: Tensor) -> Tensor:
+def gather(local: Tensor, dim: int = 0) -> Tensor:
     """Return the rows of all processes; gradients flow back to the process of each row.
 
     Args:
-        local: (n, ...), of the same shape in each process.
+        local: (..., n, ...), of the same shape in each process.
+        dim: the dimension of the rows.
 
     Returns:
-        (n * processes, ...).
+        (..., n * processes, ...).
     """
     if world() == 1:
         return local
-    gathered: Tensor = _Gather.apply(local)
+    gathered: Tensor = _Gather.apply(local, dim)
     return gathered
 
 
-def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Replace each gradient by the mean over the processes. Sparse gradients are concatenated, not summed."""
-    if world() == 1:
-        return
-    dense: dict[torch.device, list[Tensor]] = {}
-    for parameter in parameters:
-        gradient = parameter.grad
-        if gradient is not None and gradient.is_sparse:
-            parameter.grad = _average_sparse(gradient)
-        elif gradient is not None:
-            dense.setdefault(gradient.device, []).append(gradient)
-    for gradients in dense.values():
-        # One message for all gradients: the latency of two hundred messages is longer than the transfer.
+class GradientAverages:
+    """Replaces gradients by their means over the processes.
+
+    Dense gradients are sent in buckets, each as soon as the backward pass has computed its gradients, while it computes
+    the next. Of sparse gradients, those of the entity table, only the rows of the batches are sent.
+
+    Args:
+        parameters: all parameters with gradients.
+        bucket: bytes of a bucket. In smaller ones latency would count, and larger ones overlap less.
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter], bucket: int = 25_000_000) -> None:
+        self.parameters, self.bucket_bytes = list(parameters), bucket
+        self._buckets: list[list[nn.Parameter]] = []
+        self._bucket_of: dict[nn.Parameter, int] = {}
+        self._hooked: set[nn.Parameter] = set()
+        self._running = False
+        if world() > 1:
+            for parameter in self.parameters:
+                parameter.register_post_accumulate_grad_hook(self._ready)
+
+    def start(self) -> None:
+        """Send gradients from now on when they are ready: the next backward pass of the encoder is the step's last."""
+        self._running = world() > 1
+        self._missing = [len(bucket) for bucket in self._buckets]
+        self._sent: list[tuple[list[Tensor], Tensor, Any]] = []
+        self._ready_now: set[nn.Parameter] = set()
+
+    def _ready(self, parameter: nn.Parameter) -> None:
+        if not self._running:
+            return
+        self._hooked.add(parameter)
+        number = self._bucket_of.get(parameter)
+        if number is None or parameter in self._ready_now:
+            return
+        self._ready_now.add(parameter)
+        self._missing[number] -= 1
+        # In the same order in all processes, whatever the order of the backward pass.
+        while len(self._sent) < len(self._buckets) and not self._missing[len(self._sent)]:
+            self._send(self._buckets[len(self._sent)])
+
+    def _send(self, parameters: list[nn.Parameter]) -> None:
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         message = torch.cat([gradient.flatten() for gradient in gradients])
-        dist.all_reduce(message)
-        parts = (message / world()).split([gradient.numel() for gradient in gradients])
-        for gradient, part in zip(gradients, parts, strict=True):
-            gradient.copy_(part.view_as(gradient))
+        self._sent.append((gradients, message, dist.all_reduce(message, async_op=True)))
+
+    def finish(self) -> None:
+        """Send what is left, and wait until all gradients are the means."""
+        if world() == 1:
+            return
+        self._running = False
+        while len(self._sent) < len(self._buckets):
+            self._send(self._buckets[len(self._sent)])
+        left = [parameter for parameter in self.parameters if parameter not in self._bucket_of]
+        for bucket in self._cut([parameter for parameter in left if _has_dense_gradient(parameter)]):
+            self._send(bucket)
+        for gradients, message, work in self._sent:
+            work.wait()
+            means = (message / world()).split([gradient.numel() for gradient in gradients])
+            for gradient, mean in zip(gradients, means, strict=True):
+                gradient.copy_(mean.view_as(gradient))
+        for parameter in left:
+            if parameter.grad is not None and parameter.grad.is_sparse:
+                parameter.grad = _average_sparse(parameter.grad)
+        if not self._buckets:
+            # Weights without a gradient, such as those of BERT's pooling layer, would keep a bucket waiting, so the
+            # buckets have those for which the first step has called a hook.
+            ready = [parameter for parameter in self.parameters if parameter in self._hooked]
+            self._buckets = self._cut([parameter for parameter in ready if _has_dense_gradient(parameter)])
+            self._bucket_of = {parameter: number for number, bucket in enumerate(self._buckets) for parameter in bucket}
+
+    def _cut(self, parameters: Sequence[nn.Parameter]) -> list[list[nn.Parameter]]:
+        """Return buckets of parameters of one device, in the order in which a backward pass comes to them."""
+        buckets: list[list[nn.Parameter]] = []
+        size = 0
+        for parameter in reversed(parameters):
+            if not buckets or size + parameter.nbytes > self.bucket_bytes or buckets[-1][0].device != parameter.device:
+                buckets.append([])
+                size = 0
+            buckets[-1].append(parameter)
+            size += parameter.nbytes
+        return buckets
+
+
+def _has_dense_gradient(parameter: nn.Parameter) -> bool:
+    return parameter.grad is not None and not parameter.grad.is_sparse
 
 
 def _average_sparse(gradient: Tensor) -> Tensor:

@@ -31,6 +31,7 @@ from wikianchor.trainer import distributed
 from wikianchor.trainer.card import model_card, run_record, versions
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.config import Config, add_flags, make
+from wikianchor.trainer.data.batch import PairBatch
 from wikianchor.trainer.data.feed import PairFeed
 from wikianchor.trainer.data.own_rows import NO_LANGUAGE, open_rows
 from wikianchor.trainer.data.shards import PairDataset, read_entities
@@ -49,6 +50,7 @@ from wikianchor.trainer.models.entities import EntityTable, random_vectors, read
 from wikianchor.trainer.models.export import export
 from wikianchor.trainer.models.hub import check_model
 from wikianchor.trainer.models.losses import projection
+from wikianchor.trainer.models.memory import sentences_at_once
 from wikianchor.trainer.models.model import EaseModel, check_views
 from wikianchor.trainer.models.modules import Head
 from wikianchor.trainer.models.new_encoder import new_encoder
@@ -56,6 +58,9 @@ from wikianchor.trainer.options import parse
 from wikianchor.trainer.presets import PRESETS
 from wikianchor.trainer.sdjc.objective import SdjcModel, TripletFeed, check_dropout, read_triplets
 from wikianchor.trainer.t5 import objective as t5
+
+# Compiling takes about a minute; a step of BERT-base gains some milliseconds.
+COMPILE_STEPS = 2_000
 
 
 def prepare(config: Config, pairs: PairDataset, device: torch.device, log: Log) -> TrainingRun:
@@ -67,17 +72,73 @@ def prepare(config: Config, pairs: PairDataset, device: torch.device, log: Log) 
         if (distributed.rank() > 0) == bool(turn):
             tokens = open_tokens(pairs, encoder, config.max_length, config.cache)
         distributed.barrier()
+    config = settle(config, encoder, device, len(tokens), pairs.entities, log)
     feed = PairFeed(tokens, config, device)
     model = make_model(config, encoder, pairs, device, log)
-    check_views(model, feed.batch(feed.order(0)[: config.softmax_size], 0).to(device))
+    first = feed.batch(feed.order(0)[: config.step_size // feed.passes], 0).to(device)
+    check_views(model, probe(first))
+    if config.compile:
+        compile_lengths(encoder.backbone, len(feed.lengths))
+        try_compiled(model, first, log)
     run = make_run(config, model, feed, DevScore(config, feed), log, pairs.fingerprint)
     linked = f" with {pairs.entities:,} entities" if config.objective == "ease" else ""
     of = "" if tokens.names == (NO_LANGUAGE,) else f" of {names(sorted(tokens.names))}"
     data = f"{feed.rows:,} {'rows' if pairs.is_own else 'pairs'}{of}{linked} in {pairs.source}"
     log.say(introduction(config, encoder, data, run.total, device))
-    if config.compile:
-        compile_lengths(encoder.backbone, len(feed.lengths))
     return run
+
+
+def settle(config: Config, encoder: Encoder, device: torch.device, rows: int, entities: int, log: Log) -> Config:
+    """Return the options with those that depend on the machine: `encode_size`, `compile` and `graphs`."""
+    cuda = device.type == "cuda"
+    if not config.encode_size:
+        views = 2 if config.sentence_weight or config.both_views else 1
+        table = 4 * entities * encoder.dim if config.objective == "ease" and not config.entity_device else 0
+        config = dataclasses.replace(config, encode_size=sentences_at_once(encoder, config, views, device, table))
+    steps = config.max_steps or config.epochs * (rows // config.step_size)
+    compile = cuda and steps >= COMPILE_STEPS if config.compile is None else config.compile
+    reason = no_graphs(config, device)
+    if config.graphs and reason:
+        log.say(f"no CUDA graphs: {reason}")
+    graphs = config.graphs is not False and not reason
+    return dataclasses.replace(config, compile=compile, graphs=graphs)
+
+
+def no_graphs(config: Config, device: torch.device) -> str:
+    """Return why steps cannot be captured as CUDA graphs, "" if they can."""
+    if device.type != "cuda":
+        return f"the device is {device.type}"
+    if distributed.world() > 1:
+        return "several processes train"
+    if config.step_size > config.encode_size:
+        return f"a step of {config.step_size:,} sentences is encoded in passes of {config.encode_size:,}"
+    if config.gradient_checkpointing:
+        return "--gradient_checkpointing"
+    if config.entity_device and config.entity_optimizer == "adamw":
+        return f"--entity_device={config.entity_device} with --entity_optimizer=adamw"
+    return ""
+
+
+def probe(batch: PairBatch, rows: int = 16) -> PairBatch:
+    """Return a batch of the first rows of the first group of another."""
+    ids, mask = batch.groups[0]
+    return dataclasses.replace(
+        batch, groups=[(ids[:rows], mask[:rows])], restore=torch.arange(min(rows, len(ids)), device=ids.device)
+    )
+
+
+def try_compiled(model: EaseModel, batch: PairBatch, log: Log) -> None:
+    """Compile the graph of the first shape; go on without compiled graphs, after a line, if this machine has no
+    compiler that works."""
+    try:
+        model.encode_group(*batch.groups[0]).sum().backward()
+    except Exception as error:
+        # Dynamo, inductor, triton and the C compiler raise exceptions of many types.
+        model.encoder.backbone._compiled_call_impl = None
+        reason = " ".join(str(error).split())[:200]
+        log.say(f"the model is not compiled, so steps are slower: {type(error).__name__}: {reason}")
+    for weight in model.parameters():
+        weight.grad = None
 
 
 def compile_lengths(backbone: nn.Module, lengths: int) -> None:
@@ -98,9 +159,11 @@ def prepare_sdjc(config: Config, texts: Texts, device: torch.device, log: Log) -
     encoder = make_encoder(config, device)
     most_rows = config.negatives if config.row_per_negative else 0
     triplets = read_triplets(texts, encoder, config.max_length, most_rows)
+    if not config.encode_size:
+        config = dataclasses.replace(config, encode_size=sentences_at_once(encoder, config, 1, device))
     feed = TripletFeed(triplets, config, device)
     model = SdjcModel(encoder, config)
-    check_dropout(model, feed.batch(feed.order(0)[: config.softmax_size], 0).to(device))
+    check_dropout(model, feed.batch(feed.order(0)[: min(16, config.softmax_size)], 0).to(device))
     run = make_run(config, model, feed, DevScore(config, feed), log, texts.fingerprint)
     data = f"{len(triplets):,} rows of {len(triplets.starts) - 1:,} sentences in {names(texts.paths)}"
     log.say(introduction(config, encoder, data, run.total, device))
@@ -160,7 +223,9 @@ def make_model(config: Config, encoder: Encoder, pairs: PairDataset, device: tor
     if config.projection == "none" and weight.shape[1] != dim:
         raise UsageError(f"--projection=none: entity vectors are {weight.shape[1]} wide, and sentences' {dim}")
     w = projection(config.projection, weight.shape[1], dim).to(device)
-    table = EntityTable(weight.to(config.entity_device or device), config.entity_optimizer == "sparse")
+    # Between processes the rows of the batches alone are sent; alone, AdamW takes the gradient as it is.
+    sparse = config.entity_optimizer == "sparse" or distributed.world() > 1
+    table = EntityTable(weight.to(config.entity_device or device), sparse)
     return EaseModel(encoder, config, table, w)
 
 

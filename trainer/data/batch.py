@@ -29,22 +29,39 @@ def _move(value: Any, device: torch.device) -> Any:
 
 
 @dataclass(frozen=True)
-class PairBatch(TensorBatch):
-    """The n sentences of one softmax, or this process's share of them, with their entities.
+class SentenceBatch(TensorBatch):
+    """Base class of batches of sentences: of one or more softmaxes of equal size, or this process's share of each.
 
     Attributes:
         groups: token ids (rows, length) int32 and mask (rows, length) bool, one pair for each group of sentences of
             similar length.
-        restore: (n,) int64, the position of sentence i in the concatenated groups.
-        entities: (n,) int64, entity ids.
-        negatives: (n, k) int64, entity ids of the hard negatives, -1 where a row has fewer than k.
-        sentences: (n,) int64, sentence ids; equal for rows of the same sentence.
+        restore: (sentences,) int64, the position of each sentence in the concatenated groups.
+        softmaxes: their number. The rows of the first come first.
+        cached: whether the groups are encoded one by one, since all of them would need too much memory.
         tokens: number of tokens without padding.
     """
 
     groups: Sequence[Sequence[Tensor]]
     restore: Tensor
+    softmaxes: int
+    cached: bool
+    tokens: int
+
+    def split(self, rows: Tensor) -> Tensor:
+        """Return rows (n, ...) by softmax, (softmaxes, n / softmaxes, ...); as they are where there is one softmax."""
+        return rows if self.softmaxes == 1 else rows.unflatten(0, (self.softmaxes, -1))
+
+
+@dataclass(frozen=True)
+class PairBatch(SentenceBatch):
+    """n sentences with their entities.
+
+    Attributes:
+        entities: (n,) int64, entity ids.
+        negatives: (n, k) int64, entity ids of the hard negatives, -1 where a row has fewer than k.
+        sentences: (n,) int64, sentence ids; equal for rows of the same sentence.
+    """
+
     entities: Tensor
     negatives: Tensor
     sentences: Tensor
-    tokens: int

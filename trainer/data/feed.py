@@ -1,4 +1,9 @@
-"""Batches for the training loop: rows in the order of an epoch, cut into softmaxes, prepared ahead of the GPU."""
+"""Batches for the training loop: rows in the order of an epoch, cut into steps, prepared ahead of the GPU.
+
+A step has `step_size` rows in softmaxes of `softmax_size`, and is encoded in as few passes as `encode_size` allows. A
+pass has whole softmaxes. If one softmax is larger than `encode_size`, the pass is encoded in groups, and the gradients
+of its vectors are kept (`wikianchor.trainer.loop.gradient_cache`).
+"""
 
 from __future__ import annotations
 
@@ -39,6 +44,7 @@ class Feed(ABC, Generic[BatchT]):
         excluded: the held-out rows, ascending.
         rows: number of rows in an epoch.
         steps: steps of the optimiser in an epoch; rows that do not fill the last step are left out.
+        passes: batches in a step, of equal size.
 
     Raises:
         UsageError: the rows are fewer than one step, or a softmax cannot be divided among the processes.
@@ -46,16 +52,23 @@ class Feed(ABC, Generic[BatchT]):
 
     def __init__(self, size: int, config: Config, device: torch.device) -> None:
         if config.softmax_size % world():
+            name = "encode_size" if config.objective == "t5" else "softmax_size"
             raise UsageError(
-                f"--softmax_size={config.softmax_size}: must be a multiple of the number of processes, {world()}"
+                f"--{name}={config.softmax_size}: must be a multiple of the number of processes, {world()}"
             )
         self.size, self.config, self.device = size, config, device
+        self.passes = count_passes(config, self.sentences_per_row)
         self.excluded = held_out_rows(size, config.held_out, config.seed)
         self._epoch, self._order = -1, self.select(0)
         self.rows = len(self._order)
         self.steps = self.rows // config.step_size
         if self.steps == 0:
             raise UsageError(f"{self.rows} rows are less than one step: --step_size={config.step_size} or fewer rows")
+
+    @property
+    def sentences_per_row(self) -> int:
+        """Sentences that are encoded for a row, without their dropout views."""
+        return 1
 
     def select(self, epoch: int) -> Rows:
         """Return the rows of an epoch, ascending."""
@@ -73,24 +86,37 @@ class Feed(ABC, Generic[BatchT]):
         return self._order
 
     def order_in_step(self, rows: Rows) -> Rows:
-        """Return the rows of one step in the order in which they are cut into softmaxes."""
+        """Return the rows of one step in the order in which they are cut into passes."""
         return rows
 
     def batch(self, rows: Rows, epoch: int) -> BatchT:
-        """Return this process's share of the batch of these rows."""
-        return self.make_batch(rows[rank() * len(rows) // world() : (rank() + 1) * len(rows) // world()], epoch)
+        """Return this process's share of the batch of these rows: of each softmax an equal part."""
+        shares = rows.reshape(self.softmaxes(len(rows)), world(), -1)
+        return self.make_batch(shares[:, rank()].ravel(), epoch)
+
+    def softmaxes(self, rows: int) -> int:
+        """Return the number of softmaxes in a batch of all processes."""
+        return 1 if rows % self.config.softmax_size else rows // self.config.softmax_size
+
+    def softmaxes_of_share(self, rows: int) -> int:
+        """Return the number of softmaxes in a batch that is one process's share."""
+        return self.softmaxes(rows * world())
 
     def batches(self, first: int, last: int) -> Iterator[BatchT]:
-        """Yield the batches of steps `first` to `last` (exclusive), one for each softmax, on the device."""
+        """Yield the batches of steps `first` to `last` (exclusive), one for each pass, on the device."""
         yield from prefetch(self._batches(first, last), self.device)
 
     def _batches(self, first: int, last: int) -> Iterator[BatchT]:
-        size, step_size = self.config.softmax_size, self.config.step_size
+        step_size = self.config.step_size
         for step in range(first, last):
             epoch, step_of_epoch = divmod(step, self.steps)
             rows = self.order_in_step(self.order(epoch)[step_of_epoch * step_size : (step_of_epoch + 1) * step_size])
-            for start in range(0, step_size, size):
-                yield self.batch(rows[start : start + size], epoch)
+            yield from self.step_batches(rows, epoch)
+
+    def step_batches(self, rows: Rows, epoch: int) -> Iterator[BatchT]:
+        """Yield the batches of the rows of a step."""
+        for part in np.split(rows, self.passes):
+            yield self.batch(part, epoch)
 
     def held_out(self) -> Iterator[BatchT]:
         """Yield the held-out rows in the order of the dataset; rows that do not fill the last softmax are left out."""
@@ -114,13 +140,36 @@ class Feed(ABC, Generic[BatchT]):
         return longest
 
     def group_count(self, rows: int) -> int:
-        """Return the number of groups by length for a batch."""
+        """Return the number of groups by length for a batch of this number of sentences."""
+        if self.is_cached(rows):
+            return -(-rows // self.config.encode_size)
         by_size = min(MAX_GROUPS, rows // MIN_GROUP_SIZE.get(self.device.type, 64))
         count = max(1, min(self.config.length_groups or by_size, rows))
         # A compiled graph has a fixed number of rows, so all groups must be of one size.
-        while self.config.compile and rows % count:
+        while self.fixed_shapes and rows % count:
             count -= 1
         return count
+
+    @property
+    def fixed_shapes(self) -> bool:
+        """Whether batches have few different shapes, since each needs a graph."""
+        return bool(self.config.compile or self.config.graphs)
+
+    def is_cached(self, sentences: int) -> bool:
+        """Return whether a batch of this number of sentences is encoded group by group."""
+        return 0 < self.config.encode_size < sentences
+
+
+def count_passes(config: Config, sentences_per_row: int = 1) -> int:
+    """Return the number of passes of a step: equal numbers of whole softmaxes, as large as `encode_size` allows.
+
+    >>> [count_passes(Config(softmax_size=8, step_size=128, encode_size=size)) for size in (0, 128, 100, 8, 4)]
+    [1, 1, 2, 16, 16]
+    """
+    softmaxes = max(1, config.step_size // config.softmax_size)
+    sentences = config.softmax_size // world() * sentences_per_row
+    fitting = softmaxes if not config.encode_size else max(1, config.encode_size // sentences)
+    return next(softmaxes // each for each in range(min(fitting, softmaxes), 0, -1) if softmaxes % each == 0)
 
 
 def group_by_length(lengths: NDArray[np.int64], count: int) -> tuple[list[Rows], Rows]:
@@ -133,10 +182,14 @@ def group_by_length(lengths: NDArray[np.int64], count: int) -> tuple[list[Rows],
     Returns:
         the rows of each group, and (rows,) the position of each row in the concatenated groups.
 
+    One group keeps the order of the rows.
+
     >>> groups, restore = group_by_length(np.array([5, 2, 9, 3]), 2)
     >>> [group.tolist() for group in groups], restore.tolist()
     ([[1, 3], [0, 2]], [2, 0, 3, 1])
     """
+    if count == 1:
+        return [np.arange(len(lengths))], np.arange(len(lengths))
     order = np.argsort(lengths, kind="stable")
     return np.array_split(order, count), np.argsort(order)
 
@@ -147,8 +200,8 @@ class PairFeed(Feed[PairBatch]):
     def __init__(self, tokens: Tokens, config: Config, device: torch.device) -> None:
         self.tokens = tokens
         self.mix = Mix(parse_quota(config.quota, tokens.names), config.language_temperature)
-        self.lengths = parse_lengths(config.lengths, config.max_length) if config.compile else ()
         super().__init__(len(tokens), config, device)
+        self.lengths = parse_lengths(config.lengths, config.max_length)
 
     def select(self, epoch: int) -> Rows:
         """Return the rows of an epoch, ascending, by the quota or the temperature of each wiki."""
@@ -156,24 +209,24 @@ class PairFeed(Feed[PairBatch]):
 
     def make_batch(self, rows: Rows, epoch: int) -> PairBatch:
         """Return the batch of these rows."""
-        lengths, count, config = self.tokens.lengths(rows), self.group_count(len(rows)), self.config
-        groups, restore = [np.arange(len(rows))], np.arange(len(rows))
-        if count > 1:
-            groups, restore = group_by_length(lengths, count)
+        lengths, config = self.tokens.lengths(rows), self.config
+        groups, restore = group_by_length(lengths, self.group_count(len(rows)))
         k = config.negatives if config.objective == "ease" else 0
         negatives = pick_negatives(self.tokens.negatives[rows], k, epoch if config.resample_negatives else 0)
         return PairBatch(
-            self.padded_groups(self.tokens, rows, groups),
-            self.tensor(restore),
-            self.tensor(self.tokens.entities[rows].astype(np.int64)),
-            self.tensor(negatives.astype(np.int64)),
-            self.tensor(self.tokens.sentences[rows]),
-            int(lengths.sum()),
+            groups=self.padded_groups(self.tokens, rows, groups),
+            restore=self.tensor(restore),
+            softmaxes=self.softmaxes_of_share(len(rows)),
+            cached=self.is_cached(len(rows)),
+            tokens=int(lengths.sum()),
+            entities=self.tensor(self.tokens.entities[rows].astype(np.int64)),
+            negatives=self.tensor(negatives.astype(np.int64)),
+            sentences=self.tensor(self.tokens.sentences[rows]),
         )
 
     def padded_length(self, longest: int) -> int:
-        """Return the next of `--lengths` where the backbone is compiled, since each length needs a graph."""
-        return next((length for length in self.lengths if length >= longest), longest)
+        """Return the next of `--lengths` where each length needs a graph."""
+        return next(length for length in self.lengths if length >= longest) if self.fixed_shapes else longest
 
 
 def prefetch(batches: Iterator[BatchT], device: torch.device) -> Iterator[BatchT]:

@@ -35,7 +35,7 @@ PREFIX = "step-"
 FREE = frozenset(
     [
         *["preset", "data", "model", "output", "checkpoints", "tensorboard", "cache", "resume"],
-        *["device", "entity_device", "compile", "lengths", "gradient_checkpointing"],
+        *["device", "entity_device", "compile", "graphs", "lengths", "gradient_checkpointing", "encode_size"],
         *["then", "then_options", "export_pooler", "patience"],
         *["dev", "dev_tasks", "eval_steps", "keep", "checkpoint_steps", "log_steps"],
     ]
@@ -171,7 +171,8 @@ def _check_same_run(directory: str, stored: dict[str, Any], config: Config, data
     if stored["data"] != data:
         raise UsageError(f"{directory}: was trained on other rows than those of {config.data}: give another --output")
     current, before = dataclasses.asdict(config), stored["config"]
-    changed = sorted(name for name in current.keys() - FREE if before.get(name, current[name]) != current[name])
+    free = FREE | {"softmax_size"} if config.objective == "t5" else FREE
+    changed = sorted(name for name in current.keys() - free if before.get(name, current[name]) != current[name])
     if changed:
         flags = ", ".join(f"--{name}={before[name]}" for name in changed)
         raise UsageError(f"{directory}: belongs to a run with {flags}: give these, another --output, or --no-resume")

@@ -76,7 +76,7 @@ def training_line(step: int, total: int, values: Mapping[str, Value]) -> str:
             *terms,
             f"{values['ms']:.1f} ms",
             f"{values['sentences_per_second']:,.0f} sentences/s",
-            f"mfu {100 * values['mfu']:.1f} %",
+            *([f"mfu {100 * values['mfu']:.1f} %"] if "mfu" in values else []),
             f"lr {values['learning_rate']:.2e}",
             f"epoch {values['epoch']} row {values['row']:,}",
         ]

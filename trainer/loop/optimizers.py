@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from wikianchor.trainer.config import Config
 from wikianchor.trainer.loop.row_adam import RowAdam
@@ -31,9 +31,10 @@ class Optimizers:
         model: its parameters with requires_grad are trained.
         config: learning rates, schedule, weight decay and clipping.
         total: steps of the run, after which a linear schedule has fallen to zero.
+        captured: whether the update of the encoder becomes part of a CUDA graph; the learning rate is a tensor then.
     """
 
-    def __init__(self, model: WithTable, config: Config, total: int) -> None:
+    def __init__(self, model: WithTable, config: Config, total: int, captured: bool = False) -> None:
         self.config = config
         self.total = total
         table = [] if model.table is None or not model.table.weight.requires_grad else [model.table.weight]
@@ -53,8 +54,19 @@ class Optimizers:
         if config.optimizer == "adafactor":
             self.parts["encoder"] = _adafactor(groups, config.learning_rate)
             return
-        same_device = len({weight.device for group in groups for weight in group["params"]}) == 1
-        self.parts["encoder"] = torch.optim.AdamW(groups, lr=config.learning_rate, fused=same_device)
+        devices = {weight.device for group in groups for weight in group["params"]}
+        if captured:
+            for group in groups:
+                group["lr"] = torch.zeros((), device=next(iter(devices)))
+        adamw = torch.optim.AdamW(
+            groups,
+            lr=config.learning_rate,
+            fused=len(devices) == 1,
+            capturable=captured and "cuda" in map(_kind, devices),
+        )
+        # The steps before the capture would cause a warning.
+        adamw._warned_capturable_if_run_uncaptured = True
+        self.parts["encoder"] = adamw
 
     def factor(self, step: int) -> float:
         """Return the factor of the learning rate at a step: linear warm-up, then linear decay to zero or constant."""
@@ -67,15 +79,33 @@ class Optimizers:
 
     def step(self, step: int) -> None:
         """Update the weights by their gradients, and clear the gradients. `step` counts from 0."""
-        if self.config.clip_norm:
-            clip(self.clipped, self.config.clip_norm)
+        self.set_rates(step)
+        for name in self.parts:
+            self.update(name)
+
+    def set_rates(self, step: int) -> None:
+        """Set the learning rates of a step."""
         factor = self.factor(step)
         for name, part in self.parts.items():
             for group in part.param_groups:
                 rate = self.table_rate if name == "entities" or group.get("table") else self.config.learning_rate
-                group["lr"] = rate * factor
-            part.step()
-        for weight in self.all:
+                if isinstance(group["lr"], Tensor):
+                    group["lr"].fill_(rate * factor)
+                else:
+                    group["lr"] = rate * factor
+
+    def update(self, name: str) -> None:
+        """Update the weights of one optimiser, and clear their gradients; those of "encoder" are clipped before."""
+        part = self.parts[name]
+        weights = [weight for group in part.param_groups for weight in group["params"]]
+        if name == "encoder":
+            for weight in weights:
+                if weight.grad is not None and weight.grad.is_sparse:
+                    weight.grad = dense(weight.grad)
+            if self.config.clip_norm:
+                clip(self.clipped, self.config.clip_norm)
+        part.step()
+        for weight in weights:
             weight.grad = None
 
     def state_dict(self) -> dict[str, Any]:
@@ -87,7 +117,13 @@ class Optimizers:
         if state.keys() != self.parts.keys():
             raise ValueError(f"states of {', '.join(state)}, not of {', '.join(self.parts)}")
         for name, part in self.parts.items():
-            part.load_state_dict(state[name])
+            # Rates are set in each step; how the update is computed depends on this machine, not on the one before it.
+            mine = [
+                {key: group[key] for key in ("lr", "fused", "foreach", "capturable") if key in group}
+                for group in part.param_groups
+            ]
+            groups = [{**group, **own} for group, own in zip(state[name]["param_groups"], mine, strict=True)]
+            part.load_state_dict({**state[name], "param_groups": groups})
 
 
 def clip(weights: Sequence[nn.Parameter], most: float) -> None:
@@ -98,6 +134,20 @@ def clip(weights: Sequence[nn.Parameter], most: float) -> None:
     if norm.device.type == "cpu" and norm <= most:
         return
     nn.utils.clip_grads_with_norm_(weights, most, norm)
+
+
+def dense(gradient: Tensor) -> Tensor:
+    """Return a sparse gradient of rows, of which some may be equal, as a dense one.
+
+    >>> dense(torch.sparse_coo_tensor([[2, 0, 2]], [[1.0], [2.0], [3.0]], (3, 1), check_invariants=False)).tolist()
+    [[2.0], [0.0], [4.0]]
+    """
+    whole = torch.zeros(gradient.shape, dtype=gradient.dtype, device=gradient.device)
+    return whole.index_add_(0, gradient._indices()[0], gradient._values())
+
+
+def _kind(device: torch.device) -> str:
+    return device.type
 
 
 def _adafactor(groups: list[dict[str, Any]], rate: float) -> torch.optim.Optimizer:

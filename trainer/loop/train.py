@@ -22,10 +22,12 @@ from wikianchor.trainer.config import Config
 from wikianchor.trainer.data.feed import Feed
 from wikianchor.trainer.loop import checkpoint
 from wikianchor.trainer.loop.checkpoint import State
+from wikianchor.trainer.loop.gradient_cache import backward
+from wikianchor.trainer.loop.graphs import CudaRecorder, StepGraphs
 from wikianchor.trainer.loop.log import Log, training_line
 from wikianchor.trainer.loop.optimizers import Optimizers
 from wikianchor.trainer.loop.throughput import flops_per_token, peak_flops
-from wikianchor.trainer.models.model import Trainable
+from wikianchor.trainer.models.model import EaseModel, Trainable
 
 
 class DevScorer(Protocol):
@@ -57,6 +59,8 @@ class TrainingRun:
         data: fingerprint of the dataset.
         total: steps of the whole run.
         device: of this process.
+        averages: of the gradients over the processes.
+        graphs: captured steps, or None.
     """
 
     config: Config
@@ -68,13 +72,21 @@ class TrainingRun:
     data: str
     total: int
     device: torch.device
+    averages: distributed.GradientAverages
+    graphs: StepGraphs | None = None
 
 
 def make_run(config: Config, model: Trainable, feed: Feed[Any], dev: DevScorer, log: Log, data: str) -> TrainingRun:
     """Return a run with optimisers for all its steps; arguments as the attributes of `TrainingRun`."""
     total = config.epochs * feed.steps
     total = min(total, config.max_steps) if config.max_steps else total
-    return TrainingRun(config, model, Optimizers(model, config, total), feed, dev, log, data, total, feed.device)
+    graphs = None
+    optimizers = Optimizers(model, config, total, captured=bool(config.graphs))
+    averages = distributed.GradientAverages(optimizers.all)
+    if config.graphs:
+        assert isinstance(model, EaseModel)
+        graphs = StepGraphs(model, optimizers, CudaRecorder(feed.device), log.say)
+    return TrainingRun(config, model, optimizers, feed, dev, log, data, total, feed.device, averages, graphs)
 
 
 class Meter:
@@ -118,12 +130,13 @@ class Meter:
         seconds = time.perf_counter() - self.start
         length = self.tokens / max(1, self.sentences)
         flops = self.tokens * run.model.views * flops_per_token(run.model.encoder, int(length))
+        mfu = {} if self.peak is None else {"mfu": flops / seconds / self.peak}
         epoch, step_of_epoch = divmod(step, run.feed.steps)
         return {
             **losses,
             "ms": 1000 * seconds / self.steps,
             "sentences_per_second": self.sentences * distributed.world() / seconds,
-            "mfu": flops / seconds / self.peak,
+            **mfu,
             "learning_rate": config.learning_rate * run.optimizers.factor(step - 1),
             "epoch": epoch,
             "row": step_of_epoch * config.step_size,
@@ -142,20 +155,23 @@ def seed_dropout(seed: int, device: torch.device) -> None:
 
 
 def train_step(run: TrainingRun, batches: Iterator[Any], step: int) -> tuple[dict[str, Tensor], int]:
-    """Do one step of the optimiser over its softmaxes; return the mean losses, detached, and the number of tokens."""
-    micro_batches = run.config.micro_batches()
+    """Do one step of the optimiser; return the mean losses of its passes, detached, and the number of tokens."""
+    passes = run.feed.passes
     # Dropout depends on seed, step and process alone, so a resumed run draws the same numbers.
-    seed_dropout((run.config.seed * 1_000_003 + step) * 1_009 + distributed.rank(), run.device)
+    seed = (run.config.seed * 1_000_003 + step) * 1_009 + distributed.rank()
+    if run.graphs is not None:
+        batch = next(batches)
+        return run.graphs.step(batch, step, lambda: seed_dropout(seed, run.device)), batch.tokens
+    seed_dropout(seed, run.device)
     means: dict[str, Tensor] = {}
     tokens = 0
-    for batch in islice(batches, micro_batches):
-        losses = run.model(batch)
-        (losses["loss"] / micro_batches).backward()
+    for number, batch in enumerate(islice(batches, passes), 1):
+        losses = backward(run.model, batch, 1 / passes, run.averages.start if number == passes else lambda: None)
         for name, value in losses.items():
-            share = value.detach() if micro_batches == 1 else value.detach() / micro_batches
+            share = value.detach() if passes == 1 else value.detach() / passes
             means[name] = means[name] + share if name in means else share
         tokens += batch.tokens
-    distributed.average_gradients(run.optimizers.all)
+    run.averages.finish()
     run.optimizers.step(step)
     return means, tokens
 

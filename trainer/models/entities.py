@@ -31,15 +31,21 @@ class EntityTable(nn.Module):
     Args:
         weight: (entities, dim) float32.
         sparse: whether gradients are sparse.
+
+    Attributes:
+        given: the vectors of the batch, which `forward` returns instead, or None. A captured step reads them from here.
     """
 
     def __init__(self, weight: Tensor, sparse: bool = True) -> None:
         super().__init__()
         self.weight = nn.Parameter(weight)
         self.sparse = sparse
+        self.given: Tensor | None = None
 
     def forward(self, ids: Tensor) -> Tensor:
         """Return the vectors of entities, (..., dim), on the device of `ids`, (...) int64."""
+        if self.given is not None:
+            return self.given
         # A blocking copy: after an asynchronous copy from a GPU, the CPU could read ids that have not arrived.
         local = ids.to(self.weight.device)
         return nn.functional.embedding(local, self.weight, sparse=self.sparse).to(ids.device)

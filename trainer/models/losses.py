@@ -5,6 +5,9 @@ SimCSE: https://aclanthology.org/2021.emnlp-main.552/; EASE: https://aclantholog
 Symbols: s_i is the vector of sentence i, z_i and z_i' its two dropout views, e_i the projected vector of its entity,
 e_i^- a hard negative of it, N the number of sentences in a softmax, and tau the temperature. There may be more columns
 than rows: under torchrun a process has n = N / W rows and the m = N columns of all W processes.
+
+Every tensor of vectors, ids and masks may have one more dimension in front: several softmaxes of equal size, each with
+its own rows and columns. The loss is then the mean of theirs. float64 stays float64.
 """
 
 from __future__ import annotations
@@ -13,7 +16,11 @@ from contextlib import nullcontext
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, normalize
+from torch.nn import functional
+from torch.nn.functional import normalize
+
+# Losses by name, () each.
+Losses = dict[str, Tensor]
 
 
 def projection(kind: str, entity_dim: int, dim: int) -> nn.Module:
@@ -38,18 +45,35 @@ def projection(kind: str, entity_dim: int, dim: int) -> nn.Module:
 
 
 def cosines(rows: Tensor, columns: Tensor) -> Tensor:
-    """Return the cosines of all rows with all columns, (n, m) float32, computed without autocast.
+    """Return the cosines of all rows with all columns, (..., n, m) float32, computed without autocast.
 
     Args:
-        rows: (n, dim).
-        columns: (m, dim).
+        rows: (..., n, dim).
+        columns: (..., m, dim).
 
     >>> cosines(torch.tensor([[2.0, 0.0]]), torch.tensor([[1.0, 0.0], [0.0, 3.0]]))
     tensor([[1., 0.]])
     """
     kind = rows.device.type
     with torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext():
-        return normalize(rows.float(), dim=-1) @ normalize(columns.float(), dim=-1).T
+        return normalize(at_least_float32(rows), dim=-1) @ normalize(at_least_float32(columns), dim=-1).mT
+
+
+def at_least_float32(x: Tensor) -> Tensor:
+    """Return x in float32; float64 stays."""
+    return x if x.dtype == torch.float64 else x.float()
+
+
+def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return the mean cross-entropy, (), of all rows of all softmaxes.
+
+    Args:
+        logits: (..., n, m).
+        labels: (n,) int64, the same for each softmax.
+    """
+    if logits.dim() == 2:
+        return functional.cross_entropy(logits, labels)
+    return functional.cross_entropy(logits.flatten(0, -2), labels.expand(logits.shape[:-1]).flatten())
 
 
 def simcse_loss(
@@ -72,7 +96,7 @@ def simcse_loss(
     >>> simcse_loss(z, z, 1.0)  # log(1 + exp(-1))
     tensor(0.3133)
     """
-    labels = torch.arange(len(z), device=z.device) if labels is None else labels
+    labels = own_columns(z) if labels is None else labels
     logits = cosines(z, other) / temperature
     if same is not None:
         logits = mask_out(logits, same, labels)
@@ -105,7 +129,7 @@ def entity_loss(
     Returns:
         the loss, ().
     """
-    labels = torch.arange(len(s), device=s.device) if labels is None else labels
+    labels = own_columns(s) if labels is None else labels
     return cross_entropy(entity_logits(s, e, negative, temperature, weight, labels, same, no_negative), labels)
 
 
@@ -119,23 +143,29 @@ def entity_logits(
     same: Tensor | None = None,
     no_negative: Tensor | None = None,
 ) -> Tensor:
-    """Return the logits of equation 2, (n, m + m * k): of all entities, then of all hard negatives; arguments as for
-    `entity_loss`."""
-    if negative is None or negative.shape[1] == 0:
+    """Return the logits of equation 2, (..., n, m + m * k): of all entities, then of all hard negatives.
+
+    Arguments as for `entity_loss`."""
+    if negative is None or negative.shape[-2] == 0:
         logits = cosines(s, e) / temperature
         return logits if same is None else mask_out(logits, same, labels)
-    positive = torch.arange(len(e), device=s.device) == labels[:, None]
+    m, k = negative.shape[-3:-1]
+    positive = torch.arange(m, device=s.device) == labels[:, None]
     # One matrix product: the columns of the entities, then of the negatives of e_0, of e_1, and so on.
-    k = negative.shape[1]
-    logits = cosines(s, torch.cat((e, negative.flatten(0, 1)))) / temperature
+    logits = cosines(s, torch.cat((e, negative.flatten(-3, -2)), -2)) / temperature
     if weight:
         logits = logits + torch.cat((torch.zeros_like(positive), positive.repeat_interleave(k, 1)), 1) * weight
     if same is not None or no_negative is not None:
-        none = torch.zeros_like(positive)
-        left = none if same is None else same & ~positive
-        right = none.repeat(1, k) if no_negative is None else no_negative.expand(len(s), -1, -1).flatten(1)
-        logits = logits.masked_fill(torch.cat((left, right), 1), -torch.inf)
+        left = same & ~positive if same is not None else positive.new_zeros(*s.shape[:-1], m)
+        rows = (*s.shape[:-1], m, k)
+        right = no_negative.expand(rows) if no_negative is not None else positive.new_zeros(rows)
+        logits = logits.masked_fill(torch.cat((left, right.flatten(-2)), -1), -torch.inf)
     return logits
+
+
+def own_columns(rows: Tensor) -> Tensor:
+    """Return the labels of rows (..., n, dim) whose positives are in the columns of the same numbers, (n,) int64."""
+    return torch.arange(rows.shape[-2], device=rows.device)
 
 
 def sdjc_loss(
@@ -166,10 +196,10 @@ def sdjc_loss(
     Returns:
         the loss, ().
     """
-    labels = torch.arange(len(v), device=v.device) if labels is None else labels
+    labels = own_columns(v) if labels is None else labels
     logits = entity_logits(v, positive, hard, temperature, weight, labels, same, no_negative)
     if mixed is not None:
-        logits = torch.cat((logits, torch.cosine_similarity(v, mixed, dim=-1)[:, None] / temperature), 1)
+        logits = torch.cat((logits, torch.cosine_similarity(v, mixed, dim=-1)[..., None] / temperature), -1)
     return cross_entropy(logits, labels)
 
 
@@ -185,7 +215,7 @@ def mixed_negatives(positive: Tensor, others: Tensor, share: float) -> Tensor:
     Returns:
         (n, dim), of unit length.
     """
-    unit_positive, unit_other = normalize(positive.detach().float(), dim=-1), normalize(others.detach().float(), dim=-1)
+    unit_positive, unit_other = (normalize(at_least_float32(x.detach()), dim=-1) for x in (positive, others))
     return normalize(share * unit_positive + (1 - share) * unit_other, dim=-1)
 
 
@@ -206,24 +236,25 @@ def entity_to_sentence_loss(
 
 
 def mask_out(logits: Tensor, same: Tensor, labels: Tensor) -> Tensor:
-    """Return logits (n, m) with -inf where `same`, (n, m), is True, except in the column of the row's positive.
+    """Return logits (..., n, m) with -inf where `same`, of the same shape, except in the column of the row's positive.
 
     >>> mask_out(torch.zeros(1, 3), torch.tensor([[True, True, False]]), torch.tensor([0]))
     tensor([[0., -inf, 0.]])
     """
-    positive = torch.arange(logits.shape[1], device=logits.device) == labels[:, None]
+    positive = torch.arange(logits.shape[-1], device=logits.device) == labels[:, None]
     return logits.masked_fill(same & ~positive, -torch.inf)
 
 
 def same_ids(rows: Tensor, columns: Tensor) -> Tensor:
-    """Return whether the id of each row equals that of each column, (n, m) or (n, m, k) bool.
+    """Return whether the id of each row equals that of each column, (..., n, m) or (..., n, m, k) bool.
 
     Args:
-        rows: (n,) int64.
-        columns: (m,) or (m, k) int64.
+        rows: (..., n) int64.
+        columns: (..., m) or (..., m, k) int64.
 
     >>> same_ids(torch.tensor([1, 2]), torch.tensor([2, 2, 1])).int()
     tensor([[0, 0, 1],
             [1, 1, 0]], dtype=torch.int32)
     """
-    return rows.view(-1, *[1] * columns.dim()) == columns
+    further = columns.dim() - rows.dim() + 1
+    return rows.view(*rows.shape, *[1] * further) == columns.unsqueeze(rows.dim() - 1)

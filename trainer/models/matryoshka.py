@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 from wikianchor.io.errors import UsageError
-
-Losses = dict[str, Tensor]
+from wikianchor.trainer.models.losses import Losses
 
 
 def parse_widths(text: str, dim: int) -> tuple[int, ...]:

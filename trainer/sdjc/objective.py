@@ -17,15 +17,21 @@ from torch import Tensor
 
 from wikianchor.io.errors import UsageError
 from wikianchor.trainer.config import Config
-from wikianchor.trainer.data.batch import TensorBatch
+from wikianchor.trainer.data.batch import SentenceBatch
 from wikianchor.trainer.data.feed import Feed, group_by_length
 from wikianchor.trainer.data.order import pick_negatives
 from wikianchor.trainer.data.texts import Texts, read_rows
 from wikianchor.trainer.data.tokens import PackedTokens, pack
-from wikianchor.trainer.distributed import gather, rank
+from wikianchor.trainer.distributed import rank, world
 from wikianchor.trainer.models.encoder import Encoder
-from wikianchor.trainer.models.losses import mixed_negatives, same_ids, sdjc_loss
-from wikianchor.trainer.models.model import MIN_VIEW_DIFFERENCE, Trainable, view_difference
+from wikianchor.trainer.models.losses import Losses, mixed_negatives, same_ids, sdjc_loss
+from wikianchor.trainer.models.model import (
+    MIN_VIEW_DIFFERENCE,
+    SentenceModel,
+    columns,
+    in_blocks,
+    view_difference,
+)
 
 # The number in place of a missing hard negative.
 MISSING = -1
@@ -81,100 +87,113 @@ def read_triplets(texts: Texts, encoder: Encoder, max_length: int, most_rows: in
 
 
 @dataclass(frozen=True)
-class TripletBatch(TensorBatch):
-    """The n rows of one softmax, or this process's share of them, with the list of their sentences: n anchors, n
-    positives, n * k negatives. In place of a missing negative the list has the row's anchor, which the loss masks.
+class TripletBatch(SentenceBatch):
+    """n rows, with the list of their sentences: n anchors, n positives, n * k negatives. In place of a missing negative
+    the list has the row's anchor, which the loss masks.
 
     Attributes:
-        groups: token ids and mask, (rows, length) each, of groups of the list of similar length.
-        restore: (n + n + n * k,) int64, the position of each sentence of the list in the concatenated groups.
         anchors, positives: (n,) int64, numbers of sentences.
         negatives: (n, k) int64, numbers of sentences, MISSING where a row has fewer than k.
-        tokens: number of tokens without padding.
     """
 
-    groups: list[tuple[Tensor, Tensor]]
-    restore: Tensor
     anchors: Tensor
     positives: Tensor
     negatives: Tensor
-    tokens: int
 
 
 class TripletFeed(Feed[TripletBatch]):
     """Batches of sentences with their hard negatives."""
 
     def __init__(self, triplets: Triplets, config: Config, device: torch.device) -> None:
-        super().__init__(len(triplets), config, device)
         self.triplets = triplets
+        super().__init__(len(triplets), config, device)
+
+    @property
+    def negatives_per_row(self) -> int:
+        """Hard negatives that are encoded for a row."""
+        return min(self.config.negatives, self.triplets.negatives.shape[1])
+
+    @property
+    def sentences_per_row(self) -> int:
+        """An anchor, a positive, and hard negatives."""
+        return 2 + self.negatives_per_row
 
     def make_batch(self, rows: NDArray[np.int64], epoch: int) -> TripletBatch:
         """Return the batch of these rows."""
         config, data = self.config, self.triplets
         anchors, positives = data.anchors[rows], data.positives[rows]
-        k = min(config.negatives, data.negatives.shape[1])
-        negatives = pick_negatives(data.negatives[rows], k, epoch if config.resample_negatives else 0)
+        negatives = pick_negatives(
+            data.negatives[rows], self.negatives_per_row, epoch if config.resample_negatives else 0
+        )
         filled = np.where(negatives == MISSING, anchors[:, None], negatives).astype(np.int64)
         sentences = np.concatenate((anchors, positives, filled.ravel()))
         lengths = data.lengths(sentences)
         groups, restore = group_by_length(lengths, self.group_count(len(sentences)))
         return TripletBatch(
-            self.padded_groups(data, sentences, groups),
-            self.tensor(restore),
-            self.tensor(anchors),
-            self.tensor(positives),
-            self.tensor(negatives.astype(np.int64)),
-            int(lengths.sum()),
+            groups=self.padded_groups(data, sentences, groups),
+            restore=self.tensor(restore),
+            softmaxes=self.softmaxes_of_share(len(rows)),
+            cached=self.is_cached(len(sentences)),
+            tokens=int(lengths.sum()),
+            anchors=self.tensor(anchors),
+            positives=self.tensor(positives),
+            negatives=self.tensor(negatives.astype(np.int64)),
         )
 
 
-class SdjcModel(Trainable):
+class SdjcModel(SentenceModel):
     """An encoder with the loss of SDJC's equation 1."""
 
-    encoder: Encoder
+    def losses(self, batch: SentenceBatch, vectors: Tensor) -> Losses:
+        """Return `loss`, ().
 
-    def __init__(self, encoder: Encoder, config: Config) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.config = config
-        self.autocast = config.precision == "bf16"
-
-    def encode(self, batch: TripletBatch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return anchors (n, dim), positives (n, dim) and hard negatives (n, k, dim), float32."""
-        with torch.autocast(batch.restore.device.type, torch.bfloat16, enabled=self.autocast):
-            vectors = torch.cat([self.encoder(ids, mask).float() for ids, mask in batch.groups])[batch.restore]
-        n, k = batch.negatives.shape
-        return vectors[:n], vectors[n : 2 * n], vectors[2 * n :].view(n, k, vectors.shape[1])
-
-    def forward(self, batch: TripletBatch) -> dict[str, Tensor]:
-        """Return `loss`, ()."""
+        Args:
+            batch: its ids.
+            vectors: (1, sentences, dim): anchors, positives, hard negatives.
+        """
+        assert isinstance(batch, TripletBatch)
         config = self.config
-        anchor, positive, hard = self.encode(batch)
-        labels = torch.arange(len(anchor), device=anchor.device) + rank() * len(anchor)
-        negative_ids = gather(batch.negatives)
-        no_negative = (negative_ids < 0).expand(len(anchor), -1, -1)
-        same = None
-        if config.mask_duplicates:
-            positives = gather(batch.positives)
-            same = same_ids(batch.anchors, positives) | same_ids(batch.anchors, gather(batch.anchors))
-            same = same | same_ids(batch.positives, positives)
-            no_negative = no_negative | same_ids(batch.anchors, negative_ids) | same_ids(batch.positives, negative_ids)
+        anchor, positive, hard = parts(vectors, batch)
+        anchors, positives = batch.split(batch.anchors), batch.split(batch.positives)
+        all_anchors, all_positives = columns(batch.anchors, batch), columns(batch.positives, batch)
+        hard_ids, positive_columns = columns(batch.negatives, batch), columns(positive, batch)
+        hard_columns = columns(hard, batch) if hard.shape[1] else None
+        anchor, positive = batch.split(anchor), batch.split(positive)
+        n = anchor.shape[-2]
+        own = torch.arange(n, device=vectors.device) + rank() * n
         mixed = None
         if config.mixed_negatives:
             # Batches are shuffled, so the neighbour is a random other sentence.
-            mixed = mixed_negatives(positive, positive.roll(1, 0), config.mixed_negatives)
-        loss = sdjc_loss(
-            anchor,
-            gather(positive),
-            gather(hard) if hard.shape[1] else None,
-            config.sentence_temperature,
-            config.hard_negative_weight,
-            labels,
-            same,
-            no_negative,
-            mixed,
-        )
-        return {"loss": loss}
+            mixed = mixed_negatives(positive, positive.roll(1, -2), config.mixed_negatives)
+
+        def losses_of(rows: slice) -> Losses:
+            no_negative, same = (hard_ids < 0).unsqueeze(-3), None
+            if config.mask_duplicates:
+                row_anchors, row_positives = anchors[..., rows], positives[..., rows]
+                same = same_ids(row_anchors, all_positives) | same_ids(row_anchors, all_anchors)
+                same = same | same_ids(row_positives, all_positives)
+                no_negative = no_negative | same_ids(row_anchors, hard_ids) | same_ids(row_positives, hard_ids)
+            loss = sdjc_loss(
+                anchor[..., rows, :],
+                positive_columns,
+                hard_columns,
+                config.sentence_temperature,
+                config.hard_negative_weight,
+                own[rows],
+                same,
+                no_negative,
+                None if mixed is None else mixed[..., rows, :],
+            )
+            return {"loss": loss}
+
+        return in_blocks(losses_of, n, len(batch.anchors) * world() * (1 + hard.shape[1]))
+
+
+def parts(vectors: Tensor, batch: TripletBatch) -> tuple[Tensor, Tensor, Tensor]:
+    """Return anchors (n, dim), positives (n, dim) and hard negatives (n, k, dim) of a batch's vectors."""
+    n, k = batch.negatives.shape
+    listed = vectors[0]
+    return listed[:n], listed[n : 2 * n], listed[2 * n :].view(n, k, listed.shape[1])
 
 
 @torch.no_grad()
@@ -185,7 +204,7 @@ def check_dropout(model: SdjcModel, batch: TripletBatch) -> None:
         UsageError: they are equal, so anchors equal the positives that dropout should make.
     """
     model.train()
-    anchor, positive, _ = model.encode(batch)
+    anchor, positive, _ = parts(model.encode(batch), batch)
     difference = view_difference(anchor, positive)[batch.anchors == batch.positives]
     if len(difference) and float(difference.max()) < MIN_VIEW_DIFFERENCE:
         raise UsageError("two dropout views of a sentence are equal: give the backbone dropout with --dropout=0.1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -29,12 +30,14 @@ class SpanBatch(TensorBatch):
         source: (n, length) int64, token ids with sentinels in place of spans.
         mask: (n, length) bool.
         target: (n, target length) int64, sentinels and spans, IGNORED as padding.
+        weight: share of the target's tokens in those of the step, times the passes of the step: factor of the loss.
         tokens: number of tokens of sources and targets without padding.
     """
 
     source: Tensor
     mask: Tensor
     target: Tensor
+    weight: float
     tokens: int
 
 
@@ -60,6 +63,13 @@ class SpanFeed(Feed[SpanBatch]):
         for start in range(0, len(self.excluded), self.config.softmax_size):
             yield self.make_batch(self.excluded[start : start + self.config.softmax_size], 0).to(self.device)
 
+    def step_batches(self, rows: NDArray[np.int64], epoch: int) -> Iterator[SpanBatch]:
+        """Yield the batches of the rows of a step, weighted so that the step's loss is the mean over its tokens."""
+        batches = list(super().step_batches(rows, epoch))
+        targets = [int((batch.target != IGNORED).sum()) for batch in batches]
+        for batch, count in zip(batches, targets, strict=True):
+            yield dataclasses.replace(batch, weight=count * len(batches) / sum(targets))
+
     def make_batch(self, rows: NDArray[np.int64], epoch: int) -> SpanBatch:
         """Return the batch of these rows."""
         config = self.config
@@ -76,4 +86,4 @@ class SpanFeed(Feed[SpanBatch]):
             torch.nn.utils.rnn.pad_sequence(texts, batch_first=True, padding_value=padding)
             for texts, padding in ((sources, PAD), (targets, IGNORED))
         )
-        return SpanBatch(source, source != PAD, target, sum(map(len, [*sources, *targets])))
+        return SpanBatch(source, source != PAD, target, 1.0, sum(map(len, [*sources, *targets])))

@@ -28,7 +28,7 @@ from wikianchor.trainer.t5.model import T5Filler, new_filler, read_filler
 
 
 class SpanModel(Trainable):
-    """A T5 with the cross-entropy of the target, mean over its tokens."""
+    """A T5 with the cross-entropy of the target, mean over its tokens, times the batch's weight."""
 
     encoder: T5Filler
 
@@ -43,7 +43,8 @@ class SpanModel(Trainable):
             logits = self.encoder.backbone(
                 input_ids=batch.source, attention_mask=batch.mask, labels=batch.target
             ).logits
-        return {"loss": nn.functional.cross_entropy(logits.float().flatten(0, 1), batch.target.flatten())}
+        loss = nn.functional.cross_entropy(logits.float().flatten(0, 1), batch.target.flatten())
+        return {"loss": loss * batch.weight}
 
 
 @dataclass

@@ -42,7 +42,12 @@ def test_the_loss_falls(options: dict[str, Any], objective: str, term: str) -> N
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"entity_optimizer": "adamw", "step_size": 32}, {"quota": "40", "pooler": "cls", "mlp": True}]
+    "more",
+    [
+        {},
+        {"entity_optimizer": "adamw", "step_size": 32, "encode_size": 16},
+        {"quota": "40", "pooler": "cls", "mlp": True, "encode_size": 8},
+    ],
 )
 def test_a_resumed_run_repeats_the_other_to_the_bit(
     options: dict[str, Any], more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -169,28 +174,16 @@ def test_both_views_are_a_mean(options: dict[str, Any]) -> None:
 def test_sentences_of_a_softmax_and_of_a_step(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The released scripts: softmaxes over 8 sentences, 16 of them in a step."""
     config = make("ease", {"preset": "ease-bert-released", "data": "d", "output": "o"}, {})
-    assert (config.softmax_size, config.step_size, config.micro_batches()) == (8, 128, 16)
+    assert (config.softmax_size, config.step_size) == (8, 128)
     mine = {name: value for name, value in options.items() if name not in ("softmax_size", "model")}
     run = ready(mine | {"preset": "ease-bert-released", "model": options["model"], "max_steps": 1})
     seen = []
     forward = run.model.forward
-    monkeypatch.setattr(run.model, "forward", lambda batch: seen.append(len(batch.entities)) or forward(batch))
-    train.train(run)
-    assert seen == [8] * 16
-
-
-def test_micro_batches_have_the_gradient_of_their_mean(options: dict[str, Any]) -> None:
-    run = ready(options | {"step_size": 32, "clip_norm": 0.0, "max_steps": 1})
-    run.model.eval()
-    parts = [run.feed.batch(run.feed.order(0)[start : start + 16], 0) for start in (0, 16)]
-    loss = sum(run.model(batch)["loss"] for batch in parts) / 2
-    expected = torch.autograd.grad(loss, run.model.encoder.backbone.embeddings.word_embeddings.weight)[0]
-    seen: list[Tensor] = []
-    run.optimizers.step = lambda step: seen.append(  # type: ignore[method-assign]
-        run.model.encoder.backbone.embeddings.word_embeddings.weight.grad.clone()
+    monkeypatch.setattr(
+        run.model, "forward", lambda batch: seen.append((batch.softmaxes, len(batch.entities))) or forward(batch)
     )
-    train.train_step(run, iter(parts), 0)
-    assert torch.allclose(seen[0], expected, atol=1e-6)
+    train.train(run)
+    assert seen == [(16, 128)]
 
 
 @pytest.mark.parametrize(

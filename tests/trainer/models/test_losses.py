@@ -7,7 +7,14 @@ import torch
 from torch import Tensor
 
 from wikianchor.trainer.choices import PROJECTIONS
-from wikianchor.trainer.models.losses import entity_loss, entity_to_sentence_loss, projection, same_ids, simcse_loss
+from wikianchor.trainer.models.losses import (
+    entity_loss,
+    entity_to_sentence_loss,
+    projection,
+    same_ids,
+    sdjc_loss,
+    simcse_loss,
+)
 
 
 def cosine(a: list[float], b: list[float]) -> float:
@@ -64,7 +71,7 @@ def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tens
 def test_simcse_is_equation_3(tau: float, dtype: torch.dtype, within: float) -> None:
     z, other = draw(7, 5, dtype=dtype), draw(7, 5, seed=1, dtype=dtype)
     loss = simcse_loss(z, other, tau)
-    assert loss.dtype == torch.float32
+    assert loss.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
     assert loss.item() == pytest.approx(simcse_by_hand(z, other, tau), rel=within)
 
 
@@ -115,6 +122,25 @@ def test_a_process_with_half_the_rows_sees_all_columns() -> None:
         entity_loss(s[part], e, negative, 1.0, 1.0, labels=torch.arange(6)[part]) for part in (slice(0, 3), slice(3, 6))
     ]
     assert sum(halves).item() / 2 == pytest.approx(entity_loss(s, e, negative, 1.0, 1.0).item(), rel=1e-6)
+
+
+@pytest.mark.parametrize("k", [0, 2])
+def test_several_softmaxes_are_the_mean_of_each(k: int) -> None:
+    s, e, other = (draw(3, 6, 5, seed=seed, dtype=torch.float64) for seed in (0, 1, 2))
+    negative = draw(3, 6, k, 5, seed=3, dtype=torch.float64)
+    ids, negative_ids = torch.arange(18).view(3, 6) % 4, torch.arange(18 * k).view(3, 6, k) % 5 - 1
+    same, no_negative = same_ids(ids, ids), (negative_ids < 0).unsqueeze(-3) | same_ids(ids, negative_ids)
+    together = [
+        entity_loss(s, e, negative, 0.5, 1.0, None, same, no_negative),
+        simcse_loss(s, other, 0.05, same=same),
+        sdjc_loss(s, e, negative, 0.1, 0.2, None, same, no_negative, other),
+    ]
+    for parts in zip(s, e, other, negative, same, no_negative, strict=True):
+        s1, e1, other1, negative1, same1, none1 = parts
+        together[0] = together[0] - entity_loss(s1, e1, negative1, 0.5, 1.0, None, same1, none1) / 3
+        together[1] = together[1] - simcse_loss(s1, other1, 0.05, same=same1) / 3
+        together[2] = together[2] - sdjc_loss(s1, e1, negative1, 0.1, 0.2, None, same1, none1, other1) / 3
+    assert max(abs(float(difference)) for difference in together) < 1e-12
 
 
 def test_losses_are_float32_under_autocast() -> None:

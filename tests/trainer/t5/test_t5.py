@@ -32,7 +32,7 @@ def corpus_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def flags(corpus_dir: Path, tmp_path: Path) -> dict[str, Any]:
     return {
         **{"data": str(corpus_dir), "output": str(tmp_path / "out"), "device": "cpu", "held_out": 16},
-        **{"softmax_size": 8, "step_size": 16, "log_steps": 10, "epochs": 1},
+        **{"encode_size": 8, "step_size": 16, "log_steps": 10, "epochs": 1},
     }
 
 

@@ -1,0 +1,202 @@
+"""Training steps as CUDA graphs: a step of a thousand kernels is launched at once.
+
+A small step is shorter than the time in which a CPU launches its kernels one by one, so the GPU would wait. A graph has
+the forward and backward pass, clipping and the update of the encoder, for one shape of a batch. The rows of a sparse
+entity table are looked up before it and updated after it.
+
+Dropout in a replayed graph draws from the seed of the step, as in a step that is launched kernel by kernel: a run that
+is resumed captures its graphs at other steps, and repeats the other run all the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from wikianchor.trainer.data.batch import PairBatch
+from wikianchor.trainer.loop.optimizers import Optimizers
+from wikianchor.trainer.models.losses import Losses
+from wikianchor.trainer.models.model import EaseModel
+
+# Steps of a shape before it is captured, in which libraries are loaded, kernels compiled and moments allocated.
+WARM_UP = 3
+# Graphs share their memory, but each takes a few MB for its kernels' arguments.
+MOST_GRAPHS = 64
+
+Work = Callable[[], tuple[Losses, Tensor | None]]
+
+
+class Recorder(Protocol):
+    """Records work on a device, so that it can be repeated."""
+
+    def run(self, work: Work) -> tuple[Losses, Tensor | None]:
+        """Do the work once, where it would be recorded."""
+        ...
+
+    def record(self, work: Work) -> tuple[Callable[[], None], tuple[Losses, Tensor | None]]:
+        """Return a function that does the work, which is not done yet, and the tensors that hold its results then."""
+        ...
+
+
+class CudaRecorder:
+    """Captures CUDA graphs on a stream of its own, as torch asks for; all of them in one memory pool."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.stream = torch.cuda.Stream(device)
+        self.pool: Any = None
+
+    def run(self, work: Work) -> tuple[Losses, Tensor | None]:
+        """Do the work once, where it would be recorded."""
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            results = work()
+        torch.cuda.current_stream().wait_stream(self.stream)
+        return results
+
+    def record(self, work: Work) -> tuple[Callable[[], None], tuple[Losses, Tensor | None]]:
+        """Return a function that does the work, which is not done yet, and the tensors that hold its results then."""
+        graph = torch.cuda.CUDAGraph()
+        # The thread that prepares batches pins memory meanwhile, which only this mode allows.
+        with torch.cuda.graph(graph, pool=self.pool, stream=self.stream, capture_error_mode="thread_local"):
+            results = work()
+        self.pool = graph.pool()
+        return graph.replay, results
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A captured step.
+
+    Attributes:
+        replay: does it.
+        batch: its input, which is overwritten before.
+        vectors: the vectors of the batch's entities, also overwritten before; None without a sparse table.
+        losses, gradient: its results; the gradient is that of `vectors`.
+    """
+
+    replay: Callable[[], None]
+    batch: PairBatch
+    vectors: Tensor | None
+    losses: Losses
+    gradient: Tensor | None
+
+
+class StepGraphs:
+    """Does training steps, from the fourth of each shape on by its graph.
+
+    Args:
+        model: in training mode.
+        optimizers: made with `captured`.
+        recorder: of the model's device.
+        say: prints a line, if a step cannot be captured; steps are then launched kernel by kernel.
+    """
+
+    def __init__(
+        self, model: EaseModel, optimizers: Optimizers, recorder: Recorder, say: Callable[[str], None]
+    ) -> None:
+        self.model, self.optimizers, self.recorder, self.say = model, optimizers, recorder, say
+        self.captured: dict[Hashable, Captured] = {}
+        self.seen: Counter[Hashable] = Counter()
+        self.works = True
+
+    def step(self, batch: PairBatch, step: int, seed: Callable[[], None]) -> Losses:
+        """Do a step of the optimiser, and return its losses, detached.
+
+        Args:
+            batch: of the whole step, on the device.
+            step: counts from 0.
+            seed: seeds dropout for the step.
+        """
+        self.optimizers.set_rates(step)
+        table = self.model.table
+        sparse = table is not None and table.sparse and table.weight.requires_grad
+        ids = self.model.entity_ids(batch) if sparse else None
+        vectors = None
+        if table is not None and ids is not None:
+            with torch.no_grad():
+                vectors = table(ids)
+        captured = self._graph(batch, vectors)
+        seed()
+        if captured is None:
+            leaf = None if vectors is None else vectors.requires_grad_()
+            losses, gradient = self.recorder.run(partial(self._work, batch, leaf))
+        else:
+            for mine, theirs in zip(tensors(captured.batch), tensors(batch), strict=True):
+                mine.copy_(theirs)
+            if captured.vectors is not None and vectors is not None:
+                captured.vectors.detach().copy_(vectors)
+            captured.replay()
+            gradient = captured.gradient
+            # The next replay overwrites its results.
+            losses = {name: value.clone() for name, value in captured.losses.items()}
+        if table is not None and ids is not None and gradient is not None:
+            rows = ids.flatten()[None].to(table.weight.device)
+            values = gradient.flatten(0, -2).to(table.weight.device)
+            table.weight.grad = torch.sparse_coo_tensor(rows, values, table.weight.shape, check_invariants=False)
+            self.optimizers.update("entities")
+        return losses
+
+    def _graph(self, batch: PairBatch, vectors: Tensor | None) -> Captured | None:
+        """Return the graph for a batch; None while its shape warms up, and where graphs do not work."""
+        key = (batch.softmaxes, *(tuple(tensor.shape) for tensor in tensors(batch)))
+        if key in self.captured or not self.works:
+            return self.captured.get(key)
+        self.seen[key] += 1
+        if self.seen[key] <= WARM_UP or len(self.captured) >= MOST_GRAPHS:
+            return None
+        static = dataclasses.replace(batch, **{name: _clone(value) for name, value in vars(batch).items()})
+        leaf = None if vectors is None else vectors.clone().requires_grad_()
+        try:
+            replay, (losses, gradient) = self.recorder.record(partial(self._work, static, leaf))
+        except Exception as error:
+            # CUDA, torch and inductor raise exceptions of many types for work that cannot be captured.
+            self.works = False
+            for weight in self.optimizers.all:
+                weight.grad = None
+            reason = " ".join(str(error).split())[:200]
+            self.say(f"no CUDA graphs, so small steps are slower: {type(error).__name__}: {reason}")
+            return None
+        self.captured[key] = Captured(replay, static, leaf, losses, gradient)
+        return self.captured[key]
+
+    def _work(self, batch: PairBatch, vectors: Tensor | None) -> tuple[Losses, Tensor | None]:
+        """Compute losses and gradients, and update the encoder; return the losses and the gradient of `vectors`."""
+        table = self.model.table
+        if table is not None:
+            table.given = vectors
+        try:
+            losses = self.model(batch)
+            losses["loss"].backward()
+        finally:
+            if table is not None:
+                table.given = None
+        self.optimizers.update("encoder")
+        gradient = None if vectors is None else vectors.grad
+        return {name: value.detach() for name, value in losses.items()}, gradient
+
+
+def tensors(batch: Any) -> Iterator[Tensor]:
+    """Yield the tensors of a batch in a fixed order."""
+    for value in vars(batch).values():
+        yield from _tensors(value)
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _clone(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.clone()
+    return [_clone(item) for item in value] if isinstance(value, (list, tuple)) else value
