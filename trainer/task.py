@@ -48,6 +48,7 @@ from wikianchor.trainer.mboe.task import main as mboe
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.entities import EntityTable, random_vectors, read_vectors
 from wikianchor.trainer.models.export import export
+from wikianchor.trainer.models.gpu import default_precision
 from wikianchor.trainer.models.hub import check_model
 from wikianchor.trainer.models.losses import projection
 from wikianchor.trainer.models.memory import sentences_at_once
@@ -200,6 +201,7 @@ def make_encoder(config: Config, device: torch.device, pairs: PairDataset | None
     if config.max_length > encoder.max_length:
         name = config.model or f"the new {config.new} model"
         raise UsageError(f"--max_length={config.max_length}: {name} takes {encoder.max_length} tokens")
+    encoder.precision = default_precision(device)
     return encoder.to(device)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset
+import torch
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
@@ -18,8 +19,10 @@ from wikianchor.io.markdown import markdown_table
 from wikianchor.io.storage import filesystem, is_local, put_file, reading, writing
 from wikianchor.trainer.command import run_command
 from wikianchor.trainer.data.shards import open_pairs, read_entities
+from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions, parse
 from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.gpu import default_precision
 from wikianchor.trainer.models.vector_files import BrokenLines, NamedVector, read_named_vectors
 
 Vectors = NDArray[np.floating]
@@ -87,10 +90,12 @@ def read_titles(path: str, wiki: str) -> pa.Table:
     return titles
 
 
-def encode_labels(entities: pa.Table, model: str) -> Iterable[NamedVector]:
+def encode_labels(entities: pa.Table, model: str, device: torch.device) -> Iterable[NamedVector]:
     """Yield the vector of each entity that has a label, by its number."""
     labelled = entities.filter(pc.is_valid(entities["label"]))
-    vectors = Encoder.load(model).encode(labelled["label"].to_pylist())
+    encoder = Encoder.load(model, device=device)
+    encoder.precision = default_precision(device)
+    vectors = encoder.encode(labelled["label"].to_pylist())
     return zip(labelled["qid"].to_pylist(), vectors, strict=True)
 
 
@@ -118,7 +123,7 @@ def make(options: EntityVectorsOptions) -> str:
     entities = read_entities(open_pairs(options.data))
     broken = BrokenLines()
     if options.encode:
-        named, titles = encode_labels(entities, options.encode), None
+        named, titles = encode_labels(entities, options.encode, choose_device(options.device)), None
     else:
         named = read_named_vectors(options.vectors, broken)
         titles = read_titles(options.sitelinks, options.wikis) if options.sitelinks else None

@@ -42,6 +42,7 @@ class EntityVectorsOptions:
     output: str = option(metavar="FILE", help="the .safetensors file to write")
     vectors: str = option("", metavar="FILE", help="a file of vectors by title")
     encode: str = option("", metavar="MODEL", help="encode the entities' labels with this model")
+    device: str = option("", help="device of that model", unset="cuda where there is one, else cpu")
     sitelinks: str = option("", metavar="DIR", help="directory of an `entities` dataset, for titles")
     wikis: str = option("", metavar="WIKI", help="the wiki whose titles the vectors go by, such as enwiki")
     dtype: str = option("float32", choices=("float16", "float32"), help="type of the numbers in the file")

@@ -40,6 +40,7 @@ from wikianchor.trainer.evaluate.task import EvaluationOptions, EvaluationTask, 
 from wikianchor.trainer.evaluate.tasks import clustering, sphere, sts
 from wikianchor.trainer.evaluate.whitening import Whitened, sentences
 from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.gpu import default_precision
 
 # Vectors kept between tasks: 600 MB if they are 768 wide. Small sets share sentences, large sets do not.
 MOST_VECTORS = 200_000
@@ -204,6 +205,7 @@ def run(flags: EvaluateOptions, complete: bool = False) -> tuple[list[Result], L
     device = choose_device(flags.device)
     for path in flags.model:
         encoder = Encoder.load(path, flags.pooler, device)
+        encoder.precision = flags.precision or default_precision(device)
         if flags.max_length and flags.max_length > encoder.max_length:
             raise UsageError(f"--max_length={flags.max_length}: {path} takes {encoder.max_length} tokens")
         facts = model_facts(path, encoder, flags.max_length, versions())

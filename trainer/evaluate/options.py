@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import at_least, option, program, read_options
-from wikianchor.trainer.choices import POOLERS
+from wikianchor.trainer.choices import POOLERS, PRECISIONS
 from wikianchor.trainer.command import check_flags
 
 
@@ -39,6 +39,9 @@ class EvaluateOptions:
     )
     batch_size: int = option(128, help="texts encoded at once", check=at_least(1))
     device: str = option("", help="device of the models", unset="cuda where there is one, else cpu")
+    precision: str = option(
+        "", choices=("", *PRECISIONS), help="precision of matrix products", unset="tf32 on cuda, else fp32"
+    )
     seeds: int = option(10, help="runs of what starts at random, from seed 0 on", check=at_least(1))
     normalize: bool = option(False, help="cluster and classify vectors of unit length")
     whiten: int = option(

@@ -75,6 +75,7 @@ def model_facts(path: str, encoder: Encoder, max_length: int | None, versions: M
         "lower": encoder.lower,
         "dim": encoder.dim,
         "dtype": str(next(encoder.parameters()).dtype).removeprefix("torch."),
+        "precision": encoder.precision,
         "versions": dict(versions),
     }
     return ModelFacts(path.rstrip("/"), str(revision or "unknown"), facts)

@@ -37,6 +37,10 @@ DROPOUTS = (
 )
 # Sentences tokenised at once; larger chunks need more memory and are not faster.
 CHUNK = 16_384
+# Vectors kept on a GPU before they are fetched, 0.4 GB if they are 768 wide.
+FETCHED = 131_072
+# Tokens encoded at once on a GPU, which smaller batches would not fill.
+CUDA_TOKENS = 32_768
 
 
 class Encoder(nn.Module):
@@ -51,6 +55,9 @@ class Encoder(nn.Module):
         normalize: scale vectors to unit length in `encode`, as modules.json of the model says.
         max_length: tokens kept of a sentence, special tokens included, unless `encode` sets another limit.
         lower: lower-case texts, as some models of sentence-transformers need.
+
+    Attributes:
+        precision: of matrix products in `encode`: fp32, tf32 (on GPUs that have it) or bf16.
     """
 
     def __init__(
@@ -77,6 +84,7 @@ class Encoder(nn.Module):
         self.normalize = normalize
         self.max_length = max_length
         self.lower = lower
+        self.precision = "fp32"
 
     @classmethod
     def load(
@@ -153,7 +161,7 @@ class Encoder(nn.Module):
 
         Args:
             texts: the sentences.
-            batch_size: sentences encoded at once.
+            batch_size: sentences encoded at once; on a GPU short sentences are encoded in larger batches.
             max_length: tokens kept of a sentence, None for the encoder's limit.
         """
         return self.encode_tokens(self.tokenize(texts, max_length), batch_size)
@@ -169,16 +177,31 @@ class Encoder(nn.Module):
             self.train(was_training)
 
     def _encode(self, tokens: Sequence[Sequence[int]], batch_size: int) -> NDArray[np.float32]:
-        encoded = np.empty((len(tokens), self.dim), np.float32)
         order = sorted(range(len(tokens)), key=lambda row: (-len(tokens[row]), row))
-        for start in range(0, len(order), batch_size):
-            rows = order[start : start + batch_size]
-            ids, mask = pad([tokens[row] for row in rows], self.tokenizer.pad_token_id or 0)
-            vectors = self(ids.to(self.device), mask.to(self.device)).float()
-            if self.normalize:
-                vectors = nn.functional.normalize(vectors, dim=-1)
-            encoded[rows] = vectors.cpu().numpy()
+        encoded = np.empty((len(tokens), self.dim), np.float32)
+        for start in range(0, len(order), FETCHED):
+            rows = order[start : start + FETCHED]
+            encoded[rows] = self._encode_sorted([tokens[row] for row in rows], batch_size).cpu().numpy()
         return encoded
+
+    def _encode_sorted(self, tokens: Sequence[Sequence[int]], batch_size: int) -> Tensor:
+        """Return the vectors of sentences, sorted from the longest to the shortest, on the device.
+
+        They stay there, because the CPU would wait for each batch that it fetches.
+        """
+        device = self.device
+        vectors = []
+        start = 0
+        while start < len(tokens):
+            size = batch_size
+            if device.type == "cuda":
+                size = max(size, CUDA_TOKENS // max(1, len(tokens[start])))
+            ids, mask = pad(tokens[start : start + size], self.tokenizer.pad_token_id or 0)
+            with gpu.matrix_precision(self.precision, device):
+                batch = self(ids.to(device), mask.to(device)).float()
+            vectors.append(nn.functional.normalize(batch, dim=-1) if self.normalize else batch)
+            start += size
+        return torch.cat(vectors)
 
     def tokenize(self, texts: Sequence[str], max_length: int | None = None) -> list[list[int]]:
         """Return the token ids of each sentence, special tokens included, truncated to `max_length`."""

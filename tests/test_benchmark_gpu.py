@@ -1,0 +1,45 @@
+"""`benchmarks/gpu.py` at toy size, so that it works the first time there is a card."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="NO TORCH: pip install '.[train]'")
+pytest.importorskip("sentence_transformers", reason="NO SENTENCE-TRANSFORMERS: pip install '.[dev]'")
+pytest.importorskip("sentencepiece", reason="NO SENTENCEPIECE: pip install '.[t5]'")
+
+import torch
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+def test_every_part_has_its_row(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    monkeypatch.setattr(sys, "argv", ["gpu.py", "--toy"])
+    import gpu
+
+    threads = torch.get_num_threads()
+    try:
+        gpu.main(["--toy", "--device=cpu"])
+    finally:
+        torch.set_num_threads(threads)
+    output = capsys.readouterr().out
+    assert "failed" not in output
+    assert "No time was left" not in output
+    names = [line.split("|")[1].strip() for line in output.splitlines() if line.startswith("|")]
+    for objective in ("simcse", "ease"):
+        assert {f"{objective}, eager", f"{objective}, sentence-transformers"} <= set(names)
+    expected = ("ease-bert-released, eager", "loader alone", "simcse, cached", "t5 negatives, 2 beams")
+    assert set(expected) <= set(names)
+    # On a CPU there is neither an MFU nor an idle GPU.
+    (line,) = [line for line in output.splitlines() if line.startswith("| simcse, eager")]
+    assert line.count("|  |  |") == 1
+
+
+def test_kernels_that_overlap_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import gpu
+
+    assert gpu.union([(0, 2), (1, 3), (5, 6), (5.5, 5.7)]) == 4
+    assert gpu.union([]) == 0
