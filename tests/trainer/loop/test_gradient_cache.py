@@ -105,7 +105,7 @@ def test_sdjc_is_the_same_in_passes_and_groups(
     found = []
     for more in ({"encode_size": 100}, {"encode_size": 24}, {"encode_size": 7}):
         config = make("sdjc", {**flags, "mixed_negatives": 0.2, **more}, {})
-        run = task.prepare_sdjc(config, open_texts(data), torch.device("cpu"), Log(config.output, "", False))
+        run = task.prepare_sdjc(config, open_texts(data), torch.device("cpu"), Log(config.output, False))
         found.append((run.feed.passes, gradients(run)))
     assert [passes for passes, _ in found] == [1, 2, 2]
     assert_equal(found[0][1], found[1][1])
