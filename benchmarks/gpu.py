@@ -226,7 +226,7 @@ def measure_all(bench: Bench) -> None:
 def prepared(bench: Bench, objective: str, **flags: Any) -> TrainingRun:
     """Return a run that is ready."""
     config = replace(make(objective, bench.flags(**flags), {}), precision=bench.precision)
-    return task.prepare(config, open_pairs(config.data), bench.device, Log("", "", False))
+    return task.prepare(config, open_pairs(config.data), bench.device, Log("", False))
 
 
 def ours(bench: Bench, objective: str, batch: int, mode: str) -> list[Row]:
