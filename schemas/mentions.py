@@ -23,7 +23,8 @@ _NAME = (
     field(
         "key",
         pa.string(),
-        "The folded name: lower case, normal width, ASCII apostrophes and dashes, single spaces; such as new york.",
+        "The folded name: lower case, normal width, ASCII apostrophes and dashes, single spaces; such as new york. "
+        "In Chinese, simplified characters for traditional ones.",
     ),
     field("qid", pa.int64(), "Number of the Wikidata item, 42 for Q42."),
 )

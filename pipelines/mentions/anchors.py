@@ -187,7 +187,9 @@ class AnchorCounts(NamedTuple):
     regions: dict[str, int]
 
 
-def count_anchors(shards: Sequence[str], targets: Targets, max_length: int, regions: Collection[str]) -> AnchorCounts:
+def count_anchors(
+    shards: Sequence[str], targets: Targets, max_length: int, regions: Collection[str], chinese: bool
+) -> AnchorCounts:
     """Count links by anchor text and item.
 
     Args:
@@ -195,6 +197,7 @@ def count_anchors(shards: Sequence[str], targets: Targets, max_length: int, regi
         targets: of the wiki.
         max_length: leave out names of more code points.
         regions: of the links.
+        chinese: fold the Chinese scripts.
     """
     surfaces: dict[int, str] = {}
     none = np.zeros(0, np.int64)
@@ -207,7 +210,7 @@ def count_anchors(shards: Sequence[str], targets: Targets, max_length: int, regi
         items, link_reasons = all_items[portion.numbers], all_reasons[portion.numbers]
         # Only the anchor texts: the rest of the sentences is not folded.
         raw, starts = _concatenated(portion.points, portion.first, portion.last)
-        text = cut(raw)
+        text = cut(raw, chinese)
         first, last = text.folded_offsets(starts[:-1]), text.folded_offsets(starts[1:] - 1)
         fits = last - first <= max_length
         link_reasons[~fits] = REASON["too_long"]
@@ -227,7 +230,7 @@ def count_anchors(shards: Sequence[str], targets: Targets, max_length: int, regi
                 surfaces[surface] = raw[start:stop].tobytes().decode("utf-32-le")
     total = _sum(counts)
     origins = np.full(len(total.items), ANCHOR, np.uint8)
-    rows = _sorted_rows([surfaces[surface] for surface in total.surfaces.tolist()], *total[2:], origins)
+    rows = _sorted_rows([surfaces[surface] for surface in total.surfaces.tolist()], chinese, *total[2:], origins)
     return AnchorCounts(
         rows,
         dict(zip(REASONS, reasons.sum(axis=0).tolist(), strict=True)),
@@ -278,10 +281,10 @@ def _sum(parts: Sequence[_LinkCounts]) -> _LinkCounts:
     return _LinkCounts(*(column[first] for column in joined[:3]), *sums)  # type: ignore[arg-type]
 
 
-def _sorted_rows(surfaces: Sequence[str], *columns: npt.NDArray[Any]) -> pa.Table:
+def _sorted_rows(surfaces: Sequence[str], chinese: bool, *columns: npt.NDArray[Any]) -> pa.Table:
     """Return rows as of ROWS, sorted by key, surface and item."""
     table = pa.Table.from_arrays(
-        [pa.array(fold_all(surfaces), pa.string()), pa.array(surfaces, pa.string()), *columns], schema=ROWS
+        [pa.array(fold_all(surfaces, chinese), pa.string()), pa.array(surfaces, pa.string()), *columns], schema=ROWS
     )
     return table.sort_by([("key", "ascending"), ("surface", "ascending"), ("qid", "ascending")])
 
@@ -294,7 +297,7 @@ def name_of_title(title: str) -> str:
     return title[:bracket].rstrip(" _") or title
 
 
-def title_names(shard: str, targets: Targets, max_length: int) -> pa.Table:
+def title_names(shard: str, targets: Targets, max_length: int, chinese: bool) -> pa.Table:
     """Return the names that titles and redirects give to items, as rows of ROWS, sorted by key, surface and item."""
     surfaces: list[str] = []
     items, origins = [np.zeros(0, np.int64)], [np.zeros(0, np.uint8)]
@@ -309,7 +312,7 @@ def title_names(shard: str, targets: Targets, max_length: int) -> pa.Table:
         redirects = batch.column("redirect").is_valid().to_numpy(zero_copy_only=False)
         origins.append(np.where(redirects, REDIRECT, TITLE).astype(np.uint8)[fits])
     none = np.zeros(len(surfaces), np.int64)
-    return _sorted_rows(surfaces, np.concatenate(items), none, none, none, np.concatenate(origins))
+    return _sorted_rows(surfaces, chinese, np.concatenate(items), none, none, none, np.concatenate(origins))
 
 
 class Names(NamedTuple):

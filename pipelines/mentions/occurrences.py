@@ -25,7 +25,7 @@ class Occurrences(NamedTuple):
     documents: Ints
 
 
-def count_occurrences(shards: Sequence[str], table: NameTable, regions: Collection[str]) -> Occurrences:
+def count_occurrences(shards: Sequence[str], table: NameTable, regions: Collection[str], chinese: bool) -> Occurrences:
     """Count the names of a table in the text of some regions of a group of shards (`page_rows.shards_of_pages`).
 
     A name occurs where it starts and ends at the bounds of atoms (`wikianchor.aliases.folding`), and wherever it is a
@@ -34,7 +34,7 @@ def count_occurrences(shards: Sequence[str], table: NameTable, regions: Collecti
     none = np.zeros(0, np.int64)
     parts = [Occurrences(none, none, none)]
     for portion in portions(shards, regions):
-        text = cut(portion.points)
+        text = cut(portion.points, chinese)
         sums = Sums(text.points)
         names = table.find(text, sums)
         points = text.offsets[text.first[names.first]]

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from wikianchor.aliases.folding import is_chinese
 from wikianchor.aliases.name_table import NameTable, Nodes, merge, nodes_of, table_lengths, table_pieces
 from wikianchor.io.storage import sync_file
 from wikianchor.pipelines.arrays.spill import Spill, hash_range, rows_of
@@ -187,9 +188,11 @@ def gather_names(
     index = TitleIndex(indexes[shard.wiki].path)
     targets = Targets(index, open_tables(meta)["items"], config.section_links)
     if shard.is_text:
-        rows, links, regions = count_anchors(shard.paths, targets, config.max_length, config.regions)
+        rows, links, regions = count_anchors(
+            shard.paths, targets, config.max_length, config.regions, is_chinese(shard.wiki)
+        )
     else:
-        rows, links, regions = title_names(shard.paths[0], targets, config.max_length), {}, {}
+        rows, links, regions = title_names(shard.paths[0], targets, config.max_length, is_chinese(shard.wiki)), {}, {}
     heads = rows["key"].take(pa.array(np.arange(0, rows.num_rows, HEAD_EVERY))).to_pylist()
     yield rows
     return Gathered(shard.order, shard.wiki, rows.num_rows, tuple(heads), links, regions)
@@ -286,7 +289,8 @@ def count_names(
     shard: NameShard, config: MentionsOptions, tables: Mapping[str, NameTableBuilt]
 ) -> Generator[pa.Table, None, NamesCounted]:
     """Yield how often each name occurs in the text of a shard."""
-    counts = count_occurrences(shard.paths, NameTable(open_tables(tables[shard.wiki].path)), config.regions)
+    table = NameTable(open_tables(tables[shard.wiki].path))
+    counts = count_occurrences(shard.paths, table, config.regions, is_chinese(shard.wiki))
     yield pa.table(counts._asdict()).rename_columns({"names": "name"}).cast(BY_NAME.schema)
     return NamesCounted(shard.order, shard.wiki, int(counts.occurrences.sum()))
 

@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from wikianchor.aliases.folding import code_points, cut, fold, fold_all
+from wikianchor.aliases.folding import code_points, cut, fold, fold_all, is_chinese
+from wikianchor.aliases.han_pairs import SIMPLIFIED, TRADITIONAL
 from wikianchor.aliases.name_table import NameTable, Sums, nodes_of, table_of
 
 
@@ -106,3 +107,32 @@ def test_numbers_are_places_of_names() -> None:
     assert len(names[77_777]) == len(names[0]) + 4
     assert table.numbers_of(whole).tolist() == [77_777]
     assert table.numbers_of(sums.of(np.array([0, 1]), np.array([4, 3]))).tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    ("names", "key"),
+    [(["中國", "中国"], "中国"), (["臺北", "台北"], "台北"), (["香港 CPU", "香港 cpu"], "香港 cpu"), (["𫝈"], "𫝈")],
+)
+def test_chinese_names_in_both_scripts_have_one_key(names: list[str], key: str) -> None:
+    assert fold_all(names, chinese=True) == [key] * len(names)
+    assert fold(key, chinese=True) == key
+
+
+def test_japanese_keeps_its_characters() -> None:
+    # 機 and 机 are "machine" and "desk".
+    assert fold_all(["機", "机", "中國"]) == ["機", "机", "中國"]
+    assert not is_chinese("jawiki")
+    assert [code for code in ("zh", "zhwiki", "zh_yuewiki", "yue", "wuuwikinews", "ko", "zhx") if is_chinese(code)] == [
+        *("zh", "zhwiki", "zh_yuewiki", "yue", "wuuwikinews")
+    ]
+
+
+def test_offsets_stay_when_scripts_are_folded() -> None:
+    text = cut(code_points("在臺灣  的中國人"), chinese=True)
+    assert text.points.tobytes().decode("utf-32-le") == "在台湾 的中国人"
+    assert text.offsets[text.first].tolist() == [0, 1, 2, 5, 6, 7, 8]
+
+
+def test_simple_forms_are_no_keys_themselves() -> None:
+    assert len(TRADITIONAL) == len(SIMPLIFIED) == len(set(TRADITIONAL)) > 4000
+    assert not set(SIMPLIFIED) & set(TRADITIONAL)

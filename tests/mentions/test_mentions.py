@@ -27,6 +27,8 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.mentions import graph as mentions
 from wikianchor.pipelines.mentions import steps as names
 from wikianchor.pipelines.mentions.options import MentionsOptions
+from wikianchor.trainer.mboe.detector import detect
+from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
 
 PAGES = [
     Page("Apple", ["An [[Apple|apple]] is a [[fruit]].", "[[Apple Inc.|Apple]] is no apple.", "APPLE! Ap\u00adple"]),
@@ -93,6 +95,24 @@ def test_counts_are_those_of_counting_by_hand(tmp_path: Path, wiki: tuple[Path, 
         "meta_item": 1,
         "seen": 12,
     }
+
+
+def test_chinese_names_in_both_scripts_are_one_name(tmp_path: Path) -> None:
+    pages = [
+        Page("中国", ["[[中国]]和[[中国|中國]],中國。"]),
+        Page("臺北", ["[[臺北|台北]]在[[中国|中國]]?"]),
+    ]
+    items = [Item(1, [100], {"zhwiki": "中国"}), Item(2, [100], {"zhwiki": "臺北"})]
+    sentences = write_sentences(tmp_path / "zhwiki", "zhwiki", pages)
+    entities = write_entities(tmp_path / "items", ["zhwiki"], items)
+    run(sentences, entities, tmp_path / "out")
+    rows = {row["key"]: row for row in read_rows(tmp_path / "out", "mentions")}
+    assert {key: (row["links"], row["occurrences"]) for key, row in rows.items()} == {"中国": (3, 4), "台北": (1, 1)}
+    # The spelling stays: the most frequent one.
+    assert rows["中国"]["surface"] == "中國"
+    dictionary = open_dictionary(open_mentions(str(tmp_path / "out")), "zh", str(tmp_path / "cache"))
+    for text in ("中國", "中国"):
+        assert detect(text, dictionary).qids.tolist() == [1]
 
 
 def test_links_and_occurrences_in_fragments_count_by_region(

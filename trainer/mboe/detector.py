@@ -64,7 +64,7 @@ def detect(text: str, dictionary: Dictionary, all_spans: bool = False) -> Entity
         all_spans: find names inside and across others too.
     """
     composed, offsets = compose(text)
-    pieces = cut(code_points(composed))
+    pieces = cut(code_points(composed), dictionary.chinese)
     matches = dictionary.table.find(pieces, Sums(pieces.points))
     order = np.lexsort((-matches.last, matches.first))
     if not all_spans:

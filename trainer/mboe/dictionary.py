@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import wikianchor.schemas.mentions
+from wikianchor.aliases.folding import is_chinese
 from wikianchor.aliases.name_table import NameTable, Nodes, merge, nodes_of, table_of
 from wikianchor.io.errors import InputError
 from wikianchor.io.parsing import malformed
@@ -83,7 +84,10 @@ def open_mentions(path: str) -> Mentions:
 
 @dataclass(frozen=True)
 class Dictionary:
-    """The names of a wiki and their candidates; the arrays of the module's docstring."""
+    """The names of a wiki and their candidates; the arrays of the module's docstring.
+
+    `chinese` says whether traditional characters are folded to simplified ones, in the names and in text.
+    """
 
     table: NameTable
     starts: NDArray[np.int64]
@@ -91,6 +95,7 @@ class Dictionary:
     commonness: NDArray[np.float32]
     links: NDArray[np.int64]
     probability: NDArray[np.float32]
+    chinese: bool = field(default=False, kw_only=True)
 
 
 def open_dictionary(
@@ -116,7 +121,7 @@ def open_dictionary(
         lambda unfinished: save_arrays(unfinished, _arrays(mentions, wiki, link_probability, commonness)),
     )
     arrays = map_arrays(directory, ARRAYS)
-    return Dictionary(NameTable(arrays), *(arrays[name] for name in ARRAYS[3:]))
+    return Dictionary(NameTable(arrays), *(arrays[name] for name in ARRAYS[3:]), chinese=is_chinese(language))
 
 
 def _arrays(mentions: Mentions, wiki: str, link_probability: float, commonness: float) -> dict[str, NDArray[Any]]:

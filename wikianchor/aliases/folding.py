@@ -3,7 +3,8 @@
 The pipelines count names and the trainer looks for them, so both use this module.
 
 Folding maps each code point to one code point: lower case, normal width, ASCII apostrophes and dashes. Runs of white
-space become one space. So an offset in the folded text corresponds to an offset in the text.
+space become one space. So an offset in the folded text corresponds to an offset in the text. In Chinese, traditional
+characters become simplified ones: 中國 and 中国 are one name. In Japanese and Korean they are different characters.
 
 An atom is a run of letters, digits and combining marks; a run of Katakana; or any other character with its combining
 marks. Scripts without spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese, Tibetan) have one atom per character, so a name
@@ -15,10 +16,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from wikianchor.aliases.han_pairs import SIMPLIFIED, TRADITIONAL
 
 CodePoints = npt.NDArray[np.uint32]
 Offsets = npt.NDArray[np.int64]
@@ -52,6 +56,8 @@ _APOSTROPHES = "\u0384\u2018\u2019\u02bc\u02bb\u2032\u0060\u00b4"
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2212"
 # White space that is not a separator in Unicode.
 _CONTROLS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85"
+# Languages that are written in both scripts, by their codes and by those of their wikis.
+_CHINESE = frozenset(["zh", "gan", "lzh", "wuu", "yue", "zh-yue", "zh-classical"])
 _LIMIT = 0x110000
 _POINT_BITS = 21
 
@@ -171,14 +177,40 @@ def code_points(text: str) -> CodePoints:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def cut(points: CodePoints) -> FoldedText:
+def is_chinese(code: str) -> bool:
+    """Return whether a language, given by its code or by the name of a wiki, is written in both Chinese scripts.
+
+    >>> is_chinese("zh"), is_chinese("zh_classicalwiki"), is_chinese("jawiki")
+    (True, True, False)
+    """
+    return code.partition("wiki")[0].replace("_", "-") in _CHINESE
+
+
+@cache
+def _simple_forms() -> CodePoints:
+    """Return the folding of the Han characters, by code point."""
+    forms = np.arange(_LIMIT, dtype=np.uint32)
+    forms[code_points(TRADITIONAL)] = code_points(SIMPLIFIED)
+    return forms
+
+
+def simplified(points: CodePoints) -> CodePoints:
+    """Return code points with simplified characters for traditional ones."""
+    return _simple_forms()[points.astype(np.int64)]
+
+
+def cut(points: CodePoints, chinese: bool = False) -> FoldedText:
     """Fold a text and cut it into atoms.
+
+    Args:
+        points: the text.
+        chinese: fold traditional characters to simplified ones.
 
     >>> text = cut(code_points("The  Hague"))
     >>> bytes(text.points.astype(np.uint8)), text.first.tolist(), text.offsets[text.first].tolist()
     (b'the hague', [0, 4], [0, 5])
     """
-    kinds, folded = _table.look_up(points)
+    kinds, folded = _table.look_up(simplified(points) if chinese else points)
     space = kinds == SPACE
     offsets = np.arange(len(points) + 1)
     if len(points):
@@ -216,19 +248,19 @@ def _begins(kinds: npt.NDArray[np.uint8]) -> Flags:
     return begins
 
 
-def fold(name: str) -> str:
+def fold(name: str, chinese: bool = False) -> str:
     """Return the key of a name: the folded name without white space at its edges.
 
-    >>> fold("  Côte\\u2011d’Ivoire "), fold("ＮＨＫ")
-    ("côte-d'ivoire", 'nhk')
+    >>> fold("  Côte\\u2011d’Ivoire "), fold("ＮＨＫ"), fold("中國", chinese=True)
+    ("côte-d'ivoire", 'nhk', '中国')
     """
-    return fold_all([name])[0]
+    return fold_all([name], chinese)[0]
 
 
-def fold_all(names: Sequence[str]) -> list[str]:
+def fold_all(names: Sequence[str], chinese: bool = False) -> list[str]:
     """Return the keys of names; see `fold`."""
     if not names:
         return []
     joined = SEPARATOR.join(name.replace(SEPARATOR, " ") for name in names)
-    points = cut(code_points(joined)).points
+    points = cut(code_points(joined), chinese).points
     return [key.strip(" ") for key in points.tobytes().decode("utf-32-le", "surrogatepass").split(SEPARATOR)]
