@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from wikianchor.pipelines.japanese.brackets import CLOSING, unmatched
@@ -114,35 +114,44 @@ def chunks(tokens: Sequence[Token], relations: frozenset[str]) -> Spans:
 def noun_phrases(text: str, tokens: Sequence[Token]) -> Spans:
     """Return the noun phrases in the chunks of a sentence, direct objects too.
 
-    A subtree can hold a clause or an open bracket: いれば、バージョン9, 「腰痛. So each chunk is split at
-    predicates, conjunctions, commas and brackets without a counterpart.
+    A subtree can hold a clause or an open bracket: いれば、バージョン9, 「腰痛. So each chunk is split at predicates,
+    conjunctions, commas and brackets without a counterpart.
     """
     numbers = {token.start: number for number, token in enumerate(tokens)}
+    after = {token.end: number + 1 for number, token in enumerate(tokens)}
     spans: Spans = []
-    for start, end in chunks(tokens, RELATIONS):
-        first, last = numbers[start], bisect_left(tokens, end, key=lambda token: token.start) - 1
-        spans += _split(text, tokens, first, last + 1)
-    return spans
+    ranges = [(numbers[start], after[end]) for start, end in chunks(tokens, RELATIONS)]
+    while ranges:
+        first, last = _trimmed(text, tokens, *ranges.pop())
+        if breaks := _breaks(text, tokens, first, last):
+            # They are looked at again: what is trimmed then can leave a bracket alone.
+            ranges += [(left + 1, right) for left, right in pairwise([first - 1, *breaks, last])]
+        elif any(token.pos in NOMINAL for token in tokens[first:last]):
+            spans.append((tokens[first].start, tokens[last - 1].end))
+    return sorted(spans)
 
 
-def _split(text: str, tokens: Sequence[Token], first: int, last: int) -> Spans:
-    """Return the noun phrases among the tokens from `first` to before `last`."""
+def _trimmed(text: str, tokens: Sequence[Token], first: int, last: int) -> tuple[int, int]:
+    """Return a range of tokens, [first, last), without those with which no noun phrase begins or ends."""
     while first < last and not _may_begin(text, tokens[first]):
         first += 1
     while first < last and tokens[last - 1].pos not in _ENDS:
         last -= 1
+    return first, last
+
+
+def _breaks(text: str, tokens: Sequence[Token], first: int, last: int) -> list[int]:
+    """Return the tokens of a range that are part of no noun phrase: words, and brackets without a counterpart."""
     if first == last:
         return []
-    start, end = tokens[first].start, tokens[last - 1].end
-    alone = {start + position for position in unmatched(text[start:end])}
-    for number in range(first, last):
-        token = tokens[number]
-        following = text[token.end : token.end + 1]
-        if _separates(text[token.start : token.end], token.pos, following) or not alone.isdisjoint(
-            range(token.start, token.end)
-        ):
-            return _split(text, tokens, first, number) + _split(text, tokens, number + 1, last)
-    return [(start, end)] if any(token.pos in NOMINAL for token in tokens[first:last]) else []
+    start = tokens[first].start
+    alone = {start + position for position in unmatched(text[start : tokens[last - 1].end])}
+    return [
+        number
+        for number, token in enumerate(tokens[first:last], first)
+        if _separates(text[token.start : token.end], token.pos, text[token.end : token.end + 1])
+        or not alone.isdisjoint(range(token.start, token.end))
+    ]
 
 
 def _may_begin(text: str, token: Token) -> bool:

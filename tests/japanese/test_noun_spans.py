@@ -140,6 +140,14 @@ def test_chunks_keep_brackets_that_are_closed() -> None:
     assert found("chunks", whole) == ["版(九)命令"]
 
 
+def test_a_long_chunk_is_split_without_recursion() -> None:
+    words = [word for _ in range(2_000) for word in (("猫", "NOUN", "compound", 3_999), ("、", "PUNCT", "punct", 0))]
+    words[3_999] = ("犬", "NOUN", "ROOT", 3_999)
+    text, tokens = sentence(*words)
+    assert len(noun_spans("released", text, tokens)) == 1
+    assert len(noun_spans("chunks", text, tokens)) == 2_000
+
+
 @pytest.mark.parametrize("rule", SPAN_RULES)
 def test_spans_are_in_order_and_inside(rule: str) -> None:
     for text, tokens in (SURGERY, NAMES, TWICE, ("", [])):
