@@ -97,13 +97,13 @@ def main() -> None:
     data = shared_entities(real_pairs.pairs(arguments.work), arguments.work / "trainer-shared")
     seeds = [int(seed) for seed in arguments.seeds.split(",")]
     shuffled = shuffled_entities(data, arguments.work / "trainer-shuffled")
-    curves = {
-        name: [
-            learn(name, seed, shuffled if name == "ease-shuffled" else data, arguments, data_of_vectors=data)
-            for seed in seeds
-        ]
-        for name in objectives
-    }
+    curves: dict[str, list[list[dict[str, float]]]] = {name: [] for name in objectives}
+    # All objectives of a seed, then the next seed: what is printed of an unfinished call can be compared.
+    for seed in seeds:
+        for name in objectives:
+            print(f"-- {name}, seed {seed}", file=sys.stderr, flush=True)
+            rows = shuffled if name == "ease-shuffled" else data
+            curves[name].append(learn(name, seed, rows, arguments, data_of_vectors=data))
     codes = list(LANGUAGES.values())
     lines: list[list[Any]] = []
     for name, runs in curves.items():
