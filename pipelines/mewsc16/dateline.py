@@ -149,11 +149,15 @@ def _is_range(line: str, rest: str, days: frozenset[str]) -> bool:
 
 def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset[str], marked: bool) -> bool:
     words = _WORD.findall(line)
-    if not words or _is_range(line, rest, days):
+    if (
+        not words
+        or _is_range(line, rest, days)
+        or line.count("(") + line.count("（") != line.count(")") + line.count("）")
+    ):
         return False
     known = _is_known(line, language)
     issued = _ISSUED.search(line)
-    signed = (issued is not None and _names_source(issued[1], language)) or line.casefold() in _agencies()
+    signed = line.casefold() in _agencies() or (issued is not None and issued[1].casefold() in _agencies())
     dated = any(word.lower() in days for word in words) or _DATE.search(line) is not None
     if language in _CASELESS:
         # Without capitals, only the length distinguishes a place from a clause.
@@ -188,7 +192,8 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
                 or (first is not None and begins_sentences(first[0], language))
             )
         )
-    if dated or "," in line or line.endswith(")") or line.endswith("."):
+    # A year in brackets is that of a work or an event.
+    if dated or "," in line or line.endswith(".") or (line.endswith(")") and not words[-1].isdigit()):
         return True
     # In "Ligue 1 – Lyon – ..." the dashes enclose a parenthesis. "Lyon – Nantes ..." is a football match: after a short
     # dash, the next word must be one that begins sentences.

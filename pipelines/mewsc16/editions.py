@@ -35,7 +35,8 @@ def words_of(key: str) -> frozenset[str]:
 
     Args:
         key: a language, for its months and weekdays in lower case; "joining", for the lower-case words in names of
-            places; "never_last", for articles and prepositions, with which no sentence ends.
+            places; "never_last", for articles and prepositions, with which no sentence ends; "one_letter", for
+            words of one letter.
     """
     return frozenset(read_facts("dates.json").get(key, "").split())
 

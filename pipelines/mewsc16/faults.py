@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 
 from wikianchor.pipelines.mewsc16.editions import CATEGORY, language_names, read_facts, words_of
 from wikianchor.pipelines.text.fragments import make_fragment_test, markup_offsets
@@ -60,7 +61,9 @@ _GLUED = re.compile(
 )
 # In scripts without capitals: a full stop inside of a word, and letters that only end words.
 _GLUED_CASELESS = {
-    "ar": re.compile(r"(?<=[ء-ي]{3})[.؟!](?=[ء-ي]{3})|(?<=[ء-ي]{2})[ةً](?=[ء-ي]{2})"),
+    "ar": re.compile(
+        r"(?<=[ء-ي]{3})[.؟!](?=[ء-ي]{3})|(?<=[ء-ي]{2})[ةً](?=[ء-ي]{2})|(?<=[12]\d{3})(?=[ء-ي]{3})|(?<=[a-zà-ÿ]{3})(?=[ء-ي]{2})"
+    ),
     "fa": re.compile(r"(?<=[آ-ی]{3})[.؟!](?=[آ-ی]{3})"),
     "ko": re.compile(r"(?<=[가-힣]{2})[.?!](?=[가-힣\dA-Z])|(?<!지난)(?<!오는)(?<=[가-힣])(?=(?:19|20)\d\d년\s)"),
 }
@@ -76,6 +79,8 @@ _BEHIND_DIGIT = re.compile(rf"(?<=\w)(?<=\d)([{_UPPER}]{_LOWER}*)(?=[\s'’,])")
 _HEADLESS = {
     "ja": re.compile(r"[でにのはがをともやへ](?![ぁ-んー])|(?:から|まで|には|とは|での)(?![ぁ-ん])"),
 }
+# Words in which the end of a caption is looked for by its first words.
+_HEAD_WORDS = 12
 # Letters by which the word before or behind a boundary is compared with other words.
 _STEM = 5
 # Characters before the first word of a note.
@@ -169,6 +174,8 @@ class FaultFinder:
         """Return whether a caption without a full stop is joined to the sentence."""
         if _BEHIND_CAPTION.search(sentence) or self._day.search(sentence):
             return True
+        if self._language in _GLUED_CASELESS and _begins_again(sentence):
+            return True
         if any(begins_sentences(word, self._language) for word in _BEHIND_DIGIT.findall(sentence)):
             return True
         return any(self._is_boundary(sentence, match) for match in _INNER_CAPITAL.finditer(sentence))
@@ -179,6 +186,8 @@ class FaultFinder:
         before, after = _LAST_WORD.search(sentence, max(0, at - 80), at), match[2]
         left = before[0] if before else match[1]
         if left in _beginnings() or after in _ends() or left + after in _names():
+            return False
+        if len(after) == 1 and after.lower() not in words_of("one_letter"):
             return False
         # Of names, both halves have capitals and are plain ASCII, but for the Cyrillic ones, which are short.
         if left[0].islower() and len(left) > 2:
@@ -216,6 +225,21 @@ def _stop_inside(sentence: str, language: str) -> re.Match[str] | None:
     """Return the first place where two sentences are joined without a space."""
     return _GLUED.search(sentence) or (
         _GLUED_CASELESS[language].search(sentence) if language in _GLUED_CASELESS else None
+    )
+
+
+def _begins_again(sentence: str) -> bool:
+    """Return whether the first two words of a sentence come again, the first of them at the end of a longer word.
+
+    A caption and the sentence after it often begin with the same name.
+    """
+    words = sentence.split(maxsplit=_HEAD_WORDS + 2)
+    if len(words) < _HEAD_WORDS // 2:
+        return False
+    first, second = words[0], words[1].strip("،,٬")
+    return any(
+        len(word) > len(first) > 1 and word.endswith(first) and after.strip("،,٬") == second
+        for word, after in pairwise(words[1:])
     )
 
 
