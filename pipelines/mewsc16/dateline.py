@@ -57,7 +57,16 @@ def is_day(text: str, language: str) -> bool:
 
 @cache
 def _places(language: str) -> frozenset[str]:
-    return frozenset(name.casefold() for name in read_facts("places.json").get(language, "").split(", "))
+    return frozenset(_fold(name, language) for name in read_facts("places.json").get(language, "").split(", "))
+
+
+def _fold(name: str, language: str) -> str:
+    """Return a name without capitals, and a Japanese one without the word for a city or a prefecture."""
+    if language == "tr":
+        name = name.replace("İ", "i").replace("I", "ı")
+    if language == "ja" and len(name) > 2:
+        name = name.rstrip("都府県市")
+    return name.casefold()
 
 
 @cache
@@ -98,6 +107,8 @@ def _before_colon(line: str, rest: str, language: str, days: frozenset[str], mar
     """Return whether a text before a colon is a dateline: what is bold, and known places with a day or an agency."""
     if marked:
         return _is_dateline(line, ":", rest, language, days, True)
+    if line.casefold() in _agencies():
+        return True
     return _is_known(line, language) and _is_dateline(line, ":", rest, language, days, False)
 
 
@@ -122,7 +133,7 @@ def _is_known(line: str, language: str) -> bool:
     """Return whether a text begins with a known place, alone or before a comma, a bracket or a day, or after a day."""
     days, places = words_of(language), _places(language)
     for name in _FIRST_NAME.split(line.strip())[:3]:
-        words = name.casefold().split()
+        words = _fold(name, language).split()
         if any(" ".join(words[:size]) in places for size in range(1, min(len(words), 3) + 1)):
             return True
         if not _is_day(name, days):
@@ -133,8 +144,9 @@ def _is_known(line: str, language: str) -> bool:
 def _names_source(text: str, language: str) -> bool:
     """Return whether a text in brackets is a place or an agency."""
     names = [name.casefold() for name in _FIRST_NAME.split(text.strip())]
+    place = _fold(_FIRST_NAME.split(text.strip(), maxsplit=1)[0], language)
     names += text.casefold().split()
-    return not names[0].isdigit() and (names[0] in _places(language) or any(name in _agencies() for name in names))
+    return not names[0].isdigit() and (place in _places(language) or any(name in _agencies() for name in names))
 
 
 def _is_range(line: str, rest: str, days: frozenset[str]) -> bool:
@@ -175,6 +187,9 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
     joining = words_of("joining")
     if signed and issued is not None:
         words = _WORD.findall(line[: issued.start()])
+    if marked and "," in line:
+        # "Praha, Česká republika": the name of a country may have small letters.
+        words = _WORD.findall(line.partition(",")[0])
     if not all(word[0].isupper() or word[0].isdigit() or word.lower() in days or word in joining for word in words):
         return False
     if marked or signed or _is_day(line, days) or (known and (dated or "," in line)):

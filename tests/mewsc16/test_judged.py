@@ -1,8 +1,8 @@
 """The released MewsC-16 and collected articles, against verdicts of a person (tests/data/mewsc16_released.json).
 
-The verdicts are the numbers of the faulty rows among 200 of each language, chosen by a hash; hashes of the beginnings of
-consecutive rows of eight other languages, which were read after the rules were made; and first sentences of articles by
-a hash. docs/explanation/studies/released-mewsc16.md has the method and the figures.
+The verdicts are the numbers of the faulty rows among 200 of each language, chosen by a hash; hashes of the beginnings
+of rows of eight other languages, which were read after the rules were made; and first sentences of articles by a
+hash. docs/explanation/studies/released-mewsc16.md has the method and the figures.
 """
 
 from __future__ import annotations

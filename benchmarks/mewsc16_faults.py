@@ -1,0 +1,101 @@
+"""Faults that our rules find in the released MewsC-16, against verdicts of a person, and first sentences by language.
+
+    WIKIANCHOR_DATA=data python benchmarks/mewsc16_faults.py
+
+- released rows: the share with a fault, by the rules
+- judged rows: faulty ones that are found, and sound ones that are called faulty; `tests/data/mewsc16_released.json` has
+  the verdicts. Of the languages in `mewsc16/` only those with a file are counted
+- first sentences: pages in the habits of each wiki (`tests/wikinews_habits.py`), and sentences that look like datelines
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+from lib import slices
+from lib.measure import ROOT, parser, report, table
+
+sys.path.insert(0, str(ROOT))
+
+from tests import wikinews_habits as habits
+from tests.mewsc16.test_judged import SAMPLE, VERDICTS, digest
+from tests.wikinews import Newsroom
+from wikianchor.pipelines.mewsc16.editions import with_aliases
+from wikianchor.pipelines.mewsc16.faults import FaultFinder
+from wikianchor.pipelines.mewsc16.lead import LeadReader
+from wikianchor.pipelines.wikimedia.site import site_for
+
+KINDS = ("category_marker", "image_residue", "markup", "hole", "note", "glued", "cut", "fragment")
+
+
+def main() -> None:
+    """Print the three tables."""
+    parser(__doc__, rounds=1).parse_args()
+    folder = slices.data() / "mewsc16"
+    files = {path.name.partition("_")[0]: path for path in sorted(folder.glob("*_sentences.txt"))}
+    rows = [released(language, path) for language, path in files.items()]
+    report("Released rows with a fault", table(["", "rows", *KINDS, "with a fault"], rows))
+    verdicts = json.loads(VERDICTS.read_text())
+    judged = [by_number(language, files[language], verdicts) for language in verdicts["faulty rows"]]
+    judged += [
+        by_hash(language, files[language], verdicts)
+        for language in verdicts["rows of set-aside languages"]
+        if language in files
+    ]
+    report("Judged rows", table(["", "faulty", "found", "sound", "called faulty"], judged))
+    report("First sentences", table(["", "pages", "right"], [first_sentences(language) for language in habits.HEADS]))
+
+
+def lines(path: Path) -> list[str]:
+    """Return the rows of a released file."""
+    return path.read_text("utf-8").split("\n")
+
+
+def released(language: str, path: Path) -> list[object]:
+    """Return the number of rows with each fault."""
+    faults, counts = FaultFinder(language), Counter[str]()
+    rows = lines(path)
+    counts.update((faults.fault(row) or "").partition(":")[0] for row in rows)
+    share = 1 - counts[""] / len(rows)
+    return [language, f"{len(rows):,}", *(f"{counts[kind]:,}" for kind in KINDS), f"{100 * share:.1f} %"]
+
+
+def by_number(language: str, path: Path, verdicts: dict[str, dict[str, list[int]]]) -> list[object]:
+    """Return what the rules find among the two hundred judged rows of a language."""
+    faults, rows, faulty = FaultFinder(language), lines(path), set(verdicts["faulty rows"][language])
+    sample = sorted(range(len(rows)), key=lambda row: digest(f"judge|{language}|{row}"))[:SAMPLE]
+    return _found(language, faults, [(rows[row], row in faulty) for row in sample])
+
+
+def by_hash(language: str, path: Path, verdicts: dict[str, dict[str, dict[str, list[str]]]]) -> list[object]:
+    """Return what the rules find among the judged rows of a language that no rule was made from."""
+    judged = verdicts["rows of set-aside languages"][language]
+    kinds = {name: kind == "faulty" for kind, names in judged.items() for name in names}
+    rows = [(row, kinds[name]) for row in lines(path) if (name := digest(row[:60])) in kinds]
+    return _found(language, FaultFinder(language), rows)
+
+
+def _found(language: str, faults: FaultFinder, rows: list[tuple[str, bool]]) -> list[object]:
+    counts = Counter((faulty, faults.fault(row) is not None) for row, faulty in rows)
+    faulty, sound = counts[True, True] + counts[True, False], counts[False, True] + counts[False, False]
+    return [language, faulty, counts[True, True], sound, counts[False, True]]
+
+
+def first_sentences(language: str) -> list[object]:
+    """Return the number of pages in the habits of a wiki, and of those whose first sentence is right."""
+    reader, room = LeadReader(with_aliases(site_for(f"{language}wikinews"))), Newsroom(language)
+    other = room.clause(1, room.words(1))
+    pages = [(f"{start}{room.joint}{other}", start) for start in habits.STARTS[language]]
+    for seed, head in enumerate(habits.heads(language, room.speech["file"], other), 2):
+        words = room.words(seed)
+        written = room.written(seed, words).replace("{{Wiki link|", "{{w|")
+        pages.append((f"{head}{written}{room.joint}{other}", room.clause(seed, words)))
+    right = sum(reader.first_sentence(text, "Title") == (sentence, "") for text, sentence in pages)
+    return [language, len(pages), right]
+
+
+if __name__ == "__main__":
+    main()
