@@ -173,6 +173,12 @@ COMMANDS = {
         "send a dataset or a model with its card to the Hub or a bucket",
         "wikianchor publish out/pairs --to=hf://user/name --dry_run",
     ),
+    "release": Command(
+        "commands.release",
+        "ReleaseOptions",
+        "dumps -> a published model with its scores in the card, by a recipe",
+        "wikianchor release configs/release-ease-18.toml --output=out/release --to=hf://user/name --evaluation=eval/",
+    ),
     "report": Command(
         "commands.report",
         "ReportOptions",

@@ -78,6 +78,8 @@ wikianchor build --dumps=dumps --output=text.txt
   1 text.txt/sentences/enwiki: cannot be written (Not a directory): choose another --output
 wikianchor build --dumps=dumps --output=/proc/new
   1 /proc/new/sentences/enwiki: cannot be written (No such file or directory): choose another --output
+wikianchor release none.toml --output=new --to=place
+  1 none.toml: cannot be read (No such file or directory): check the path and the disk
 wikianchor build --dumps=dumps --output=new --preset=papr
   2 argument --preset: invalid choice: 'papr' (choose from ...): did you mean paper?
 wikianchor build --dumps=dumps --output=new --preset=released --wikis=dewiki

@@ -74,7 +74,11 @@ def list_files(path: str) -> list[str]:
         if part.endswith(FILES):
             files += matching(part, directories=False)
         elif is_directory(part):
-            inside = [file for file in files_in(part.rstrip("/")) if file.endswith(FILES)]
+            inside = files_in(part.rstrip("/"))
+            if any(file.endswith("/manifest.json") for file in inside):
+                # Datasets of wikianchor, one of which was meant.
+                continue
+            inside = [file for file in inside if file.endswith(FILES)]
             # What `datasets` keeps of its own computations.
             inside = [file for file in inside if not file.rpartition("/")[2].startswith("cache-")]
             train = [file for file in inside if "train" in re.split(r"[/._-]", file[len(part) :])]

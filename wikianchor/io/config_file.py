@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.flags import FlagParser
+from wikianchor.io.flags import FlagParser, unknown_flag
 from wikianchor.io.storage import open_file, reading
 
 if sys.version_info >= (3, 11):
@@ -90,7 +90,10 @@ def _flags(command: str, path: str, parser: FlagParser, check: Callable[[list[st
         raise UsageError(f"--config={path}: has nothing for this command: it needs a table [{command}]")
     flags = [flag for key, value in table.items() for flag in _flag(path, key, value, parser)]
     try:
-        if (others := parser.check(flags)) and check:
+        others = parser.check(flags)
+        if others and check is None:
+            raise UsageError(unknown_flag(others[0], parser.flags()))
+        if others and check:
             check(others)
     except UsageError as error:
         raise UsageError(f"--config={path}: {error}") from error

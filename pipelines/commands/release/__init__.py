@@ -1,0 +1,1 @@
+"""`wikianchor release`: from dumps to a published model, by the other commands."""
