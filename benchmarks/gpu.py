@@ -2,6 +2,7 @@
 
     python benchmarks/gpu.py > gpu.md            # on a card: BERT-base with random weights
     python benchmarks/gpu.py --toy               # the same at toy size, on a CPU too: seconds
+    python benchmarks/gpu.py --device=cpu --model=DIR --data=DIR --batches 8 64    # steps of a real model on a CPU
 
 It prints one Markdown table, ready for RESULTS.md:
 
@@ -12,8 +13,9 @@ It prints one Markdown table, ready for RESULTS.md:
 - the loader alone, a million entities, encoding of as many sentences as STS-B's dev part has, and a T5's negatives.
 
 MFU counts tokens without padding, over the peak of the card's data sheet. Idle is the share of a step in which no
-kernel runs: the kernels' time is from torch.profiler, the step's from steps without it. A part that fails becomes a row
-with the reason; what no time is left for is left out, and named.
+kernel runs: the kernels' time is from torch.profiler, the step's from steps without it. On a CPU times are user CPU of
+one thread, and a note says which share of a step is matrix products: the bound of what a trainer can save. A part that
+fails becomes a row with the reason; what no time is left for is left out, and named.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import argparse
 import gc
 import json
 import os
+import resource
 import sys
 import tempfile
 import time
@@ -60,6 +63,7 @@ MODES: dict[str, dict[str, Any]] = {
     "graphs": {"compile": False, "graphs": True},
     "compiled": {"compile": True, "graphs": True},
 }
+PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
 COLUMNS = ["", "batch", "ms", "sentences / s", "MFU, %", "GPU idle, %", "times sentence-transformers", "note"]
 
 
@@ -93,6 +97,9 @@ class Bench:
         device: where it runs.
         precision: of the encoder.
         work: directory of generated files.
+        batches: sizes of a batch.
+        model: directory of the encoder.
+        data: directory of the `pairs` dataset.
         steps: timed steps of a case.
         deadline: when the last part has to have begun, by time.monotonic.
         rows: of the table.
@@ -105,6 +112,9 @@ class Bench:
     work: Path
     steps: int
     deadline: float
+    batches: Sequence[int]
+    model: str
+    data: str
     rows: list[Row] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
@@ -112,11 +122,6 @@ class Bench:
     def toy(self) -> bool:
         """Whether the sizes are those of tests."""
         return self.size is synthetic.TOY
-
-    @property
-    def batches(self) -> tuple[int, ...]:
-        """Sizes of a batch."""
-        return (8,) if self.toy else (64, 128, 512)
 
     def part(self, name: str, seconds: float, measure: Callable[[], list[Row]], batch: int | None = None) -> None:
         """Measure a part, and keep its rows; a failure is a row too."""
@@ -139,23 +144,23 @@ class Bench:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
 
-    def synchronize(self) -> None:
-        """Wait until all kernels have ended."""
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
+    def now(self) -> float:
+        """Return the time at which all kernels have ended, in seconds; on a CPU the user CPU of this process."""
+        if self.device.type == "cpu":
+            return resource.getrusage(resource.RUSAGE_SELF).ru_utime
+        torch.cuda.synchronize(self.device)
+        return time.perf_counter()
 
     def seconds(self, function: Callable[[], object]) -> float:
-        """Return the wall time of a function, until all its kernels have ended."""
-        self.synchronize()
-        start = time.perf_counter()
+        """Return the time of a function, until all its kernels have ended."""
+        start = self.now()
         function()
-        self.synchronize()
-        return time.perf_counter() - start
+        return self.now() - start
 
     def flags(self, **more: Any) -> dict[str, Any]:
         """Return the options of a run."""
         return {
-            **{"data": str(self.work / "pairs"), "model": str(self.work / "bert"), "output": str(self.work / "out")},
+            **{"data": self.data, "model": self.model, "output": str(self.work / "out")},
             **{"cache": str(self.work / "cache"), "device": str(self.device), "max_length": LENGTH, "seed": 1},
             **more,
         }
@@ -165,6 +170,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the table."""
     flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     flags.add_argument("--toy", action="store_true", help="at the size of tests")
+    flags.add_argument("--model", help="measure the steps of this encoder alone, on --data")
+    flags.add_argument("--data", help="a `pairs` dataset (made here)")
+    flags.add_argument("--batches", type=int, nargs="+", help="sizes of a batch (64 128 512)")
+    flags.add_argument("--steps", type=int, default=40, help="timed steps of a case (40)")
     flags.add_argument("--minutes", type=float, default=MINUTES, help=f"time for everything ({MINUTES:g})")
     flags.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cuda or cpu")
     arguments = flags.parse_args(argv)
@@ -177,18 +186,34 @@ def main(argv: Sequence[str] | None = None) -> None:
     precision = "bf16" if device.type == "cuda" else "fp32"
     with tempfile.TemporaryDirectory() as scratch:
         deadline = start + 60 * arguments.minutes
-        bench = Bench(size, device, precision, Path(scratch), 2 if arguments.toy else 40, deadline)
-        synthetic.write_bert(bench.work / "bert", size)
-        synthetic.write_pairs(bench.work / "pairs", size)
+        work = Path(scratch)
+        model = arguments.model or str(synthetic.write_bert(work / "bert", size))
+        data = arguments.data or str(synthetic.write_pairs(work / "pairs", size))
         print(f"{time.monotonic() - start:.0f} s: model and data are written", file=sys.stderr)
-        measure_all(bench)
+        steps, batches = (2, [8]) if arguments.toy else (arguments.steps, arguments.batches or [64, 128, 512])
+        bench = Bench(size, device, precision, work, steps, deadline, batches, model, data)
+        if arguments.model:
+            measure_steps(bench)
+            add_ratios(bench.rows)
+        else:
+            measure_all(bench)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
-    shape = f"BERT of {size.layers} layers of {size.width}"
+    shape = Path(arguments.model).name if arguments.model else f"BERT of {size.layers} layers of {size.width}"
     text = table(COLUMNS, [row.cells() for row in bench.rows])
     notes = f"torch {torch.__version__}, {time.monotonic() - start:.0f} s."
     if bench.left_out:
         notes += f" No time was left for: {', '.join(bench.left_out)}."
     report(f"trainer: on {name}, {shape}, {LENGTH} tokens, {precision}", f"{text}\n\n{notes}")
+
+
+def measure_steps(bench: Bench) -> None:
+    """Measure steps of ours and of sentence-transformers."""
+    modes = ("eager",) if bench.device.type == "cpu" else tuple(MODES)
+    for batch in bench.batches:
+        for objective in ("simcse", "ease"):
+            bench.part(f"{objective}, sentence-transformers", TRAINING, partial(theirs, bench, objective, batch), batch)
+            for mode in modes:
+                bench.part(f"{objective}, {mode}", TRAINING, partial(ours, bench, objective, batch, mode), batch)
 
 
 def measure_all(bench: Bench) -> None:
@@ -231,7 +256,8 @@ def prepared(bench: Bench, objective: str, **flags: Any) -> TrainingRun:
 
 def ours(bench: Bench, objective: str, batch: int, mode: str) -> list[Row]:
     """Measure our training steps."""
-    run = prepared(bench, objective, softmax_size=batch, pooler="cls", mlp=True, **MODES[mode])
+    # sentence-transformers takes the model as it is: a real one pools as it says, the one made here has no pooler.
+    run = prepared(bench, objective, softmax_size=batch, **MODES[mode])
     return [stepped(bench, run, f"{objective}, {mode}", batch)]
 
 
@@ -244,7 +270,7 @@ def released(bench: Bench, mode: str) -> list[Row]:
 def stepped(bench: Bench, run: TrainingRun, name: str, batch: int) -> Row:
     """Return the row of a run's steps."""
     # Every length comes a few times before it is timed: kernels are compiled, and graphs captured.
-    warm_up, profiled = (1, 1) if bench.toy else (16, 5)
+    warm_up, profiled = (1, 1) if bench.toy else (2, 2) if bench.device.type == "cpu" else (16, 5)
     needed = warm_up + bench.steps + profiled
     batches = endless(run, needed)
     run.model.train()
@@ -264,10 +290,12 @@ def stepped(bench: Bench, run: TrainingRun, name: str, batch: int) -> Row:
     peak = peak_flops(bench.device, bench.precision)
     length = tokens / (bench.steps * batch)
     flops = tokens / bench.steps * run.model.views * flops_per_token(run.model.encoder, length)
-    busy = kernel_seconds(bench, lambda: steps(profiled)) / profiled
-    idle = None if bench.device.type == "cpu" else max(0.0, 1 - busy / seconds)
+    busy, products = profiled_seconds(bench, lambda: steps(profiled))
+    idle = None if bench.device.type == "cpu" else max(0.0, 1 - busy / profiled / seconds)
     mfu = None if peak is None else flops / seconds / peak
-    note = f"{torch.cuda.max_memory_allocated() / 1e9:.1f} GB" if bench.device.type == "cuda" else ""
+    note = f"{products:.0%} matrix products"
+    if bench.device.type == "cuda":
+        note = f"{torch.cuda.max_memory_allocated() / 1e9:.1f} GB"
     if run.graphs is not None:
         note += f", {len(run.graphs.captured)} graphs" + ("" if run.graphs.works else ", which do not work")
     return Row(name, batch, 1000 * seconds, batch / seconds, mfu, idle, note=note)
@@ -278,22 +306,24 @@ def endless(run: TrainingRun, steps: int) -> Iterator[Any]:
     return run.feed.batches(0, steps)
 
 
-def kernel_seconds(bench: Bench, function: Callable[[], object]) -> float:
-    """Return the time in which at least one kernel runs, 0 on a CPU."""
-    if bench.device.type == "cpu":
-        function()
-        return 0.0
+def profiled_seconds(bench: Bench, function: Callable[[], object]) -> tuple[float, float]:
+    """Return the time in which at least one kernel runs, and the share of matrix products in all operators on a CPU."""
     from torch.profiler import ProfilerActivity, profile
 
-    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+    cuda = bench.device.type == "cuda"
+    with profile(activities=[ProfilerActivity.CUDA if cuda else ProfilerActivity.CPU]) as profiler:
         function()
-        bench.synchronize()
+        bench.now()
+    if not cuda:
+        averages = profiler.key_averages()
+        products = sum(event.self_cpu_time_total for event in averages if event.key in PRODUCTS)
+        return 0.0, products / sum(event.self_cpu_time_total for event in averages)
     spans = [
         (event.time_range.start, event.time_range.end)
         for event in profiler.events() or []
         if event.device_type == DeviceType.CUDA
     ]
-    return union(spans) / 1e6
+    return union(spans) / 1e6, 0.0
 
 
 def union(spans: list[tuple[float, float]]) -> float:
@@ -348,10 +378,10 @@ def train_theirs(bench: Bench, objective: str, batch: int, loss_of: Callable[[An
     from datasets import Dataset, disable_progress_bars
 
     disable_progress_bars()
-    steps = steps or (3 if bench.toy else 40)
+    steps = steps or (3 if bench.toy else bench.steps)
     skipped = max(1, steps // 5)
-    rows = sample(bench.work / "pairs")
-    encoder = st.SentenceTransformer(str(bench.work / "bert"), device=str(bench.device))
+    rows = sample(Path(bench.data))
+    encoder = st.SentenceTransformer(bench.model, device=str(bench.device))
     encoder.max_seq_length = LENGTH
     columns = {"anchor": rows["text"], "positive": rows["text"]}
     loss: nn.Module = loss_of(encoder)
@@ -363,8 +393,7 @@ def train_theirs(bench: Bench, objective: str, batch: int, loss_of: Callable[[An
     class Clock(transformers.TrainerCallback):
         def on_step_end(self, arguments: Any, state: Any, control: Any, **_: Any) -> None:
             if state.global_step in (skipped, steps):
-                bench.synchronize()
-                times.append(time.perf_counter())
+                times.append(bench.now())
 
     settings = st.SentenceTransformerTrainingArguments(
         output_dir=str(bench.work / "theirs"),
