@@ -8,6 +8,8 @@ POSITIVES = ("sentence", "label", "description", "alias")
 NEGATIVES = ("sentence", "label", "description")
 LANGUAGES = ("any", "same", "other")
 
-# Parts of a page: of sentences, and of text that is no sentence of prose (`fragments`).
+# Parts of a page: of sentences; beside the text (cells of tables, captions); of all text that is no sentence of prose
+# (`fragments`).
 REGIONS = ("lead", "body", "list")
-FRAGMENT_REGIONS = (*REGIONS, "back_matter", "preformatted")
+ASIDES = ("table", "caption")
+FRAGMENT_REGIONS = (*REGIONS, "back_matter", "preformatted", "disambiguation", *ASIDES)

@@ -53,7 +53,8 @@ FRAGMENTS = schema(
         "region",
         pa.string(),
         "Part of the page: lead, body or list, as in sentences; back_matter (a section of references, notes, links or "
-        "further reading) or preformatted.",
+        "further reading), preformatted, disambiguation (any text of a disambiguation page), table (a cell with links) "
+        "or caption (of an image, with links).",
     ),
     field(
         "sentence_index", pa.int32(), "Number of the fragment among all sentences and fragments of its page, from 0."
@@ -61,7 +62,8 @@ FRAGMENTS = schema(
     field("text", pa.string(), "The fragment; an object replacement character (U+FFFC) stands for missing words."),
     SCHEMA.field("links"),
 )
-"""The fragments: what the ledger counts as dropped sentences, except headings."""
+"""The fragments: what the ledger counts as dropped sentences, except headings; the text of disambiguation pages; and
+cells of tables and captions that contain links."""
 
 COUNT = pa.struct(
     [

@@ -102,7 +102,7 @@ class Portion(NamedTuple):
         numbers: for each link, its number (`rows_by_page`).
         regions: for each link, the index of its region in FRAGMENT_REGIONS.
         pages: for each link, its page, numbered from 0 within the portion.
-        first: for each link, its first index in `points`.
+        first: for each link, its first index in `points`, after a quotation mark that belongs to no name.
         last: for each link, the index after its last.
     """
 
@@ -142,15 +142,30 @@ def _portion(rows: pa.RecordBatch, lengths: Ints) -> Portion:
     column = rows.column("links")
     links = column.flatten()
     sentence = pc.list_parent_indices(column).to_numpy().astype(np.int64)
+    points = code_points(joined)
+    first, last = starts[sentence] + links.field("start").to_numpy(), starts[sentence] + links.field("end").to_numpy()
     return Portion(
-        code_points(joined),
+        points,
         starts[heads],
         links.field("number").to_numpy(),
         rows.column("region").to_numpy()[sentence],
         (np.cumsum(heads) - 1)[sentence],
-        starts[sentence] + links.field("start").to_numpy(),
-        starts[sentence] + links.field("end").to_numpy(),
+        *_without_quotes(points, first, last),
     )
+
+
+# In some wikis, such as the Ukrainian one, a quotation mark beside a link is part of the link.
+_QUOTES = np.array(sorted(map(ord, '«»„“”"「」『』')), np.uint32)
+
+
+def _without_quotes(points: npt.NDArray[np.uint32], first: Ints, last: Ints) -> tuple[Ints, Ints]:
+    """Return ranges of a text without quotation marks at their edges; a range with others within stays as it is."""
+    is_quote = np.isin(points, _QUOTES)
+    before = np.append(0, np.cumsum(is_quote))
+    opened, closed = is_quote[first], is_quote[last - 1]
+    within = before[last] - before[first] - opened - closed
+    trimmed = (within == 0) & (last - first > 2)
+    return first + (opened & trimmed), last - (closed & trimmed)
 
 
 def _concatenated(points: npt.NDArray[np.uint32], first: Ints, last: Ints) -> tuple[npt.NDArray[np.uint32], Ints]:

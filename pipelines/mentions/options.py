@@ -33,7 +33,7 @@ class MentionsOptions:
     )
     max_length: int = option(50, help="leave out names of more characters", check=at_least(1))
     regions: tuple[str, ...] = option(
-        ("lead", "body", "list", "back_matter"),
+        ("lead", "body", "list", "back_matter", "disambiguation", "table", "caption"),
         metavar="NAMES",
         help=f"parts of pages whose links and occurrences are counted: {', '.join(FRAGMENT_REGIONS)}",
         check=among(FRAGMENT_REGIONS),

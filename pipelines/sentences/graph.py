@@ -266,8 +266,8 @@ def balance(counts: Mapping[str, int], wiki: str) -> dict[str, dict[str, int]]:
 
 
 # Why links in prose are dropped, besides that they are in fragments of sentences ("fragment:...").
-IN_FRAGMENTS = frozenset({"gap", "preformatted", "back_matter"})
-PROSE_REASONS = IN_FRAGMENTS | {"heading", "disambiguation_page"}
+IN_FRAGMENTS = frozenset({"gap", "preformatted", "back_matter", "disambiguation_page"})
+PROSE_REASONS = IN_FRAGMENTS | {"heading"}
 
 
 def repeated_pages(readings: Sequence[Any]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
@@ -32,7 +32,7 @@ from wikianchor.pipelines.sentences.previous import (
     row_groups_by_table,
 )
 from wikianchor.pipelines.templates.store import TemplateStore
-from wikianchor.pipelines.text.prose import Sentence, page_sentences
+from wikianchor.pipelines.text.prose import Sentence, aside_fragments, page_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.text.template_losses import IN_RANGE, TEMPLATE, WHILE_READING, forget_rare
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
@@ -42,6 +42,7 @@ from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page, unescape
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import parse_target
+from wikianchor.pipelines.wikimedia.wikitext import Extract
 from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
 from wikianchor.schemas import sentences
 from wikianchor.schemas import titles as titles_schema
@@ -406,7 +407,7 @@ class PageReader:
         site = reader.site
         self._site, self.excluded = site, reader.excluded
         find = TemplateStore(templates).find if templates else None
-        self._extractor = make_extractor(reader.parser, site, find_template=find)
+        self._extractor = make_extractor(reader.parser, site, find_template=find, asides=reader.fragments)
         self._split = make_splitter(reader.splitter, site.language)
         self._kinds = PageKinds(site.language)
         self._redirect = site.redirect_pattern()
@@ -461,17 +462,22 @@ class PageReader:
         titles.add_article(page, flags, self._extractor.linked_titles(page.text, page.title))
         extract = self._extractor.extract(page.text, page.title)
         dropped: Counter[str] = Counter()
-        if "disambiguation" in flags:
+        is_disambiguation = "disambiguation" in flags
+        if is_disambiguation:
             counts["pages:disambiguation"] += 1
+        if is_disambiguation and fragment_rows is None:
             dropped["disambiguation_page"] = len(extract.links.starts)
         else:
             fragments: list[Sentence] | None = None if fragment_rows is None else []
             kept = page_sentences(extract, self._split, self._site.language, dropped, fragments)
+            if is_disambiguation and fragments is not None:
+                fragments = sorted(sentence._replace(region="disambiguation") for sentence in (*kept, *fragments))
+                dropped = +Counter(heading=dropped["heading"], disambiguation_page=_links_in(fragments))
+                kept = []
             rows.add(page, kept, extract.links)
-            if fragment_rows is not None and fragments:
-                fragment_rows.add(page, fragments, extract.links)
-                counts.update(FRAGMENTS + sentence.region for sentence in fragments)
-            counts["links:kept"] += sum(sentence.last - sentence.first for sentence in kept)
+            if fragment_rows is not None and fragments is not None:
+                counts.update(_add_fragments(page, kept, fragments, extract, fragment_rows))
+            counts["links:kept"] += _links_in(kept)
             counts["sentences:kept"] += len(kept)
         for reason, number in extract.counts.items():
             if reason != "link":
@@ -495,3 +501,22 @@ class PageReader:
         if not fragment and link is not None and link.title == target.title:
             fragment = link.fragment
         return target.title, fragment
+
+
+def _links_in(page_sentences: Iterable[Sentence]) -> int:
+    return sum(sentence.last - sentence.first for sentence in page_sentences)
+
+
+def _add_fragments(
+    page: Page, kept: Sequence[Sentence], fragments: Sequence[Sentence], extract: Extract, rows: SentenceColumns
+) -> Counter[str]:
+    """Add the fragments of a page, and its asides after them; return their number by region."""
+    rows.add(page, fragments, extract.links)
+    counts = Counter(FRAGMENTS + sentence.region for sentence in fragments)
+    number = max((of_page[-1].number + 1 for of_page in (kept, fragments) if of_page), default=0)
+    for aside in extract.asides:
+        in_aside = aside_fragments(aside, number)
+        rows.add(page, in_aside, aside.links)
+        number += len(in_aside)
+        counts[FRAGMENTS + aside.region] += len(in_aside)
+    return counts

@@ -18,7 +18,7 @@ from wikianchor.pipelines.text.fragments import (
 )
 from wikianchor.pipelines.text.splitter import Splitter
 from wikianchor.pipelines.text.template_losses import TEMPLATE
-from wikianchor.pipelines.wikimedia.wikitext import Extract
+from wikianchor.pipelines.wikimedia.wikitext import Aside, Extract
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
 
 # Reasons why a line is no prose, in the place of its region (`wikianchor.schemas.choices.REGIONS`).
@@ -59,7 +59,7 @@ class Sentence(NamedTuple):
 
     Attributes:
         number: of the sentence on its page, from 0; headings are not counted.
-        region: one of `schemas.choices.REGIONS`; or "heading", "back_matter" or "preformatted", which are no prose.
+        region: one of `schemas.choices.FRAGMENT_REGIONS`, or "heading".
         text: the sentence.
         start: its offset in `Extract.text`. Subtract it from the offsets of links.
         first: index of its first link in `Extract.links`.
@@ -134,6 +134,29 @@ def _fragment(sentence: Sentence, extract: Extract) -> Sentence:
         if end - begin > len(text):
             sentence = sentence._replace(text=(text := extract.text[begin:end]), start=begin)
     return sentence._replace(text=text.replace(GAP, MISSING)) if GAP in text else sentence
+
+
+def aside_fragments(aside: Aside, number: int) -> list[Sentence]:
+    """Return the lines of an aside that contain links, numbered from `number`, with MISSING in place of gaps.
+
+    Cells and captions are not split into sentences: they are read for their names.
+    """
+    text, links = aside.text, aside.links
+    fragments: list[Sentence] = []
+    first = 0
+    while first < len(links.starts):
+        start = text.rfind("\n", 0, links.starts[first]) + 1
+        end = text.find("\n", start)
+        line = text[start : end if end >= 0 else len(text)]
+        words = line.lstrip(LINE_MARKS + " ")
+        start += len(line) - len(words)
+        last = first
+        while last < len(links.starts) and links.starts[last] < start + len(words):
+            last += 1
+        shown = words.rstrip().replace(GAP, MISSING)
+        fragments.append(Sentence(number + len(fragments), aside.region, shown, start, first, last))
+        first = last
+    return fragments
 
 
 def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterator[tuple[Sentence, str | None]]:

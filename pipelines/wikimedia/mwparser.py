@@ -45,20 +45,25 @@ _BLANKS = re.compile(r"[ \t\xa0]+")
 
 
 def make_extractor(
-    parser: str, site: Site, literal: bool = False, find_template: FindTemplate | None = None
+    parser: str,
+    site: Site,
+    literal: bool = False,
+    find_template: FindTemplate | None = None,
+    asides: bool = False,
 ) -> Extractor | MwparserExtractor:
     """Return the extractor of a wiki.
 
     Args:
         parser: one of `choices.PARSERS`.
         site: the wiki.
-        literal, find_template: as for `wikitext.Extractor`; the other parser takes the rules alone.
+        literal, find_template, asides: as for `wikitext.Extractor`; the other parser takes the rules alone and returns
+            no asides.
 
     Raises:
         UsageError: the package of the parser is not installed.
     """
     if parser == "wikianchor":
-        return Extractor(site, literal, find_template)
+        return Extractor(site, literal, find_template, asides)
     try:
         import mwparserfromhell
     except ImportError as error:

@@ -142,12 +142,24 @@ def test_links_and_occurrences_in_fragments_count_by_region(
     assert [rows["apple", 1][name] for name in names] == [1, 1, 2, 2, 1, 1]
 
 
+def test_quotation_marks_around_a_link_are_no_part_of_its_name(tmp_path: Path, wiki: tuple[Path, Path]) -> None:
+    labels = ("«Apple»", "«Pink", 'the "Lady" apple')
+    pages = [Page("Apple", [f"An [[Apple|{label}]] a day." for label in labels])]
+    sentences = write_sentences(tmp_path / "quotes", "enwiki", pages)
+    run(sentences, wiki[1], tmp_path / "out")
+    names = {row["surface"] for row in read_rows(tmp_path / "out", "mentions") if row["links"]}
+    assert names == {"Apple", "Pink", 'the "Lady" apple'}
+
+
 def test_regions_that_are_not_there(tmp_path: Path, wiki: tuple[Path, Path], wikianchor: Callable[..., Ended]) -> None:
     flags = (f"--sentences={wiki[0]}", f"--entities={wiki[1]}", f"--output={tmp_path / 'out'}")
     ended = wikianchor("mentions", *flags, "--regions=lead,footer")
     assert (ended.status, ended.said) == (
         2,
-        ["wikianchor: --regions=lead,footer: footer is none of lead, body, list, back_matter, preformatted"],
+        [
+            "wikianchor: --regions=lead,footer: footer is none of lead, body, list, back_matter, preformatted, "
+            "disambiguation, table, caption"
+        ],
     )
     manifest = json.loads((wiki[0] / "manifest.json").read_text())
     manifest["options"]["fragments"] = False

@@ -4,10 +4,11 @@ from collections import Counter
 
 import pytest
 
-from wikianchor.pipelines.text.prose import MISSING, Sentence, page_sentences
+from wikianchor.pipelines.text.prose import MISSING, Sentence, aside_fragments, page_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
 from wikianchor.pipelines.wikimedia.wikitext.templates import MAX_NAMES, OTHERS
 from wikianchor.schemas.choices import FRAGMENT_REGIONS, REGIONS
 
@@ -142,3 +143,14 @@ def test_fragments_are_the_dropped_text_with_its_links() -> None:
     assert kept == read(wikitext)[0]
     assert dropped == read(wikitext)[2]
     assert {one.region for one in fragments} <= set(FRAGMENT_REGIONS)
+
+
+def test_a_line_with_links_of_a_table_is_a_fragment() -> None:
+    wikitext = "Text.\n{|\n| 5 || [[bus]]es and ''[[Car]]''\n| alone\n|\n* [[Item|{{unknown}} item]] \n|}"
+    table = Extractor(site_for("enwiki"), asides=True).extract(wikitext, "The page").asides[0]
+    fragments = aside_fragments(table, 7)
+    assert [(one.number, one.region, one.text, one.first, one.last) for one in fragments] == [
+        (7, "table", "buses and Car", 0, 2),
+        (8, "table", f"{MISSING} item", 2, 3),
+    ]
+    assert all(table.text[one.start :].startswith(one.text.replace(MISSING, GAP)) for one in fragments)

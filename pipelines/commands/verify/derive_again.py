@@ -73,7 +73,7 @@ class _WikiPages:
         self._paths, self._wiki = paths, site.wiki
         splitter, parser = options.get("splitter", "rules"), options.get("parser", "wikianchor")
         # Nothing is written, so the workspace is not used.
-        reader = DumpReader(site, Workspace("", "", ""), splitter, parser, allow_truncated=True)
+        reader = DumpReader(site, Workspace("", "", ""), splitter, parser, allow_truncated=True, fragments=True)
         ranges = [Range(path, 0, file_size(path), True) for path in paths]
         self._pages = PageReader(reader, _templates(ranges, site) if options.get("templates") == FROM_DUMP else None)
 

@@ -8,7 +8,8 @@ of the wiki: those that show words are rendered by rules (`template_rules`), the
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site
@@ -29,12 +30,27 @@ from wikianchor.pipelines.wikimedia.wikitext.lines import read_lines
 from wikianchor.pipelines.wikimedia.wikitext.links import FILE, LinkReader, Links
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import restore
-from wikianchor.pipelines.wikimedia.wikitext.tables import strip_tables
+from wikianchor.pipelines.wikimedia.wikitext.tables import linked_cells, strip_tables
 from wikianchor.pipelines.wikimedia.wikitext.tags import strip_extension_tags, strip_html_tags
 from wikianchor.pipelines.wikimedia.wikitext.templates import Templates
 from wikianchor.pipelines.wikimedia.wikitext.variants import VariantChooser
 
-__all__ = ["Extract", "Extractor", "Links"]
+__all__ = ["Aside", "Extract", "Extractor", "Links"]
+
+
+@dataclass
+class Aside:
+    """Text with links that stands beside the text of a page.
+
+    Attributes:
+        region: one of `schemas.choices.ASIDES`.
+        text: a cell or a caption per line, in the form of `Extract.text`.
+        links: links to articles in `text`; every other line has none.
+    """
+
+    region: str
+    text: str
+    links: Links
 
 
 @dataclass
@@ -47,7 +63,9 @@ class Extract:
         links: links to articles in `text`.
         other_links: links to pages of other namespaces in `text`.
         gaps: for each `GAP` in `text` the lower-case name of the template that left it, "" if it was no template.
-        counts: number of "[[" of the page by what became of them; "link" for those in `links`.
+        counts: number of "[[" of the page by what became of them; "link" for those in `links`, and the region for those
+            in an aside.
+        asides: of the page, if they were asked for.
     """
 
     text: str
@@ -55,6 +73,7 @@ class Extract:
     other_links: Links
     gaps: list[str]
     counts: Counter[str]
+    asides: list[Aside] = field(default_factory=list)
 
 
 class Extractor:
@@ -65,6 +84,7 @@ class Extractor:
         literal: for comparisons with MediaWiki: templates vanish without a gap, empty brackets stay, and external links
             without a label become numbers.
         find_template: the wiki's own definitions of templates (see `definitions.Definitions`), if they are at hand.
+        asides: extract the cells of tables and the captions that contain links too.
 
     >>> from wikianchor.pipelines.wikimedia.site import site_for
     >>> page = Extractor(site_for("enwiki")).extract("A '''[[bus]]es''' stop<ref>B</ref> in [[Paris|P.]]", "Stop")
@@ -74,9 +94,11 @@ class Extractor:
     (['buses', 'P.'], ['Bus', 'Paris'])
     """
 
-    def __init__(self, site: Site, literal: bool = False, find_template: FindTemplate | None = None) -> None:
+    def __init__(
+        self, site: Site, literal: bool = False, find_template: FindTemplate | None = None, asides: bool = False
+    ) -> None:
         facts = language_facts(site.language)
-        self._literal = literal
+        self._literal, self._asides = literal, asides
         self._number_links = number_writer(site.language) if literal else None
         self._templates = Templates(site, literal, find_template)
         self._files = FileStripper((name for name, key in site.namespaces.items() if key == FILE), facts)
@@ -93,12 +115,26 @@ class Extractor:
         """
         counts: Counter[str] = Counter()
         missing: dict[str, str] = {}
+        tables: list[str] = []
         text = strip_extension_tags(text, counts)
         text = self._templates.expand(text, title, counts, missing)
         text = strip_external_links(text, self._number_links)
-        text = strip_tables("\n" + text + "\n", counts)
+        text = strip_tables("\n" + text + "\n", counts, tables)
+        extract, captions = self._extract(text, title, counts, tuple(missing))
+        if self._asides and (tables or captions):
+            cells = [line for table in tables for line in linked_cells(table)]
+            in_tables, captions_in_tables = self._aside("table", cells, title, counts, tuple(missing))
+            captions += captions_in_tables
+            extract.asides = in_tables + self._aside("caption", captions, title, counts, tuple(missing))[0]
+        return extract
+
+    def _extract(
+        self, text: str, title: str, counts: Counter[str], missing: Sequence[str]
+    ) -> tuple[Extract, list[str]]:
+        """Return what is visible of wikitext without templates and tables, and the captions that contain links."""
+        captions: list[str] = []
         text = self._variants.choose(text)
-        text = self._files.strip(text, counts)
+        text = self._files.strip(text, counts, captions)
         text = strip_switches(text, self._switches)
         text = read_lines(text, self._literal)
         text = strip_html_tags(text)
@@ -107,8 +143,34 @@ class Extractor:
         text = fold_spaces(text)
         text = text if self._literal else close_up(text)
         text, links, other_links = self._links.split_links(text, title, counts)
-        text, gaps = take_names(text, tuple(missing), (links, other_links))
-        return Extract(restore(text), links, other_links, gaps, counts)
+        text, gaps = take_names(text, missing, (links, other_links))
+        return Extract(restore(text), links, other_links, gaps, counts), captions
+
+    def _aside(
+        self, region: str, lines: Iterable[str], title: str, counts: Counter[str], missing: Sequence[str]
+    ) -> tuple[list[Aside], list[str]]:
+        """Return the aside of some lines of wikitext, if they show a link, and the captions in it that contain links.
+
+        Args:
+            region: of the aside.
+            lines: with links.
+            title: of the page.
+            counts: of the page, with each "[[" of the lines under the region; those that show no link to an article are
+                moved to what they are.
+            missing: templates of the page that left a gap.
+        """
+        # An empty line between two lines, so that none continues the one before.
+        text = "\n\n".join([line.replace("\n", " ") for line in lines])
+        kinds: Counter[str] = Counter()
+        extract, captions = self._extract(text, title, kinds, missing)
+        links = kinds.pop("link")
+        in_captions = kinds.pop("caption", 0)
+        # Brackets in attributes of cells, and in the variants of a language that are not chosen, show nothing.
+        kinds["not_a_link"] += max(0, counts[region] - links - kinds.total() - in_captions)
+        kinds["caption" if region == "table" else "file"] += in_captions
+        counts[region] = links
+        counts.update(+kinds)
+        return [Aside(region, extract.text, extract.links)] if links else [], captions
 
     def linked_titles(self, text: str, title: str) -> list[str]:
         """Return the titles of all articles that the wikitext links to, sorted, without the page itself."""

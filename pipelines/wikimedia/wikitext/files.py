@@ -34,12 +34,13 @@ class FileStripper:
         options = "|".join(re.escape(word).replace(r"\$1", "[^|]*") for word in sorted(words))
         self._beside = re.compile(rf"\|\s*(?:{options})\s*(?=[|\]])") if options else re.compile("(?!)")
 
-    def strip(self, text: str, dropped: Counter[str]) -> str:
+    def strip(self, text: str, dropped: Counter[str], captions: list[str]) -> str:
         """Remove images.
 
         Args:
             text: wikitext without templates.
             dropped: counts each image as "file" and the links in captions as "caption".
+            captions: those that contain links are appended.
         """
         pieces, position = [], 0
         match = self._opening.search(text)
@@ -52,7 +53,9 @@ class FileStripper:
                 continue
             pieces.append(text[position:start])
             dropped["file"] += 1
-            dropped["caption"] += text.count("[[", start, end) - 1
+            if (link := text.find("[[", match.end(), end)) >= 0:
+                dropped["caption"] += text.count("[[", link, end)
+                captions.append(text[text.rfind("|", match.end(), link) + 1 or match.end() : end - 2].strip())
             position = end
             begins_line = text[max(0, start - LONGEST_LIST_MARK) : start].rstrip("*#:; ").endswith("\n")
             if begins_line or self._beside.search(text, match.end(), end):

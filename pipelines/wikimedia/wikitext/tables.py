@@ -31,17 +31,24 @@ _MARK = re.compile(
     r"|<(/?)((?i:table|t[rdh]|caption))(?=[\s>/])[^<>]*>"
     rf"|\n{GAP}"
 )
+# What separates the cells of a table, with the attributes of the next cell.
+_ATTRIBUTE_LIST = r"(?:[^|\[\n]{0,300}\|(?!\|))?"
+_BETWEEN_CELLS = re.compile(
+    r"\n[ \t]*(?:\|\}|(?::*[ \t]*\{\||\|-)[^\n]*|(?:\|\+?|!)" + _ATTRIBUTE_LIST + r")"
+    r"|(?:\|\||!!)" + _ATTRIBUTE_LIST + r"|</?(?i:table|t[rdh]|caption)(?=[\s>/])[^<>]*>"
+)
 # What a line of cells has besides its text: attributes of the first cell, and the marks of the others.
 _ATTRIBUTES = re.compile(r"[^|\[\n]*\|(?!\|)")
 _CELLS = re.compile(r"\|\||!!")
 
 
-def strip_tables(text: str, dropped: Counter[str]) -> str:
+def strip_tables(text: str, dropped: Counter[str], tables: list[str]) -> str:
     """Remove tables; an unclosed one extends to the end of the page, as in MediaWiki.
 
     Args:
         text: wikitext that begins with a line feed.
         dropped: counts the links in tables as "table".
+        tables: the wikitext of tables, or of cells, that contain links is appended.
     """
     if "{|" not in text and "<table" not in text and "<TABLE" not in text:
         return text
@@ -52,10 +59,12 @@ def strip_tables(text: str, dropped: Counter[str]) -> str:
         if end < 0 or loose.search(text, start, end):
             pieces.append(text[position:start])
             # Where this table ends depends on its cells, so all tables from here on are read in full.
-            pieces += _without_cells(text, start, dropped)
+            pieces += _without_cells(text, start, dropped, tables)
             break
         pieces += (text[position:start], "\n")
-        dropped["table"] += text.count("[[", start, end)
+        if number := text.count("[[", start, end):
+            dropped["table"] += number
+            tables.append(text[start:end])
         position = end
     else:
         pieces.append(text[position:])
@@ -84,7 +93,16 @@ def _tables(text: str, marks: re.Pattern[str]) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-def _without_cells(text: str, position: int, dropped: Counter[str]) -> Iterator[str]:
+def linked_cells(table: str) -> list[str]:
+    """Return the lines of the cells and captions of a table that contain links, without attributes.
+
+    >>> linked_cells("\\n{| class=a\\n|+ [[A]]\\n|-\\n! B !! style=c | [[D|d]]\\n|}")
+    ['[[A]]', '[[D|d]]']
+    """
+    return [line.strip() for line in _BETWEEN_CELLS.sub("\n", table).split("\n") if "[[" in line]
+
+
+def _without_cells(text: str, position: int, dropped: Counter[str], tables: list[str]) -> Iterator[str]:
     """Yield the text from a position on that is in no cell and no caption.
 
     A table within a table, but in no cell, ends the outer one, as in a browser. `</table>` ends a wiki table too, but
@@ -102,7 +120,7 @@ def _without_cells(text: str, position: int, dropped: Counter[str]) -> Iterator[
             continue
         if name and name != "table" and not in_cell:
             continue
-        yield _shown(text[position : match.start()], in_cell, dropped)
+        yield _shown(text[position : match.start()], in_cell, dropped, tables)
         position = match.end()
         if wiki_opening or (name == "table" and not match[1]):
             if in_cell and not in_cell[-1]:
@@ -126,12 +144,14 @@ def _without_cells(text: str, position: int, dropped: Counter[str]) -> Iterator[
                 position = text.find("\n", start)
                 position = len(text) if position < 0 else position
                 yield _CELLS.sub("\n", text[start:position])
-    yield _shown(text[position:], in_cell, dropped)
+    yield _shown(text[position:], in_cell, dropped, tables)
 
 
-def _shown(text: str, in_cell: list[bool], dropped: Counter[str]) -> str:
+def _shown(text: str, in_cell: list[bool], dropped: Counter[str], tables: list[str]) -> str:
     """Return a text between marks, or "" if it is in a cell."""
     if in_cell and (in_cell[0] or len(in_cell) > 1):
-        dropped["table"] += text.count("[[")
+        if number := text.count("[["):
+            dropped["table"] += number
+            tables.append("\n|" + text)
         return ""
     return text if not in_cell or text.strip() else "\n"

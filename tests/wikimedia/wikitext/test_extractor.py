@@ -82,6 +82,43 @@ def test_blocks_stay_apart() -> None:
     assert extract.counts["table"] == 1
 
 
+ASIDES = """[[a]] is here.
+{| class="wikitable" style="[[x]]"
+|+ The [[caption]] of it
+! scope=row | [[Head]]er !! style="a:b!important" | [[H2|two]]
+|-
+| align=left | [[Foo|foo]] {{unknown}} || '''[[Bar]]'''<br>[[Baz]]
+| 5 || [[File:x.jpg|20px|see [[x]] there]] [[Category:Z]]
+* [[item]]
+{|
+| [[nested]]
+|}
+|}
+[[File:A.jpg|thumb|alt=x|The [[Eiffel Tower|tower]]
+of [[Paris]]]]
+<table><tr><td>[[h1]]</td><td align=x>[[h2]]</table>"""
+
+
+def test_cells_and_captions_with_links_are_extracted_beside_the_text() -> None:
+    extract = Extractor(site_for("enwiki"), asides=True).extract(ASIDES, "The page")
+    alone = read(ASIDES)
+    assert (extract.text, extract.links, alone.asides) == (alone.text, alone.links, [])
+    table, caption = extract.asides
+    cells = ("The caption of it", "Header", "two", f"foo {GAP}", "Bar", "Baz", "item", "nested", "h1", "h2")
+    assert (table.region, tuple(line.strip(LINE_MARKS) for line in table.text.split("\n") if line)) == ("table", cells)
+    assert table.links.targets == ["Caption", "Head", "H2", "Foo", "Bar", "Baz", "Item", "Nested", "H1", "H2"]
+    assert (caption.region, caption.text) == ("caption", "The tower of Paris\n\nsee x there")
+    assert caption.links.targets == ["Eiffel Tower", "Paris", "X"]
+    assert [table.text[slice(*span)] for span in zip(table.links.starts, table.links.ends, strict=True)][:3] == [
+        "caption",
+        "Header",
+        "two",
+    ]
+    # Every pair of brackets is counted once, and the region counts the links in it.
+    assert sum(extract.counts.values()) == sum(alone.counts.values()) == ASIDES.count("[[")
+    assert (extract.counts["table"], extract.counts["caption"], extract.counts["not_a_link"]) == (10, 3, 1)
+
+
 def test_every_pair_of_brackets_is_counted_once() -> None:
     wikitext = (
         "[[a]] [[b|c]] [[Category:X]] {{box|[[d]]}} <ref>[[e]]</ref>\n{|\n|[[f]]\n|}\n[[File:x.jpg|[[g]]]] [[open"
