@@ -34,7 +34,7 @@ from lib.tools import Article
 
 from wikianchor.pipelines.commands.extract.command import shown_page
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
-from wikianchor.pipelines.templates.store import TemplateStore, save_store
+from wikianchor.pipelines.templates.store import COLUMNS, TemplateStore, save_store
 from wikianchor.pipelines.text.prose import judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.dumps import read_head
@@ -155,8 +155,8 @@ def _output(work: Path, name: str) -> Path:
 def our_rightness(work: Path, dump: Dump) -> list[object]:
     """Return the cells of wikianchor."""
     output = str(_output(work, OURS))
-    rows = [row for batch in _batches(output, "templates", "title", "kind", "body", "first") for row in batch]
-    find = TemplateStore(save_store(str(work), rows)).find if rows else None
+    rows = [row for batch in _batches(output, "templates", *COLUMNS) for row in batch]
+    find = TemplateStore(save_store(str(work), rows, dump.site.language)).find if rows else None
     extractor = Extractor(dump.site, literal=not dump.templates, find_template=find)
     articles: list[Article] = []
     for title, text in dump.articles.items():

@@ -29,4 +29,5 @@ SCHEMA = schema(
     ),
     field("first", pa.string(), "Title of the template with which the body begins; null if none.", nullable=True),
     field("calls", strings(), "Titles of the templates that the body names, sorted."),
+    field("disambiguation", pa.bool_(), "Whether it makes any article that uses it a disambiguation page."),
 )

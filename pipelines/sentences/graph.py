@@ -165,7 +165,7 @@ def _definitions(pipeline: Any, work: Workspace, config: SentencesOptions, site:
         | "List template ranges" >> ListElements(steps.list_ranges, config.dumps)  # TemplateRange
         | "Read templates" >> RunStep(steps.read_templates, work, "templates", work, site)  # TemplateReading
     )
-    store = CallOnce(save_definitions, definitions, work, work=work, name="template_store")
+    store = CallOnce(save_definitions, definitions, site.language, work, work=work, name="template_store")
     tables = [pipeline | "Save templates" >> store]  # path
     if config.previous:
         changes = CallOnce(save_changes, config.previous, definitions, work, work=work, name="template_changes")

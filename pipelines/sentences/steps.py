@@ -406,10 +406,13 @@ class PageReader:
     def __init__(self, reader: DumpReader, templates: str | None = None) -> None:
         site = reader.site
         self._site, self.excluded = site, reader.excluded
-        find = TemplateStore(templates).find if templates else None
+        store = TemplateStore(templates) if templates else None
+        find = store.find if store else None
         self._extractor = make_extractor(reader.parser, site, find_template=find, asides=reader.fragments)
         self._split = make_splitter(reader.splitter, site.language)
-        self._kinds = PageKinds(site.language)
+        self._kinds = PageKinds(
+            site.language, (lambda name: store.marks_disambiguation(template_title(name, site))) if store else None
+        )
         self._redirect = site.redirect_pattern()
         self._redirect_target = re.compile(r"\[\[([^\]|\n]*)")
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.arrays.tables import find, map_tables, save_pieces
+from wikianchor.pipelines.wikimedia.page_kinds import disambiguation_templates
 from wikianchor.pipelines.wikimedia.wikitext.definitions import BLOCK
 from wikianchor.schemas.templates import KINDS
 
@@ -26,6 +27,8 @@ MAX_STEPS = 8
 # Bodies that a process keeps as text.
 CACHED = 1 << 12
 COPY_BYTES = 1 << 20
+COLUMNS = ("title", "kind", "body", "first", "disambiguation")
+"""The columns of `schemas.templates` that the table is made from."""
 _TEXT, _BLOCK, _REDIRECT = (KINDS.index(kind) for kind in ("text", "block", "redirect"))
 _Array = npt.NDArray[Any]
 
@@ -42,7 +45,12 @@ class TemplateStore:
         self._spans = tables["spans"]
         # Python's own numbers and bytes come out of a memoryview faster than out of an array.
         self._keys, self._bodies = (memoryview(cast(Any, tables[name])) for name in ("keys", "bodies"))
+        self._disambiguation = frozenset(tables["disambiguation"].tolist())
         self.find = lru_cache(maxsize=CACHED)(self._find)
+
+    def marks_disambiguation(self, title: str) -> bool:
+        """Return whether an article with the template is a disambiguation page."""
+        return hash_string(title) in self._disambiguation
 
     def _find(self, title: str) -> str | None:
         """Return the body of a template by its title; BLOCK for a block, None if its definition is not known."""
@@ -54,38 +62,47 @@ class TemplateStore:
         return bytes(self._bodies[start:end]).decode()
 
 
-def save_store(directory: str, definitions: Iterable[tuple[str, str, str | None, str | None]]) -> str:
+def save_store(
+    directory: str, definitions: Iterable[tuple[str, str, str | None, str | None, bool]], language: str
+) -> str:
     """Write the table; return its path. Memory is 40 bytes a template: bodies are on disk.
 
     Args:
         directory: local path or URI.
-        definitions: title, kind, body and first call of each template, see `schemas.templates`.
+        definitions: COLUMNS of each template.
+        language: of the wiki.
     """
     # By template: hashes of its title, and of the template that it redirects to or begins with, 0 for none.
     keys, targets = array("Q"), array("Q")
-    kinds, spans = array("b"), array("q")
+    kinds, spans, marked = array("b"), array("q"), array("b")
+    names = disambiguation_templates(language)
+    known = {hash_string(name[:1].upper() + name[1:]) for name in names}
     with tempfile.TemporaryFile() as file:
         bodies = cast(BinaryIO, file)
         bodies.write(BLOCK.encode())
         end = len(BLOCK)
-        for title, kind, body, first in definitions:
+        for title, kind, body, first, disambiguation in definitions:
             text = (body or "").encode() if kind == "text" else b""
             target = body if kind == "redirect" else first
             keys.append(hash_string(title))
             targets.append(hash_string(target) if target else 0)
             kinds.append(KINDS.index(kind))
+            marked.append(disambiguation or keys[-1] in known)
             spans.extend((end, end + len(text)))
             bodies.write(text)
             end += len(text)
-        table = _resolved(np.array(keys), np.array(targets), np.array(kinds), np.array(spans).reshape(-1, 2))
+        table = _resolved(
+            np.array(keys), np.array(targets), np.array(kinds), np.array(marked), np.array(spans).reshape(-1, 2)
+        )
         lengths = {**{name: len(column) for name, column in table.items()}, "bodies": end}
         return save_pieces(directory, "templates", lengths, [table, *_pieces(bodies)])
 
 
-def _resolved(keys: _Array, targets: _Array, kinds: _Array, spans: _Array) -> dict[str, _Array]:
-    """Return the keys of the templates with a body, ascending, and where each body is."""
+def _resolved(keys: _Array, targets: _Array, kinds: _Array, marked: _Array, spans: _Array) -> dict[str, _Array]:
+    """Return the keys of the templates with a body, ascending, and where each body is; and the keys of those that mark
+    disambiguation pages, ascending."""
     order = np.argsort(keys, kind="stable")
-    keys, targets, kinds, spans = keys[order], targets[order], kinds[order], spans[order]
+    keys, targets, kinds, marked, spans = (column[order] for column in (keys, targets, kinds, marked, spans))
     # The row of each target; that of the template itself without one.
     here = np.arange(len(keys))
     there = find(keys, targets)
@@ -95,10 +112,14 @@ def _resolved(keys: _Array, targets: _Array, kinds: _Array, spans: _Array) -> di
         # A text is followed to what it begins with, a redirect to where it leads.
         beginning = np.where(np.isin(kinds[beginning], (_TEXT, _REDIRECT)), there[beginning], beginning)
         end = np.where(kinds[end] == _REDIRECT, there[end], end)
+    # A redirect and the template that it leads to are the same; so is a template and the box that it begins with.
+    marked = marked.astype(bool)
+    marked[end[marked]] = True
+    marked |= marked[end] | marked[beginning]
     kinds = np.where((kinds == _TEXT) & (kinds[beginning] == _BLOCK), _BLOCK, kinds)[end]
     spans = np.where((kinds == _BLOCK)[:, None], (0, len(BLOCK)), spans[end])
     known = np.isin(kinds, (_TEXT, _BLOCK))
-    return {"keys": keys[known], "spans": spans[known]}
+    return {"keys": keys[known], "spans": spans[known], "disambiguation": keys[marked]}
 
 
 def _pieces(bodies: BinaryIO) -> Iterator[dict[str, _Array]]:

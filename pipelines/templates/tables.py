@@ -22,16 +22,16 @@ def shards_of_readings(readings: Iterable[TemplateReading]) -> list[str]:
     return [part.path for reading in sorted(readings) for part in reading.parts]
 
 
-def save_definitions(readings: Iterable[TemplateReading], work: Workspace) -> str:
-    """Write the table of `TemplateStore` from the files of all ranges; return its path."""
-    columns = ["title", "kind", "body", "first"]
+def save_definitions(readings: Iterable[TemplateReading], language: str, work: Workspace) -> str:
+    """Write the table of `TemplateStore` from the files of all ranges of a wiki in a language; return its path."""
+    columns = ["title", "kind", "body", "first", "disambiguation"]
     rows = (
         row
         for shard in shards_of_readings(readings)
         for batch in read_batches(shard, columns)
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
     )
-    return save_store(work.scratch, rows)
+    return save_store(work.scratch, rows, language)
 
 
 def save_changes(previous: str, readings: Iterable[TemplateReading], work: Workspace) -> str:
@@ -65,10 +65,12 @@ def _definitions(shards: Sequence[str], callers: defaultdict[int, list[int]]) ->
     """Return a hash of each definition by the hash of its title; add who calls whom."""
     definitions: dict[int, int] = {}
     for shard in shards:
-        for batch in read_batches(shard, ["title", "kind", "body", "calls"]):
-            for title, kind, body, calls in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        for batch in read_batches(shard, ["title", "kind", "body", "calls", "disambiguation"]):
+            for title, kind, body, calls, disambiguation in zip(
+                *(column.to_pylist() for column in batch.columns), strict=True
+            ):
                 key = hash_string(title)
-                definitions[key] = hash_string(f"{kind}\n{body or ''}")
+                definitions[key] = hash_string(f"{kind} {disambiguation}\n{body or ''}")
                 for called in (body,) if kind == "redirect" else calls:
                     callers[hash_string(called)].append(key)
     return definitions

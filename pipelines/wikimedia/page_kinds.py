@@ -2,18 +2,33 @@
 
 The patterns are in `data/page_kinds.json`. XML dumps do not contain the flag `page_props.disambiguation`, but they
 contain what sets it: the behaviour switch __DISAMBIG__ (https://www.mediawiki.org/wiki/Extension:Disambiguator) and the
-templates that include it.
+templates that include it: those in the data by name, and those of the wiki by their own pages.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import lru_cache
 
 from wikianchor.io.package_data import package_json
+
+_CALL = re.compile(r"\{\{\s*([^{}|\n]+)")
+
+
+def disambiguation_templates(language: str) -> list[str]:
+    """Return the names of templates on disambiguation pages of a language, with a small first letter."""
+    names: dict[str, list[str]] = package_json("pipelines.wikimedia", "page_kinds.json")["disambiguation"]
+    return [name for key in dict.fromkeys(("*", language.split("-")[0], language)) for name in names.get(key, ())]
 
 
 class PageKinds:
     """Recognises disambiguation pages and lists in one language.
+
+    Args:
+        language: of the wiki.
+        marks_disambiguation: returns whether a template, by its name in a call, marks disambiguation pages by the
+            wiki's own definition; None if the definitions are not at hand.
 
     >>> PageKinds("en").flags("Mercury", "'''Mercury''' may be: {{disambiguation}}")
     ['disambiguation']
@@ -21,20 +36,24 @@ class PageKinds:
     ['list']
     """
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, marks_disambiguation: Callable[[str], bool] | None = None) -> None:
         data: dict[str, dict[str, list[str]]] = package_json("pipelines.wikimedia", "page_kinds.json")
         keys = dict.fromkeys(("*", language.split("-")[0], language))
-        templates = [name for key in keys for name in data["disambiguation"].get(key, ())]
         titles = [pattern for key in keys for pattern in data["list"].get(key, ())]
-        names = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in templates)
+        names = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in disambiguation_templates(language))
+        self._marks_disambiguation = lru_cache(maxsize=1 << 14)(marks_disambiguation) if marks_disambiguation else None
         self._disambiguation = re.compile(rf"\{{\{{\s*(?i:{names})\s*[|}}\n]")
         self._list = re.compile("|".join(titles) or "(?!)")
 
     def flags(self, title: str, text: str) -> list[str]:
         """Return the flags of an article (`wikianchor.schemas.titles.FLAGS`), [] for an ordinary one."""
         flags = []
-        if "__DISAMBIG__" in text or self._disambiguation.search(text):
+        if "__DISAMBIG__" in text or self._disambiguation.search(text) or self._is_marked(text):
             flags.append("disambiguation")
         if self._list.search(title):
             flags.append("list")
         return flags
+
+    def _is_marked(self, text: str) -> bool:
+        marks = self._marks_disambiguation
+        return marks is not None and any(map(marks, _CALL.findall(text)))

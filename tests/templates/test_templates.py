@@ -15,6 +15,7 @@ from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.templates.store import TemplateStore, save_store
 from wikianchor.pipelines.templates.tables import changed_templates
 from wikianchor.pipelines.wikimedia.wikitext.definitions import BLOCK
+from wikianchor.pipelines.wikimedia.wikitext.template_pages import definition_of
 
 Run = Callable[..., Any]
 ARTICLE = (
@@ -122,12 +123,33 @@ def test_the_store_follows_redirects_and_knows_blocks(tmp_path: Path) -> None:
             ("Ж", "text", "буква", None),
         ),
     ]
-    store = TemplateStore(save_store(str(tmp_path), rows))
+    store = TemplateStore(save_store(str(tmp_path), [(*row, False) for row in rows], "en"))
     assert [store.find(title) for title in "ABC"] == ["a {{{1}}}"] * 3
     assert [store.find(title) for title in ("Box", "E", "F", "H", "I")] == [BLOCK] * 5
     assert [store.find(title) for title in ("D", "G", "Nowhere")] == [None] * 3
     assert store.find("Ж") == "буква"
-    assert TemplateStore(save_store(str(tmp_path), [])).find("A") is None
+    assert TemplateStore(save_store(str(tmp_path), [], "en")).find("A") is None
+
+
+def test_templates_that_mark_disambiguation_pages_are_found_by_the_switch_by_redirects_and_by_what_they_begin_with(
+    tmp_path: Path,
+) -> None:
+    pages = {
+        "Switch": "may mean:<includeonly>__DISAMBIG__</includeonly>",
+        "In articles": "{| class=a\n|}{{#if:{{NAMESPACE}}||[[Category:A]]__DISAMBIG__}}",
+        "Beginning": "{{Switch}} [[Category:B]]",
+        "By type": "{{#switch: {{{type|}}} | index = | #default = __DISAMBIG__ }}",
+        "About it": "Write <nowiki>__DISAMBIG__</nowiki> there.<noinclude>__DISAMBIG__</noinclude>",
+        "Calls it": "It is not {{Switch}}.",
+    }
+    rows = [(title, *definition_of(text, str)) for title, text in pages.items()]
+    definitions = [(title, kind, body, first, marks) for title, kind, body, first, _, marks in rows]
+    redirects = {"Short": "Switch", "Disambig": "Anlam ayrımı", "Other": "Anlam ayrımı"}
+    definitions += [(title, "redirect", target, None, False) for title, target in redirects.items()]
+    definitions.append(("Anlam ayrımı", "block", None, None, False))
+    store = TemplateStore(save_store(str(tmp_path), definitions, "gag"))
+    marking = {title for title, *_ in definitions if store.marks_disambiguation(title)}
+    assert marking == {"Switch", "In articles", "Beginning", *redirects, "Anlam ayrımı"}
 
 
 def test_a_change_reaches_all_that_call_it(tmp_path: Path, wikianchor: Run) -> None:

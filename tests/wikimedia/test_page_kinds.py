@@ -26,3 +26,12 @@ from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 )
 def test_flags(language: str, title: str, text: str, flags: list[str]) -> None:
     assert PageKinds(language).flags(title, text) == flags
+
+
+def test_a_template_marks_disambiguation_pages_by_the_wikis_own_definition() -> None:
+    kinds = PageKinds("xx", {"ambiguous", "Many things"}.__contains__)
+    assert kinds.flags("A", "It may be {{bold|b}}.\n{{ambiguous|c=d}}") == ["disambiguation"]
+    assert (
+        kinds.flags("A", "{{Many things\n| c}}") == ["disambiguation"] == kinds.flags("A", "{{many}} {{Many things}}")
+    )
+    assert kinds.flags("A", "{{b|ambiguous}} ambiguous") == []

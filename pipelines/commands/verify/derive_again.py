@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from wikianchor.io.errors import InputError, Truncated
@@ -24,7 +25,7 @@ from wikianchor.pipelines.entities.steps import entity_batch, item_lines, page_p
 from wikianchor.pipelines.sentences.columns import SentenceColumns, TitleColumns
 from wikianchor.pipelines.sentences.steps import DumpReader, PageReader
 from wikianchor.pipelines.templates.steps import template_rows
-from wikianchor.pipelines.templates.store import save_store
+from wikianchor.pipelines.templates.store import COLUMNS, save_store
 from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.inventory import read_site
@@ -104,7 +105,7 @@ def _templates(ranges: Sequence[Range], site: Site) -> str:
         # What comes before the damage counts, as in the dataset.
         with suppress(InputError, Truncated):
             rows += (row for row, _ in template_rows(part, site))
-    path = save_store(private_directory(), ((row["title"], row["kind"], row["body"], row["first"]) for row in rows))
+    path = save_store(private_directory(), map(itemgetter(*COLUMNS), rows), site.language)
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path
 

@@ -13,6 +13,7 @@ from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
 
 _CATEGORY = re.compile(r"\[\[[^\[\]|:]*:[^\[\]]*\]\]")
 _BLANK = re.compile(r"\s*")
+DISAMBIGUATION = "__DISAMBIG__"
 
 
 class Definition(NamedTuple):
@@ -22,6 +23,7 @@ class Definition(NamedTuple):
     body: str | None = None
     first: str | None = None
     calls: tuple[str, ...] = ()
+    disambiguation: bool = False
 
 
 def definition_of(text: str, title_of: Callable[[str], str]) -> Definition:
@@ -32,7 +34,7 @@ def definition_of(text: str, title_of: Callable[[str], str]) -> Definition:
         title_of: returns the normalised title of a template by its name in a call, "" if it is no template.
 
     >>> definition_of("{{Box|{{{1}}}}}<noinclude>[[Category:A]]</noinclude>", str)
-    Definition(kind='text', body='{{Box|{{{1}}}}}', first='Box', calls=('Box',))
+    Definition(kind='text', body='{{Box|{{{1}}}}}', first='Box', calls=('Box',), disambiguation=False)
     >>> definition_of("{| class=a", str).kind, definition_of("{{#invoke:A|b}}", str).kind
     ('block', 'server')
     """
@@ -40,15 +42,35 @@ def definition_of(text: str, title_of: Callable[[str], str]) -> Definition:
     if len(body) > LONGEST:
         return Definition("long")
     nodes = parse_braces(body)
+    disambiguation = DISAMBIGUATION in body and _is_set(nodes)
     # What stands outside of all braces is shown by every call.
     if makes_block("".join([node if isinstance(node, str) else "x" for node in nodes])):
-        return Definition("block")
+        return Definition("block", disambiguation=disambiguation)
     words = [node for node in nodes if not (isinstance(node, str) and _BLANK.fullmatch(_CATEGORY.sub("", node)))]
     only = words[0] if len(words) == 1 else None
     if isinstance(only, Call) and _name(only).lower().startswith("#invoke"):
-        return Definition("server")
+        return Definition("server", disambiguation=disambiguation)
     first = title_of(_name(words[0])) if words and isinstance(words[0], Call) else ""
-    return Definition("text", body, first or None, tuple(sorted(set(_called(nodes, title_of)))))
+    return Definition("text", body, first or None, tuple(sorted(set(_called(nodes, title_of)))), disambiguation)
+
+
+def _is_set(nodes: Nodes) -> bool:
+    """Return whether parsed wikitext has the switch outside of conditions, other than those on the namespace."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):
+            if DISAMBIGUATION in node:
+                return True
+        elif isinstance(node, Call) and "NAMESPACE" in _texts(node.name):
+            for argument in node.arguments:
+                waiting += argument.value
+    return False
+
+
+def _texts(nodes: Nodes) -> str:
+    """Return the text of parsed wikitext, with the names of the calls in it."""
+    return "".join([node if isinstance(node, str) else _name(node) if isinstance(node, Call) else "" for node in nodes])
 
 
 def _name(call: Call) -> str:
