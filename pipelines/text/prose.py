@@ -50,6 +50,8 @@ _MARKED = {PREFORMATTED: "preformatted", LIST: "list"}
 _OPENERS = "\"'«„“”‘(["
 _LOWER_START = re.compile(rf"^{GAP}+[a-zа-яα-ω]")
 
+# Stands for the words that a template shows, where only the rest of the sentence is looked at.
+_ANY_WORD = "word"
 # OBJECT REPLACEMENT CHARACTER: stands in fragments where words are missing.
 MISSING = "\ufffc"
 
@@ -165,7 +167,7 @@ def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterat
     beyond = len(text) + 1
     starts = [*extract.links.starts, beyond]
     has_gaps = GAP in text
-    drop_reason = _make_drop_test(text, language)
+    drop_reason, fragment_reason = _make_drop_test(text, language), make_fragment_test(language)
     outline, region, line_end = _Outline(back_matter(language)), "", 0
     number = at = 0
     for start, sentence in whole_sentences(text, split(text.replace(GAP, " ")), starts, extract.links.ends):
@@ -188,7 +190,12 @@ def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterat
         elif not sentence or (first < at and starts[first] < start):
             reason = "gap"
         elif has_gaps and GAP in sentence:
-            reason = "gap" if sentence.strip(GAP + " ") else "fragment:no_letters"
+            if not sentence.strip(GAP + " "):
+                reason = "fragment:no_letters"
+            else:
+                # A heading or a list item would be no sentence whatever the template shows.
+                fragment = fragment_reason(sentence.replace(GAP, _ANY_WORD), False)
+                reason = "fragment:no_terminator" if fragment == "no_terminator" else "gap"
         else:
             reason = drop_reason(sentence, region, start, end)
         yield Sentence(number, region, sentence, start, first, at), reason

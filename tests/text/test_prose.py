@@ -154,3 +154,18 @@ def test_a_line_with_links_of_a_table_is_a_fragment() -> None:
         (8, "table", f"{MISSING} item", 2, 3),
     ]
     assert all(table.text[one.start :].startswith(one.text.replace(MISSING, GAP)) for one in fragments)
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "reason"),
+    [
+        ("It costs {{unknown}} euros.", "template"),
+        ("{{unknown}}Births and deaths{{unknown}}", "fragment:no_terminator"),
+        ("* {{unknown}} [[Moscow]] in the year 2001", "fragment:no_terminator"),
+    ],
+)
+def test_text_that_no_template_makes_a_sentence_is_not_lost_to_templates(wikitext: str, reason: str) -> None:
+    _, _, dropped = read(wikitext)
+    assert {name: number for name, number in dropped.items() if name.startswith("sentences:")} == {
+        f"sentences:{reason}": 1
+    }
