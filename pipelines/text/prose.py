@@ -107,11 +107,15 @@ def page_sentences(
     """
     kept: list[Sentence] = []
     gaps, counted = 0, 0
+    fragment_reason = make_fragment_test(language)
     for sentence, reason in judged_sentences(extract, split, language):
         if reason is None:
             kept.append(sentence)
             continue
         _, region, text, start, first, last = sentence
+        if reason == "gap" and GAP in text and fragment_reason(text.replace(GAP, _ANY_WORD), False) == "no_terminator":
+            # A caption or a list item, which would be no sentence whatever the template shows.
+            reason = "fragment:no_terminator"
         dropped[reason] += last - first
         lost_to: set[str] = set()
         if reason == "gap" and GAP in text:
@@ -167,7 +171,7 @@ def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterat
     beyond = len(text) + 1
     starts = [*extract.links.starts, beyond]
     has_gaps = GAP in text
-    drop_reason, fragment_reason = _make_drop_test(text, language), make_fragment_test(language)
+    drop_reason = _make_drop_test(text, language)
     outline, region, line_end = _Outline(back_matter(language)), "", 0
     number = at = 0
     for start, sentence in whole_sentences(text, split(text.replace(GAP, " ")), starts, extract.links.ends):
@@ -190,12 +194,7 @@ def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterat
         elif not sentence or (first < at and starts[first] < start):
             reason = "gap"
         elif has_gaps and GAP in sentence:
-            if not sentence.strip(GAP + " "):
-                reason = "fragment:no_letters"
-            else:
-                # A heading or a list item would be no sentence whatever the template shows.
-                fragment = fragment_reason(sentence.replace(GAP, _ANY_WORD), False)
-                reason = "fragment:no_terminator" if fragment == "no_terminator" else "gap"
+            reason = "gap" if sentence.strip(GAP + " ") else "fragment:no_letters"
         else:
             reason = drop_reason(sentence, region, start, end)
         yield Sentence(number, region, sentence, start, first, at), reason
