@@ -250,7 +250,9 @@ def read_tables(
             path = _pack(wiki, reader, work, categories_of(wiki.language, categories))
         except InputError as error:
             problems.append(str(error))
-    stores = save_stores((reading.templates for reading in categories if reading.language == wiki.language), work)
+    stores = save_stores(
+        (reading.templates for reading in categories if reading.language == wiki.language), work, wiki.language
+    )
     return TableReading(wiki.language, path, problems, *stores)
 
 

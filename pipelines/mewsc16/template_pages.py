@@ -68,17 +68,19 @@ class TemplateWriter:
         self._rows, self._length = [], 0
 
 
-def save_stores(paths: Iterable[str], work: Workspace) -> tuple[str, str]:
-    """Write the two tables of a wiki from the files of its ranges; return their paths, "" without templates."""
+def save_stores(paths: Iterable[str], work: Workspace, language: str) -> tuple[str, str]:
+    """Write the two tables of a wiki from the files of its ranges; return their paths, "" without templates.
+
+    A Wikinews has no disambiguation pages, so no template is one that marks them.
+    """
     files = [path for path in paths if path]
     if not files:
         return "", ""
-    shown = save_store(work.scratch, ((title, kind, body, first) for title, kind, body, first, _ in _rows(files)))
-    whole = save_store(
-        work.scratch,
-        ((title, "text" if kind in _WITH_BODY else kind, body, None) for title, kind, _, _, body in _rows(files)),
+    shown = ((title, kind, body, first, False) for title, kind, body, first, _ in _rows(files))
+    whole = (
+        (title, "text" if kind in _WITH_BODY else kind, body, None, False) for title, kind, _, _, body in _rows(files)
     )
-    return shown, whole
+    return save_store(work.scratch, shown, language), save_store(work.scratch, whole, language)
 
 
 def _rows(paths: Iterable[str]) -> Iterator[tuple[Any, ...]]:
