@@ -78,7 +78,9 @@ class Config:
     checkpoints: str = option("", help="directory of checkpoints", unset="$AIP_CHECKPOINT_DIR, else OUTPUT/checkpoints")
     tensorboard: str = option("", help="directory of TensorBoard's files", unset="$AIP_TENSORBOARD_LOG_DIR, else none")
     wandb: str = option("", help="project of Weights & Biases: PROJECT or ENTITY/PROJECT", unset="none")
-    cache: str = option("", help="directory of tokenised datasets", only=_PAIRS, unset="~/.cache/wikianchor")
+    cache: str = option(
+        "", help="directory of tokenised datasets, local or in a bucket", only=_PAIRS, unset="~/.cache/wikianchor"
+    )
     resume: bool = option(True, help="continue from the last checkpoint where there is one")
 
     # The encoder

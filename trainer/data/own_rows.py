@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -108,9 +108,14 @@ def read_files(files: Iterable[str], needs_entities: bool) -> Iterator[tuple[str
             yield where, row
 
 
+def _open_lines(path: str) -> io.BufferedReader:
+    """Open a file for reading by lines, which files of pyarrow cannot do themselves."""
+    return io.BufferedReader(cast(io.RawIOBase, open_file(path)))
+
+
 def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     delimiter = "\t" if path.endswith(".tsv") else ","
-    with open_file(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as lines:
+    with _open_lines(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as lines:
         try:
             for number, row in enumerate(csv.DictReader(lines, delimiter=delimiter), 1):
                 yield number, {**row, "negatives": [name for name in (row.get("negatives") or "").split("|") if name]}
@@ -119,7 +124,7 @@ def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _json_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with open_file(path) as file:
+    with _open_lines(path) as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 with malformed(f"{path}: line {number} is no object of {', '.join(ROW_COLUMNS)}"):
