@@ -98,6 +98,11 @@ def settle(config: Config, encoder: Encoder, device: torch.device, rows: int, en
         config = dataclasses.replace(config, encode_size=sentences_at_once(encoder, config, views, device, table))
     steps = config.max_steps or config.epochs * (rows // config.step_size)
     compile = cuda and steps >= COMPILE_STEPS if config.compile is None else config.compile
+    if config.softmax_size // distributed.world() > config.encode_size:
+        # Of a softmax that is encoded twice, both graphs would have to draw the same random numbers.
+        if config.compile:
+            log.say(f"the model is not compiled: a softmax is encoded in groups of {config.encode_size:,}")
+        compile = False
     reason = no_graphs(config, device)
     if config.graphs and reason:
         log.say(f"no CUDA graphs: {reason}")
@@ -131,6 +136,7 @@ def probe(batch: PairBatch, rows: int = 16) -> PairBatch:
 def try_compiled(model: EaseModel, batch: PairBatch, log: Log) -> None:
     """Compile the graph of the first shape; go on without compiled graphs, after a line, if this machine has no
     compiler that works."""
+    model.train()
     try:
         model.encode_group(*batch.groups[0]).sum().backward()
     except Exception as error:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from wikianchor.trainer.config import Config
-from wikianchor.trainer.loop.row_adam import RowAdam
+from wikianchor.trainer.loop.row_adam import RowAdam, add_rows
 from wikianchor.trainer.models.entities import EntityTable
 
 
@@ -143,7 +143,7 @@ def dense(gradient: Tensor) -> Tensor:
     [[2.0], [0.0], [4.0]]
     """
     whole = torch.zeros(gradient.shape, dtype=gradient.dtype, device=gradient.device)
-    return whole.index_add_(0, gradient._indices()[0], gradient._values())
+    return add_rows(whole, gradient._indices()[0], gradient._values())
 
 
 def _kind(device: torch.device) -> str:

@@ -74,4 +74,14 @@ def sum_equal_rows(rows: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
     first = torch.ones_like(rows)
     first[1:] = rows[1:] != rows[:-1]
     slot = first.cumsum(0) - 1
-    return rows, torch.zeros_like(g).index_add_(0, slot, g[order])[slot]
+    return rows, add_rows(torch.zeros_like(g), slot, g[order])[slot]
+
+
+def add_rows(table: Tensor, rows: Tensor, values: Tensor) -> Tensor:
+    """Add values (n, dim) to rows (n,) of a table in place, in an order that is the same in every run; return it.
+
+    On a GPU index_add_ adds equal rows in any order, so that the last bits of a resumed run would differ.
+    """
+    if table.is_cuda:
+        return table.index_put_((rows,), values, accumulate=True)
+    return table.index_add_(0, rows, values)

@@ -7,7 +7,7 @@ a batch that does not fit in memory is encoded group by group (`wikianchor.train
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -86,14 +86,19 @@ class SentenceModel(Trainable):
         Args:
             ids, mask: (rows, length).
         """
-        # Entering an autocast without effect takes a hundredth of a tiny model's step.
-        with torch.autocast(ids.device.type, torch.bfloat16) if self.autocast else nullcontext():
+        with self._casts(ids.device):
             vectors = self.encoder(ids.repeat(self.views, 1), mask.repeat(self.views, 1))
         return at_least_float32(vectors).view(self.views, len(ids), -1)
 
     def encode(self, batch: SentenceBatch) -> Tensor:
         """Return the dropout views of the sentences, (views, sentences, dim) float32."""
-        return in_order([self.encode_group(ids, mask) for ids, mask in batch.groups], batch)
+        # Within one context the weights are cast once for all groups.
+        with self._casts(batch.restore.device):
+            return in_order([self.encode_group(ids, mask) for ids, mask in batch.groups], batch)
+
+    def _casts(self, device: torch.device) -> AbstractContextManager[object]:
+        # Entering an autocast without effect takes a hundredth of a tiny model's step.
+        return torch.autocast(device.type, torch.bfloat16) if self.autocast else nullcontext()
 
     def losses(self, batch: SentenceBatch, vectors: Tensor) -> Losses:
         """Return `loss`, (), which is minimised, and its terms, from what `encode` returned."""
