@@ -21,6 +21,7 @@ fails becomes a row with the reason; what no time is left for is left out, and n
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
 import os
@@ -412,7 +413,9 @@ def train_theirs(bench: Bench, objective: str, batch: int, loss_of: Callable[[An
     trainer = st.SentenceTransformerTrainer(
         encoder, settings, train_dataset=Dataset.from_dict(columns), loss=loss, callbacks=[Clock()]
     )
-    trainer.train()
+    # Its log goes to stdout, where our table does.
+    with contextlib.redirect_stdout(sys.stderr):
+        trainer.train()
     return (times[1] - times[0]) / (steps - skipped)
 
 

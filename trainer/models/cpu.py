@@ -1,12 +1,18 @@
-"""Faster dropout and attention for training on a CPU.
+"""Faster dropout and attention for training on a CPU, without padding.
 
 torch draws one random number for each element, which takes up to a quarter of a small model's step; here one random
 number of 64 bits is used for four elements. torch has no CPU kernel for attention with dropout, so attention is written
 out here, with this dropout, and with a mask that broadcasts.
+
+Of a batch of random sentences a third is padding, and most of a step is matrix products. So the tokens of all sentences
+go through the layers as one row (`Packing`), and only attention sees sentences.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -18,6 +24,8 @@ ATTENTION = "wikianchor-cpu"
 # Models with plain attention, softmax(q k / sqrt(width) + mask) v. Other models use their implementation "eager".
 PLAIN = ("bert", "roberta", "xlm-roberta")
 LEVELS = 1 << 16
+# In narrower models packing costs more than the padding.
+PACKED_WIDTH = 256
 
 
 def drop(x: Tensor, p: float) -> Tensor:
@@ -57,6 +65,49 @@ def training_attention(model: PreTrainedModel) -> str:
     return ATTENTION if plain else "eager"
 
 
+class Packing:
+    """The places of the tokens of sentences in a batch that is padded on the right.
+
+    Args:
+        mask: (n, length), of a batch on a CPU.
+
+    Attributes:
+        index: (tokens,) int64, places in the flattened batch.
+        positions: (1, tokens) int64, the number of each token in its sentence.
+        shape: n and length.
+        mask: (n, 1, 1, length) float32, added to attention scores.
+    """
+
+    def __init__(self, mask: Tensor) -> None:
+        self.shape = tuple(mask.shape)
+        self.index = mask.flatten().nonzero()[:, 0]
+        self.positions = (self.index % mask.shape[1])[None]
+        self.mask = (~mask.bool()[:, None, None, :]).float() * torch.finfo(torch.float32).min
+
+    def pack(self, padded: Tensor) -> Tensor:
+        """Return the tokens of (n, length, ...) as (1, tokens, ...)."""
+        return padded.flatten(0, 1).index_select(0, self.index)[None]
+
+    def unpack(self, packed: Tensor) -> Tensor:
+        """Return (1, tokens, ...) as (n, length, ...), with zeros for padding."""
+        n, length = self.shape
+        padded = packed.new_zeros(n * length, *packed.shape[2:])
+        return padded.index_copy(0, self.index, packed[0]).view(n, length, *packed.shape[2:])
+
+
+_packing: ContextVar[Packing | None] = ContextVar("packing", default=None)
+
+
+@contextmanager
+def packed(packing: Packing) -> Iterator[None]:
+    """Within this context the attention of this module takes packed tokens."""
+    token = _packing.set(packing)
+    try:
+        yield
+    finally:
+        _packing.reset(token)
+
+
 def attention(
     module: nn.Module,
     query: Tensor,
@@ -79,20 +130,28 @@ def attention(
     Returns:
         (batch, length, heads, width), and the attention weights (batch, heads, length, length).
     """
+    packing = _packing.get()
+    if packing is not None:
+        query, key, value = (packing.unpack(x.transpose(1, 2)).transpose(1, 2) for x in (query, key, value))
+        attention_mask = packing.mask.to(query.dtype)
     scores = (query * (query.shape[-1] ** -0.5 if scaling is None else scaling)) @ key.transpose(2, 3)
     if attention_mask is not None:
         scores += attention_mask
     weights = scores.softmax(-1)
     if module.training and dropout:
         weights = drop(weights, dropout)
-    return (weights @ value).transpose(1, 2).contiguous(), weights
+    mixed = (weights @ value).transpose(1, 2)
+    return (mixed.contiguous() if packing is None else packing.pack(mixed)), weights
 
 
-def mask(**arguments: Any) -> Tensor:
-    """Return the mask that is added to attention scores: 0 for tokens, the lowest number for padding.
+def mask(**arguments: Any) -> Tensor | None:
+    """Return the mask that is added to attention scores: 0 for tokens, the lowest number for padding; None where tokens
+    are packed.
 
     The arguments are those of mask functions in transformers.
     """
+    if _packing.get() is not None:
+        return None
     tokens, dtype = arguments["attention_mask"], arguments["dtype"]
     if tokens is None or arguments["mask_function"] is not bidirectional_mask_function:
         return eager_mask(**arguments)
