@@ -27,7 +27,7 @@ def test_it_says_what_the_run_does(options: dict[str, Any], tmp_path: Path, more
     assert list(lines) == ["rows", "steps", "tokens", "time", "memory", "written"]
     assert f" {rows}" in lines["rows"]
     assert re.search(r"about \d+ s: [\d.]+ ms a step on cpu in fp32", lines["time"])
-    assert re.search(r"\d+ MB memory of the process.* of the entity table 9\.2 kB", lines["memory"])
+    assert re.search(r"[\d.]+ [MG]B memory of the process.* of the entity table 9\.2 kB", lines["memory"])
 
     task.run(make("ease", {**options, **more}, {}))
     record = json.loads(Path(options["output"], "model", "run.json").read_text())
