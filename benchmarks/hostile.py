@@ -88,7 +88,7 @@ def growth_of(times: list[float]) -> float:
 def measured(name: str, largest: int = 10_000_000) -> tuple[list[float], float]:
     """Return the CPU seconds of pages of a hundredth, a tenth and all of a size, and the memory of the largest over its
     size."""
-    extractors = [Extractor(site_for(wiki)) for wiki in ("enwiki", "zhwiki")]
+    extractors = [Extractor(site_for(wiki), asides=True) for wiki in ("enwiki", "zhwiki")]
     times = []
     for size in (largest // 100, largest // 10, largest):
         page = HOSTILE[name](size)

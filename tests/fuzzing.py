@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from lib import generate, slices
 
-from wikianchor.pipelines.text.prose import judged_sentences, page_sentences
+from wikianchor.pipelines.text.prose import aside_fragments, judged_sentences, page_sentences
 from wikianchor.pipelines.text.splitter import Splitter, make_splitter
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
@@ -83,7 +83,7 @@ def engine(language: str, literal: bool, generation: int) -> Engine:
 
 def make_engine(site: Site, literal: bool) -> Engine:
     """Return an engine for a wiki."""
-    return Engine(site, Extractor(site, literal), make_splitter("rules", site.language))
+    return Engine(site, Extractor(site, literal, asides=not literal), make_splitter("rules", site.language))
 
 
 def make_case(seed: int, number: int) -> Case:
@@ -123,6 +123,19 @@ def problem_of(text: str, one: Engine, other: Engine, found: Counter[str]) -> st
         return problem
     if again != extract:
         return "another engine reads it in another way"
+    number = 0
+    for aside in extract.asides:
+        fragments = aside_fragments(aside, number)
+        number += len(fragments)
+        spans = {at for fragment in fragments for at in range(fragment.first, fragment.last)}
+        if problem := problem_of_links(aside.links, aside.text):
+            return problem
+        if len(spans) != len(aside.links.starts) or extract.counts[aside.region] != len(aside.links.starts):
+            return "a link of an aside is in no fragment"
+        for fragment in fragments:
+            start, end = fragment.start, fragment.start + len(fragment.text)
+            if not start <= aside.links.starts[fragment.first] < aside.links.ends[fragment.last - 1] <= end:
+                return "a link reaches out of its fragment"
     if len(extract.gaps) != extract.text.count(GAP):
         return "gaps and their names are not as many"
     for match in _MARKS.finditer(extract.text):

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
 
-_WIKI_MARK = r"\n(?:[ \t]*:*[ \t]*\{\||[ \t]*\|\})"
+_WIKI_MARK = r"\n(?:[ \t]*(?::+[ \t]*)?\{\||[ \t]*\|\})"
 _WIKI_TABLE = re.compile(_WIKI_MARK)
 _TABLE = re.compile(rf"{_WIKI_MARK}|<(/?)(?i:table)(?=[\s>/])[^<>]*>")
 _HTML_PART = re.compile("<(?i:/?t[ard]|/?caption)")
 # The beginning of a table or row, or the end of a cell, and something after it that begins no cell and no row. In an
 # HTML table, "|" begins no cell. Patterns for pages without HTML tables are faster.
-_WIKI_ROW = r"\n[ \t]*(?::*[ \t]*\{\||\|-)[^\n]*(?=\n)"
+_WIKI_ROW = r"\n[ \t]*(?:(?::+[ \t]*)?\{\||\|-)[^\n]*(?=\n)"
 _HTML_ROW = r"</?(?i:table|tr)(?=[\s>/])[^<>]*>|</(?i:td|th|caption)\s*>"
 _NO_PART = r"\s*(?!</?(?i:table|t[rdh]|caption|tbody|thead|tfoot|col|colgroup)[\s>/])"
 _LOOSE = re.compile(rf"{_WIKI_ROW}\s*[^\s|!{GAP}]")
@@ -27,14 +27,14 @@ _LOOSE_WIKI = re.compile(rf"(?:{_WIKI_ROW}|{_HTML_ROW}){_NO_PART}[^\s|!{GAP}]")
 _LOOSE_HTML = re.compile(rf"(?:{_WIKI_ROW}|{_HTML_ROW}){_NO_PART}[^\s{GAP}]")
 # All marks of tables. A line that begins a table or row is a mark as a whole.
 _MARK = re.compile(
-    r"\n[ \t]*(?::*[ \t]*\{\|[^\n]*|\|\}|\|-[^\n]*|\|\+?|!)"
+    r"\n[ \t]*(?:(?::+[ \t]*)?\{\|[^\n]*|\|\}|\|-[^\n]*|\|\+?|!)"
     r"|<(/?)((?i:table|t[rdh]|caption))(?=[\s>/])[^<>]*>"
     rf"|\n{GAP}"
 )
 # What separates the cells of a table, with the attributes of the next cell.
-_ATTRIBUTE_LIST = r"(?:[^|\[\n]{0,300}\|(?!\|))?"
+_ATTRIBUTE_LIST = r"(?:[^|\[\n]{0,200}\|(?!\|))?"
 _BETWEEN_CELLS = re.compile(
-    r"\n[ \t]*(?:\|\}|(?::*[ \t]*\{\||\|-)[^\n]*|(?:\|\+?|!)" + _ATTRIBUTE_LIST + r")"
+    r"\n[ \t:]*(?:\|\}|(?:\{\||\|-)[^\n]*|(?:\|\+?|!)" + _ATTRIBUTE_LIST + r")"
     r"|(?:\|\||!!)" + _ATTRIBUTE_LIST + r"|</?(?i:table|t[rdh]|caption)(?=[\s>/])[^<>]*>"
 )
 # What a line of cells has besides its text: attributes of the first cell, and the marks of the others.

@@ -10,9 +10,9 @@ from tests.wikimedia.wikitext.hostile import HOSTILE
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
 
-ENGINE = Extractor(site_for("enwiki"))
+ENGINE = Extractor(site_for("enwiki"), asides=True)
 # Chinese has markup of its own.
-CHINESE = Extractor(site_for("zhwiki"))
+CHINESE = Extractor(site_for("zhwiki"), asides=True)
 SMALL, LARGE = 20_000, 160_000
 MARKUP = [
     *(
