@@ -26,6 +26,9 @@ _NOTE = re.compile(
     r"\s*(?:<(?:span|small|i|b)\b[^<>]*>\s*)*<sup\b[^<>]*>.*</sup\s*>(?:\s*</(?:span|small|i|b)\s*>)*\s*", re.I | re.S
 )
 _BRACKET = re.compile(r"\[(?!\[)|&#(?:91|x5b);|\(|&#(?:40|x28);", re.IGNORECASE)
+# Such a remark behind words that the template shows, or before a category.
+_RAISED = re.compile(r"<sup\b[^<>]*>((?:(?!</?sup\b).)*)</sup\s*>", re.IGNORECASE | re.DOTALL)
+_REMARK = re.compile(r"(?:<[^<>]*>|\s|'')*(?:\[(?!\[)|&#(?:91|x5b);).*?[^\W\d_]{2}", re.IGNORECASE | re.DOTALL)
 _LINK_OR_TAG = re.compile(r"\[\[[^\[\]]*\]\]|<[^<>]*>|&\w+;")
 
 
@@ -43,6 +46,8 @@ def inline(shown: str, gap: str) -> str:
     """
     if "display" in shown:
         shown = _HIDDEN.sub("", shown)
+    if "<sup" in shown.lower():
+        shown = _RAISED.sub(lambda raised: "" if _REMARK.match(raised[1]) else raised[0], shown)
     shown = shown.strip("\n")
     if not shown.strip():
         return ""

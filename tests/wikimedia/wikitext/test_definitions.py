@@ -206,3 +206,17 @@ def test_a_rule_that_shows_nothing_leaves_a_gap_where_an_argument_holds_words(wi
 def test_notes_and_words_by_rule(wiki: str, wikitext: str, text: str) -> None:
     extract = Extractor(site_for(wiki)).extract(wikitext, "A")
     assert (extract.text.strip("\n"), extract.gaps) == (text, [])
+
+
+@pytest.mark.parametrize(
+    ("wiki", "body", "shown"),
+    [
+        ("itwiki", "<i>{{{1}}}</i><sup>&#91;[[Aiuto:Fonti|senza fonte]]&#93;</sup>", "a b c"),
+        ("jawiki", "{{{1|}}}<sup>[''[[Wikipedia:出典|要出典]]''][[Category:出典]]</sup>", "a b c"),
+        ("viwiki", "{{{1}}}<sup class=a>&#91;''nguồn''&#93;</sup>[[Thể loại:A]]", "a b c"),
+        ("enwiki", "{{{1}}}<sup>[6]</sup>", "a b[6] c"),
+    ],
+)
+def test_a_remark_of_an_editor_behind_words_shows_nothing(wiki: str, body: str, shown: str) -> None:
+    extractor = Extractor(site_for(wiki), find_template={"Source": body}.get)
+    assert extractor.extract("a {{source|b}} c", "T").text.strip() == shown
