@@ -4,8 +4,8 @@ torch draws one random number for each element, which takes up to a quarter of a
 number of 64 bits is used for four elements. torch has no CPU kernel for attention with dropout, so attention is written
 out here, with this dropout, and with a mask that broadcasts.
 
-Of a batch of random sentences up to a third is padding, and most of a step is matrix products. So tokens of all sentences
-go through the layers as one row (`Packing`), and only attention sees sentences.
+Up to a third of a batch of random sentences is padding, and most of a step is matrix products. So the tokens of all
+sentences go through the layers as one row (`Packing`), and only attention sees sentences.
 """
 
 from __future__ import annotations
