@@ -83,7 +83,7 @@ def compare_bz2(arguments: Namespace) -> None:
     """Print `sentences` and the engine against decompression."""
     work, names = arguments.work, arguments.languages or sorted(slices.SLICES)
     dumps = {name: slices.dump(work, name, arguments.megabytes) for name in names}
-    cases: dict[str, Callable[[], float]] = {"start": partial(sentences, work, slices.one_page(work, names[0]))}
+    cases: dict[str, Callable[[], float]] = {"start": partial(sentences, work, slices.one_page(work))}
     for name, dump in dumps.items():
         cases[f"{name}: bz2"] = partial(seconds, partial(unpack, dump))
         cases[f"{name}: engine"] = partial(engine, generate.read_source([str(dump)]))
@@ -267,7 +267,7 @@ def compare_previous(arguments: Namespace) -> None:
     """Print `--previous` against a full build, for each packing."""
     work, language = arguments.work, (arguments.languages or ["uk"])[0]
     xml = bz2.decompress(slices.dump(work, language, 5 * arguments.megabytes).read_bytes())
-    start = slices.one_page(work, language)
+    start = slices.one_page(work)
     rows: list[list[Any]] = []
     for packing in ("bz2", "gz", "plain"):
         old, new = (packed(work, xml, packing, month) for month in (1, 2))

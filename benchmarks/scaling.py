@@ -209,7 +209,7 @@ def measured(arguments: Namespace) -> dict[str, float]:
     def cpu(stage: str, name: str, *flags: str | Path) -> float:
         return median(job(stage, work / "cost" / name, *flags) for _ in range(arguments.rounds))
 
-    start = cpu("sentences", "start", f"--dumps={slices.one_page(work, 'en')}")
+    start = cpu("sentences", "start", f"--dumps={slices.one_page(work)}")
     columns: dict[str, list[float]] = {"seconds": [], "links": [], "bytes": []}
     for language in MEASURED:
         dump = slices.dump(work, language)

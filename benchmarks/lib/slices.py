@@ -66,11 +66,11 @@ def dump(work: Path, language: str, megabytes: float = 0, stubs: bool = False, e
     return path
 
 
-def one_page(work: Path, language: str) -> Path:
-    """Return a dump of one short article, which measures the start-up of a job."""
-    path = work / f"{language}wiki-one-pages-articles.xml.bz2"
+def one_page(work: Path) -> Path:
+    """Return an English dump of one short article, which measures the start-up of a job."""
+    path = work / "enwiki-one-pages-articles.xml.bz2"
     if not path.exists():
-        source = generate.read_source(paths(language))
+        source = generate.read_source(paths("en"))
         page = source.pages[0]._replace(title="Article", namespace=0, redirect=None, text="This is [[one]] article.")
         generate.write_dump(generate.Source(source.head, source.site, [page]), path)
     return path
