@@ -6,6 +6,7 @@ a batch that does not fit in memory is encoded group by group (`wikianchor.train
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ class Trainable(nn.Module):
         return 1
 
 
-class SentenceModel(Trainable):
+class SentenceModel(Trainable, ABC):
     """Base class of encoders with losses of the vectors of a batch.
 
     Args:
@@ -100,9 +101,9 @@ class SentenceModel(Trainable):
         # Entering an autocast without effect takes a hundredth of a tiny model's step.
         return torch.autocast(device.type, torch.bfloat16) if self.autocast else nullcontext()
 
+    @abstractmethod
     def losses(self, batch: SentenceBatch, vectors: Tensor) -> Losses:
         """Return `loss`, (), which is minimised, and its terms, from what `encode` returned."""
-        raise NotImplementedError
 
     def forward(self, batch: SentenceBatch) -> Losses:
         """Return the losses of a batch."""
