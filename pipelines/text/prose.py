@@ -30,10 +30,8 @@ _HOLES = tuple(
     (first, re.compile(pattern))
     for first, pattern in (
         ("(", r"\(\s*[,;:)]"),
-        (",", r",(?:\s*[,.)]|(?<=\s,)\s)"),
+        (",", r",\s*[,.)]"),
         ("[", r"\[\s*\]"),
-        # Only after a short word, such as an article or a preposition; after others it is a superfluous blank.
-        (" .", r" \.(?=\s|\Z)(?:(?<=\s[^\W\d_] \.)|(?<=\s[^\W\d_]{2} \.)|(?<=\s[^\W\d_]{3} \.))"),
         ("«", r"«\s*»"),
         ('"', r'""'),
         ("（", r"（\s*[、，,;；：）]"),

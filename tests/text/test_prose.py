@@ -76,6 +76,15 @@ def test_what_is_no_whole_sentence_is_left_out_with_a_reason(wikitext: str, reas
     assert dropped[f"sentences:{reason}"] == 1
 
 
+def test_a_blank_that_an_editor_wrote_before_a_comma_is_no_gap() -> None:
+    found, _, _ = read("It has an area of , as they say , five miles. The bus goes to . And the hills are green .")
+    assert [one.text for one in found] == [
+        "It has an area of , as they say , five miles.",
+        "The bus goes to .",
+        "And the hills are green .",
+    ]
+
+
 def test_back_matter_ends_with_the_next_heading_of_its_level() -> None:
     found, _, _ = read("== References ==\nThis one is left out of it.\n== Geography ==\nThis one is kept as it is.")
     assert [one.text for one in found] == ["This one is kept as it is."]

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 
 from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext.blanks import close_up, fold_spaces
 from wikianchor.pipelines.wikimedia.wikitext.brackets import mend_brackets
 from wikianchor.pipelines.wikimedia.wikitext.characters import (
-    close_up,
     decode_entities,
     drop_note_numbers,
-    fold_spaces,
     strip_switches,
     switch_pattern,
 )
@@ -29,7 +28,7 @@ from wikianchor.pipelines.wikimedia.wikitext.gaps import take_names
 from wikianchor.pipelines.wikimedia.wikitext.lines import read_lines
 from wikianchor.pipelines.wikimedia.wikitext.links import FILE, LinkReader, Links
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import restore
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import REMOVED, restore
 from wikianchor.pipelines.wikimedia.wikitext.tables import linked_cells, strip_tables
 from wikianchor.pipelines.wikimedia.wikitext.tags import strip_extension_tags, strip_html_tags
 from wikianchor.pipelines.wikimedia.wikitext.templates import Templates
@@ -139,7 +138,7 @@ class Extractor:
         text = read_lines(text, self._literal)
         text = strip_html_tags(text)
         text = decode_entities(text)
-        text = text if self._literal else mend_brackets(drop_note_numbers(text))
+        text = text.replace(REMOVED, "") if self._literal else mend_brackets(drop_note_numbers(text))
         text = fold_spaces(text)
         text = text if self._literal else close_up(text)
         text, links, other_links = self._links.split_links(text, title, counts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, REMOVED
 
 # A bracket and its contents. A link inside is matched as a whole, because its target may contain brackets.
 _PLAIN = r"[^()（）\n\[\]]*"
@@ -20,9 +20,9 @@ _SEPARATOR = re.compile(r"([,;、，；])")
 # Characters at the edges of a bracket that may have lost words.
 _OPEN_EDGE = " ,;、，；)）"
 _CLOSED_EDGE = " ,;、，；"
-_EMPTY = f" \t{GAP}{NAMED}"
+_EMPTY = f" \t{GAP}{NAMED}{REMOVED}"
 _VANISHED = "\x06"
-_BEFORE_VANISHED = re.compile(rf" ?{_VANISHED}+")
+_BEFORE_VANISHED = re.compile(rf" ?{_VANISHED}+(?: (?=[.,](?![\w.,])))?")
 
 
 def mend_brackets(text: str) -> str:

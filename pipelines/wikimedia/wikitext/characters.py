@@ -1,4 +1,4 @@
-"""Decode character references, and remove superfluous blanks, footnote numbers and behaviour switches."""
+"""Decode character references, and remove footnote numbers and behaviour switches."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from html.entities import html5
 
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM, protect
+from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import protect
 
-_TAB_IN_TARGET = re.compile(r"(\[\[[^\[\]|\t\n]*)\t")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 
 
@@ -38,17 +38,6 @@ _CASELESS = (
 
 _NOTE_NUMBER = re.compile(r"\[\d{1,3}\](?=[\s.,;:!?)।۔。\[]|\Z)")
 _BEFORE_NOTE = frozenset('.!?…,;:»”")।۔。')
-_SHORT_WORD = 3
-_ENDS = frozenset(".!?…")
-# A blank before a Japanese particle, after a Chinese character, katakana or a closing bracket. The particle stands
-# before another kind of character; a word such as もの goes on in hiragana.
-_LOOSE_PARTICLE = re.compile(
-    rf"(?<=[\u30a1-\u30ff\u3005\u4e00-\u9fff」』）\]{SEAM}]) {SEAM}*"
-    r"(?=(?:(?:[とにでへ]は|[とにで]も|[でとへ]の|から|まで|より)|[はがをにのともでやへ])(?:\[\[|[^\u3041-\u3096\s]))"
-)
-_JAPANESE = re.compile("[\u30a1-\u30ff\u3005\u4e00-\u9fff」』）]")
-# At most 50 repetitions, because `re` stores every repetition of a group.
-_LOOSE_SIGN = re.compile(r" ([.,])((?: \.){0,50})(?=[ \n]|\Z)")
 
 
 @lru_cache(maxsize=4096)
@@ -62,15 +51,6 @@ def _entity(reference: str) -> str:
     # MediaWiki shows other references as text (Sanitizer::validateCodepoint).
     valid = 0x20 <= code < 0x7F or 0xA0 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0xFFFF < code < 0x110000
     return protect(chr(code)) if valid else protect(reference)
-
-
-def fold_spaces(text: str) -> str:
-    """Replace tabs and runs of blanks by one blank."""
-    if "\t" in text:
-        # No target of a link contains a tab.
-        text = _TAB_IN_TARGET.sub(rf"\1{SEAM} ", text).replace("\t", " ")
-    first, *parts = text.split("  ")
-    return first + "".join([" " + rest for part in parts if (rest := part.lstrip(" "))]) if parts else text
 
 
 def drop_note_numbers(text: str) -> str:
@@ -87,38 +67,8 @@ def _note_number(match: re.Match[str]) -> str:
     text, start = match.string, match.start()
     before = text[start - 2 : start] if start > 1 else text[:start]
     if before[-1:] in _BEFORE_NOTE or (before[-1:] == " " and (before[:1].isalnum() or before[:1] in _BEFORE_NOTE)):
-        return ""
+        return removed(text[start - 1 : start], text, match.end())
     return match[0]
-
-
-def close_up(text: str) -> str:
-    """Remove the blank that a removed footnote left before a full stop, a comma or a Japanese particle.
-
-    ". ." becomes one full stop, ". . ." an ellipsis. The blank stays after a short lower-case word, because words are
-    missing in "an area of .".
-
-    >>> close_up("in a battle . It ended"), close_up("この研究所 では人が")
-    ('in a battle. It ended', 'この研究所では人が')
-    """
-    if "の" in text:  # a quick test for Japanese text
-        text = _LOOSE_PARTICLE.sub(_close_particle, text)
-    return _LOOSE_SIGN.sub(_close_up, text) if " ." in text or " ," in text else text
-
-
-def _close_particle(match: re.Match[str]) -> str:
-    # After a link or bold words, what counts is their last character: "[[EU]] と" is how some editors write.
-    before = match.string[max(0, match.start() - 8) : match.start()].rstrip(f"]{SEAM}")[-1:]
-    return match[0].strip(" ") if before and _JAPANESE.match(before) else match[0]
-
-
-def _close_up(match: re.Match[str]) -> str:
-    if match[2]:
-        return "..."
-    before = match.string[max(0, match.start() - _SHORT_WORD - 1) : match.start()]
-    word = before.rpartition(" ")[2].rpartition("\n")[2]
-    if len(word) <= _SHORT_WORD and word.isalpha() and word.islower():
-        return match[0]
-    return "" if match[1] == "." and before[-1:] in _ENDS else match[1]
 
 
 def switch_pattern(switches: Iterable[str]) -> re.Pattern[str]:

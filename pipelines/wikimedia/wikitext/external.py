@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM, protect
 
 _PROTOCOLS = "bitcoin:|geo:|magnet:|mailto:|matrix:|news:|sips?:|sms:|tel:|urn:|xmpp:"
@@ -34,8 +35,8 @@ def strip_external_links(text: str, number: Callable[[str], str] | None) -> str:
         number: formats a number. With it, a link without a label becomes [1], [2] as in MediaWiki; with None, it is
             removed like a footnote.
 
-    >>> strip_external_links("See [https://a.org the page] [https://b.org].", None)
-    'See the page .'
+    >>> strip_external_links("See [https://a.org the page] [https://b.org] there.", None)
+    'See the page  there.'
     """
     match = _OPENING.search(text)
     if match is None:
@@ -72,6 +73,8 @@ def strip_external_links(text: str, number: Callable[[str], str] | None) -> str:
             elif number is not None:
                 count += 1
                 pieces.append(protect(f"[{number(str(count))}]"))
+            else:
+                pieces.append(removed(text[match.start() - 1 : match.start()], text, close + 1))
             position = close + 1
         match = _OPENING.search(text, position)
     pieces.append(text[position:])

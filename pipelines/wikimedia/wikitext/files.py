@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from wikianchor.pipelines.wikimedia.languages import LanguageFacts
+from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, SEAM
 
 _BRACKETS = re.compile(r"\[\[|\]\]")
@@ -70,6 +71,8 @@ class FileStripper:
             elif (text[start - 1].isalpha() or text[start - 1] == "]") and text[position : position + 1].isalpha():
                 # A link has no trail across the image.
                 pieces.append(SEAM)
+            else:
+                pieces.append(removed(text[start - 1], text, position))
             match = self._opening.search(text, position)
         pieces.append(text[position:])
         return "".join(pieces)

@@ -23,6 +23,10 @@ line preformatted."""
 PIPE = "\x06"
 """A "|" that does not separate template arguments. `Templates.expand` removes it."""
 
+REMOVED = "\x1f"
+"""Something was removed here, between a blank and a full stop or a comma. `blanks.close_up` removes it and the blank.
+Python treats it as white space."""
+
 BREAK = "\x1c"
 """The text goes on in a new line, but the line of wikitext does not end. `lines.read_lines` makes it a line feed.
 Python treats it as white space."""

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 
+from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.characters import decode_entities
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
 
@@ -79,6 +80,8 @@ def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
         return text
     pieces, position, unclosed = [], 0, set()
     tag_end = 0
+    # The character before the tag.
+    before = ""
     match = _OPENING.search(text)
     while match:
         start, end, shown = match.start(), match.end(), ""
@@ -111,9 +114,13 @@ def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
             shown = _replacement(name, content, dropped)
             if not shown and name != "includeonly":
                 # A link has no trail or prefix across a footnote, and a heading and a list begin and end beside none.
-                before, after = text[start - 1 : start], text[end : end + 1]
-                seam = before in "]'\n=}" or after == "[" or (before.isalpha() and after.isalpha())
+                adjacent, after = text[start - 1 : start], text[end : end + 1]
+                seam = adjacent in "]'\n=}" or after == "[" or (adjacent.isalpha() and after.isalpha())
                 shown = SEAM if seam else ""
+        # Of several tags in a row, the character before the first.
+        before = text[start - 1 : start] if start > position else before
+        if not shown or shown == SEAM:
+            shown = removed(before, text, end) or shown
         pieces.append(text[position:start])
         pieces.append(shown)
         position = end

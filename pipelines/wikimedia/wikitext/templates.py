@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, FindTemplate
 from wikianchor.pipelines.wikimedia.wikitext.inline import inline, join_lines, makes_block
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
@@ -105,9 +106,13 @@ class Templates:
                     width, after = width + 1, after[1:]
                 self._close(width, opened, widths, pieces, title, dropped, missing, after[:1] == "\n")
                 width = 0
-                if after[:1] == " " and not opened and not pieces[-1]:
-                    # The blank after a removed call does not make the line preformatted.
-                    pieces.append(SEAM)
+                if after and not opened and not pieces[-1]:
+                    before = next((piece[-1] for piece in reversed(pieces) if piece), "\n")
+                    if mark := removed(before, after):
+                        pieces.append(mark)
+                    elif after[:1] == " ":
+                        # The blank after a removed call does not make the line preformatted.
+                        pieces.append(SEAM)
                 if after:
                     pieces.append(after)
         for index, width in zip(opened, widths, strict=True):

@@ -180,11 +180,17 @@ def test_linked_titles_are_found_anywhere() -> None:
         ("* a bus\nand a car", ["a bus", "and a car"]),
         ("the bus\n\nand the car", ["the bus", "and the car"]),
         ("a car ქალაქი\nქალაქი is a town", ["a car ქალაქი", "ქალაქი is a town"]),
-        # Footnotes: what they leave, and their numbers where a page was copied with them.
+        # Blanks before punctuation: those that something removed has left, and those that the editor wrote.
         ("The bus is green <ref>x</ref>. It is older <ref>y</ref> , too.", ["The bus is green. It is older, too."]),
         ("The bus is red. <ref>x</ref>.", ["The bus is red."]),
-        ("The bus stopped . . . and went on", ["The bus stopped... and went on"]),
-        ("It has an area of {{fact}}. .NET is no town .", ["It has an area of . .NET is no town."]),
+        ("A train <ref>x</ref><ref name=y />{{fact}}, too, is green ([[file:x.png]]) .", ["A train, too, is green."]),
+        (
+            "A train{{fact}} , grey [https://a.org], green<!-- x --> , black [1], old ( ) , it is.",
+            ["A train, grey, green, black, old, it is."],
+        ),
+        ("The bus , however , stopped . . . and went on . .", ["The bus , however , stopped . . . and went on . ."]),
+        ("It has an area of {{fact}}. .NET is no town .", [f"It has an area of {GAP}. .NET is no town ."]),
+        # Numbers of footnotes where a page was copied with them.
         (
             "The bus is red. [84] It is older [12], too.[3] Look at a[5] and x[[6]].",
             ["The bus is red. It is older, too. Look at a[5] and x6."],

@@ -1,0 +1,66 @@
+"""Remove blanks that are left over where something was removed: superfluous ones, and those before punctuation.
+
+A blank before a comma that the author of the page wrote stays, as in MediaWiki. So the passes that remove something put
+a placeholder (REMOVED) where it leaves a blank before a full stop or a comma.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, REMOVED, SEAM
+
+_TAB_IN_TARGET = re.compile(r"(\[\[[^\[\]|\t\n]*)\t")
+_FOLLOWING = frozenset((" ", ".", ",", SEAM))
+# "word <ref/> .NET" and "word <ref/> ..." keep their blank.
+_SIGN = re.compile(rf"[ {SEAM}{REMOVED}]*[.,](?![\w.,])")
+_LOOSE_SIGN = re.compile(rf" ?{REMOVED}[ {SEAM}{REMOVED}]*([.,]?)")
+_SHORT_WORD = 3
+_ENDS = frozenset(".!?…")
+
+
+def removed(before: str, text: str, end: int = 0) -> str:
+    """Return what stands for something that is removed and shows nothing: REMOVED if it leaves a blank before a sign.
+
+    Args:
+        before: the character before it.
+        text: that follows it, from `end` on.
+        end: offset in `text`.
+
+    >>> removed(" ", ", too") == REMOVED, removed("a", " , too") == REMOVED, removed("a", ", too"), removed(" ", "too")
+    (True, True, '', '')
+    """
+    following = text[end : end + 1]
+    if following not in _FOLLOWING or not _SIGN.match(text, end):
+        return ""
+    return REMOVED if before == " " or (following == " " and before != "\n") else ""
+
+
+def fold_spaces(text: str) -> str:
+    """Replace tabs and runs of blanks by one blank."""
+    if "\t" in text:
+        # No target of a link contains a tab.
+        text = _TAB_IN_TARGET.sub(rf"\1{SEAM} ", text).replace("\t", " ")
+    first, *parts = text.split("  ")
+    return first + "".join([" " + rest for part in parts if (rest := part.lstrip(" "))]) if parts else text
+
+
+def close_up(text: str) -> str:
+    """Remove the blanks that something removed, such as a footnote, left before a full stop or a comma.
+
+    After a short lower-case word there is a gap, because words are missing in "an area of .".
+
+    >>> close_up(f"in a battle {REMOVED}. It ended , too")
+    'in a battle. It ended , too'
+    >>> close_up(f"an area of {REMOVED}.") == f"an area of {GAP}."
+    True
+    """
+    return _LOOSE_SIGN.sub(_close_up, text) if REMOVED in text else text
+
+
+def _close_up(match: re.Match[str]) -> str:
+    before = match.string[max(0, match.start() - _SHORT_WORD - 1) : match.start()]
+    word = before.rpartition(" ")[2].rpartition("\n")[2]
+    if " " in match[0] and len(word) <= _SHORT_WORD and word.isalpha() and word.islower():
+        return f" {GAP}{match[1]}"
+    return "" if match[1] == "." and before[-1:] in _ENDS else match[1]
