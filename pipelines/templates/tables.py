@@ -14,7 +14,7 @@ from wikianchor.pipelines.arrays.tables import save_tables
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.templates.steps import TemplateReading
-from wikianchor.pipelines.templates.store import save_store
+from wikianchor.pipelines.templates.store import COLUMNS, save_store
 
 
 def shards_of_readings(readings: Iterable[TemplateReading]) -> list[str]:
@@ -24,14 +24,24 @@ def shards_of_readings(readings: Iterable[TemplateReading]) -> list[str]:
 
 def save_definitions(readings: Iterable[TemplateReading], language: str, work: Workspace) -> str:
     """Write the table of `TemplateStore` from the files of all ranges of a wiki in a language; return its path."""
-    columns = ["title", "kind", "body", "first", "disambiguation"]
+    return save_shards(shards_of_readings(readings), language, work.scratch)
+
+
+def save_shards(shards: Sequence[str], language: str, directory: str) -> str:
+    """Write the table of `TemplateStore` from the shards of the dataset `templates`; return its path.
+
+    Args:
+        shards: of the dataset, of one wiki.
+        language: of the wiki.
+        directory: local path or URI, where the table is written.
+    """
     rows = (
         row
-        for shard in shards_of_readings(readings)
-        for batch in read_batches(shard, columns)
+        for shard in shards
+        for batch in read_batches(shard, list(COLUMNS))
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
     )
-    return save_store(work.scratch, rows, language)
+    return save_store(directory, rows, language)
 
 
 def save_changes(previous: str, readings: Iterable[TemplateReading], work: Workspace) -> str:

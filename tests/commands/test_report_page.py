@@ -186,6 +186,23 @@ def test_no_sentence_is_shown_as_dropped_that_the_ledger_does_not_count(demo: Pa
         assert set(re.findall(r"<small>([a-z:_]+): ", section.partition("that were dropped")[2])) <= dropped
 
 
+def test_dropped_sentences_are_read_with_the_templates_of_the_dump(tmp_path: Path) -> None:
+    pages = [
+        wiki_page("Bus", 1, "It costs {{dollars}} a day, which is much. It goes to {{nowhere}} every day of the week."),
+        wiki_page("Tram", 2, "{{Same word}} It goes to {{nowhere}} as well as to the other end of the town."),
+        wiki_page("Template:Dollars", 3, "five dollars", namespace=10),
+        wiki_page("Template:Same word", 4, "__DISAMBIG__", namespace=10),
+    ]
+    dump = tmp_path / "enwiki-20260101-pages-articles.xml.bz2"
+    dump.write_bytes(bz2.compress(export(pages)))
+    assert main(["sentences", f"--dumps={dump}", f"--output={tmp_path}/out"]) == 0
+    assert main(["report", f"{tmp_path}/out", f"--html={tmp_path}/report.html", f"--dumps={dump}"]) == 0
+    shown = Seen((tmp_path / "report.html").read_text("utf-8")).text.partition("that were dropped")[2]
+    assert "every day of the week" in shown
+    assert "dollars" not in shown
+    assert "other end" not in shown
+
+
 def test_every_revision_and_item_is_a_link(demo: Path) -> None:
     text = (demo / "report.html").read_text("utf-8")
     page, details = text.split("<h2>Details</h2>")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
+from typing import Any
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.dataset.reader import Dataset
+from wikianchor.pipelines.templates.store import TemplateStore
+from wikianchor.pipelines.templates.tables import save_shards
 from wikianchor.pipelines.text.prose import judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
@@ -16,6 +20,8 @@ from wikianchor.pipelines.wikimedia.inventory import classify_files, list_files,
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
 from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
 
 # Articles that are read, and examples of each reason.
@@ -38,12 +44,25 @@ def dropped_sentences(dataset: Dataset, dumps: str) -> list[tuple[str, str, int,
     if not paths:
         raise InputError(f"--dumps={dumps} has no dump of {options['wiki']}")
     site, _ = read_site(paths, options["wiki"])
-    extractor, split = make_extractor(options["parser"], site), make_splitter(options["splitter"], site.language)
-    kinds = PageKinds(site.language)
+    with tempfile.TemporaryDirectory() as directory:
+        store = None
+        if options["templates"] == "dump":
+            store = TemplateStore(save_shards(dataset.shards("templates"), site.language, directory))
+        return _dropped(_articles(paths[0]), site, options, store)
+
+
+def _dropped(
+    articles: Iterator[Page], site: Site, options: Mapping[str, Any], store: TemplateStore | None
+) -> list[tuple[str, str, int, str]]:
+    extractor = make_extractor(options["parser"], site, find_template=store.find if store else None)
+    split = make_splitter(options["splitter"], site.language)
+    kinds = PageKinds(
+        site.language, (lambda name: store.marks_disambiguation(template_title(name, site))) if store else None
+    )
     marks = {ord(mark): "" for mark in LINE_MARKS} | {ord(GAP): SHOWN_GAP}
     counts: Counter[str] = Counter()
     examples = []
-    for page in islice(_articles(paths[0]), PAGES):
+    for page in islice(articles, PAGES):
         # The sentences of a disambiguation page are not counted, and neither are headings.
         if "disambiguation" in kinds.flags(page.title, page.text):
             continue
