@@ -1,7 +1,7 @@
-"""Remove blanks that are left over where something was removed: superfluous ones, and those before punctuation.
+"""Remove superfluous blanks: in runs, and beside punctuation where something was removed.
 
-A blank before a comma that the author of the page wrote stays, as in MediaWiki. So the passes that remove something put
-a placeholder (REMOVED) where it leaves a blank before a full stop or a comma.
+A blank before a comma that an editor wrote stays, as in MediaWiki. So the passes that remove something put a
+placeholder (REMOVED) where it leaves a blank beside punctuation.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ import re
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, REMOVED, SEAM
 
 _TAB_IN_TARGET = re.compile(r"(\[\[[^\[\]|\t\n]*)\t")
-_FOLLOWING = frozenset((" ", ".", ",", SEAM))
+_FOLLOWING = frozenset((" ", ".", ",", ")", "）", SEAM))
+_OPENING = frozenset("(（")
 # "word <ref/> .NET" and "word <ref/> ..." keep their blank.
-_SIGN = re.compile(rf"[ {SEAM}{REMOVED}]*[.,](?![\w.,])")
-_LOOSE_SIGN = re.compile(rf" ?{REMOVED}[ {SEAM}{REMOVED}]*([.,]?)")
+_SIGN = re.compile(rf"[ {SEAM}{REMOVED}]*(?:[.,](?![\w.,])|[)）])")
+_LOOSE_SIGN = re.compile(rf" ?{REMOVED}[ {SEAM}{REMOVED}]*([.,)）]?)")
 _SHORT_WORD = 3
 _ENDS = frozenset(".!?…")
 
 
 def removed(before: str, text: str, end: int = 0) -> str:
-    """Return what stands for something that is removed and shows nothing: REMOVED if it leaves a blank before a sign.
+    """Return what stands for something that is removed and shows nothing: REMOVED if it leaves a blank before a full
+    stop, a comma or a closing bracket, or after an opening one.
 
     Args:
         before: the character before it.
@@ -31,9 +33,12 @@ def removed(before: str, text: str, end: int = 0) -> str:
     (True, True, '', '')
     """
     following = text[end : end + 1]
-    if following not in _FOLLOWING or not _SIGN.match(text, end):
+    if following not in _FOLLOWING:
         return ""
-    return REMOVED if before == " " or (following == " " and before != "\n") else ""
+    if before in _OPENING:
+        return REMOVED if following == " " else ""
+    loose = before == " " or (following == " " and before != "\n")
+    return REMOVED if loose and _SIGN.match(text, end) else ""
 
 
 def fold_spaces(text: str) -> str:
@@ -46,7 +51,7 @@ def fold_spaces(text: str) -> str:
 
 
 def close_up(text: str) -> str:
-    """Remove the blanks that something removed, such as a footnote, left before a full stop or a comma.
+    """Remove the blanks that something removed, such as a footnote, left beside punctuation.
 
     After a short lower-case word there is a gap, because words are missing in "an area of .".
 
@@ -61,6 +66,6 @@ def close_up(text: str) -> str:
 def _close_up(match: re.Match[str]) -> str:
     before = match.string[max(0, match.start() - _SHORT_WORD - 1) : match.start()]
     word = before.rpartition(" ")[2].rpartition("\n")[2]
-    if " " in match[0] and len(word) <= _SHORT_WORD and word.isalpha() and word.islower():
+    if match[1] in (".", ",") and len(word) <= _SHORT_WORD and word.isalpha() and word.islower():
         return f" {GAP}{match[1]}"
     return "" if match[1] == "." and before[-1:] in _ENDS else match[1]

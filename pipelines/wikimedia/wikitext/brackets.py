@@ -18,8 +18,8 @@ _NARROW = re.compile(rf"\({_WITHIN}\)")
 _WIDE = re.compile(rf"（{_WITHIN}）")
 _SEPARATOR = re.compile(r"([,;、，；])")
 # Characters at the edges of a bracket that may have lost words.
-_OPEN_EDGE = " ,;、，；)）"
-_CLOSED_EDGE = " ,;、，；"
+_OPEN_EDGE = f" ,;、，；)）{REMOVED}"
+_CLOSED_EDGE = f" ,;、，；{REMOVED}"
 _EMPTY = f" \t{GAP}{NAMED}{REMOVED}"
 _VANISHED = "\x06"
 _BEFORE_VANISHED = re.compile(rf" ?{_VANISHED}+(?: (?=[.,](?![\w.,])))?")
@@ -61,7 +61,7 @@ def _mended(match: re.Match[str]) -> str:
     parts, separators = pieces[::2], [*pieces[1::2], ""]
     kept = [(part, separator) for part, separator in zip(parts, separators, strict=True) if part.strip(_EMPTY)]
     if len(kept) == len(parts):
-        return whole[0] + inside.strip(" ") + whole[-1]
+        return whole
     if not kept:
         return _VANISHED
     shown = "".join(part + separator for part, separator in kept[:-1]) + kept[-1][0]

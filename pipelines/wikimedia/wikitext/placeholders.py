@@ -24,7 +24,7 @@ PIPE = "\x06"
 """A "|" that does not separate template arguments. `Templates.expand` removes it."""
 
 REMOVED = "\x1f"
-"""Something was removed here, between a blank and a full stop or a comma. `blanks.close_up` removes it and the blank.
+"""Something was removed here, and a blank is left beside punctuation. `blanks.close_up` removes it and the blank.
 Python treats it as white space."""
 
 BREAK = "\x1c"

@@ -3,7 +3,7 @@
 import pytest
 
 from wikianchor.pipelines.wikimedia.wikitext.brackets import mend_brackets
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, REMOVED
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,9 @@ from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
         (f"([[Mercury (planet)|Mercury]]; {GAP})", "([[Mercury (planet)|Mercury]])"),
         ("It calls f() twice", "It calls f() twice"),
         ("Nothing (a; b) to do (c)", "Nothing (a; b) to do (c)"),
-        ("A bar ( [[Bar]] ) is", "A bar ([[Bar]]) is"),
+        ("A bar ( [[Bar]] ) is", "A bar ( [[Bar]] ) is"),
+        (f"A bar ({REMOVED} {REMOVED}) is", "A bar is"),
+        (f"A bar ( {REMOVED}; old) is", "A bar (old) is"),
         ("Open ( and never closed", "Open ( and never closed"),
     ],
 )
