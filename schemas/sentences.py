@@ -54,7 +54,7 @@ FRAGMENTS = schema(
         pa.string(),
         "Part of the page: lead, body or list, as in sentences; back_matter (a section of references, notes, links or "
         "further reading), preformatted, disambiguation (any text of a disambiguation page), table (a cell with links) "
-        "or caption (of an image, with links).",
+        "or caption (of an image, also in a gallery, with links).",
     ),
     field(
         "sentence_index", pa.int32(), "Number of the fragment among all sentences and fragments of its page, from 0."

@@ -115,11 +115,13 @@ class Extractor:
         counts: Counter[str] = Counter()
         missing: dict[str, str] = {}
         tables: list[str] = []
-        text = strip_extension_tags(text, counts)
+        galleries: list[str] | None = [] if self._asides else None
+        text = strip_extension_tags(text, counts, galleries)
         text = self._templates.expand(text, title, counts, missing)
         text = strip_external_links(text, self._number_links)
         text = strip_tables("\n" + text + "\n", counts, tables)
         extract, captions = self._extract(text, title, counts, tuple(missing))
+        captions += [self._gallery_caption(caption, title, counts, missing) for caption in galleries or ()]
         if self._asides and (tables or captions):
             cells = [line for table in tables for line in linked_cells(table)]
             in_tables, captions_in_tables = self._aside("table", cells, title, counts, tuple(missing))
@@ -144,6 +146,21 @@ class Extractor:
         text, links, other_links = self._links.split_links(text, title, counts)
         text, gaps = take_names(text, missing, (links, other_links))
         return Extract(restore(text), links, other_links, gaps, counts), captions
+
+    def _gallery_caption(self, text: str, title: str, counts: Counter[str], missing: dict[str, str]) -> str:
+        """Return what a line of a gallery shows below its image, without templates.
+
+        Args:
+            text: of the line after the name of the file: options and caption, with links.
+            title: of the page.
+            counts: of the page, with each "[[" of the line as "caption"; those that its templates show are added.
+            missing: templates of the page that left a gap, added to.
+        """
+        shown = strip_external_links(self._templates.expand(text, title, counts, missing), self._number_links)
+        counts["caption"] += shown.count("[[") - text.count("[[")
+        first, last = shown.find("[["), shown.rfind("]]")
+        # The caption comes last: "link=[[a]]|text" has no link in it.
+        return shown[shown.rfind("|", 0, first) + 1 :].strip() if 0 <= first < last and "|" not in shown[last:] else ""
 
     def _aside(
         self, region: str, lines: Iterable[str], title: str, counts: Counter[str], missing: Sequence[str]

@@ -69,12 +69,13 @@ def _closing(name: str) -> re.Pattern[str]:
     return re.compile(rf"</(?i:{name})\s*>")
 
 
-def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
+def strip_extension_tags(text: str, dropped: Counter[str], captions: list[str] | None = None) -> str:
     """Remove comments and extension tags; protect the contents of nowiki and pre.
 
     Args:
         text: wikitext.
-        dropped: counts the removed links, as "reference" or "extension_tag".
+        dropped: counts the removed links, as "reference", "caption" (in a gallery) or "extension_tag".
+        captions: if given, the captions in galleries that contain links are appended, with their options.
     """
     if "<" not in text:
         return text
@@ -111,6 +112,8 @@ def strip_extension_tags(text: str, dropped: Counter[str]) -> str:
                 unclosed.add(name)
                 match = _OPENING.search(text, end)
                 continue
+            if name == "gallery" and "[[" in content:
+                content = _without_captions(content, dropped, captions)
             shown = _replacement(name, content, dropped)
             if not shown and name != "includeonly":
                 # A link has no trail or prefix across a footnote, and a heading and a list begin and end beside none.
@@ -157,6 +160,20 @@ def _replacement(name: str, content: str, dropped: Counter[str]) -> str:
     if "[[" in content:
         dropped["reference" if name.startswith("ref") else "extension_tag"] += content.count("[[")
     return _DROPPED[name]
+
+
+def _without_captions(gallery: str, dropped: Counter[str], captions: list[str] | None) -> str:
+    """Return the lines of a gallery without links in a caption; count the links of the others."""
+    others: list[str] = []
+    for line in strip_extension_tags(gallery, dropped).split("\n"):
+        caption = line.partition("|")[2]
+        if "[[" in caption and "[[" not in line[: -len(caption)]:
+            dropped["caption"] += caption.count("[[")
+            if captions is not None:
+                captions.append(caption)
+        else:
+            others.append(line)
+    return "\n".join(others)
 
 
 def _is_target(text: str) -> bool:

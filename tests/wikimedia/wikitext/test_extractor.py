@@ -119,6 +119,30 @@ def test_cells_and_captions_with_links_are_extracted_beside_the_text() -> None:
     assert (extract.counts["table"], extract.counts["caption"], extract.counts["not_a_link"]) == (10, 3, 1)
 
 
+def test_captions_in_galleries_are_extracted_as_those_of_other_images() -> None:
+    wikitext = """A [[text]].
+<gallery mode=packed>
+File:A.jpg|alt=Old|The [[bus]]es of {{lang|fr|[[Paris|P.]]}}<ref>[[r]]</ref> in {{unknown|[[q]]}}
+B.jpg|link=[[x]]|No link
+[[File:C.jpg|[[no line of a gallery]]]]
+</gallery>
+{|
+|<gallery>
+D.jpg|A [[tram]]</gallery>
+|}
+[[File:E.jpg|thumb|A [[car]]]]"""
+    extract = Extractor(site_for("enwiki"), asides=True).extract(wikitext, "The page")
+    alone = read(wikitext)
+    assert (extract.text, extract.links, alone.asides) == (alone.text, alone.links, [])
+    (caption,) = extract.asides
+    assert caption.region == "caption"
+    assert [line for line in caption.text.split("\n") if line] == ["A car", f"The buses of P. in {GAP}", "A tram"]
+    assert caption.links.targets == ["Car", "Bus", "Paris", "Tram"]
+    assert sum(extract.counts.values()) == sum(alone.counts.values()) == wikitext.count("[[")
+    kinds = {kind: extract.counts[kind] for kind in ("caption", "template", "reference", "extension_tag", "not_a_link")}
+    assert kinds == {"caption": 4, "template": 1, "reference": 1, "extension_tag": 2, "not_a_link": 1}
+
+
 def test_every_pair_of_brackets_is_counted_once() -> None:
     wikitext = (
         "[[a]] [[b|c]] [[Category:X]] {{box|[[d]]}} <ref>[[e]]</ref>\n{|\n|[[f]]\n|}\n[[File:x.jpg|[[g]]]] [[open"
@@ -189,6 +213,10 @@ def test_linked_titles_are_found_anywhere() -> None:
             ["A train, grey, green, black, old, it is."],
         ),
         ("The bus , however , stopped . . . and went on . .", ["The bus , however , stopped . . . and went on . ."]),
+        (
+            "A train ({{fact}} old <ref>x</ref>) is (red {{fact}} ), ( too ) ({{fact}} {{fact}}).",
+            ["A train (old) is (red), ( too )."],
+        ),
         ("It has an area of {{fact}}. .NET is no town .", [f"It has an area of {GAP}. .NET is no town ."]),
         # Numbers of footnotes where a page was copied with them.
         (
