@@ -59,6 +59,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "= = =": repeated("= "),
     "lines that go on": repeated("word \nand, "),
     "signs after blanks": repeated(" ."),
+    "signs after what is removed": repeated("a <ref/>{{fact}} . "),
     "numbers of notes": repeated(". [1]"),
     "bullets": repeated("• - \n"),
     "headings without end": repeated("\n== a "),
