@@ -7,7 +7,7 @@
 MiniLM, which knows English, is trained further on pairs of the real slices in English, German and Estonian. In the
 stand-in for Wikidata two articles of one title are one item. Both objectives see the rows whose entity is linked in two
 of the wikis or more, equally many of each wiki. Entity vectors start as MiniLM's vectors of the labels. The encoder
-computes in bf16.
+computes in bf16. Each finished run is a line of `learning.jsonl` in the work directory, and is not run again.
 
 - simcse: temperature 0.05, at which MiniLM's loss is near 0 from the first steps
 - simcse-unsaturated: temperature 0.2, at which it is not
@@ -19,6 +19,7 @@ computes in bf16.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import tempfile
@@ -50,6 +51,7 @@ from wikianchor.trainer.loop.train import train
 
 LANGUAGES = {"de": "deu", "et": "est"}
 EPOCHS, POINTS = 2, 4
+RUNS = "learning.jsonl"
 SHARED: dict[str, Any] = {"softmax_size": 32, "max_length": 24, "learning_rate": 5e-5, "pooler": "avg"}
 # The paper's lambda and tau are for a hundred times as many steps and for vectors of Wikipedia2Vec.
 _EASE = {"entity_weight": 5.0, "entity_temperature": 0.05, "projection": "none"}
@@ -98,12 +100,21 @@ def main() -> None:
     seeds = [int(seed) for seed in arguments.seeds.split(",")]
     shuffled = shuffled_entities(data, arguments.work / "trainer-shuffled")
     curves: dict[str, list[list[dict[str, float]]]] = {name: [] for name in objectives}
+    # Without training, all runs score the same.
+    before: dict[str, float] = {}
     # All objectives of a seed, then the next seed: what is printed of an unfinished call can be compared.
     for seed in seeds:
         for name in objectives:
             print(f"-- {name}, seed {seed}", file=sys.stderr, flush=True)
             rows = shuffled if name == "ease-shuffled" else data
-            curves[name].append(learn(name, seed, rows, arguments, data_of_vectors=data))
+            key = {"objective": name, "seed": seed, "rows": arguments.rows, "points": arguments.points}
+            points = finished_run(arguments.work / RUNS, key)
+            if not points:
+                points = learn(name, seed, rows, arguments, data_of_vectors=data, before=before)
+                with (arguments.work / RUNS).open("a") as file:
+                    file.write(json.dumps({**key, "curve": points}) + "\n")
+            before = {code: points[0][code] for code in LANGUAGES.values()}
+            curves[name].append(points)
     codes = list(LANGUAGES.values())
     lines: list[list[Any]] = []
     for name, runs in curves.items():
@@ -124,6 +135,13 @@ def main() -> None:
     head = ["objective", "points gained", f"above {objectives[0]}"]
     filled = [line + [""] * (len(head) - len(line)) for line in lines]
     report("trainer: learning: points gained, mean of the languages, 95 % intervals", table(head, filled))
+
+
+def finished_run(path: Path, key: Mapping[str, Any]) -> list[dict[str, float]]:
+    """Return the points of a run that an earlier call has finished; none if there is no such run."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    runs = (json.loads(line) for line in lines)
+    return next((run["curve"] for run in runs if key.items() <= run.items()), [])
 
 
 def interval(values: Sequence[float]) -> str:
@@ -164,8 +182,19 @@ def shuffled_entities(data: Path, output: Path) -> Path:
     return output
 
 
-def learn(objective: str, seed: int, data: Path, arguments: Namespace, data_of_vectors: Path) -> list[dict[str, float]]:
-    """Return the accuracies before training and at each point; `rows` is the number of rows seen."""
+def learn(
+    objective: str, seed: int, data: Path, arguments: Namespace, data_of_vectors: Path, before: dict[str, float]
+) -> list[dict[str, float]]:
+    """Return the accuracies before training and at each point; `rows` is the number of rows seen.
+
+    Args:
+        objective: key of `OBJECTIVES`.
+        seed: of the order of rows and of dropout.
+        data: the `pairs` dataset to train on.
+        arguments: of the command line.
+        data_of_vectors: the dataset whose labels give the vectors of entities.
+        before: the accuracies before training; empty if they are not known.
+    """
     work, quota, points = arguments.work, arguments.rows, arguments.points
     model, vectors = real_pairs.minilm(), work / "label-vectors.safetensors"
     options = {**SHARED, **OBJECTIVES[objective]}
@@ -185,7 +214,10 @@ def learn(objective: str, seed: int, data: Path, arguments: Namespace, data_of_v
         curve = Curve(
             tatoeba.load(EvaluationFiles(str(slices.data() / "eval")), EvaluationOptions(languages=tuple(LANGUAGES)))
         )
-        curve.score(run.model)
+        if before:
+            curve.points.append(before)
+        else:
+            curve.score(run.model)
         train(replace(run, dev=curve))
     return [{"rows": number * every * SHARED["softmax_size"], **point} for number, point in enumerate(curve.points)]
 
