@@ -28,7 +28,7 @@ from wikianchor.pipelines.mewsc16.faults import FaultFinder
 from wikianchor.pipelines.mewsc16.lead import LeadReader
 from wikianchor.pipelines.wikimedia.site import site_for
 
-KINDS = ("category_marker", "image_residue", "markup", "hole", "note", "glued", "cut", "fragment")
+KINDS = ("category_marker", "image_residue", "markup", "hole", "note", "glued", "cut", "caption", "fragment")
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ REASONS = (
     "note",
     "glued",
     "cut",
+    "caption",
 )
 # Misspelled picture options, which MediaWiki shows as a caption.
 _MISSPELLED = (
@@ -49,7 +50,7 @@ _MARKUP = re.compile(
     r"\b(?:cellpadding|cellspacing|valign|colspan|rowspan|style)\s?=|^=\s|^\s*[;*#<>]"
 )
 _HOLE = re.compile(
-    r"\(\s*[,;:]?\s*\)|（\s*[、，]?\s*）|\[\s*\]|\(\s*,|^\s*[,;:)]|,\s*[,.](?!\.)|«\s*»|“\s*”|「」|『』|、、|、。|"
+    r"\(\s*[,;:]?\s*\)|（\s*[、，]?\s*）|\[\s*\]|\(\s*,|^\s*[,;:)]|,\s*[,.](?!\.)|«\s*»|“\s*”|「」|『』|〈\s*〉|《\s*》|、、|、。|"
     r"（\u3000|(?<!\")\"\"(?!\")|(?<![\w'’])[dlDL]['’](?=\s?[,.;:])"
 )
 # Blanks where words were. Typists of Arabic and Persian set a blank before their commas and full stops.
@@ -57,7 +58,7 @@ _BLANK_HOLE = re.compile(r"(?<!\.)\s,(?=\s)|(?<=\w)\s{2,}(?=\w)|(?<!\.)\s\.(?=[\
 _BLANKS_BEFORE_STOPS = frozenset(("ar", "fa"))
 _LOWER = rf"[^\W\d_{_UPPER}]"
 _GLUED = re.compile(
-    r"(?<=[^\W\d_A-ZÀ-Þ]{3})[.!?](?=[A-ZÀ-ÞĀ-ŽЀ-Я](?:[^\W\d_A-ZÀ-ÞЀ-Я]|\s|['’]\w))(?!(?i:com|org|net|info)\b)"
+    r"(?:(?<=[^\W\d_A-ZÀ-Þ]{3})[.!?]|(?<=[A-ZÀ-Þ]{3})\.)(?=[A-ZÀ-ÞĀ-ŽЀ-Я](?:[^\W\d_A-ZÀ-ÞЀ-Я]|\s|['’]\w))(?!(?i:com|org|net|info|br)\b)"
 )
 # In scripts without capitals: a full stop inside of a word, and letters that only end words.
 _GLUED_CASELESS = {
@@ -72,12 +73,17 @@ _INNER_CAPITAL = re.compile(rf"(?<=({_LOWER}{_LOWER}))(?=([{_UPPER}]{_LOWER}*)(?
 # A sentence right behind the closing sign or the year of a caption.
 _BEHIND_CAPTION = re.compile(
     rf"(?<=\w{{3}})[)\]](?=[{_UPPER}]{_LOWER})|(?<=\d\d)\)(?=\d{{1,2}}\s)|(?<!\w)(?:19|20)\d\d(?=[{_UPPER}]{_LOWER}{{2}})"
-    rf"|(?<={_LOWER}{{3}})(?=(?:19|20)\d\d\s)|(?<=[\w.])[”»](?=[{_UPPER}]{_LOWER})"
+    rf"|(?<={_LOWER}{{3}})(?=(?:19|20)\d\d\s)"
+    rf"|(?<={_LOWER}{{3}})[\"„“«](?=[{_UPPER}](?:{_LOWER}|\s))|(?<=[\w.])[”»](?=[{_UPPER}]{_LOWER})"
 )
 _BEHIND_DIGIT = re.compile(rf"(?<=\w)(?<=\d)([{_UPPER}]{_LOWER}*)(?=[\s'’,])")
 # Particles at the start of a sentence: the noun before them is missing.
 _HEADLESS = {
     "ja": re.compile(r"[でにのはがをともやへ](?![ぁ-んー])|(?:から|まで|には|とは|での)(?![ぁ-ん])"),
+}
+# Sentences end with a verb: what ends with a noun is a caption. These are the last syllables of verbs.
+_NOUN_AT_THE_END = {
+    "ko": re.compile(r"(?<=[가-힣》〉])(?<![다요까죠네라자오지군음함임됨됐것듯중])(?<!예정)(?<!전망)\.$"),
 }
 # Words in which the end of a caption is looked for by its first words.
 _HEAD_WORDS = 12
@@ -124,6 +130,7 @@ class FaultFinder:
             r"|upright\s?=|(?<!\w)(?:alt|link|lang|page)\s?=\s?\S{0,80}\|"
         )
         self._headless = _HEADLESS.get(language)
+        self._noun_at_the_end = _NOUN_AT_THE_END.get(language)
         holes = read_facts("holes.json").get(language)
         self._own_holes = re.compile("|".join(f"(?:{hole})" for hole in holes)) if holes else None
         self._blank_holes = language not in _BLANKS_BEFORE_STOPS
@@ -159,6 +166,8 @@ class FaultFinder:
             return "glued"
         if self.is_cut(sentence):
             return "cut"
+        if self._noun_at_the_end is not None and self._noun_at_the_end.search(sentence):
+            return "caption"
         fragment = self._unfinished(sentence, bool(markup_offsets(sentence)))
         return f"fragment:{fragment}" if fragment else None
 
@@ -172,7 +181,7 @@ class FaultFinder:
 
     def _has_caption(self, sentence: str) -> bool:
         """Return whether a caption without a full stop is joined to the sentence."""
-        if _BEHIND_CAPTION.search(sentence) or self._day.search(sentence):
+        if _BEHIND_CAPTION.search(sentence) or self._day.search(sentence) or _glued_name().search(sentence):
             return True
         if self._language in _GLUED_CASELESS and _begins_again(sentence):
             return True
@@ -252,6 +261,12 @@ def _names() -> frozenset[str]:
     """Return names with a capital inside."""
     facts = read_facts("capitals.json")
     return frozenset((*facts["names"].split(), *facts["cyrillic"].split()))
+
+
+@cache
+def _glued_name() -> re.Pattern[str]:
+    """Return a pattern for such a name behind the last word of a caption."""
+    return re.compile(rf"(?<={_LOWER}{{3}})(?:{'|'.join(sorted(_names()))})(?!\w)")
 
 
 @cache
