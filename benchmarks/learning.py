@@ -108,13 +108,13 @@ def main() -> None:
             print(f"-- {name}, seed {seed}", file=sys.stderr, flush=True)
             rows = shuffled if name == "ease-shuffled" else data
             key = {"objective": name, "seed": seed, "rows": arguments.rows, "points": arguments.points}
-            points = finished_run(arguments.work / RUNS, key)
-            if not points:
-                points = learn(name, seed, rows, arguments, data_of_vectors=data, before=before)
+            curve = finished_run(arguments.work / RUNS, key)
+            if not curve:
+                curve = learn(name, seed, rows, arguments, data_of_vectors=data, before=before)
                 with (arguments.work / RUNS).open("a") as file:
-                    file.write(json.dumps({**key, "curve": points}) + "\n")
-            before = {code: points[0][code] for code in LANGUAGES.values()}
-            curves[name].append(points)
+                    file.write(json.dumps({**key, "curve": curve}) + "\n")
+            before = {code: curve[0][code] for code in LANGUAGES.values()}
+            curves[name].append(curve)
     codes = list(LANGUAGES.values())
     lines: list[list[Any]] = []
     for name, runs in curves.items():
