@@ -10,6 +10,7 @@ known (`data/places.json`), if it has a day, if it is bold, or if it is in capit
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 
 from wikianchor.pipelines.mewsc16.editions import read_facts, words_of
@@ -24,14 +25,22 @@ _DASH = re.compile(
 _LATER_DASH = re.compile(r"\s[–—―-]+\s|\w—\w")
 _BRACKETED = re.compile(r"(?:【[^【】]{1,60}】|\[[^\[\]]{1,60}[=/][^\[\]]{1,60}\]|\([^()]{1,30}=[^()]{1,60}\))\s*")
 _ROUND = re.compile(r"[(（]([^()（）]{2,40})[)）]\s*(?:[-–—:：]\s*)?")
+# The name of a reporter, as agencies of Korea write it.
+_REPORTER = re.compile(r"(?:\S{2,8}\s){1,3}(?:기자|특파원)\s?[=-]\s*")
 _DAY_IN_BRACKETS = re.compile(r"[(（][^()（）]{0,40}\d[^()（）]{0,40}[)）]\s*[-–—:]\s*")
 _DATE = re.compile(r"\d{1,2}[./]\s?\d{1,2}[./]\s?\d{2,4}|\d{4}[-/]\d\d[-/]\d\d|\d{1,2}\s?[月일日]|\d{4}\s?[年년]")
+_FULL_DATE = re.compile(r"(?<!\d)\d{1,2}[./]\s?\d{1,2}[./]\s?(?:\d\d|\d{4})$")
 _ISSUED = re.compile(r"[(（]([^()（）]{2,30})[)）]$")
+# What stands in brackets behind a place is a country or an agency.
+_SIGNED = re.compile(r"[\w ./·-]{2,60}\s?[(（][^()（）\d]{2,40}[)）]")
+# A place and its country. Parties are in capitals.
+_FOREIGN = re.compile(r"[^\W\d_][\w .·-]{1,40}\s?\([^\W\d_](?=[^()\d]{0,30}[a-zà-ÿа-я]{3})[^()\d]{3,40}\)")
 _FIRST_NAME = re.compile(r"\s*[,،/(（・、=＝.;]\s*")
 _CASELESS = frozenset({"ar", "fa", "ja", "ko"})
 # Maximum words of a dateline without comma, bracket or day, which could also be the subject of the sentence.
 _BARE_WORDS = 4
 _CASELESS_WORDS = 6
+_CASELESS_LINE = 3
 _UNSPACED_PLACE = 8
 # Letters of a place in capitals. Shorter words are names of organisations.
 _CAPITALS = 6
@@ -53,6 +62,19 @@ def cut_dateline(sentence: str, language: str, marked: bool = False) -> str:
 def is_day(text: str, language: str) -> bool:
     """Return whether a text consists only of a day: numbers, months and weekdays."""
     return _is_day(text, words_of(language))
+
+
+def is_dateline(text: str, language: str) -> bool:
+    """Return whether a text is only a dateline: a day, or a place and a country, day or agency, as "Paris, France."."""
+    if is_day(text, language):
+        return True
+    words = _WORD.findall(text)
+    if not 1 < len(words) <= _CASELESS_WORDS or not re.search("[,،、]", text):
+        return False
+    if language in _CASELESS:
+        return len(words) <= _CASELESS_LINE and _is_known(text, language)
+    days, joining = words_of(language), words_of("joining")
+    return all(word[0].isupper() or word[0].isdigit() or word.lower() in days or word in joining for word in words)
 
 
 @cache
@@ -85,6 +107,8 @@ def _cut(sentence: str, language: str, marked: bool) -> str:
         match = bracket.match(sentence)
         if match and match.end() < len(sentence):
             return sentence[match.end() :]
+    if language == "ko" and (match := _REPORTER.match(sentence)):
+        return sentence[match.end() :]
     match = _ROUND.match(sentence)
     if match and match.end() < len(sentence) and _names_source(match[1], language):
         return sentence[match.end() :]
@@ -92,7 +116,10 @@ def _cut(sentence: str, language: str, marked: bool) -> str:
     colon = re.search(r"[:：]", sentence[:LONGEST])
     if colon and colon.start() and (colon[0] == "：" or sentence[colon.end() : colon.end() + 1] == " "):
         line, rest = sentence[: colon.start()], sentence[colon.end() :].lstrip()
-        if _is_day(line, days) or (_begins(rest, language) and _before_colon(line, rest, language, days, marked)):
+        signed = _SIGNED.fullmatch(line.strip()) is not None and _is_known(line, language)
+        if _is_day(line, days) or (
+            (signed or _begins(rest, language)) and _before_colon(line, rest, language, days, marked)
+        ):
             return rest
     match = _DASH.search(sentence, 2, LONGEST)
     if match is None:
@@ -109,6 +136,8 @@ def _before_colon(line: str, rest: str, language: str, days: frozenset[str], mar
         return _is_dateline(line, ":", rest, language, days, True)
     if line.casefold() in _agencies():
         return True
+    if language not in _CASELESS and _FOREIGN.fullmatch(line.strip()) and rest[:1].isalpha():
+        return _is_dateline(line, ":", rest, language, days, False)
     return _is_known(line, language) and _is_dateline(line, ":", rest, language, days, False)
 
 
@@ -142,18 +171,23 @@ def _is_known(line: str, language: str) -> bool:
 
 
 def _names_source(text: str, language: str) -> bool:
-    """Return whether a text in brackets is a place or an agency."""
-    names = [name.casefold() for name in _FIRST_NAME.split(text.strip())]
-    place = _fold(_FIRST_NAME.split(text.strip(), maxsplit=1)[0], language)
+    """Return whether a text in brackets is a place, a place with a day, or an agency."""
+    text = unicodedata.normalize("NFKC", text).strip()
+    names = [name.casefold() for name in _FIRST_NAME.split(text)]
+    places = {_fold(names[0], language)}
+    if holds_no_spaces(language):
+        places.add(_fold(text.split()[0], language))
     names += text.casefold().split()
-    return not names[0].isdigit() and (place in _places(language) or any(name in _agencies() for name in names))
+    return not names[0].isdigit() and (
+        not places.isdisjoint(_places(language)) or any(name in _agencies() for name in names)
+    )
 
 
 def _is_range(line: str, rest: str, days: frozenset[str]) -> bool:
     """Return whether a dash stands between two numbers or two days."""
     if not rest[:1].isdigit() or not line:
         return False
-    if line[-1].isdigit() and not _is_day(line, days):
+    if line[-1].isdigit() and not _is_day(line, days) and not _FULL_DATE.search(line):
         return True
     # "3 May – 5 May"
     return _is_day(line, days) and _is_day(" ".join(_WORD.findall(rest)[:2]), days)
@@ -169,7 +203,11 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
         return False
     known = _is_known(line, language)
     issued = _ISSUED.search(line)
-    signed = line.casefold() in _agencies() or (issued is not None and issued[1].casefold() in _agencies())
+    signed = (
+        line.casefold() in _agencies()
+        or (issued is not None and issued[1].casefold() in _agencies())
+        or (known and _SIGNED.fullmatch(line) is not None)
+    )
     dated = any(word.lower() in days for word in words) or _DATE.search(line) is not None
     if language in _CASELESS:
         # Without capitals, only the length distinguishes a place from a clause.

@@ -94,6 +94,8 @@ _OPENING = "\"'“„«*: "
 # Longer sentences are not tested for a cut.
 _CUT_WORDS = 12
 _SHORT_WORDS = 5
+# A number that is no ordinal.
+_NUMBERED = re.compile(r"\b(?:nr|no|n[°º]|č|núm|num|numer|nummer|číslo|número|№)\.?\s?\d+\.$", re.IGNORECASE)
 
 
 class FaultFinder:
@@ -216,7 +218,7 @@ class FaultFinder:
         The splitter decides: a sentence is cut if it would not end there with another word after it.
         """
         words = sentence.count(" ") + 1
-        if words > _CUT_WORDS or not self._glues or not sentence.endswith("."):
+        if words > _CUT_WORDS or not self._glues or not sentence.endswith(".") or _NUMBERED.search(sentence):
             return False
         # A short sentence, or one that ends with a number, is tested with a name after it; a longer one with a word
         # that begins sentences.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_day
+from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_dateline
 from wikianchor.pipelines.mewsc16.editions import words_of
 from wikianchor.pipelines.mewsc16.faults import FaultFinder, first_of_glued
 from wikianchor.pipelines.mewsc16.lead_markup import LEAD_LOST, LeadMarkup, file_names, is_box
@@ -89,7 +89,7 @@ class LeadReader:
             if after_day:
                 words, after_day = _LEADING_DASH.sub("", words, count=1) if words[0] in "–—―-" else words, False
             if reason in _SKIPPED and self._is_aside(words):
-                after_day = is_day(words, self._language)
+                after_day = is_dateline(words, self._language)
                 continue
             if reason == "gap":
                 # A short line that would be no sentence without the gap either.
@@ -103,7 +103,7 @@ class LeadReader:
             if has_notes:
                 words = _stop_joined(words)
             words = first_of_glued(words, self._language)
-            if self._faults.is_note(words) or is_day(words, self._language):
+            if self._faults.is_note(words) or is_dateline(words, self._language):
                 after_day = True
                 continue
             fault = self._faults.fault(words)

@@ -24,9 +24,8 @@ _WINDOW = 20_000
 # Characters before and after a call that are searched for the ends of its line.
 _MARGIN = 80
 _BOX = re.compile(r"<(/?)(div|center|figure|gallery|table)\b([^<>]*)>", re.IGNORECASE)
-_FLOATS = re.compile(
-    r"float\s*[:=]|thumb|\bt(?:right|left)\b|float(?:right|left)|align\s*=\s*[\"']?(?:right|left)", re.IGNORECASE
-)
+_FLOATING_STYLE = re.compile(r"float\s*[:=]|thumb|\bt(?:right|left)\b|float(?:right|left)", re.IGNORECASE)
+_FLOATS = re.compile(rf"{_FLOATING_STYLE.pattern}|align\s*=\s*[\"']?(?:right|left)", re.IGNORECASE)
 _TABLE = re.compile(r"\{\||<(?:table|gallery|blockquote)\b", re.IGNORECASE)
 _CREDIT = re.compile(r"^[ \t]*<small>[^\n]*</small>[ \t]*(?:<br[ /]*>[ \t]*)?$", re.MULTILINE | re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
@@ -35,6 +34,8 @@ _NAMED = re.compile(r"\s*[\w \-]{0,30}=")
 _QUOTATION = re.compile(r"quot|cit[aeá]|zitat|cyta|цитат|引用|اقتباس|نقل|인용|alıntı", re.IGNORECASE)
 _PICTURE = re.compile(r"\.(?:jpe?g|png|svg|gif|tiff?|webm|og[gv])\b", re.IGNORECASE)
 _PROSE_END = re.compile(r"[.!?؟。！？…][\"'”»」)\]]*\s*(?:<ref[^<>]*>.*?</ref>|<ref[^<>]*/>)?\s*$", re.DOTALL)
+# A number, a full stop and a footnote: the number is no ordinal.
+_NOTED_NUMBER = re.compile(r"(?<=\d)\.(?:<ref[^<>]{0,200}(?:/>|>[^<]{0,500}</ref>)){1,9}[ \t]+(?=[^\W\d_])")
 # Words, or characters in scripts without spaces, of the shortest argument that may be a lead.
 _PROSE_WORDS = 6
 _PROSE_CHARACTERS = 20
@@ -68,6 +69,8 @@ class LeadMarkup:
         """Return wikitext without captions in boxes, and with leads in templates shown or marked with LEAD_LOST."""
         head, rest = text[:_WINDOW], text[_WINDOW:]
         head = self._without_captions(head)
+        if "<ref" in head:
+            head = _NOTED_NUMBER.sub(".\n\n", head)
         return (self._show_leads(head) if "{{" in head else head) + rest
 
     def without_captions(self, text: str) -> str:
@@ -98,9 +101,10 @@ class LeadMarkup:
     def _is_caption(self, box: str, attributes: str) -> bool:
         if len(box) > _LONGEST_BOX:
             return False
-        has_picture = self._file.search(box) is not None
+        # `align` makes a table float; in a <div> it only aligns the text, which may be the lead.
+        floats = (_FLOATS if box[1:6].lower() == "table" else _FLOATING_STYLE).search(attributes)
         words = _TAG.sub("", self._file_link.sub("", box)).strip()
-        return len(words) <= _LONGEST_CAPTION and (has_picture or _FLOATS.search(attributes) is not None)
+        return len(words) <= _LONGEST_CAPTION and (floats is not None or self._file.search(box) is not None)
 
     def _show_leads(self, text: str) -> str:
         """Return wikitext with each template that stands alone and holds prose shown or marked."""
