@@ -30,6 +30,8 @@ _REPORTER = re.compile(r"(?:\S{2,8}\s){1,3}(?:기자|특파원)\s?[=-]\s*")
 _DAY_IN_BRACKETS = re.compile(r"[(（][^()（）]{0,40}\d[^()（）]{0,40}[)）]\s*[-–—:]\s*")
 _DATE = re.compile(r"\d{1,2}[./]\s?\d{1,2}[./]\s?\d{2,4}|\d{4}[-/]\d\d[-/]\d\d|\d{1,2}\s?[月일日]|\d{4}\s?[年년]")
 _FULL_DATE = re.compile(r"(?<!\d)\d{1,2}[./]\s?\d{1,2}[./]\s?(?:\d\d|\d{4})$")
+_FULL_DAY = re.compile(r"\d{4}\s?[年년]\s?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日일]")
+_TIME = re.compile(r"\d{1,2}:\d\d(?!\d)")
 _ISSUED = re.compile(r"[(（]([^()（）]{2,30})[)）]$")
 # What stands in brackets behind a place is a country or an agency.
 _SIGNED = re.compile(r"[\w ./·-]{2,60}\s?[(（][^()（）\d]{2,40}[)）]")
@@ -145,7 +147,7 @@ def _is_day(text: str, days: frozenset[str]) -> bool:
     words = _WORD.findall(text.lower())
     return (
         any(word[0].isdigit() for word in words)
-        and (len(words) > 1 or _DATE.fullmatch(text.strip()) is not None)
+        and (any(word in days for word in words) or (_DATE.search(text) or _TIME.search(text)) is not None)
         and all(word[0].isdigit() or word in days or word in _SIGNS_OF_DAYS for word in words)
     )
 
@@ -189,8 +191,8 @@ def _is_range(line: str, rest: str, days: frozenset[str]) -> bool:
         return False
     if line[-1].isdigit() and not _is_day(line, days) and not _FULL_DATE.search(line):
         return True
-    # "3 May – 5 May"
-    return _is_day(line, days) and _is_day(" ".join(_WORD.findall(rest)[:2]), days)
+    # "3 May – 5 May", "12:30 – 13:00"
+    return _TIME.match(rest) is not None or (_is_day(line, days) and _is_day(" ".join(_WORD.findall(rest)[:2]), days))
 
 
 def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset[str], marked: bool) -> bool:
@@ -210,6 +212,8 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
     )
     dated = any(word.lower() in days for word in words) or _DATE.search(line) is not None
     if language in _CASELESS:
+        if _FULL_DAY.fullmatch(line):
+            return not rest[:1].isdigit()
         # Without capitals, only the length distinguishes a place from a clause.
         if len(words) > _CASELESS_WORDS or (
             holds_no_spaces(language) and (len(line) > _UNSPACED_PLACE or any(map(str.isdigit, line)))
