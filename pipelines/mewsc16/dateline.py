@@ -31,6 +31,8 @@ _DAY_IN_BRACKETS = re.compile(r"[(（][^()（）]{0,40}\d[^()（）]{0,40}[)）]
 _DATE = re.compile(r"\d{1,2}[./]\s?\d{1,2}[./]\s?\d{2,4}|\d{4}[-/]\d\d[-/]\d\d|\d{1,2}\s?[月일日]|\d{4}\s?[年년]")
 _FULL_DATE = re.compile(r"(?<!\d)\d{1,2}[./]\s?\d{1,2}[./]\s?(?:\d\d|\d{4})$")
 _FULL_DAY = re.compile(r"\d{4}\s?[年년]\s?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日일]")
+# A number with an ending: "3rd", "3-a", "2007年5月3日". In Japanese it may be the start of a clause instead.
+_NUMBER = re.compile(r"\d[\d年月日년월일.:-]*[^\d\s]{0,3}")
 _TIME = re.compile(r"\d{1,2}:\d\d(?!\d)")
 _ISSUED = re.compile(r"[(（]([^()（）]{2,30})[)）]$")
 # What stands in brackets behind a place is a country or an agency.
@@ -148,7 +150,7 @@ def _is_day(text: str, days: frozenset[str]) -> bool:
     return (
         any(word[0].isdigit() for word in words)
         and (any(word in days for word in words) or (_DATE.search(text) or _TIME.search(text)) is not None)
-        and all(word[0].isdigit() or word in days or word in _SIGNS_OF_DAYS for word in words)
+        and all(_NUMBER.fullmatch(word) or word in days or word in _SIGNS_OF_DAYS for word in words)
     )
 
 
