@@ -33,7 +33,7 @@ _FULL_DATE = re.compile(r"(?<!\d)\d{1,2}[./]\s?\d{1,2}[./]\s?(?:\d\d|\d{4})$")
 _FULL_DAY = re.compile(r"\d{4}\s?[年년]\s?\d{1,2}\s?[月월]\s?\d{1,2}\s?[日일]")
 # A number with an ending: "3rd", "3-a", "2007年5月3日". In Japanese it may be the start of a clause instead.
 _NUMBER = re.compile(r"\d[\d年月日년월일.:-]*[^\d\s]{0,3}")
-_TIME = re.compile(r"\d{1,2}:\d\d(?!\d)")
+_TIME = re.compile(r"\d{1,2}(?::|\s?h\s?)\d\d(?!\d)")
 _ISSUED = re.compile(r"[(（]([^()（）]{2,30})[)）]$")
 # What stands in brackets behind a place is a country or an agency.
 _SIGNED = re.compile(r"[\w ./·-]{2,60}\s?[(（][^()（）\d]{2,40}[)）]")
@@ -48,7 +48,7 @@ _CASELESS_LINE = 3
 _UNSPACED_PLACE = 8
 # Letters of a place in capitals. Shorter words are names of organisations.
 _CAPITALS = 6
-_SIGNS_OF_DAYS = ("de", "del", "d", "of", "den", "am", "le", "the", "o", "la")
+_SIGNS_OF_DAYS = ("h", "de", "del", "d", "of", "den", "am", "le", "the", "o", "la")
 
 
 def cut_dateline(sentence: str, language: str, marked: bool = False) -> str:
@@ -239,18 +239,19 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
     if marked or signed or _is_day(line, days) or (known and (dated or "," in line)):
         return True
     if known:
-        # Two places are a match or a road.
         first = _WORD.match(rest)
+        if first is not None and begins_sentences(first[0], language):
+            return True
+        # Two places are a match or a road.
         return (
             _LATER_DASH.search(rest, 0, LONGEST) is None
             and not _is_known(rest, language)
-            and (
-                dash == ":"
-                or "—" in dash
-                or line not in _clubs()
-                or (first is not None and begins_sentences(first[0], language))
-            )
+            and (dash == ":" or "—" in dash or line not in _clubs())
         )
+    # "Title: Part II – The ...", "(May 14, 1948 – March 18, 2007)"
+    following = _WORD.match(rest)
+    if re.search(r":\s", line) or (following is not None and following[0].lower() in days):
+        return False
     # A year in brackets is that of a work or an event.
     if dated or "," in line or line.endswith(".") or (line.endswith(")") and not words[-1].isdigit()):
         return True
