@@ -73,7 +73,8 @@ def is_dateline(text: str, language: str) -> bool:
     if is_day(text, language):
         return True
     words = _WORD.findall(text)
-    if not 1 < len(words) <= _CASELESS_WORDS or not re.search("[,،、]", text):
+    # "On Wednesday, the 25." was cut at its ordinal.
+    if not 1 < len(words) <= _CASELESS_WORDS or not re.search("[,،、]", text) or re.search(r"\D\d\d?\.$", text):
         return False
     if language in _CASELESS:
         return len(words) <= _CASELESS_LINE and _is_known(text, language)
