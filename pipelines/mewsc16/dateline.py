@@ -18,7 +18,8 @@ from wikianchor.pipelines.text.prose import holds_no_spaces
 from wikianchor.pipelines.text.splitter import begins_sentences
 
 LONGEST = 90
-_WORD = re.compile(r"[^\s,،.;:()（）\[\]/・、=＝]+")
+# Without the article before a month: "d'abril".
+_WORD = re.compile(r"(?:\b[dD]['’](?=\w))?([^\s,،.;:()（）\[\]/・、=＝]+)")
 _DASH = re.compile(
     r"\s*(?:—|―|--+)\s*|(?:(?<=[.,)\d])\s*|\s+)[–-]\s+|(?<=\w)–\s+(?=[A-ZÀ-ÞА-ЯЁ])|\s+–|(?<=\s)-(?=[ء-ي])"
 )
