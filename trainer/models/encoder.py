@@ -74,7 +74,7 @@ class Encoder(nn.Module):
         super().__init__()
         if pooler not in POOLERS:
             raise UsageError(f"no pooler {pooler!r}: choose one of {', '.join(POOLERS)}")
-        cpu.replace_dropout(backbone)
+        cpu.replace_layers(backbone)
         self.backbone = backbone
         self._attention = backbone.config._attn_implementation
         self.tokenizer = tokenizer

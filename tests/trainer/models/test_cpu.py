@@ -7,7 +7,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, RobertaConfig, RobertaModel
 
 from wikianchor.trainer.models import cpu
-from wikianchor.trainer.models.cpu import ATTENTION, Dropout, drop, replace_dropout, training_attention
+from wikianchor.trainer.models.cpu import ATTENTION, Dropout, drop, replace_layers, training_attention
 from wikianchor.trainer.models.encoder import Encoder
 
 
@@ -46,7 +46,7 @@ def test_draws_follow_the_seed_and_gradients_the_draws() -> None:
 def test_a_model_has_it_everywhere_and_only_in_training(tiny_model: Path) -> None:
     model = AutoModel.from_pretrained(tiny_model)
     names = model.state_dict().keys()
-    replace_dropout(model)
+    replace_layers(model)
     assert {type(part) for part in model.modules() if isinstance(part, torch.nn.Dropout)} == {Dropout}
     assert model.state_dict().keys() == names
     assert torch.equal(Dropout(0.5).eval()(torch.ones(9)), torch.ones(9))
@@ -107,3 +107,30 @@ def test_a_saved_model_does_not_name_it(tiny_model: Path, tmp_path: Path) -> Non
     encoder.backbone.save_pretrained(tmp_path)
     assert ATTENTION not in (tmp_path / "config.json").read_text()
     assert not AutoModel.from_pretrained(tmp_path).training
+
+
+def test_linear_layers_are_torch_s() -> None:
+    """By oneDNN or by torch: the product, and the gradients of the input, the weights and the bias."""
+    torch.manual_seed(1)
+    ours = cpu.Linear(24, 40)
+    theirs = torch.nn.Linear(24, 40)
+    theirs.load_state_dict(ours.state_dict())
+    found = []
+    for layer in (ours, theirs):
+        x = torch.randn(3, 5, 24, generator=torch.Generator().manual_seed(2)).requires_grad_()
+        product = layer(x)
+        product.square().sum().backward()
+        found.append([product, x.grad, layer.weight.grad, layer.bias.grad])
+    assert all(torch.allclose(one, other, atol=1e-4) for one, other in zip(*found, strict=True))
+    assert ours.double()(torch.ones(2, 24).double()).dtype == torch.float64
+    with torch.autocast("cpu", torch.bfloat16):
+        assert ours.float()(torch.ones(2, 24)).dtype == torch.bfloat16
+
+
+def test_a_wide_model_has_them_with_its_own_weights() -> None:
+    shape = {"hidden_size": 256, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 256}
+    model = BertModel(BertConfig(vocab_size=40, **shape))
+    before = {name: weight.data_ptr() for name, weight in model.named_parameters()}
+    replace_layers(model)
+    assert {type(part) for part in model.modules() if isinstance(part, torch.nn.Linear)} == {cpu.Linear}
+    assert {name: weight.data_ptr() for name, weight in model.named_parameters()} == before
