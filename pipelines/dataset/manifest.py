@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.storage import filesystem, reading, sync_file, writing
+from wikianchor.io.storage import filesystem, list_directory, reading, remove_directory, sync_file, writing
 from wikianchor.pipelines.dataset.card import card
 from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.split_configs import split_of
@@ -196,7 +196,7 @@ def _remove_work(directory: str, keep: str = "") -> None:
     """Remove the workspaces of all runs but one; what cannot be removed is left to the next run."""
     for files, root in _work_roots(directory):
         with suppress(OSError):
-            entries = files.get_file_info(fs.FileSelector(root, allow_not_found=True))
+            entries = list_directory(files, root)
             for entry in entries:
                 if entry.base_name != keep:
                     _remove(files, entry.path)
@@ -227,9 +227,7 @@ def _check_ours(files: fs.FileSystem, directory: str, dataset: str, flag: str) -
         UsageError: it contains something else, which a commit could remove.
     """
     inner = filesystem(directory)[1]
-    foreign = sorted(
-        info.base_name for info in files.get_file_info(fs.FileSelector(inner)) if info.base_name not in _OURS
-    ) or sorted(
+    foreign = sorted(info.base_name for info in list_directory(files, inner) if info.base_name not in _OURS) or sorted(
         info.path[len(inner) + 1 :]
         for info in files.get_file_info(fs.FileSelector(f"{inner}/data", allow_not_found=True, recursive=True))
         if info.type == fs.FileType.File and not _SHARD_NAME.fullmatch(info.base_name)
@@ -289,7 +287,7 @@ def _remove(files: fs.FileSystem, path: str) -> None:
         return
     for last in (False, False, True):
         try:
-            files.delete_dir(path)
+            remove_directory(files, path)
             return
         except OSError:
             # A worker that is still ending may have put a file there meanwhile.
@@ -341,7 +339,7 @@ def commit(directory: str, work: str, parts: Iterable[Part], head: Mapping[str, 
 def _complete_commits(directory: str) -> None:
     """Complete the commits that earlier runs have begun."""
     files, inner = filesystem(directory)
-    for entry in files.get_file_info(fs.FileSelector(f"{inner}/{UNFINISHED}", allow_not_found=True)):
+    for entry in list_directory(files, f"{inner}/{UNFINISHED}"):
         journal = f"{entry.path}/{JOURNAL}"
         if files.get_file_info(journal).type == fs.FileType.File:
             _follow(files, inner, journal)

@@ -73,7 +73,7 @@ class Linear(nn.Linear):
             or torch.compiler.is_compiling()
         ):
             return super().forward(x)
-        output: Tensor = _Linear.apply(x.flatten(0, -2), self.weight, self.bias)  # type: ignore[no-untyped-call]
+        output: Tensor = _Linear.apply(x.flatten(0, -2), self.weight, self.bias)
         return output.view(*x.shape[:-1], -1)
 
 

@@ -15,7 +15,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -230,8 +230,29 @@ def _children(files: fs.FileSystem, base: str, part: str) -> list[fs.FileInfo]:
 
     if not glob.has_magic(part):
         return [fs.FileInfo(f"{base}/{part}")]
-    entries = files.get_file_info(fs.FileSelector(base, allow_not_found=True))
-    return [info for info in entries if fnmatch.fnmatchcase(info.base_name, part)]
+    return [info for info in list_directory(files, base) if fnmatch.fnmatchcase(info.base_name, part)]
+
+
+def list_directory(files: fs.FileSystem, base: str) -> list[fs.FileInfo]:
+    """Return the files and directories in a directory; none where there is no directory.
+
+    pyarrow's listing of one level of a GCS bucket has only those directories that an object of their own marks, which
+    other programs do not write, and which `make_parent` does not write either. So everything below is listed there.
+    """
+    from pyarrow import fs
+
+    is_gcs = files.type_name == "gcs"
+    entries: list[fs.FileInfo] = files.get_file_info(fs.FileSelector(base, allow_not_found=True, recursive=is_gcs))
+    if not is_gcs:
+        return entries
+    level: dict[str, fs.FileInfo] = {}
+    for info in entries:
+        name, below, _ = info.path.removeprefix(f"{base}/").partition("/")
+        if below:
+            level[name] = fs.FileInfo(f"{base}/{name}", fs.FileType.Directory)
+        else:
+            level.setdefault(name, info)
+    return list(level.values())
 
 
 def files_in(directory: str) -> list[str]:
@@ -258,7 +279,7 @@ def list_directories(path: str) -> list[str]:
 
     files, inner = filesystem(path)
     with reading(path):
-        entries = files.get_file_info(fs.FileSelector(inner, allow_not_found=True))
+        entries = list_directory(files, inner)
     return sorted(info.base_name for info in entries if info.type == fs.FileType.Directory)
 
 
@@ -364,6 +385,10 @@ def _receive(source: str, local: str) -> None:
 
     files, inner = filesystem(source)
     with reading(source):
+        if files.type_name == "gcs" and files.get_file_info(inner).type == fs.FileType.Directory:
+            # GCS has no directories, and pyarrow makes only those that it is told of.
+            for info in files.get_file_info(fs.FileSelector(inner, recursive=True)):
+                os.makedirs(os.path.dirname(local + info.path.removeprefix(inner)), exist_ok=True)
         fs.copy_files(inner, local, source_filesystem=files, destination_filesystem=fs.LocalFileSystem())
 
 
@@ -420,4 +445,11 @@ def remove(path: str) -> None:
     files, inner = filesystem(path)
     with writing(path):
         if files.get_file_info(inner).type == fs.FileType.Directory:
-            files.delete_dir(inner)
+            remove_directory(files, inner)
+
+
+def remove_directory(files: fs.FileSystem, path: str) -> None:
+    """Remove a directory and everything in it."""
+    # On GCS pyarrow removes what is in it, and then fails if no object of its own marks the directory.
+    with suppress(FileNotFoundError):
+        files.delete_dir(path)

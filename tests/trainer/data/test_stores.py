@@ -1,4 +1,4 @@
-"""Shards and caches in object stores: S3 (moto) and the Hugging Face Hub (a stand-in)."""
+"""Shards and caches in object stores: S3 (moto), Google Cloud Storage and the Hugging Face Hub (stand-ins)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.servers import gcs_server
 from tests.servers.hub_files import HubHandler, serving
 from tests.trainer.pairs import pair_rows, write_pairs
 from wikianchor.io import storage
@@ -38,15 +39,24 @@ def s3() -> Iterator[dict[str, str]]:
     server.stop()
 
 
-@pytest.fixture
-def bucket(s3: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def gcs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment in which a bucket of Google Cloud Storage is there."""
+    pytest.importorskip("cryptography", reason="NO CRYPTOGRAPHY: pip install '.[dev]'")
+    with gcs_server.serving(tmp_path_factory.mktemp("gcs")) as environment:
+        yield environment
+
+
+@pytest.fixture(params=["s3", "gs"])
+def bucket(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """The URI of an empty directory in a bucket; caches of this machine are in a directory of the test."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for variable, value in s3.items():
+    for variable, value in request.getfixturevalue({"s3": "s3", "gs": "gcs"}[request.param]).items():
         monkeypatch.setenv(variable, value)
-    files, _ = storage.filesystem("s3://bucket?allow_bucket_creation=true")
-    files.create_dir("bucket")
-    return f"s3://bucket/{tmp_path.name}"
+    if request.param == "s3":
+        files, _ = storage.filesystem("s3://bucket?allow_bucket_creation=true")
+        files.create_dir("bucket")
+    return f"{request.param}://bucket/{tmp_path.name}"
 
 
 def send(place: Path, uri: str) -> None:
@@ -89,6 +99,38 @@ def test_an_unfinished_cache_is_written_again(bucket: str, tmp_path: Path) -> No
 
 def save(directory: str, text: str) -> None:
     Path(directory, "a").write_text(text)
+
+
+def test_checkpoints_and_the_model_are_in_a_bucket(
+    bucket: str, options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    local = task.run(make("simcse", {**options, "max_steps": 3}, {}))
+    flags = {**options, "max_steps": 3, "output": f"{bucket}/out", "checkpoint_steps": 1}
+    remote = task.run(make("simcse", flags, {}))
+    task.run(make("simcse", flags, {}))
+    assert "goes on from step 3 of 3" in capsys.readouterr().err
+    assert remote == f"{bucket}/out/model"
+    assert storage.list_directories(f"{bucket}/out/checkpoints") == ["step-0000000003"]
+    copy = storage.fetch(remote, f"{tmp_path}/copy")
+    assert {path.name for path in Path(local).iterdir()} == {path.name for path in Path(copy).iterdir()}
+
+
+def test_directories_in_a_bucket_are_listed_fetched_and_removed(bucket: str, tmp_path: Path) -> None:
+    """Also those that no object of their own marks, and those that one marks."""
+    for name in ("one/a", "one/below/b", "two/c"):
+        (tmp_path / "local" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "local" / name).write_text(name)
+    send(tmp_path / "local", f"{bucket}/dir")
+    files, inner = storage.filesystem(f"{bucket}/dir/three")
+    files.create_dir(inner, recursive=True)
+    assert storage.list_directories(f"{bucket}/dir") == ["one", "three", "two"]
+    assert storage.list_directories(f"{bucket}/dir/absent") == []
+    assert storage.matching(f"{bucket}/dir/*/*", directories=False) == [f"{bucket}/dir/one/a", f"{bucket}/dir/two/c"]
+    assert storage.matching(f"{bucket}/dir/t*", directories=True) == [f"{bucket}/dir/three", f"{bucket}/dir/two"]
+    assert files_of(Path(storage.fetch(f"{bucket}/dir", f"{tmp_path}/copy"))) == files_of(tmp_path / "local")
+    for name in ("one", "three"):
+        storage.remove(f"{bucket}/dir/{name}")
+    assert storage.files_in(f"{bucket}/dir") == [f"{bucket}/dir/two/c"]
 
 
 def test_rows_of_ones_own_are_in_a_bucket(bucket: str, tmp_path: Path) -> None:
