@@ -64,7 +64,7 @@ MODES: dict[str, dict[str, Any]] = {
     "graphs": {"compile": False, "graphs": True},
     "compiled": {"compile": True, "graphs": True},
 }
-PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
+PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "mkldnn::_linear_pointwise")
 COLUMNS = ["", "batch", "ms", "sentences / s", "MFU, %", "GPU idle, %", "times sentence-transformers", "note"]
 
 

@@ -211,7 +211,7 @@ class Config:
     # The machine
     device: str = option("", help="device of the training", unset="cuda where there is one, else cpu")
     precision: str = option(
-        "", help="precision of the encoder", choices=("", "bf16", "fp32"), unset="bf16 on cuda, else fp32"
+        "", help="precision of the encoder", choices=("", "bf16", "fp32"), unset="bf16 on GPUs that have it, else fp32"
     )
     compile: bool | None = option(
         None,

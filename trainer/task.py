@@ -48,7 +48,7 @@ from wikianchor.trainer.mboe.task import main as mboe
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.entities import EntityTable, random_vectors, read_vectors
 from wikianchor.trainer.models.export import export
-from wikianchor.trainer.models.gpu import default_precision
+from wikianchor.trainer.models.gpu import default_precision, training_precision
 from wikianchor.trainer.models.hub import check_model
 from wikianchor.trainer.models.losses import projection
 from wikianchor.trainer.models.memory import sentences_at_once
@@ -279,7 +279,7 @@ def open_data(config: Config) -> PairDataset | Texts:
 def dry_run(config: Config) -> str:
     """Return what a run of EASE or SimCSE would take."""
     device = distributed.choose_device(config.device)
-    config = dataclasses.replace(config, precision=config.precision or ("bf16" if device.type == "cuda" else "fp32"))
+    config = dataclasses.replace(config, precision=config.precision or training_precision(device))
     check_model(config.model)
     with tempfile.TemporaryDirectory() as scratch:
         # Rows of one's own are not kept either.
@@ -308,7 +308,7 @@ def run(config: Config, trackers: Sequence[Tracker] = ()) -> str:
     if config.dry_run:
         return dry_run(config)
     device = distributed.choose_device(config.device)
-    precision = config.precision or ("bf16" if device.type == "cuda" else "fp32")
+    precision = config.precision or training_precision(device)
     config = dataclasses.replace(config, precision=precision)
     data: Any = open_data(config)
     if config.model:

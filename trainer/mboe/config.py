@@ -133,7 +133,7 @@ class MboeConfig:
     # The machine, and the report
     device: str = option("", help="device of the training", unset="cuda where there is one, else cpu")
     precision: str = option(
-        "", help="precision of the encoder", choices=("", "bf16", "fp32"), unset="bf16 on cuda, else fp32"
+        "", help="precision of the encoder", choices=("", "bf16", "fp32"), unset="bf16 on GPUs that have it, else fp32"
     )
     compare: str = option("", help="output of another run: the paired t-test against it, seed by seed")
     explain: int = option(3, help="documents of each language in the report of what the attention chose")

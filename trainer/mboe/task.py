@@ -42,6 +42,7 @@ from wikianchor.trainer.mboe.model import Mboe
 from wikianchor.trainer.mboe.train import EncodedDocuments, encode_documents, labels_of, predict, score_of, train
 from wikianchor.trainer.mboe.vectors import initial_vectors, read_titles, select_titles
 from wikianchor.trainer.models.encoder import Encoder
+from wikianchor.trainer.models.gpu import training_precision
 
 # A split and a language.
 Key = tuple[str, str]
@@ -234,7 +235,7 @@ def introduce(config: MboeConfig, prepared: PreparedData) -> str:
 def run(config: MboeConfig) -> str:
     """Train all seeds and return the path of the table of scores."""
     other = report.read_scores(config.compare) if config.compare else None
-    precision = config.precision or ("bf16" if choose_device(config.device).type == "cuda" else "fp32")
+    precision = config.precision or training_precision(choose_device(config.device))
     config = dataclasses.replace(config, precision=precision)
     log = Log(config.output, True)
     try:

@@ -24,6 +24,12 @@ def mask(**arguments: Any) -> Tensor | None:
     return sdpa_mask(**{**arguments, "allow_is_bidirectional_skip": False})
 
 
+def training_precision(device: torch.device) -> str:
+    """Return the precision of training on a device: bf16 on GPUs that have it; older ones only imitate it, slowly."""
+    cuda = device.type == "cuda"
+    return "bf16" if cuda and torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+
+
 def default_precision(device: torch.device) -> str:
     """Return the precision of inference on a device: STS scores in tf32 differ from those in fp32 by less than 0.01
     points."""
