@@ -14,7 +14,8 @@ It prints one Markdown table, ready for RESULTS.md:
 
 MFU counts tokens without padding, over the peak of the card's data sheet. Idle is the share of a step in which no
 kernel runs: the kernels' time is from torch.profiler, the step's from steps without it. On a CPU times are user CPU of
-one thread, and a note says which share of a step is matrix products: the bound of what a trainer can save. A part that
+one thread, and a note says which share of a step is matrix products, the bound of what a trainer can save, and which
+operators take most of the rest. A part that
 fails becomes a row with the reason; what no time is left for is left out, and named.
 """
 
@@ -291,10 +292,13 @@ def stepped(bench: Bench, run: TrainingRun, name: str, batch: int) -> Row:
     peak = peak_flops(bench.device, bench.precision)
     length = tokens / (bench.steps * batch)
     flops = tokens / bench.steps * run.model.views * flops_per_token(run.model.encoder, length)
-    busy, products = profiled_seconds(bench, lambda: steps(profiled))
+    busy, shares = profiled_seconds(bench, lambda: steps(profiled))
     idle = None if bench.device.type == "cpu" else max(0.0, 1 - busy / profiled / seconds)
     mfu = None if peak is None else flops / seconds / peak
-    note = f"{products:.0%} matrix products"
+    products = sum(shares.pop(name, 0.0) for name in PRODUCTS)
+    largest = sorted(shares.items(), key=lambda item: -item[1])[:8]
+    others = (f"{name.rpartition(':')[2]} {share:.1%}" for name, share in largest)
+    note = f"{products:.0%} matrix products, {', '.join(others)}"
     if bench.device.type == "cuda":
         note = f"{torch.cuda.max_memory_allocated() / 1e9:.1f} GB"
     if run.graphs is not None:
@@ -307,8 +311,8 @@ def endless(run: TrainingRun, steps: int) -> Iterator[Any]:
     return run.feed.batches(0, steps)
 
 
-def profiled_seconds(bench: Bench, function: Callable[[], object]) -> tuple[float, float]:
-    """Return the time in which at least one kernel runs, and the share of matrix products in all operators on a CPU."""
+def profiled_seconds(bench: Bench, function: Callable[[], object]) -> tuple[float, dict[str, float]]:
+    """Return the time in which at least one kernel runs, and on a CPU the share of each operator."""
     from torch.profiler import ProfilerActivity, profile
 
     cuda = bench.device.type == "cuda"
@@ -317,14 +321,14 @@ def profiled_seconds(bench: Bench, function: Callable[[], object]) -> tuple[floa
         bench.now()
     if not cuda:
         averages = profiler.key_averages()
-        products = sum(event.self_cpu_time_total for event in averages if event.key in PRODUCTS)
-        return 0.0, products / sum(event.self_cpu_time_total for event in averages)
+        total = sum(event.self_cpu_time_total for event in averages)
+        return 0.0, {event.key: event.self_cpu_time_total / total for event in averages}
     spans = [
         (event.time_range.start, event.time_range.end)
         for event in profiler.events() or []
         if event.device_type == DeviceType.CUDA
     ]
-    return union(spans) / 1e6, 0.0
+    return union(spans) / 1e6, {}
 
 
 def union(spans: list[tuple[float, float]]) -> float:
