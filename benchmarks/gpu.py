@@ -15,8 +15,8 @@ It prints one Markdown table, ready for RESULTS.md:
 MFU counts tokens without padding, over the peak of the card's data sheet. Idle is the share of a step in which no
 kernel runs: the kernels' time is from torch.profiler, the step's from steps without it. On a CPU times are user CPU of
 one thread, and a note says which share of a step is matrix products, the bound of what a trainer can save, and which
-operators take most of the rest. A part that
-fails becomes a row with the reason; what no time is left for is left out, and named.
+operators take most of the rest. A part that fails becomes a row with the reason; what no time is left for is left out,
+and named.
 """
 
 from __future__ import annotations
