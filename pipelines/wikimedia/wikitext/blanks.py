@@ -11,18 +11,24 @@ import re
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, REMOVED, SEAM
 
 _TAB_IN_TARGET = re.compile(r"(\[\[[^\[\]|\t\n]*)\t")
-_FOLLOWING = frozenset((" ", ".", ",", ")", "）", SEAM))
+# A Japanese particle before a link or another kind of character; a word such as もの goes on in hiragana.
+_PARTICLE = (
+    r"(?:(?:[とにでへ]は|[とにで]も|[でとへ]の|から|まで|より)|[はがをにのともでやへ])(?:\[\[|[^\u3041-\u3096\s])"
+)
+_FOLLOWING = frozenset((" ", ".", ",", ")", "）", SEAM, *"はがをにのともでやへかまよ"))
 _OPENING = frozenset("(（")
 # "word <ref/> .NET" and "word <ref/> ..." keep their blank.
-_SIGN = re.compile(rf"[ {SEAM}{REMOVED}]*(?:[.,](?![\w.,])|[)）])")
+_SIGN = re.compile(rf"[ {SEAM}{REMOVED}]*(?:[.,](?![\w.,])|[)）]|{_PARTICLE})")
 _LOOSE_SIGN = re.compile(rf" ?{REMOVED}[ {SEAM}{REMOVED}]*([.,)）]?)")
 _SHORT_WORD = 3
 _ENDS = frozenset(".!?…")
+_JAPANESE = re.compile("[\u30a1-\u30ff\u3005\u4e00-\u9fff」』）(（]")
+_HIRAGANA = re.compile("[\u3041-\u3096]")
 
 
 def removed(before: str, text: str, end: int = 0) -> str:
     """Return what stands for something that is removed and shows nothing: REMOVED if it leaves a blank before a full
-    stop, a comma or a closing bracket, or after an opening one.
+    stop, a comma, a closing bracket or a Japanese particle, or after an opening bracket.
 
     Args:
         before: the character before it.
@@ -59,11 +65,17 @@ def close_up(text: str) -> str:
     'in a battle. It ended , too'
     >>> close_up(f"an area of {REMOVED}.") == f"an area of {GAP}."
     True
+    >>> close_up(f"この研究所{REMOVED} では人が")
+    'この研究所では人が'
     """
     return _LOOSE_SIGN.sub(_close_up, text) if REMOVED in text else text
 
 
 def _close_up(match: re.Match[str]) -> str:
+    if not match[1] and _HIRAGANA.match(match.string, match.end()):
+        # A particle. After a link, what counts is its last character.
+        end = match.string[max(0, match.start() - 8) : match.start()].rstrip(f"]{SEAM}")[-1:]
+        return "" if _JAPANESE.match(end) else " "
     before = match.string[max(0, match.start() - _SHORT_WORD - 1) : match.start()]
     word = before.rpartition(" ")[2].rpartition("\n")[2]
     if match[1] in (".", ",") and len(word) <= _SHORT_WORD and word.isalpha() and word.islower():
