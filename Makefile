@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # setuptools warns of every editable installation.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test pytest pythons engines chaos try-it lint types docs audit lock clean
+.PHONY: demo test core core-test pytest pythons engines chaos try-it lint types docs audit lock clean
 
 demo: $(VENV)/.data
 	$(BIN)/wikianchor demo
@@ -13,6 +13,15 @@ demo: $(VENV)/.data
 # Types are checked by one process, in the time in which the tests start.
 test: $(VENV)/.dev
 	$(MAKE) --jobs=2 --no-print-directory lint types pytest
+
+# The compiled core, which `wikianchor` takes where it is installed. Needs cargo.
+core: $(VENV)/.data
+	$(PIP) ./core
+
+# Both engines on a million mutated pages and on all dumps at hand, and the tests of the crate.
+core-test: core
+	cd core && cargo test --quiet --package wikianchor-engine
+	$(BIN)/python -m tests.both_engines --cases=1000000
 
 # The tests start hundreds of processes: what is compiled is kept for the next, even where the surroundings say no. One
 # worker more than the two cores that CI has, since many tests wait.

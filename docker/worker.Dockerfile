@@ -3,6 +3,11 @@
 # `corpus` and `negatives`, which need GiNZA and torch, run in that of gpu.Dockerfile.
 #
 #   docker build -f docker/worker.Dockerfile -t REGION-docker.pkg.dev/PROJECT/REPOSITORY/wikianchor:VERSION .
+FROM ghcr.io/pyo3/maturin:v1.9.6 AS core
+COPY core /core
+# One wheel for every CPython from 3.10, by the lock of the crate.
+RUN maturin build --release --locked --manifest-path=/core/python/Cargo.toml --out=/wheels
+
 FROM gcr.io/dataflow-templates-base/python311-template-launcher-base:20230622_RC00 AS launcher
 FROM apache/beam_python3.11_sdk:2.77.0 AS beam
 FROM python:3.11.13-slim-bookworm
@@ -20,7 +25,8 @@ COPY schemas /opt/wikianchor/schemas
 COPY trainer /opt/wikianchor/trainer
 COPY wikianchor /opt/wikianchor/wikianchor
 COPY docker/launch.py /opt/wikianchor/launch.py
-RUN pip install --no-cache-dir --no-deps /opt/wikianchor && pip check
+COPY --from=core /wheels /opt/wikianchor/wheels
+RUN pip install --no-cache-dir --no-deps /opt/wikianchor /opt/wikianchor/wheels/*.whl && pip check
 
 # Beam would else make an environment of its own at each start.
 ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \

@@ -1,0 +1,238 @@
+//! Rows of `sentences`, `fragments`, `titles` and `ledger` as the buffers of Arrow arrays.
+//! See `pipelines/sentences/columns.py`.
+//!
+//! https://arrow.apache.org/docs/format/Columnar.html
+
+use crate::counts::Counts;
+use crate::page::Page;
+use crate::text::prose::Sentence;
+use crate::unicode::length;
+use crate::wikitext::links::Links;
+
+/// Numbers in the machine's order of bytes, as Arrow has them.
+#[derive(Default)]
+pub struct Numbers(pub Vec<u8>);
+
+impl Numbers {
+    pub fn push_long(&mut self, number: i64) {
+        self.0.extend_from_slice(&number.to_ne_bytes());
+    }
+
+    pub fn push(&mut self, number: usize) {
+        self.0.extend_from_slice(&i32::try_from(number).unwrap_or(i32::MAX).to_ne_bytes());
+    }
+}
+
+/// Strings: where each ends, and all of them.
+pub struct Strings {
+    pub ends: Numbers,
+    pub data: Vec<u8>,
+}
+
+impl Default for Strings {
+    fn default() -> Strings {
+        Strings { ends: from_zero(), data: Vec::new() }
+    }
+}
+
+impl Strings {
+    pub fn push(&mut self, text: &str) {
+        self.data.extend_from_slice(text.as_bytes());
+        self.ends.push(self.data.len());
+    }
+}
+
+/// The ends of a list begin with 0.
+fn from_zero() -> Numbers {
+    let mut ends = Numbers::default();
+    ends.push(0);
+    ends
+}
+
+/// `sentences` or `fragments`.
+pub struct Sentences {
+    pub rows: usize,
+    pub page_ids: Numbers,
+    pub rev_ids: Numbers,
+    pub titles: Strings,
+    pub regions: Strings,
+    pub numbers: Numbers,
+    pub texts: Strings,
+    pub link_ends: Numbers,
+    pub links: usize,
+    pub starts: Numbers,
+    pub ends: Numbers,
+    pub targets: Strings,
+    pub fragments: Strings,
+}
+
+impl Default for Sentences {
+    fn default() -> Sentences {
+        Sentences {
+            rows: 0,
+            page_ids: Numbers::default(),
+            rev_ids: Numbers::default(),
+            titles: Strings::default(),
+            regions: Strings::default(),
+            numbers: Numbers::default(),
+            texts: Strings::default(),
+            link_ends: from_zero(),
+            links: 0,
+            starts: Numbers::default(),
+            ends: Numbers::default(),
+            targets: Strings::default(),
+            fragments: Strings::default(),
+        }
+    }
+}
+
+impl Sentences {
+    /// Add the sentences of a page, or of an aside; the offsets of links become code points of the sentence.
+    pub fn add(&mut self, page: &Page, text: &str, sentences: &[Sentence], links: &Links) {
+        for sentence in sentences {
+            self.rows += 1;
+            self.page_ids.push_long(page.page_id);
+            self.rev_ids.push_long(page.rev_id);
+            self.titles.push(&page.title);
+            self.regions.push(sentence.region);
+            self.numbers.push(sentence.number as usize);
+            self.texts.push(&sentence.text);
+            // Code points up to the last offset: a text is counted once.
+            let (mut bytes, mut points) = (sentence.start, 0);
+            let mut points_at = |offset: usize| {
+                points += length(&text[bytes..offset]);
+                bytes = offset;
+                points
+            };
+            for link in sentence.first..sentence.last {
+                self.starts.push(points_at(links.starts[link]));
+                self.ends.push(points_at(links.ends[link]));
+                self.targets.push(links.targets.get(link));
+                self.fragments.push(links.fragments.get(link));
+            }
+            self.links += sentence.last - sentence.first;
+            self.link_ends.push(self.links);
+        }
+    }
+}
+
+/// Strings of which some are null.
+#[derive(Default)]
+pub struct Nullable {
+    pub strings: Strings,
+    /// A bit for each string, set if it is no null.
+    pub valid: Vec<u8>,
+}
+
+impl Nullable {
+    fn push(&mut self, row: usize, text: Option<&str>) {
+        if row % 8 == 0 {
+            self.valid.push(0);
+        }
+        self.valid[row / 8] |= u8::from(text.is_some()) << (row % 8);
+        self.strings.push(text.unwrap_or(""));
+    }
+}
+
+pub struct Titles {
+    pub rows: usize,
+    pub page_ids: Numbers,
+    pub rev_ids: Numbers,
+    pub titles: Strings,
+    pub redirects: Nullable,
+    pub redirect_fragments: Nullable,
+    pub flag_ends: Numbers,
+    pub flags: usize,
+    pub flag_names: Strings,
+    pub link_ends: Numbers,
+    pub links: usize,
+    pub link_titles: Strings,
+}
+
+impl Default for Titles {
+    fn default() -> Titles {
+        Titles {
+            rows: 0,
+            page_ids: Numbers::default(),
+            rev_ids: Numbers::default(),
+            titles: Strings::default(),
+            redirects: Nullable::default(),
+            redirect_fragments: Nullable::default(),
+            flag_ends: from_zero(),
+            flags: 0,
+            flag_names: Strings::default(),
+            link_ends: from_zero(),
+            links: 0,
+            link_titles: Strings::default(),
+        }
+    }
+}
+
+impl Titles {
+    pub fn add_article<S: AsRef<str>>(&mut self, page: &Page, flags: &[&str], links: &[S]) {
+        for flag in flags {
+            self.flag_names.push(flag);
+        }
+        for link in links {
+            self.link_titles.push(link.as_ref());
+        }
+        self.flags += flags.len();
+        self.links += links.len();
+        self.add(page, None);
+    }
+
+    /// Add a redirect with the title and the section of its target.
+    pub fn add_redirect(&mut self, page: &Page, target: &str, fragment: &str) {
+        self.add(page, Some((target, fragment)));
+    }
+
+    fn add(&mut self, page: &Page, redirect: Option<(&str, &str)>) {
+        self.page_ids.push_long(page.page_id);
+        self.rev_ids.push_long(page.rev_id);
+        self.titles.push(&page.title);
+        self.redirects.push(self.rows, redirect.map(|(target, _)| target));
+        self.redirect_fragments.push(self.rows, redirect.map(|(_, fragment)| fragment));
+        self.flag_ends.push(self.flags);
+        self.link_ends.push(self.links);
+        self.rows += 1;
+    }
+}
+
+/// The ledger of each article.
+pub struct Ledger {
+    pub rows: usize,
+    pub page_ids: Numbers,
+    pub rev_ids: Numbers,
+    pub count_ends: Numbers,
+    pub counts: usize,
+    pub names: Strings,
+    pub numbers: Numbers,
+}
+
+impl Default for Ledger {
+    fn default() -> Ledger {
+        Ledger {
+            rows: 0,
+            page_ids: Numbers::default(),
+            rev_ids: Numbers::default(),
+            count_ends: from_zero(),
+            counts: 0,
+            names: Strings::default(),
+            numbers: Numbers::default(),
+        }
+    }
+}
+
+impl Ledger {
+    pub fn add(&mut self, page: &Page, counts: &Counts) {
+        self.page_ids.push_long(page.page_id);
+        self.rev_ids.push_long(page.rev_id);
+        for (name, &number) in &counts.0 {
+            self.names.push(name);
+            self.numbers.push(usize::try_from(number).unwrap_or(0));
+        }
+        self.counts += counts.0.len();
+        self.count_ends.push(self.counts);
+        self.rows += 1;
+    }
+}

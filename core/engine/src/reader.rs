@@ -1,0 +1,120 @@
+//! An article to the rows of all tables. See `PageReader` in `pipelines/sentences/steps.py`.
+
+use std::mem::take;
+
+use crate::columns::{Ledger, Sentences, Titles};
+use crate::counts::Counts;
+use crate::page::Page;
+use crate::page_kinds::PageKinds;
+use crate::text::prose::{aside_fragments, page_sentences, PageText, Prose, Sentence};
+use crate::text::splitter::Splitter;
+use crate::text::TextRules;
+use crate::wikitext::extractor::Extractor;
+use crate::wikitext::links::Links;
+
+pub struct Reader {
+    extractor: Extractor,
+    splitter: Splitter,
+    prose: Prose,
+    kinds: PageKinds,
+    with_fragments: bool,
+    pub sentences: Sentences,
+    pub fragments: Sentences,
+    pub titles: Titles,
+    pub ledger: Ledger,
+}
+
+impl Reader {
+    pub fn new(extractor: Extractor, rules: TextRules, kinds: PageKinds, with_fragments: bool) -> Reader {
+        Reader {
+            extractor,
+            splitter: Splitter::new(&rules),
+            prose: Prose::new(&rules),
+            kinds,
+            with_fragments,
+            sentences: Sentences::default(),
+            fragments: Sentences::default(),
+            titles: Titles::default(),
+            ledger: Ledger::default(),
+        }
+    }
+
+    /// Forget all rows.
+    pub fn clear(&mut self) {
+        self.sentences = Sentences::default();
+        self.fragments = Sentences::default();
+        self.titles = Titles::default();
+        self.ledger = Ledger::default();
+    }
+
+    /// Add the rows of an article, whose text is used up; return its ledger.
+    pub fn read_article(&mut self, page: &mut Page, is_list: bool) -> Counts {
+        let mut counts = Counts::default();
+        counts.add("pages:articles", 1);
+        let is_disambiguation = self.kinds.is_disambiguation(&page.text);
+        let flags = [("disambiguation", is_disambiguation), ("list", is_list)];
+        let flags: Vec<&str> = flags.iter().filter(|(_, holds)| *holds).map(|(flag, _)| *flag).collect();
+        let linked = self.extractor.links.linked_titles(&page.text, &page.title);
+        self.titles.add_article(page, &flags, &linked);
+        let extract = self.extractor.extract(take(&mut page.text), &page.title);
+        let page = &*page;
+        let shown = page_text(&extract.text, &extract.links, &extract.gaps);
+        let mut dropped = Counts::default();
+        if is_disambiguation {
+            counts.add("pages:disambiguation", 1);
+        }
+        if is_disambiguation && !self.with_fragments {
+            dropped.add("disambiguation_page", extract.links.starts.len() as i64);
+        } else {
+            let mut fragments = Vec::new();
+            let found = self.with_fragments.then_some(&mut fragments);
+            let mut kept = page_sentences(&shown, &self.splitter, &self.prose, &mut dropped, found);
+            if is_disambiguation {
+                fragments.append(&mut kept);
+                fragments.iter_mut().for_each(|sentence| sentence.region = "disambiguation");
+                fragments.sort_by_key(|sentence| sentence.number);
+                let kinds = [("heading", dropped.get("heading")), ("disambiguation_page", links_in(&fragments))];
+                dropped = Counts::default();
+                for (kind, number) in kinds.into_iter().filter(|&(_, number)| number > 0) {
+                    dropped.add(kind, number);
+                }
+            }
+            self.sentences.add(page, &extract.text, &kept, &extract.links);
+            if self.with_fragments {
+                self.fragments.add(page, &extract.text, &fragments, &extract.links);
+                for fragment in &fragments {
+                    counts.add(format!("fragments:{}", fragment.region), 1);
+                }
+                let last = kept.last().into_iter().chain(fragments.last()).map(|sentence| sentence.number + 1).max();
+                let mut number = last.unwrap_or(0);
+                for aside in &extract.asides {
+                    let in_aside =
+                        aside_fragments(&page_text(&aside.text, &aside.links, &[]), aside.region, number);
+                    self.fragments.add(page, &aside.text, &in_aside, &aside.links);
+                    number += in_aside.len() as u32;
+                    counts.add(format!("fragments:{}", aside.region), in_aside.len() as i64);
+                }
+            }
+            counts.add("links:kept", links_in(&kept));
+            counts.add("sentences:kept", kept.len() as i64);
+        }
+        for (reason, number) in extract.counts.0.iter().filter(|(reason, _)| reason.as_ref() != "link") {
+            counts.add(format!("links:{reason}"), *number);
+        }
+        for (reason, number) in take(&mut dropped.0) {
+            let is_whole = reason.starts_with("sentences:") || reason.starts_with("templates:");
+            counts.add(if is_whole { reason } else { format!("links:{reason}").into() }, number);
+        }
+        counts.add("links:prose", extract.links.starts.len() as i64);
+        self.ledger.add(page, &counts);
+        counts
+    }
+}
+
+fn page_text<'a>(text: &'a str, links: &'a Links, gaps: &'a [String]) -> PageText<'a> {
+    PageText { text, link_starts: &links.starts, link_ends: &links.ends, gaps }
+}
+
+fn links_in(sentences: &[Sentence]) -> i64 {
+    sentences.iter().map(|sentence| (sentence.last - sentence.first) as i64).sum()
+}

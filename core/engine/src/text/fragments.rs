@@ -1,0 +1,290 @@
+//! See `pipelines/text/fragments.py`.
+
+use super::splitter::skip_at_most;
+use super::{FragmentRules, TextRules};
+use crate::unicode::{is_alpha, is_mark, is_space, is_word, strip};
+
+/// Why a sentence is dropped, and the name under which such sentences are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason {
+    pub name: &'static str,
+    pub sentences: &'static str,
+}
+
+macro_rules! reasons {
+    ($($constant:ident $name:literal)*) => {
+        $(pub const $constant: Reason = Reason { name: $name, sentences: concat!("sentences:", $name) };)*
+    };
+}
+
+reasons! {
+    SHORT "fragment:short"
+    LONG "fragment:long"
+    MARKUP "fragment:markup"
+    UNBALANCED "fragment:unbalanced"
+    NO_LETTERS "fragment:no_letters"
+    SCRIPT "fragment:script"
+    NO_TERMINATOR "fragment:no_terminator"
+    CONTINUED "fragment:continued"
+    CITATION "fragment:citation"
+    GAP "gap"
+    HEADING "heading"
+    BACK_MATTER "back_matter"
+    PREFORMATTED "preformatted"
+}
+
+/// Cuts a text into sentences: iterates over the offset of each and the sentence, without white space around it.
+pub struct WholeSentences<'a> {
+    text: &'a str,
+    ends: std::vec::IntoIter<usize>,
+    link_starts: &'a [usize],
+    link_ends: &'a [usize],
+    start: usize,
+    link: usize,
+}
+
+/// See `whole_sentences`. An end inside a link is ignored.
+pub fn whole_sentences<'a>(
+    text: &'a str,
+    ends: Vec<usize>,
+    link_starts: &'a [usize],
+    link_ends: &'a [usize],
+) -> WholeSentences<'a> {
+    WholeSentences { text, ends: ends.into_iter(), link_starts, link_ends, start: 0, link: 0 }
+}
+
+impl<'a> Iterator for WholeSentences<'a> {
+    type Item = (usize, &'a str);
+
+    fn next(&mut self) -> Option<(usize, &'a str)> {
+        for end in self.ends.by_ref() {
+            while self.link_ends.get(self.link).is_some_and(|&close| close <= end) {
+                self.link += 1;
+            }
+            if self.link_starts.get(self.link).is_some_and(|&start| start < end) {
+                continue;
+            }
+            let untrimmed = self.text.get(self.start..end).unwrap_or_default();
+            let start = self.start;
+            self.start = end;
+            let sentence = untrimmed.trim_start_matches(is_space);
+            let start = start + untrimmed.len() - sentence.len();
+            let sentence = strip(sentence);
+            if !sentence.is_empty() {
+                return Some((start, sentence));
+            }
+        }
+        None
+    }
+}
+
+// Sets of characters, as bits of a table.
+const NON_LETTER: u8 = 1;
+const SIGN: u8 = 1 << 1;
+/// Round brackets of ASCII.
+const ROUND: u8 = 1 << 2;
+const TERMINATOR: u8 = 1 << 3;
+const CLOSER: u8 = 1 << 4;
+
+/// Tells why a text is no complete sentence of a language: see `make_fragment_test`.
+pub struct FragmentTest {
+    rules: FragmentRules,
+    /// Sets by code point, up to the last of the Basic Multilingual Plane.
+    sets: Vec<u8>,
+}
+
+/// What one pass over a sentence tells: its numbers of characters and of non-letters, and the sets that occur.
+struct Profile {
+    length: usize,
+    non_letters: usize,
+    sets: u8,
+}
+
+impl FragmentTest {
+    pub fn new(rules: &TextRules) -> FragmentTest {
+        let mut test = FragmentTest { rules: rules.fragments.clone(), sets: Vec::new() };
+        test.sets = (0..0x10000).map(|code| char::from_u32(code).map_or(0, |char| test.sets_of(char))).collect();
+        test
+    }
+
+    fn sets_of(&self, char: char) -> u8 {
+        let rules = &self.rules;
+        let in_ranges = rules.ranges.iter().any(|&(first, last)| (first..=last).contains(&(char as u32)));
+        let holds = |set, holds| if holds { set } else { 0 };
+        holds(NON_LETTER, in_ranges != rules.scripts)
+            | holds(SIGN, rules.markup_signs.contains(char))
+            | holds(ROUND, matches!(char, '(' | ')'))
+            | holds(TERMINATOR, rules.terminators.contains(char))
+            | holds(CLOSER, rules.closers.contains(char))
+    }
+
+    #[inline]
+    fn sets(&self, char: char) -> u8 {
+        match self.sets.get(char as usize) {
+            Some(&sets) => sets,
+            None => self.sets_of(char),
+        }
+    }
+
+    fn profile(&self, sentence: &str) -> Profile {
+        let mut profile = Profile { length: 0, non_letters: 0, sets: 0 };
+        if sentence.is_ascii() {
+            for &byte in sentence.as_bytes() {
+                let sets = self.sets[usize::from(byte)];
+                profile.non_letters += usize::from(sets & NON_LETTER);
+                profile.sets |= sets;
+            }
+            profile.length = sentence.len();
+            return profile;
+        }
+        for char in sentence.chars() {
+            let sets = self.sets(char);
+            profile.length += 1;
+            profile.non_letters += usize::from(sets & NON_LETTER);
+            profile.sets |= sets;
+        }
+        profile
+    }
+
+    /// The first of FRAGMENT_REASONS that applies to a sentence. Without `seeks_markup` it is not searched for markup.
+    pub fn reason(&self, sentence: &str, seeks_markup: bool) -> Option<Reason> {
+        let Profile { length, non_letters, sets } = self.profile(sentence);
+        let has_sign = seeks_markup && sets & SIGN != 0;
+        if length < self.rules.shortest {
+            return Some(SHORT);
+        }
+        if length > self.rules.longest {
+            return Some(LONG);
+        }
+        if has_sign && has_markup(sentence) {
+            return Some(MARKUP);
+        }
+        if (has_sign || sets & ROUND != 0) && is_unbalanced(sentence, sets & SIGN != 0) {
+            return Some(UNBALANCED);
+        }
+        // A quick test first: at most half of the characters of a sentence are blanks.
+        if 4 * non_letters > length {
+            if let Some(reason) = self.script_reason(sentence, length, non_letters) {
+                return Some(reason);
+            }
+        }
+        (self.rules.punctuated && !self.is_terminated(sentence)).then_some(NO_TERMINATOR)
+    }
+
+    fn script_reason(&self, sentence: &str, length: usize, non_letters: usize) -> Option<Reason> {
+        let visible = length - sentence.bytes().filter(|&byte| byte == b' ').count();
+        if 2 * non_letters <= visible {
+            return None;
+        }
+        let letters = sentence.chars().filter(|&char| is_letter(char)).count();
+        if 2 * letters < visible {
+            return Some(NO_LETTERS);
+        }
+        let is_foreign = |char: &char| self.sets(*char) & NON_LETTER != 0 && is_letter(*char);
+        (2 * sentence.chars().filter(is_foreign).count() > letters).then_some(SCRIPT)
+    }
+
+    fn is_terminated(&self, sentence: &str) -> bool {
+        for char in sentence.chars().rev().take(self.rules.longest_close) {
+            let sets = self.sets(char);
+            if sets & TERMINATOR != 0 {
+                return true;
+            }
+            if sets & CLOSER == 0 && !is_space(char) {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+/// `_MARKUP`.
+fn has_markup(sentence: &str) -> bool {
+    let bytes = sentence.as_bytes();
+    let run = |from: usize, class: fn(&u8) -> bool| bytes[from..].iter().take_while(|&byte| class(byte)).count();
+    for (at, &byte) in bytes.iter().enumerate() {
+        let next = bytes.get(at + 1).copied().unwrap_or(0);
+        let is_markup = match byte {
+            b'|' => sentence[at + 1..].starts_with(|char| char == '|' || is_word(char) || is_space(char)),
+            b'{' => matches!(next, b'{' | b'|'),
+            b'}' => next == b'}',
+            b'[' => {
+                let inside = &sentence[at + 1..];
+                inside.starts_with('[') || inside.starts_with("http:") || inside.starts_with("https:")
+            }
+            b']' => next == b']',
+            b'=' => next == b'=',
+            b'<' => {
+                let name = at + 1 + usize::from(next == b'/');
+                let length = run(name, u8::is_ascii_lowercase);
+                let follows = |char| is_space(char) || matches!(char, '/' | '>');
+                (1..=12).contains(&length) && sentence[name + length..].starts_with(follows)
+            }
+            b'&' => {
+                let name = at + 1 + usize::from(next == b'#');
+                let end = skip_at_most(sentence, name, 8, is_word);
+                sentence[name..end].chars().nth(1).is_some() && sentence[end..].starts_with(';')
+            }
+            b'_' if next == b'_' => {
+                let length = run(at + 2, u8::is_ascii_uppercase);
+                (3..=20).contains(&length) && sentence[at + 2 + length..].starts_with("__")
+            }
+            _ => false,
+        };
+        if is_markup {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether opening and closing brackets differ in number; `has_sign` says that there may be others than ( and ).
+fn is_unbalanced(sentence: &str, has_sign: bool) -> bool {
+    let bytes = sentence.bytes();
+    let mut round = bytes.clone().filter(|&byte| byte == b'(').count() as i64
+        - bytes.filter(|&byte| byte == b')').count() as i64;
+    let (mut square, mut corner, mut white) = (0, 0, 0);
+    if has_sign {
+        for char in sentence.chars() {
+            match char {
+                // In Japanese and Chinese a full-width bracket may be closed by an ASCII one.
+                '（' => round += 1,
+                '）' => round -= 1,
+                '[' => square += 1,
+                ']' => square -= 1,
+                '「' => corner += 1,
+                '」' => corner -= 1,
+                '『' => white += 1,
+                '』' => white -= 1,
+                _ => {}
+            }
+        }
+    }
+    if square != 0 || corner != 0 || white != 0 {
+        return true;
+    }
+    // "a) red, b) blue" is not unbalanced.
+    round != 0 && round + enumerators(sentence) != 0
+}
+
+/// The number of matches of `_ENUMERATOR`: one to three word characters after white space, and a bracket.
+fn enumerators(sentence: &str) -> i64 {
+    // Word characters since white space, or None after another character.
+    let (mut letters, mut number) = (Some(0), 0);
+    for char in sentence.chars() {
+        letters = match letters {
+            _ if is_space(char) => Some(0),
+            Some(length) if is_word(char) => Some(length + 1),
+            Some(1..=3) if matches!(char, ')' | '）') => {
+                number += 1;
+                None
+            }
+            _ => None,
+        };
+    }
+    number
+}
+
+fn is_letter(char: char) -> bool {
+    is_alpha(char) || is_mark(char)
+}

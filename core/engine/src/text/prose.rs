@@ -1,0 +1,357 @@
+//! See `pipelines/text/prose.py`.
+
+use super::fragments::{self, whole_sentences, FragmentTest, Reason};
+use super::splitter::{is_lower_text, Splitter};
+use super::{ProseRules, TextRules};
+use crate::counts::Counts;
+use crate::unicode::{is_alnum, is_alpha, is_decimal, is_lower, is_upper, lower, lstrip, rstrip, strip};
+use crate::wikitext::placeholders::{GAP, HEADING, LIST, PREFORMATTED};
+use memchr::memmem::Finder;
+use memchr::{memchr, memchr_iter};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// OBJECT REPLACEMENT CHARACTER: stands in fragments where words are missing.
+pub const MISSING: &str = "\u{fffc}";
+/// Stands for the words that a template shows, where only the rest of the sentence is looked at.
+const ANY_WORD: &str = "word";
+/// Prefix of the keys of templates among other counts.
+const TEMPLATE: &str = "templates:";
+const LINE_MARKS: [char; 3] = [HEADING, LIST, PREFORMATTED];
+
+/// The fields of `Extract` or `Aside` that are read here.
+#[derive(Clone, Copy, Debug)]
+pub struct PageText<'a> {
+    pub text: &'a str,
+    /// Offsets of links to articles, and offsets after them.
+    pub link_starts: &'a [usize],
+    pub link_ends: &'a [usize],
+    /// For each gap the name of the template that left it, "" if it was no template.
+    pub gaps: &'a [String],
+}
+
+/// A sentence of a page. Its offset and text are bytes of `PageText::text`; only the text of a fragment with gaps is a
+/// copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sentence<'a> {
+    pub number: u32,
+    pub region: &'static str,
+    pub text: Cow<'a, str>,
+    pub start: usize,
+    pub first: usize,
+    pub last: usize,
+}
+
+/// The rules of a language, ready for use.
+pub struct Prose {
+    rules: ProseRules,
+    pub test: FragmentTest,
+    /// Finders of the first characters of `ProseRules::holes`, with the characters that follow; and of two quotes.
+    /// All are on the heap, because their alignment is larger than that of Python's objects.
+    holes: Vec<(Finder<'static>, String)>,
+    quotes: Box<Finder<'static>>,
+    citations: Vec<Finder<'static>>,
+}
+
+/// A sentence as it stands in the text.
+struct Judged<'a> {
+    number: u32,
+    region: &'static str,
+    text: &'a str,
+    start: usize,
+    first: usize,
+    last: usize,
+}
+
+impl Prose {
+    pub fn new(rules: &TextRules) -> Prose {
+        let finder = |text: &str| Finder::new(text).into_owned();
+        let holes = rules.prose.holes.iter().map(|(first, others)| (finder(first), others.clone())).collect();
+        Prose {
+            rules: rules.prose.clone(),
+            test: FragmentTest::new(rules),
+            holes,
+            quotes: Box::new(finder("\"\"")),
+            citations: ["ISBN", "ISSN"].map(finder).into(),
+        }
+    }
+
+    fn cites(&self, text: &str) -> bool {
+        self.citations.iter().any(|name| name.find(text.as_bytes()).is_some())
+    }
+
+    /// Return the ascending offsets of the signs of missing words.
+    fn hole_offsets(&self, text: &str) -> Vec<usize> {
+        let mut offsets: Vec<usize> = self.quotes.find_iter(text.as_bytes()).collect();
+        for (first, others) in &self.holes {
+            let mut after = 0;
+            for start in first.find_iter(text.as_bytes()) {
+                if start < after {
+                    continue;
+                }
+                let rest = lstrip(&text[start + first.needle().len()..]);
+                if let Some(char) = rest.chars().next().filter(|&char| others.contains(char)) {
+                    offsets.push(start);
+                    after = text.len() - rest.len() + char.len_utf8();
+                }
+            }
+        }
+        offsets.sort_unstable();
+        offsets
+    }
+}
+
+impl<'a> Judged<'a> {
+    fn sentence(self) -> Sentence<'a> {
+        let Judged { number, region, text, start, first, last } = self;
+        Sentence { number, region, text: Cow::Borrowed(text), start, first, last }
+    }
+}
+
+/// Return the usable sentences of a page; count the others in `dropped` and append them to `fragments`.
+pub fn page_sentences<'a>(
+    page: &PageText<'a>,
+    splitter: &Splitter,
+    rules: &Prose,
+    dropped: &mut Counts,
+    mut fragments: Option<&mut Vec<Sentence<'a>>>,
+) -> Vec<Sentence<'a>> {
+    let mut kept = Vec::new();
+    let (mut gaps, mut counted) = (0, 0);
+    judged_sentences(page, splitter, rules, |sentence, reason| {
+        let Some(mut reason) = reason else {
+            kept.push(sentence.sentence());
+            return;
+        };
+        let Judged { region, text, start, first, last, .. } = sentence;
+        let gapped = reason == fragments::GAP && has_gap(text);
+        if gapped && rules.test.reason(&text.replace(GAP, ANY_WORD), false) == Some(fragments::NO_TERMINATOR) {
+            // A caption or a list item, which would be no sentence whatever the template shows.
+            reason = fragments::NO_TERMINATOR;
+        }
+        dropped.add(reason.name, last as i64 - first as i64);
+        let mut lost_to = BTreeSet::new();
+        if gapped && reason == fragments::GAP {
+            let before = gaps + count(page.text.get(counted..start).unwrap_or_default(), GAP);
+            gaps = before + count(text, GAP);
+            counted = start + text.len();
+            let names = page.gaps.iter().take(gaps).skip(before);
+            lost_to = names.filter(|name| !name.is_empty()).collect();
+            for &name in &lost_to {
+                dropped.add(format!("{TEMPLATE}{name}"), 1);
+            }
+        }
+        if region != "heading" {
+            dropped.add(if lost_to.is_empty() { reason.sentences } else { "sentences:template" }, 1);
+            if let Some(fragments) = fragments.as_deref_mut() {
+                if first < last || (!text.is_empty() && reason != fragments::NO_LETTERS) {
+                    fragments.push(fragment(sentence, page));
+                }
+            }
+        }
+    });
+    kept
+}
+
+/// Return a dropped sentence with all of its links in its text, and with MISSING in place of gaps.
+fn fragment<'a>(sentence: Judged<'a>, page: &PageText<'a>) -> Sentence<'a> {
+    let Judged { text, start, first, last, .. } = sentence;
+    let mut sentence = sentence.sentence();
+    let links = page.link_starts.get(first..last).and_then(<[usize]>::first);
+    let closes = page.link_ends.get(first..last).and_then(<[usize]>::last);
+    if let (Some(&link), Some(&close)) = (links, closes) {
+        // Gaps at the edges of a sentence are removed, and a link may begin or end with one.
+        let (begin, end) = (start.min(link), close.max(start + text.len()));
+        if end - begin > text.len() {
+            sentence.text = Cow::Borrowed(page.text.get(begin..end).unwrap_or(text));
+            sentence.start = begin;
+        }
+    }
+    if has_gap(&sentence.text) {
+        sentence.text = Cow::Owned(sentence.text.replace(GAP, MISSING));
+    }
+    sentence
+}
+
+/// Return the lines of an aside that contain links, numbered from `number`, with MISSING in place of gaps.
+pub fn aside_fragments<'a>(aside: &PageText<'a>, region: &'static str, number: u32) -> Vec<Sentence<'a>> {
+    let (text, starts) = (aside.text, aside.link_starts);
+    let mut fragments = Vec::new();
+    let mut first = 0;
+    while let Some(&link) = starts.get(first) {
+        let mut start = text.get(..link).unwrap_or(text).rfind('\n').map_or(0, |feed| feed + 1);
+        let end = line_end(text, start).unwrap_or(text.len());
+        let line = &text[start..end];
+        let words = line.trim_start_matches(|char| LINE_MARKS.contains(&char) || char == ' ');
+        start += line.len() - words.len();
+        let mut last = first + 1;
+        while starts.get(last).is_some_and(|&link| link < end) {
+            last += 1;
+        }
+        let shown = rstrip(words);
+        let shown =
+            if has_gap(shown) { Cow::Owned(shown.replace(GAP, MISSING)) } else { Cow::Borrowed(shown) };
+        fragments.push(Sentence { number: number + fragments.len() as u32, region, text: shown, start, first, last });
+        first = last;
+    }
+    fragments
+}
+
+/// Give every sentence of a page to `take`, with the reason to drop it, None for a usable sentence.
+fn judged_sentences<'a>(
+    page: &PageText<'a>,
+    splitter: &Splitter,
+    rules: &Prose,
+    mut take: impl FnMut(Judged<'a>, Option<Reason>),
+) {
+    let (text, starts) = (page.text, page.link_starts);
+    let beyond = text.len() + 1;
+    let has_gaps = has_gap(text);
+    let mut drop_test = DropTest::new(text, rules);
+    let mut outline = Outline { rules: &rules.rules, main: "lead", level_of_end: 0 };
+    let (mut region, mut end_of_line) = ("", 0);
+    let (mut number, mut at) = (0, 0);
+    let ends = if has_gaps { splitter.split(&text.replace(GAP, " ")) } else { splitter.split(text) };
+    for (mut start, mut sentence) in whole_sentences(text, ends, starts, page.link_ends) {
+        if start >= end_of_line {
+            end_of_line = line_end(text, start).unwrap_or(beyond);
+            region = outline.region(&text[start..end_of_line.min(text.len())]);
+            let words = sentence.trim_start_matches(LINE_MARKS);
+            if words.len() < sentence.len() {
+                let words = lstrip(words);
+                start += sentence.len() - words.len();
+                sentence = words;
+            }
+        }
+        let (first, end) = (at, start + sentence.len());
+        while starts.get(at).is_some_and(|&link| link < end) {
+            at += 1;
+        }
+        let mut gapped = has_gaps && has_gap(sentence);
+        if gapped {
+            let trimmed = trim_gaps(sentence, &rules.rules);
+            start += trimmed.1;
+            sentence = trimmed.0;
+            gapped = has_gap(sentence);
+        }
+        let reason = match region {
+            "heading" => Some(fragments::HEADING),
+            "back_matter" => Some(fragments::BACK_MATTER),
+            "preformatted" => Some(fragments::PREFORMATTED),
+            _ if sentence.is_empty() || (first < at && starts[first] < start) => Some(fragments::GAP),
+            _ if gapped => {
+                let has_words = sentence.contains(|char| char != GAP && char != ' ');
+                Some(if has_words { fragments::GAP } else { fragments::NO_LETTERS })
+            }
+            _ => drop_test.reason(sentence, region, start),
+        };
+        take(Judged { number, region, text: sentence, start, first, last: at }, reason);
+        number += u32::from(region != "heading");
+    }
+}
+
+/// Tells why to drop a sentence without a gap. Sentences must be given in page order.
+struct DropTest<'a> {
+    rules: &'a Prose,
+    /// Offsets after the current sentence, ascending.
+    holes: std::iter::Peekable<std::vec::IntoIter<usize>>,
+    has_citations: bool,
+}
+
+impl<'a> DropTest<'a> {
+    fn new(text: &str, rules: &'a Prose) -> DropTest<'a> {
+        DropTest { rules, holes: rules.hole_offsets(text).into_iter().peekable(), has_citations: rules.cites(text) }
+    }
+
+    fn reason(&mut self, sentence: &str, region: &str, start: usize) -> Option<Reason> {
+        while self.holes.next_if(|&hole| hole < start).is_some() {}
+        if self.holes.peek().is_some_and(|&hole| hole < start + sentence.len()) {
+            return Some(fragments::GAP);
+        }
+        let rules = &self.rules.rules;
+        if region == "list" {
+            if memchr_iter(b' ', sentence.as_bytes()).take(rules.list_item_spaces).count() < rules.list_item_spaces {
+                return Some(fragments::SHORT);
+            }
+        } else if rules.capitals
+            && sentence.starts_with(|char| is_lower(char) || rules.openers.contains(char))
+            && continues(sentence, rules)
+        {
+            return Some(fragments::CONTINUED);
+        }
+        if self.has_citations && self.rules.cites(sentence) {
+            return Some(fragments::CITATION);
+        }
+        self.rules.test.reason(sentence, true)
+    }
+}
+
+/// Finds the region of each line of a page; lines must be given in page order.
+struct Outline<'a> {
+    rules: &'a ProseRules,
+    main: &'static str,
+    /// Level of the heading that began the back matter; 0 outside back matter.
+    level_of_end: usize,
+}
+
+impl Outline<'_> {
+    fn region(&mut self, line: &str) -> &'static str {
+        if line.starts_with(HEADING) {
+            let title = line.trim_start_matches(HEADING);
+            let level = line.len() - title.len();
+            if self.level_of_end == 0 || level <= self.level_of_end {
+                let is_end = self.rules.back_matter.contains(lower(strip(title)).as_str());
+                self.level_of_end = if is_end { level } else { 0 };
+            }
+            self.main = "body";
+            return "heading";
+        }
+        match line.chars().next() {
+            _ if self.level_of_end > 0 => "back_matter",
+            Some(PREFORMATTED) => "preformatted",
+            Some(LIST) => "list",
+            _ => self.main,
+        }
+    }
+}
+
+/// Whether a text continues a sentence that a formula, a list or a table interrupted: it begins with a lower-case word.
+fn continues(sentence: &str, rules: &ProseRules) -> bool {
+    let is_opener = |char| rules.openers.contains(char);
+    let (first, rest) = sentence.trim_start_matches(is_opener).split_once(' ').unwrap_or_default();
+    let first = first.trim_end_matches([',', ';']);
+    first.chars().nth(1).is_some()
+        && first.chars().all(is_alpha)
+        && is_lower_text(first)
+        && rest.trim_start_matches(is_opener).chars().next().is_some_and(|following| !is_upper(following))
+}
+
+/// Remove gaps at the edges that were not words of the sentence; return the rest and the length removed in front.
+fn trim_gaps<'a>(sentence: &'a str, rules: &ProseRules) -> (&'a str, usize) {
+    let mut rest = sentence.trim_start_matches(GAP);
+    let mut shift = sentence.len() - rest.len();
+    let next = rest.chars().next();
+    if shift > 0 && next.is_some_and(|next| matches!(next, 'a'..='z' | 'а'..='я' | 'α'..='ω')) {
+        return (sentence, 0);
+    }
+    if !next.is_some_and(|next| (is_alnum(next) && !is_decimal(next)) || rules.after_edge_gap.contains(next)) {
+        (rest, shift) = (sentence, 0);
+    }
+    let trimmed = rest.trim_end_matches([GAP, ' ']);
+    if trimmed.ends_with(|last| rules.before_edge_gap.contains(last)) {
+        rest = trimmed;
+    }
+    (rest, shift)
+}
+
+fn has_gap(text: &str) -> bool {
+    memchr(GAP as u8, text.as_bytes()).is_some()
+}
+
+fn count(text: &str, char: char) -> usize {
+    memchr_iter(char as u8, text.as_bytes()).count()
+}
+
+fn line_end(text: &str, start: usize) -> Option<usize> {
+    memchr(b'\n', text.as_bytes().get(start..)?).map(|length| start + length)
+}

@@ -1,0 +1,152 @@
+//! The sequence of passes over a page. See `pipelines/wikimedia/wikitext/__init__.py`.
+
+use std::sync::Arc;
+
+use super::blanks::{close_up, fold_spaces};
+use super::brackets::mend_brackets;
+use super::characters::{decode_entities, drop_note_numbers, Switches};
+use super::definitions::FindTemplate;
+use super::external::strip_external_links;
+use super::files::FileStripper;
+use super::gaps::take_names;
+use super::lines::read_lines;
+use super::links::{LinkReader, Links};
+use super::placeholders::restore;
+use super::tables::{linked_cells, strip_tables};
+use super::tags::{strip_extension_tags, strip_html_tags};
+use super::templates::{Missing, Templates};
+use super::variants::VariantChooser;
+use crate::counts::Counts;
+use crate::rules::Site;
+use crate::unicode::{evaluate, strip};
+
+/// Text with links that stands beside the text of a page.
+pub struct Aside {
+    pub region: &'static str,
+    pub text: String,
+    pub links: Links,
+}
+
+/// The visible text of a page and its links, with offsets as bytes.
+pub struct Extract {
+    pub text: String,
+    pub links: Links,
+    pub other_links: Links,
+    pub gaps: Vec<String>,
+    pub counts: Counts,
+    pub asides: Vec<Aside>,
+}
+
+/// Extracts the pages of one wiki.
+pub struct Extractor {
+    site: Arc<Site>,
+    asides: bool,
+    templates: Templates,
+    files: FileStripper,
+    variants: VariantChooser,
+    switches: Switches,
+    pub links: LinkReader,
+}
+
+impl Extractor {
+    pub fn new(site: Arc<Site>, find_template: Option<FindTemplate>, asides: bool) -> Extractor {
+        Extractor {
+            asides,
+            templates: Templates::new(&site, false, find_template, Box::new(evaluate)),
+            files: FileStripper::new(&site),
+            variants: VariantChooser::new(&site.variants),
+            switches: Switches::new(&site.switches),
+            links: LinkReader::new(site.clone()),
+            site,
+        }
+    }
+
+    pub fn extract(&mut self, text: String, title: &str) -> Extract {
+        let mut counts = Counts::default();
+        let mut missing = Missing::default();
+        let mut tables = Vec::new();
+        let mut galleries = Vec::new();
+        let of_galleries = self.asides.then_some(&mut galleries);
+        let text = strip_extension_tags(text, &self.site.entities, &mut counts, of_galleries);
+        let text = self.templates.expand(text, title, &mut counts, &mut missing);
+        let mut text = strip_external_links(text, None);
+        text.insert(0, '\n');
+        text.push('\n');
+        let text = strip_tables(text, &mut counts, &mut tables);
+        let (mut extract, mut captions) = self.extract_part(text, title, counts, &missing.names);
+        for caption in galleries {
+            captions.push(self.gallery_caption(caption, title, &mut extract.counts, &mut missing));
+        }
+        if self.asides && !(tables.is_empty() && captions.is_empty()) {
+            let cells: Vec<String> = tables.iter().flat_map(|table| linked_cells(table)).collect();
+            let (in_tables, in_cells) = self.aside("table", &cells, title, &mut extract.counts, &missing.names);
+            captions.extend(in_cells);
+            let (in_captions, _) = self.aside("caption", &captions, title, &mut extract.counts, &missing.names);
+            extract.asides = in_tables.into_iter().chain(in_captions).collect();
+        }
+        extract
+    }
+
+    /// Return what is visible of wikitext without templates and tables, and the captions that contain links.
+    fn extract_part(
+        &mut self,
+        text: String,
+        title: &str,
+        mut counts: Counts,
+        missing: &[String],
+    ) -> (Extract, Vec<String>) {
+        let mut captions = Vec::new();
+        let text = self.variants.choose(text);
+        let text = self.files.strip(text, &mut counts, &mut captions);
+        let text = self.switches.strip(text);
+        let text = read_lines(text, false);
+        let text = strip_html_tags(text);
+        let text = decode_entities(text, &self.site.entities);
+        let text = mend_brackets(drop_note_numbers(text));
+        let text = close_up(fold_spaces(text));
+        let (text, mut links, mut other_links) = self.links.split_links(&text, title, &mut counts);
+        let (text, gaps) = take_names(text, missing, [&mut links, &mut other_links]);
+        (Extract { text: restore(text), links, other_links, gaps, counts, asides: Vec::new() }, captions)
+    }
+
+    /// Return what a line of a gallery shows below its image, without templates.
+    fn gallery_caption(&mut self, text: String, title: &str, counts: &mut Counts, missing: &mut Missing) -> String {
+        let links = text.matches("[[").count() as i64;
+        let shown = strip_external_links(self.templates.expand(text, title, counts, missing), None);
+        counts.add("caption", shown.matches("[[").count() as i64 - links);
+        match (shown.find("[["), shown.rfind("]]")) {
+            // The caption comes last: "link=[[a]]|text" has no link in it.
+            (Some(first), Some(last)) if first < last && !shown[last..].contains('|') => {
+                strip(&shown[shown[..first].rfind('|').map_or(0, |bar| bar + 1)..]).to_owned()
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Return the aside of some lines of wikitext, if they show a link, and the captions in it that contain links.
+    fn aside(
+        &mut self,
+        region: &'static str,
+        lines: &[String],
+        title: &str,
+        counts: &mut Counts,
+        missing: &[String],
+    ) -> (Option<Aside>, Vec<String>) {
+        let lines: Vec<String> = lines.iter().map(|line| line.replace('\n', " ")).collect();
+        let (extract, captions) = self.extract_part(lines.join("\n\n"), title, Counts::default(), missing);
+        let mut kinds = extract.counts;
+        let links = kinds.0.remove("link").unwrap_or(0);
+        let in_captions = kinds.0.remove("caption").unwrap_or(0);
+        let shown: i64 = kinds.0.values().sum();
+        kinds.add("not_a_link", (counts.get(region) - links - shown - in_captions).max(0));
+        kinds.add(if region == "table" { "caption" } else { "file" }, in_captions);
+        counts.set(region, links);
+        for (name, number) in kinds.0 {
+            if number > 0 {
+                counts.add(name, number);
+            }
+        }
+        let aside = Aside { region, text: extract.text, links: extract.links };
+        ((links > 0).then_some(aside), captions)
+    }
+}

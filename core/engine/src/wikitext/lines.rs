@@ -1,0 +1,291 @@
+//! Classify lines as heading, list item, preformatted or plain, and mark them by a placeholder as first character.
+//! See `wikitext/lines.py`.
+
+use super::placeholders::{BREAK, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM};
+use super::quotes::{has_quotes, push_without_quotes};
+use super::stretches::stretches;
+use super::tags::is_html_tag;
+use crate::unicode;
+use memchr::{memchr, memchr_iter};
+use std::borrow::Cow;
+use std::iter::repeat_n;
+
+/// First character of a line that continues the line before; removed in this module.
+const JOINED: char = '\x06';
+const CLOSING: &str = ",.;:)]»”。，、；：）」』";
+/// Last characters, besides letters and digits, of a line that may continue with a lower-case letter.
+const OPEN_ENDS: &str = ",])\"'»”’–—";
+
+/// Mark headings, list items and preformatted lines by placeholders, and remove the marks of italics and bold.
+///
+/// A heading has its placeholder once for each level. If `literal`, as in MediaWiki, bullet characters are text, and
+/// lines are not joined.
+pub fn read_lines(text: String, literal: bool) -> String {
+    let mut stretches = stretches(&text);
+    let mut output = stretches.next().map_or_else(String::new, |stretch| read_stretch(stretch, literal));
+    for stretch in stretches {
+        output.push('\n');
+        output += &read_stretch(stretch, literal);
+    }
+    output
+}
+
+fn read_stretch(text: &str, literal: bool) -> String {
+    let mut output = String::with_capacity(text.len() + text.len() / 32);
+    // The line before if it is plain, without changes.
+    let (mut before, mut joined) = ("", false);
+    let mut start = 0;
+    for end in memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
+        let line = &text[start..end];
+        if start > 0 {
+            output.push('\n');
+        }
+        start = end + 1;
+        if line.is_empty() {
+            before = "";
+            continue;
+        }
+        let read = match read_special(line, literal) {
+            Some(read) => {
+                before = "";
+                read
+            }
+            None if literal => Cow::Borrowed(line),
+            None => {
+                let goes_on = !before.is_empty() && goes_on(before, line);
+                before = line;
+                if goes_on {
+                    joined = true;
+                    let seamless = line.starts_with(|first: char| first == SEAM || CLOSING.contains(first));
+                    Cow::Owned(format!("{JOINED}{}{line}", if seamless { "" } else { " " }))
+                } else {
+                    Cow::Borrowed(line)
+                }
+            }
+        };
+        if has_quotes(&read) {
+            push_without_quotes(&read, &mut output);
+        } else {
+            output.push_str(&read);
+        }
+    }
+    if joined {
+        output = output.replace("\n\x06", "");
+    }
+    if memchr(BREAK as u8, output.as_bytes()).is_some() {
+        output.replace(BREAK, "\n")
+    } else {
+        output
+    }
+}
+
+/// Return a line that is not plain with its marks, `None` for a plain one.
+fn read_special(line: &str, literal: bool) -> Option<Cow<'_, str>> {
+    let first = line.chars().next()?;
+    Some(match first {
+        GAP => gap(line),
+        '=' if literal => heading(line),
+        '=' => title(line),
+        ' ' => preformatted(line),
+        '-' if literal => rule(line),
+        '-' => dash(line),
+        '*' | '#' | ':' | ';' => item(line),
+        '•' | '·' | '●' | '▪' | '–' if !literal => bullet(line, first.len_utf8()),
+        _ => return None,
+    })
+}
+
+/// Return whether a plain line continues the sentence at the end of the plain line before.
+fn goes_on(before: &str, line: &str) -> bool {
+    let Some(end) = before.trim_end_matches(' ').chars().next_back() else { return false };
+    if !unicode::is_alnum(end) && !OPEN_ENDS.contains(end) {
+        return false;
+    }
+    if has_open_target(before) {
+        // The target of a link is in one line.
+        return false;
+    }
+    let mut chars = line.trim_start_matches(SEAM).chars();
+    let Some(first) = chars.next() else {
+        // Python finds the empty string in every string.
+        return before.ends_with(' ') && (unicode::is_alnum(end) || end == ',');
+    };
+    if CLOSING.contains(first) {
+        return !chars.next().is_some_and(unicode::is_alnum);
+    }
+    // All Georgian letters are lower-case in Unicode.
+    if unicode::is_lower(first) && !('\u{10d0}'..='\u{10ff}').contains(&first) {
+        return true;
+    }
+    // A blank at the end of a line shows that an editor broke the line by hand.
+    before.ends_with(' ')
+        && (unicode::is_alnum(end) || end == ',')
+        && (unicode::is_alnum(first) || matches!(first, '[' | '\'' | '"'))
+}
+
+fn has_open_target(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let edge = bytes.iter().rposition(|byte| matches!(byte, b'[' | b']' | b'|'));
+    edge.is_some_and(|edge| bytes[..=edge].ends_with(b"[["))
+}
+
+fn heading(line: &str) -> Cow<'_, str> {
+    let line_without_blanks = line.trim_end_matches([' ', '\t']);
+    let length = line_without_blanks.len();
+    let opening = length - line_without_blanks.trim_start_matches('=').len();
+    let closing = length - line_without_blanks.trim_end_matches('=').len();
+    let level = opening.min(closing).min(6).min(length.saturating_sub(1) / 2);
+    if level == 0 {
+        return Cow::Borrowed(line);
+    }
+    let title = unicode::strip(&line_without_blanks[level..length - level]);
+    if title.is_empty() {
+        return Cow::Borrowed("");
+    }
+    let mut marked: String = repeat_n(HEADING, level).collect();
+    marked += title;
+    Cow::Owned(marked)
+}
+
+fn title(line: &str) -> Cow<'_, str> {
+    // Without its template, this heading consists of "=" only.
+    if line.trim_matches(['=', ' ', '\t']).is_empty() {
+        Cow::Borrowed("")
+    } else {
+        heading(line)
+    }
+}
+
+fn marked(mark: char, content: &str) -> String {
+    let mut line = String::with_capacity(content.len() + 1);
+    line.push(mark);
+    line += content;
+    line
+}
+
+fn item(line: &str) -> Cow<'_, str> {
+    let content = line.trim_start_matches(['*', '#', ':', ';']);
+    let marks = &line[..line.len() - content.len()];
+    if marks.contains(';') && memchr(b':', content.as_bytes()).is_some() {
+        return Cow::Owned(marked(LIST, split_term(content).trim_start_matches([' ', '\t'])));
+    }
+    Cow::Owned(marked(LIST, content.trim_start_matches([' ', '\t'])))
+}
+
+/// Split "term : definition" into two lines.
+fn split_term(content: &str) -> Cow<'_, str> {
+    let bytes = content.as_bytes();
+    let (mut tags, mut rules) = (0_usize, 0_usize);
+    let (mut bold, mut italic) = (false, false);
+    let mut start = 0;
+    // A colon, and what may contain a colon that separates no definition: a link, italics, a tag, an address.
+    while let Some(offset) =
+        bytes[start..].iter().position(|byte| matches!(byte, b'[' | b'\'' | b'<' | b'-' | b'}' | b':'))
+    {
+        let at = start + offset;
+        start = at + 1;
+        match bytes[at] {
+            b'[' => start += link_length(&bytes[at..]).map_or(0, |length| length - 1),
+            b'\'' => {
+                let length = bytes[at..].iter().take_while(|&&byte| byte == b'\'').count();
+                start = at + length;
+                if length > 1 {
+                    bold ^= length > 2;
+                    italic ^= length == 2 || length > 4;
+                }
+            }
+            b'<' => {
+                if let Some((length, name, is_end)) = tag(&content[at..]) {
+                    start = at + length;
+                    let name = name.to_ascii_lowercase();
+                    let is_void = matches!(&*name, "br" | "hr" | "wbr") && content[..start].ends_with("/>");
+                    if is_html_tag(&name) && !is_void {
+                        // A closing tag alone is not there for MediaWiki.
+                        tags = if is_end { tags.saturating_sub(1) } else { tags + 1 };
+                    }
+                }
+            }
+            // A rule for language variants, -{a:b}-, keeps its colons.
+            b'-' if bytes.get(start) == Some(&b'{') => {
+                start += 1;
+                rules += 1;
+            }
+            b'}' if bytes.get(start) == Some(&b'-') => {
+                start += 1;
+                rules = rules.saturating_sub(1);
+            }
+            b':' if bytes[start..].starts_with(b"//") => start += 2,
+            b':' if tags == 0 && rules == 0 && !bold && !italic => {
+                let (term, definition) = (unicode::rstrip(&content[..at]), unicode::lstrip(&content[start..]));
+                return Cow::Owned(format!("{term}\n{LIST}{definition}"));
+            }
+            _ => {}
+        }
+    }
+    Cow::Borrowed(content)
+}
+
+/// Bytes of the link that some bytes begin with.
+fn link_length(bytes: &[u8]) -> Option<usize> {
+    if !bytes.starts_with(b"[[") {
+        return None;
+    }
+    let mut end = 2 + bytes[2..].iter().position(|byte| matches!(byte, b'[' | b']' | b'<' | b'>' | b'|'))?;
+    if end == 2 {
+        return None;
+    }
+    if bytes[end] == b'|' {
+        end += bytes[end..].iter().position(|byte| matches!(byte, b'[' | b']'))?;
+    }
+    bytes[end..].starts_with(b"]]").then_some(end + 2)
+}
+
+/// Bytes of the tag that a text begins with, its name, and whether it is a closing one.
+fn tag(text: &str) -> Option<(usize, &str, bool)> {
+    let is_end = text[1..].starts_with('/');
+    let begin = 1 + usize::from(is_end);
+    let after = text[begin..].trim_start_matches(|char: char| char.is_ascii_alphanumeric());
+    let name = &text[begin..text.len() - after.len()];
+    let follows = |char: char| matches!(char, '/' | '>') || unicode::is_space(char);
+    if !name.starts_with(|char: char| char.is_ascii_alphabetic()) || !after.starts_with(follows) {
+        return None;
+    }
+    let length = after.bytes().position(|byte| matches!(byte, b'<' | b'>'))?;
+    (after.as_bytes()[length] == b'>').then_some((text.len() - after.len() + length + 1, name, is_end))
+}
+
+fn preformatted(line: &str) -> Cow<'_, str> {
+    if unicode::strip(line).is_empty() {
+        Cow::Borrowed("")
+    } else {
+        Cow::Owned(marked(PREFORMATTED, &line[1..]))
+    }
+}
+
+fn rule(line: &str) -> Cow<'_, str> {
+    Cow::Borrowed(if line.starts_with("----") { line.trim_start_matches('-') } else { line })
+}
+
+fn gap(line: &str) -> Cow<'_, str> {
+    // A template alone on its line is a box or a hatnote: no sentence lacks it.
+    Cow::Borrowed(if line.trim_matches([GAP, NAMED, ' ']).is_empty() { "" } else { line })
+}
+
+/// Read a line whose first character has some bytes.
+fn bullet(line: &str, length: usize) -> Cow<'_, str> {
+    // An editor typed "• item" or "- item" instead of a list.
+    let content = &line[length..];
+    if content.starts_with([' ', '\t', '\u{a0}']) {
+        Cow::Owned(marked(LIST, content.trim_start_matches([' ', '\t'])))
+    } else {
+        Cow::Borrowed(line)
+    }
+}
+
+fn dash(line: &str) -> Cow<'_, str> {
+    if line.starts_with("- ") {
+        bullet(line, 1)
+    } else {
+        rule(line)
+    }
+}

@@ -1,0 +1,605 @@
+//! Internal links: replace each [[target|label]] by its visible text, and record its offsets and target.
+//! See `wikitext/links.py`.
+
+use super::characters::decode_entities;
+use super::placeholders::{protect, restore, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM};
+use super::stretches::pieces_between;
+use crate::counts::Counts;
+use crate::rules::Site;
+use crate::titles::{parse_not_plain, plain_title};
+use crate::unicode;
+use memchr::{memchr, memmem};
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+const MEDIA: i32 = -2;
+const MAIN: i32 = 0;
+const FILE: i32 = 6;
+const CATEGORY: i32 = 14;
+/// In bytes. Longer targets are not cached: hostile ones would fill the memory.
+const CACHED_LENGTH: usize = 300;
+const CACHE_SIZE: usize = 1 << 13;
+
+/// Strings one after another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.ends.push(self.text.len());
+    }
+
+    /// The string at an index that exists.
+    pub fn get(&self, index: usize) -> &str {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[index]]
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.ends.len()).map(|index| self.get(index))
+    }
+}
+
+/// The links in a text, as columns; offsets are bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links {
+    pub starts: Vec<usize>,
+    pub ends: Vec<usize>,
+    /// Titles of the pages linked to, normalised; redirects are not followed.
+    pub targets: Texts,
+    /// Sections after "#", or "".
+    pub fragments: Texts,
+}
+
+impl Links {
+    fn add(&mut self, start: usize, end: usize, target: &str, fragment: &str) {
+        self.starts.push(start);
+        self.ends.push(end);
+        self.targets.push(target);
+        self.fragments.push(fragment);
+    }
+}
+
+/// What a target is, in the order of `KINDS`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Link,
+    Namespace,
+    Own,
+    Category,
+    File,
+    Media,
+    Language,
+    Interwiki,
+    NotALink,
+    EmptyLabel,
+}
+
+const KINDS: [&str; 10] =
+    ["link", "namespace", "self", "category", "file", "media", "language", "interwiki", "not_a_link", "empty_label"];
+
+impl Kind {
+    /// Whether a link shows nothing.
+    fn is_hidden(self) -> bool {
+        matches!(self, Kind::NotALink | Kind::Category | Kind::File | Kind::Language)
+    }
+
+    /// Whether MediaWiki removes the blanks before it too.
+    fn is_without_place(self) -> bool {
+        matches!(self, Kind::Category | Kind::Language)
+    }
+}
+
+struct Target {
+    kind: Kind,
+    title: Arc<str>,
+    fragment: Arc<str>,
+}
+
+/// Parsed targets other than plain titles, which are parsed in less time than they are looked up.
+struct TargetCache {
+    site: Arc<Site>,
+    /// Indices into `targets`.
+    indices: FxHashMap<Box<str>, usize>,
+    targets: Vec<Target>,
+    /// The last one that is not cached.
+    long: Target,
+    empty: Arc<str>,
+}
+
+impl TargetCache {
+    fn new(site: Arc<Site>) -> TargetCache {
+        let empty: Arc<str> = Arc::from("");
+        let long = Target { kind: Kind::NotALink, title: empty.clone(), fragment: empty.clone() };
+        TargetCache { site, indices: FxHashMap::default(), targets: Vec::new(), long, empty }
+    }
+
+    fn get(&mut self, raw: &str) -> &Target {
+        if raw.len() >= CACHED_LENGTH {
+            self.long = self.read(raw);
+            return &self.long;
+        }
+        let index = match self.indices.get(raw) {
+            Some(&index) => index,
+            None => {
+                if self.targets.len() >= CACHE_SIZE {
+                    self.indices.clear();
+                    self.targets.clear();
+                }
+                let target = self.read(raw);
+                self.indices.insert(raw.into(), self.targets.len());
+                self.targets.push(target);
+                self.targets.len() - 1
+            }
+        };
+        &self.targets[index]
+    }
+
+    fn read(&self, raw: &str) -> Target {
+        let empty = || self.empty.clone();
+        // An "&" that was written as "&amp;" is a letter of the title too, and begins no character reference.
+        let parse = || parse_not_plain(&restore(raw.replace(&protect("&"), "&amp;")), &self.site);
+        let target = if memchr(b'\n', raw.as_bytes()).is_none() { parse() } else { None };
+        let Some(target) = target else { return Target { kind: Kind::NotALink, title: empty(), fragment: empty() } };
+        let kind = if !target.interwiki.is_empty() {
+            let is_language = self.site.interlanguage.contains(&target.interwiki) && !target.colon;
+            if is_language {
+                Kind::Language
+            } else {
+                Kind::Interwiki
+            }
+        } else {
+            match target.namespace {
+                MAIN if target.title.is_empty() => Kind::Own,
+                MAIN => Kind::Link,
+                CATEGORY if !target.colon => Kind::Category,
+                FILE if !target.colon => Kind::File,
+                MEDIA => Kind::Media,
+                _ => Kind::Namespace,
+            }
+        };
+        Target { kind, title: Arc::from(target.title), fragment: Arc::from(target.fragment) }
+    }
+}
+
+/// A set of characters.
+#[derive(Default)]
+struct Letters(Vec<u64>);
+
+impl Letters {
+    fn add(&mut self, first: char, last: char) {
+        let end = last as usize / 64 + 1;
+        if self.0.len() < end {
+            self.0.resize(end, 0);
+        }
+        for code in first as usize..=last as usize {
+            self.0[code / 64] |= 1 << (code % 64);
+        }
+    }
+
+    fn of(chars: &str) -> Letters {
+        let mut letters = Letters::default();
+        for char in chars.chars() {
+            letters.add(char, char);
+        }
+        letters
+    }
+
+    #[inline]
+    fn contains(&self, char: char) -> bool {
+        self.0.get(char as usize / 64).is_some_and(|bits| bits >> (char as usize % 64) & 1 == 1)
+    }
+}
+
+/// Returns the number of bytes at the beginning of a text that belong to the link before it.
+pub type TrailLength = Box<dyn Fn(&str) -> usize + Send + Sync>;
+
+/// One of the alternatives that a link trail repeats.
+enum Unit {
+    Letter(Letters),
+    Text(String),
+    /// An apostrophe that no other one follows.
+    Apostrophe,
+}
+
+impl Unit {
+    /// Return a text without this unit at its beginning.
+    fn strip<'a>(&self, text: &'a str) -> Option<&'a str> {
+        match self {
+            Unit::Letter(letters) => text.strip_prefix(|char| letters.contains(char)),
+            Unit::Text(prefix) => text.strip_prefix(&**prefix),
+            Unit::Apostrophe => text.strip_prefix('\'').filter(|rest| !rest.starts_with('\'')),
+        }
+    }
+}
+
+enum Trail {
+    Units(Vec<Unit>),
+    Called(TrailLength),
+}
+
+impl Trail {
+    fn length(&self, text: &str) -> usize {
+        match self {
+            Trail::Units(units) => {
+                let mut rest = text;
+                while let Some(shorter) = units.iter().find_map(|unit| unit.strip(rest)) {
+                    rest = shorter;
+                }
+                text.len() - rest.len()
+            }
+            Trail::Called(length) => length(text),
+        }
+    }
+}
+
+/// Return the units of a link trail; `None` if its pattern has another form than those of MediaWiki's languages: a class
+/// that is repeated, or alternatives of classes and characters.
+///
+/// A colon before the class (Northern Sámi) never counts, because a trail begins with a letter that matches alone.
+fn parse_trail(pattern: &str) -> Option<Vec<Unit>> {
+    if pattern == "(?!)" {
+        return Some(Vec::new());
+    }
+    let repeated = pattern.strip_suffix('+')?;
+    if let Some(class) = repeated.strip_prefix(":?").unwrap_or(repeated).strip_prefix('[') {
+        let (letters, rest) = parse_class(class)?;
+        return rest.is_empty().then(|| vec![Unit::Letter(letters)]);
+    }
+    let mut rest = repeated.strip_prefix("(?:")?.strip_suffix(')')?;
+    let mut units: Vec<Unit> = Vec::new();
+    loop {
+        let unit;
+        if let Some(class) = rest.strip_prefix('[') {
+            let (letters, after) = parse_class(class)?;
+            (unit, rest) = (Unit::Letter(letters), after);
+        } else if let Some(after) = rest.strip_prefix("'(?!')") {
+            (unit, rest) = (Unit::Apostrophe, after);
+        } else {
+            let mut text = String::new();
+            while !rest.is_empty() && !rest.starts_with('|') {
+                let (char, is_escaped, after) = parse_char(rest)?;
+                if !is_escaped && ".^$*+?{}[]()".contains(char) {
+                    return None;
+                }
+                text.push(char);
+                rest = after;
+            }
+            let mut chars = text.chars();
+            unit = match (chars.next()?, chars.next()) {
+                (char, None) => Unit::Letter(Letters::of(char.encode_utf8(&mut [0; 4]))),
+                _ => Unit::Text(text),
+            };
+        }
+        units.push(unit);
+        if rest.is_empty() {
+            return Some(units);
+        }
+        rest = rest.strip_prefix('|')?;
+    }
+}
+
+/// Parse a class of characters behind its opening bracket; return what follows it too.
+fn parse_class(pattern: &str) -> Option<(Letters, &str)> {
+    let mut letters = Letters::default();
+    let mut rest = pattern;
+    if rest.starts_with(['^', ']']) {
+        return None;
+    }
+    while !rest.starts_with(']') {
+        let (first, _, after) = parse_char(rest)?;
+        match after.strip_prefix('-').filter(|end| !end.starts_with(']')) {
+            Some(end) => {
+                let (last, _, after) = parse_char(end)?;
+                letters.add(first, last);
+                rest = after;
+            }
+            None => {
+                letters.add(first, first);
+                rest = after;
+            }
+        }
+    }
+    Some((letters, &rest[1..]))
+}
+
+/// Parse a character of a pattern; return whether it is escaped, and what follows.
+fn parse_char(pattern: &str) -> Option<(char, bool, &str)> {
+    let mut chars = pattern.chars();
+    let char = chars.next()?;
+    if char != '\\' {
+        return Some((char, false, chars.as_str()));
+    }
+    let digits = match chars.next()? {
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        char if char.is_ascii_punctuation() => return Some((char, true, chars.as_str())),
+        _ => return None,
+    };
+    let code = u32::from_str_radix(chars.as_str().get(..digits)?, 16).ok()?;
+    Some((char::from_u32(code)?, true, &chars.as_str()[digits..]))
+}
+
+/// Letters beside a link that belong to it.
+struct Affixes {
+    /// Most links have no trail, which a look at the next character shows faster than the pattern.
+    trail_letters: Letters,
+    trail: Trail,
+    prefix_letters: Letters,
+}
+
+impl Affixes {
+    /// Move the letters of the link prefix and the link trail from the text around a link to its label.
+    fn extend<'a>(&self, before: &mut &'a str, label: &mut Cow<'a, str>, rest: &mut &'a str) {
+        if rest.starts_with(|char| self.trail_letters.contains(char)) {
+            let (trail, after) = rest.split_at(self.trail.length(rest));
+            label.to_mut().push_str(trail);
+            *rest = after;
+        }
+        let remaining = before.trim_end_matches(|char| self.prefix_letters.contains(char));
+        if remaining.len() < before.len() {
+            label.to_mut().insert_str(0, &before[remaining.len()..]);
+            *before = remaining;
+        }
+    }
+}
+
+/// Reads the links of one wiki.
+pub struct LinkReader {
+    site: Arc<Site>,
+    targets: TargetCache,
+    affixes: Affixes,
+}
+
+impl LinkReader {
+    pub fn new(site: Arc<Site>) -> LinkReader {
+        let affixes = Affixes {
+            trail_letters: Letters::of(&site.trail_letters),
+            trail: Trail::Units(parse_trail(&site.link_trail).unwrap_or_default()),
+            prefix_letters: Letters::of(&site.prefix_letters),
+        };
+        LinkReader { targets: TargetCache::new(site.clone()), site, affixes }
+    }
+
+    /// Whether the link trail of a wiki needs `set_trail`.
+    pub fn needs_trail(site: &Site) -> bool {
+        parse_trail(&site.link_trail).is_none()
+    }
+
+    /// Match the link trail by other means than its pattern.
+    pub fn set_trail(&mut self, length: TrailLength) {
+        self.affixes.trail = Trail::Called(length);
+    }
+
+    /// Return the titles of all articles that the wikitext links to, sorted, without the page itself.
+    ///
+    /// Links in tables, captions, references and template arguments count too.
+    pub fn linked_titles<'a>(&mut self, text: &'a str, own_title: &str) -> Vec<Cow<'a, str>> {
+        let bytes = text.as_bytes();
+        let finder = memmem::Finder::new("[[");
+        let mut titles: Vec<Cow<str>> = Vec::new();
+        let mut start = 0;
+        while let Some(offset) = finder.find(&bytes[start..]) {
+            let begin = start + offset + bytes[start + offset..].iter().take_while(|&&byte| byte == b'[').count();
+            let stop = |byte: &u8| matches!(byte, b'[' | b']' | b'{' | b'}' | b'|' | b'<' | b'>' | b'\n');
+            let end = bytes[begin..].iter().position(stop).map_or(text.len(), |length| begin + length);
+            start = end;
+            if begin == end {
+                continue;
+            }
+            let raw = &text[begin..end];
+            let title = plain_title(raw, &self.site).or_else(|| {
+                let target = self.targets.get(raw);
+                (target.kind == Kind::Link).then(|| Cow::Owned(target.title.to_string()))
+            });
+            titles.extend(title.filter(|title| title != own_title));
+        }
+        titles.sort_unstable();
+        titles.dedup();
+        titles
+    }
+
+    /// Replace each link by its visible text.
+    ///
+    /// Return that text, the links to articles in it, and the links to other namespaces. `counts` counts each "[[" by its
+    /// kind; the page's own title is bold text to a reader.
+    pub fn split_links(&mut self, text: &str, own_title: &str, counts: &mut Counts) -> (String, Links, Links) {
+        let (mut links, mut other_links) = (Links::default(), Links::default());
+        let mut numbers = [0; KINDS.len()];
+        let mut output = String::with_capacity(text.len());
+        let mut parts = pieces_between(text, "[[");
+        // The text before the next link is written late, because a link prefix may be taken from its end.
+        let mut before = parts.next().unwrap_or("");
+        for part in parts {
+            let closing = closing(part);
+            let (inner, mut rest) = closing.map_or((part, ""), |end| (&part[..end], &part[end + 2..]));
+            let bar = memchr(b'|', inner.as_bytes());
+            let raw = &inner[..bar.unwrap_or(inner.len())];
+            let mut label = bar.map(|bar| &inner[bar + 1..]);
+            let plain = plain_title(raw, &self.site);
+            let (kind, title, fragment) = match &plain {
+                Some(title) => (Kind::Link, &**title, ""),
+                None => {
+                    let target = self.targets.get(raw);
+                    (target.kind, &*target.title, &*target.fragment)
+                }
+            };
+            let kind = if closing.is_none() || label == Some("") { Kind::NotALink } else { kind };
+            if kind.is_hidden() {
+                numbers[kind as usize] += 1;
+                if kind.is_without_place() {
+                    before = before.trim_end_matches(' ');
+                }
+                push_without_seams(before, &mut output);
+                before = rest;
+                if kind == Kind::NotALink {
+                    output.push_str("[[");
+                    before = part;
+                }
+                continue;
+            }
+            if let Some(text) = label.filter(|label| rest.starts_with(']') && label.contains('[')) {
+                // The bracket after the label is the first of the three that close it.
+                label = Some(&part[inner.len() - text.len()..=inner.len()]);
+                rest = &rest[1..];
+            }
+            let mut shown = match label {
+                Some(label) => Cow::Borrowed(label),
+                None => shown_target(raw, &self.site.entities),
+            };
+            self.affixes.extend(&mut before, &mut shown, &mut rest);
+            if shown.contains(['\n', SEAM]) {
+                shown = Cow::Owned(without_label_breaks(&shown));
+            }
+            let anchor = unicode::strip(&shown);
+            let mut shown = &*shown;
+            if anchor.len() != shown.len() {
+                let at_beginning = before.is_empty() && output.is_empty();
+                shown = single_blanks(before.chars().next_back().or(at_beginning.then_some('\n')), shown, rest);
+            }
+            push_without_seams(before, &mut output);
+            before = rest;
+            if anchor.is_empty() || (anchor.starts_with(GAP) && anchor.trim_matches([GAP, NAMED, ' ']).is_empty()) {
+                // The label was a template without a rule: words are missing.
+                numbers[Kind::EmptyLabel as usize] += 1;
+                if anchor.is_empty() {
+                    output.extend(shown.chars().next());
+                } else {
+                    output.push_str(anchor);
+                }
+                continue;
+            }
+            let start = output.len() + shown.len() - unicode::lstrip(shown).len();
+            match kind {
+                Kind::Link if title != own_title => links.add(start, start + anchor.len(), title, fragment),
+                Kind::Link => numbers[Kind::Own as usize] += 1,
+                Kind::Namespace => other_links.add(start, start + anchor.len(), title, fragment),
+                _ => numbers[kind as usize] += 1,
+            }
+            output.push_str(shown);
+        }
+        push_without_seams(before, &mut output);
+        for (name, number) in KINDS.into_iter().zip(numbers) {
+            if number > 0 {
+                counts.add(name, number);
+            }
+        }
+        counts.set("link", links.starts.len() as i64);
+        counts.set("namespace", other_links.starts.len() as i64);
+        (output, links, other_links)
+    }
+}
+
+/// Return where "]]" is.
+fn closing(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut start = 0;
+    loop {
+        let at = start + memchr(b']', &bytes[start..])?;
+        start = at + 1;
+        if bytes.get(start) == Some(&b']') {
+            return Some(at);
+        }
+    }
+}
+
+fn push_without_seams(text: &str, output: &mut String) {
+    let mut rest = text;
+    while let Some(at) = memchr(SEAM as u8, rest.as_bytes()) {
+        output.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+    }
+    output.push_str(rest);
+}
+
+fn without_label_breaks(label: &str) -> String {
+    let chars = label.chars().filter(|&char| char != SEAM);
+    chars.map(|char| if matches!(char, '\n' | HEADING | LIST | PREFORMATTED) { ' ' } else { char }).collect()
+}
+
+/// Return what a link without a label shows; it is not percent-encoded.
+fn shown_target<'a>(raw: &'a str, entities: &FxHashMap<String, String>) -> Cow<'a, str> {
+    let without_colon = |target: &str| -> usize {
+        let shown = target.trim_start_matches(' ');
+        target.len() - shown.strip_prefix(':').unwrap_or(shown).len()
+    };
+    if memchr(b'%', raw.as_bytes()).is_none() {
+        return Cow::Borrowed(&raw[without_colon(raw)..]);
+    }
+    let decoded = match String::from_utf8(unquoted(raw)) {
+        // A control character in a section would be taken for a placeholder.
+        Ok(decoded) if !decoded.bytes().any(|byte| byte < b' ') => decoded,
+        _ => return Cow::Borrowed(raw),
+    };
+    let mut decoded = decode_entities(decoded, entities);
+    decoded.drain(..without_colon(&decoded));
+    Cow::Owned(decoded)
+}
+
+/// `urllib.parse.unquote_to_bytes`.
+fn unquoted(text: &str) -> Vec<u8> {
+    let digit = |byte: Option<&u8>| byte.and_then(|&byte| char::from(byte).to_digit(16));
+    let bytes = text.as_bytes();
+    let mut output = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        match (byte, digit(bytes.get(at + 1)), digit(bytes.get(at + 2))) {
+            (b'%', Some(high), Some(low)) => {
+                output.push((high * 16 + low) as u8);
+                at += 3;
+            }
+            _ => {
+                output.push(byte);
+                at += 1;
+            }
+        }
+    }
+    output
+}
+
+/// Remove blanks at the edges of a link that would be doubled by the text around it.
+fn single_blanks<'a>(before: Option<char>, shown: &'a str, rest: &str) -> &'a str {
+    let mut shown = shown;
+    if rest.starts_with(' ') {
+        shown = shown.trim_end_matches(' ');
+    }
+    if matches!(before, Some(' ' | '\n')) {
+        shown = shown.trim_start_matches(' ');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trail_length(pattern: &str, text: &str) -> usize {
+        Trail::Units(parse_trail(pattern).expect("a form that is known")).length(text)
+    }
+
+    #[test]
+    fn trails_are_classes_or_alternatives() {
+        assert_eq!(trail_length("(?!)", "a"), 0);
+        assert_eq!(trail_length(r"[a-zé\u0430-\u044f]+", "éaб."), 5);
+        assert_eq!(trail_length("[a-z-–]+", "a-–A"), 5);
+        assert_eq!(trail_length("(?:[a-zç]|'(?!'))+", "l'a''"), 3);
+        assert_eq!(trail_length("(?:c\\'h|[a-z])+", "ac'hx'h"), 5);
+        assert!(parse_trail(r"\w+").is_none());
+        assert!(parse_trail("[^a]+").is_none());
+    }
+
+    #[test]
+    fn links_show_their_labels_and_trails() {
+        let site = Site { link_trail: "[a-z]+".to_owned(), trail_letters: "es".to_owned(), ..Site::default() };
+        let mut counts = Counts::default();
+        let (text, links, _) = LinkReader::new(Arc::new(site)).split_links("A [[bus]]es [[B|c]]", "", &mut counts);
+        assert_eq!((&*text, links.starts, links.ends), ("A buses c", vec![2, 8], vec![7, 9]));
+        assert_eq!(counts.get("link"), 2);
+    }
+}

@@ -1,0 +1,83 @@
+//! The Python module `wikianchor_core`.
+
+use std::sync::OnceLock;
+
+use pyo3::prelude::*;
+use wikianchor_engine::unicode::{self, Case, Forms, Tables, ALNUM, ALPHA, NEEDS_NFC, PRINTABLE};
+
+mod reader;
+
+/// Lower case by the running Python, for Greek alone.
+fn lower_text(text: &str) -> String {
+    let by_python = |py: Python<'_>| -> PyResult<String> {
+        pyo3::types::PyString::new(py, text).call_method0("lower")?.extract()
+    };
+    Python::attach(by_python).unwrap_or_else(|_| text.to_owned())
+}
+
+static EVALUATE: OnceLock<Py<PyAny>> = OnceLock::new();
+
+/// The value of an expression of a template, which is rare.
+fn evaluate(expression: &str) -> Option<String> {
+    let evaluate = EVALUATE.get()?;
+    Python::attach(|py| evaluate.call1(py, (expression,)).and_then(|value| value.extract(py)).ok())
+}
+
+/// Characters with what a method of `str` makes of them.
+type Changes = Vec<(char, String)>;
+
+/// `CharacterTables` in `pipelines/wikimedia/core_tables.py`.
+#[derive(FromPyObject)]
+struct CharacterTables {
+    letters: String,
+    others: String,
+    classes: Vec<Vec<u8>>,
+    lower: Changes,
+    upper: Changes,
+    title: Changes,
+    zeros: Vec<char>,
+    combining: Vec<(char, u8)>,
+    decomposed: Vec<(char, String)>,
+    composed: Vec<((char, char), char)>,
+    needs_nfc: String,
+}
+
+/// Take the character classes of the running Python, and what evaluates expressions. The first call counts.
+#[pyfunction]
+fn set_up(tables: CharacterTables, evaluator: Py<PyAny>) {
+    let _ = EVALUATE.set(evaluator);
+    let mut bits = vec![0; 0xE0200];
+    for (index, char) in tables.others.chars().enumerate() {
+        for (number, class) in tables.classes.iter().enumerate() {
+            bits[char as usize] |= u16::from(class[index]) << number;
+        }
+    }
+    for char in tables.letters.chars() {
+        bits[char as usize] |= ALNUM | ALPHA | PRINTABLE;
+    }
+    for char in tables.needs_nfc.chars() {
+        bits[char as usize] |= NEEDS_NFC;
+    }
+    let case = |changes: Changes| changes.into_iter().collect::<Case>();
+    unicode::set_tables(Tables {
+        bits,
+        lower: case(tables.lower),
+        upper: case(tables.upper),
+        title: case(tables.title),
+        lower_text,
+        evaluate,
+        zeros: tables.zeros,
+        forms: Forms {
+            decompositions: tables.decomposed.into_iter().collect(),
+            compositions: tables.composed.into_iter().collect(),
+            classes: tables.combining.into_iter().collect(),
+        },
+    });
+}
+
+#[pymodule]
+fn wikianchor_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(set_up, module)?)?;
+    reader::register(module)
+}

@@ -1,0 +1,282 @@
+//! The classes that the pipelines use: `Extractor` of one page, and `PageReader` of the pages of a dump.
+
+use std::any::Any;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use wikianchor_engine::columns::{Nullable, Numbers, Strings};
+use wikianchor_engine::counts::Counts;
+use wikianchor_engine::page::{parse_page, Page};
+use wikianchor_engine::page_kinds::PageKinds;
+use wikianchor_engine::reader::Reader;
+use wikianchor_engine::rules::Site;
+use wikianchor_engine::unicode::length;
+use wikianchor_engine::wikitext::extractor::{Extract, Extractor as Engine};
+use wikianchor_engine::wikitext::links::{LinkReader, Links, Texts};
+
+/// Run the engine; a fault in it becomes an error of Python.
+fn guarded<T>(run: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| PyRuntimeError::new_err(message(&*panic)))
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("the compiled core failed: {}", text.unwrap_or("without a message"))
+}
+
+fn site_of(rules: &str) -> PyResult<Arc<Site>> {
+    serde_json::from_str(rules).map(Arc::new).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn engine_of(py: Python<'_>, site: &Arc<Site>, find_template: Option<Py<PyAny>>, asides: bool) -> PyResult<Engine> {
+    let find = find_template.map(|find| -> wikianchor_engine::wikitext::definitions::FindTemplate {
+        Box::new(move |title: &str| {
+            let by_python = |py: Python<'_>| -> PyResult<Option<String>> { find.call1(py, (title,))?.extract(py) };
+            Python::attach(by_python).unwrap_or_else(|error| panic!("{error}")).map(Arc::from)
+        })
+    });
+    let mut engine = Engine::new(site.clone(), find, asides);
+    if LinkReader::needs_trail(site) {
+        // A trail of a form that the engine does not know.
+        let matches = py.import("re")?.call_method1("compile", (&site.link_trail,))?.getattr("match")?.unbind();
+        let trail = move |text: &str| Python::attach(|py| trail_length(matches.bind(py), text));
+        engine.links.set_trail(Box::new(move |text| trail(text).unwrap_or_else(|error| panic!("{error}"))));
+    }
+    Ok(engine)
+}
+
+/// The number of bytes at the beginning of a text that a pattern matches.
+fn trail_length(matches: &Bound<'_, PyAny>, text: &str) -> PyResult<usize> {
+    let trail = matches.call1((text,))?;
+    Ok(if trail.is_none() { 0 } else { trail.call_method0("group")?.extract::<String>()?.len() })
+}
+
+fn dict_of<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, number) in &counts.0 {
+        dict.set_item(name.as_ref(), number)?;
+    }
+    Ok(dict)
+}
+
+/// Offsets as code points, from ascending offsets as bytes.
+fn points(text: &str, offsets: &[usize]) -> Vec<usize> {
+    let (mut bytes, mut points) = (0, 0);
+    offsets
+        .iter()
+        .map(|&offset| {
+            points += length(&text[bytes..offset]);
+            bytes = offset;
+            points
+        })
+        .collect()
+}
+
+/// The columns of `links.Links`.
+fn columns_of<'py>(py: Python<'py>, text: &str, links: &Links) -> PyResult<Bound<'py, PyTuple>> {
+    let strings = |column: &Texts| PyList::new(py, column.iter());
+    let (starts, ends) = (points(text, &links.starts), points(text, &links.ends));
+    (starts, ends, strings(&links.targets)?, strings(&links.fragments)?).into_pyobject(py)
+}
+
+/// See `wikitext.Extractor`.
+#[pyclass]
+struct Extractor {
+    engine: Engine,
+}
+
+#[pymethods]
+impl Extractor {
+    #[new]
+    #[pyo3(signature = (rules, find_template, asides))]
+    fn new(py: Python<'_>, rules: &str, find_template: Option<Py<PyAny>>, asides: bool) -> PyResult<Extractor> {
+        Ok(Extractor { engine: engine_of(py, &site_of(rules)?, find_template, asides)? })
+    }
+
+    /// Return text, links, other links, gaps, counts and asides, each aside as region, text and links.
+    fn extract<'py>(&mut self, py: Python<'py>, text: &str, title: &str) -> PyResult<Bound<'py, PyTuple>> {
+        let Extract { text, links, other_links, gaps, counts, asides } =
+            guarded(|| self.engine.extract(text.to_owned(), title))?;
+        let beside = PyList::empty(py);
+        for aside in &asides {
+            beside.append((aside.region, &aside.text, columns_of(py, &aside.text, &aside.links)?))?;
+        }
+        let (links, others) = (columns_of(py, &text, &links)?, columns_of(py, &text, &other_links)?);
+        (text, links, others, gaps, dict_of(py, &counts)?, beside).into_pyobject(py)
+    }
+
+    fn linked_titles<'py>(&mut self, py: Python<'py>, text: &str, title: &str) -> PyResult<Bound<'py, PyList>> {
+        let titles = guarded(|| self.engine.links.linked_titles(text, title))?;
+        PyList::new(py, titles.iter().map(|title| title.as_ref()))
+    }
+}
+
+/// Reads pages into the tables of a dump. See `pipelines/sentences/compiled_reader.py`.
+#[pyclass]
+struct PageReader {
+    reader: Reader,
+    page: Option<Page>,
+}
+
+const SENTENCES: u8 = 0;
+const FRAGMENTS: u8 = 1;
+const TITLES: u8 = 2;
+
+#[pymethods]
+impl PageReader {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        rules: &str,
+        text_rules: &str,
+        disambiguation: Vec<String>,
+        find_template: Option<Py<PyAny>>,
+        marks_disambiguation: Option<Py<PyAny>>,
+        fragments: bool,
+    ) -> PyResult<PageReader> {
+        let site = site_of(rules)?;
+        let text = serde_json::from_str(text_rules).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let marks = marks_disambiguation.map(|marks| -> wikianchor_engine::page_kinds::MarksDisambiguation {
+            Box::new(move |name: &str| {
+                let by_python = |py: Python<'_>| -> PyResult<bool> { marks.call1(py, (name,))?.extract(py) };
+                Python::attach(by_python).unwrap_or_else(|error| panic!("{error}"))
+            })
+        });
+        let kinds = PageKinds::new(&disambiguation, marks);
+        let reader = Reader::new(engine_of(py, &site, find_template, fragments)?, text, kinds, fragments);
+        Ok(PageReader { reader, page: None })
+    }
+
+    /// Forget all rows.
+    fn clear(&mut self) {
+        self.reader.clear();
+    }
+
+    /// Return the fields of `pages.Page`; None for a page that `pages.parse_page` refuses.
+    ///
+    /// Wikitext is left out where only the core reads it.
+    #[allow(clippy::type_complexity)]
+    fn parse(
+        &mut self,
+        raw: &[u8],
+    ) -> PyResult<Option<(String, Option<i64>, i64, i64, String, Option<String>, String, String)>> {
+        self.page = guarded(|| parse_page(raw))?;
+        Ok(self.page.as_ref().map(|page| {
+            let needs_text = page.redirect.is_some() || page.namespace.is_none();
+            (
+                page.title.clone(),
+                page.namespace,
+                page.page_id,
+                page.rev_id,
+                page.timestamp.clone(),
+                page.redirect.clone(),
+                page.model.clone(),
+                if needs_text { page.text.clone() } else { String::new() },
+            )
+        }))
+    }
+
+    /// Add the page that was parsed last as a redirect.
+    fn add_redirect(&mut self, target: &str, fragment: &str) -> PyResult<()> {
+        let page = self.parsed()?;
+        self.reader.titles.add_redirect(&page, target, fragment);
+        Ok(())
+    }
+
+    /// Add the title, the sentences, the fragments and the ledger of the article that was parsed last.
+    fn read_article<'py>(&mut self, py: Python<'py>, is_list: bool) -> PyResult<Bound<'py, PyDict>> {
+        let mut page = self.parsed()?;
+        let counts = guarded(|| self.reader.read_article(&mut page, is_list))?;
+        dict_of(py, &counts)
+    }
+
+    /// Return the number of rows of a table, and that of the values in its lists where these count.
+    fn size(&self, table: u8) -> (usize, usize) {
+        let reader = &self.reader;
+        match table {
+            SENTENCES => (reader.sentences.rows, 0),
+            FRAGMENTS => (reader.fragments.rows, 0),
+            TITLES => (reader.titles.rows, reader.titles.links),
+            _ => (reader.ledger.rows, reader.ledger.counts),
+        }
+    }
+
+    /// Return the buffers of a table by their names, and empty it.
+    fn take<'py>(&mut self, py: Python<'py>, table: u8) -> PyResult<Bound<'py, PyDict>> {
+        let buffers = Buffers(PyDict::new(py));
+        match table {
+            SENTENCES | FRAGMENTS => {
+                let whole = if table == SENTENCES { &mut self.reader.sentences } else { &mut self.reader.fragments };
+                let rows = std::mem::take(whole);
+                buffers.numbers("page_id", &rows.page_ids)?;
+                buffers.numbers("rev_id", &rows.rev_ids)?;
+                buffers.strings("title", &rows.titles)?;
+                buffers.strings("region", &rows.regions)?;
+                buffers.numbers("sentence_index", &rows.numbers)?;
+                buffers.strings("text", &rows.texts)?;
+                buffers.numbers("links", &rows.link_ends)?;
+                buffers.numbers("start", &rows.starts)?;
+                buffers.numbers("end", &rows.ends)?;
+                buffers.strings("target", &rows.targets)?;
+                buffers.strings("fragment", &rows.fragments)?;
+            }
+            TITLES => {
+                let rows = std::mem::take(&mut self.reader.titles);
+                buffers.numbers("page_id", &rows.page_ids)?;
+                buffers.numbers("rev_id", &rows.rev_ids)?;
+                buffers.strings("title", &rows.titles)?;
+                buffers.nullable("redirect", &rows.redirects)?;
+                buffers.nullable("redirect_fragment", &rows.redirect_fragments)?;
+                buffers.numbers("flags", &rows.flag_ends)?;
+                buffers.strings("flag", &rows.flag_names)?;
+                buffers.numbers("links", &rows.link_ends)?;
+                buffers.strings("link", &rows.link_titles)?;
+            }
+            _ => {
+                let rows = std::mem::take(&mut self.reader.ledger);
+                buffers.numbers("page_id", &rows.page_ids)?;
+                buffers.numbers("rev_id", &rows.rev_ids)?;
+                buffers.numbers("counts", &rows.count_ends)?;
+                buffers.strings("name", &rows.names)?;
+                buffers.numbers("number", &rows.numbers)?;
+            }
+        }
+        Ok(buffers.0)
+    }
+}
+
+impl PageReader {
+    fn parsed(&mut self) -> PyResult<Page> {
+        self.page.take().ok_or_else(|| PyRuntimeError::new_err("no page was parsed"))
+    }
+}
+
+/// Buffers of Arrow arrays by the name of the column.
+struct Buffers<'py>(Bound<'py, PyDict>);
+
+impl Buffers<'_> {
+    fn bytes(&self, data: &[u8]) -> Bound<'_, PyBytes> {
+        PyBytes::new(self.0.py(), data)
+    }
+
+    fn numbers(&self, name: &str, column: &Numbers) -> PyResult<()> {
+        self.0.set_item(name, self.bytes(&column.0))
+    }
+
+    fn strings(&self, name: &str, column: &Strings) -> PyResult<()> {
+        self.0.set_item(name, (self.bytes(&column.ends.0), self.bytes(&column.data)))
+    }
+
+    fn nullable(&self, name: &str, column: &Nullable) -> PyResult<()> {
+        let (ends, data) = (self.bytes(&column.strings.ends.0), self.bytes(&column.strings.data));
+        self.0.set_item(name, (ends, data, self.bytes(&column.valid)))
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Extractor>()?;
+    module.add_class::<PageReader>()
+}
