@@ -17,8 +17,8 @@ from wikianchor.pipelines.mewsc16.template_calls import TemplateCall
 from wikianchor.pipelines.text.fragments import make_fragment_test
 from wikianchor.pipelines.text.prose import holds_no_spaces, judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.wikimedia.compiled import fastest_extractor
 from wikianchor.pipelines.wikimedia.site import Site
-from wikianchor.pipelines.wikimedia.wikitext import Extractor
 from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, FindTemplate
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
@@ -56,7 +56,7 @@ class LeadReader:
         self, site: Site, find_template: FindTemplate | None = None, find_body: FindTemplate | None = None
     ) -> None:
         self._language = site.language
-        self._extractor = Extractor(site, find_template=find_template)
+        self._extractor = fastest_extractor(site, find_template)
         self._split = make_splitter("rules", site.language)
         self._faults = FaultFinder(site.language, captions=False)
         self._unfinished = make_fragment_test(site.language)

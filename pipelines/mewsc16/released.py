@@ -15,6 +15,7 @@ from wikianchor.pipelines.mewsc16.dateline import is_day
 from wikianchor.pipelines.mewsc16.editions import CATEGORY, wiki_facts
 from wikianchor.pipelines.mewsc16.lead_markup import LeadMarkup, file_names
 from wikianchor.pipelines.text.splitter import make_splitter
+from wikianchor.pipelines.wikimedia.compiled import fastest_extractor
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
 from wikianchor.pipelines.wikimedia.wikitext.definitions import FindTemplate
@@ -38,7 +39,7 @@ class ReleasedReader:
         self._faults = frozenset(faults)
         self._language = site.language
         holes = "holes" in faults
-        self._extractor = Extractor(site, literal=holes, find_template=None if holes else find_template)
+        self._extractor = Extractor(site, literal=True) if holes else fastest_extractor(site, find_template)
         self._markup = LeadMarkup(site.language, file_names(site.namespaces.items()))
         self._split = make_splitter("rules", site.language)
         prefix = wiki_facts()["old_prefixes"].get(site.language) or site.namespace_names[CATEGORY]

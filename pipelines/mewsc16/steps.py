@@ -43,7 +43,8 @@ from wikianchor.pipelines.mewsc16.membership import (
 from wikianchor.pipelines.mewsc16.publication import PublicationReader
 from wikianchor.pipelines.mewsc16.released import ReleasedReader
 from wikianchor.pipelines.mewsc16.template_pages import TemplateWriter, save_stores
-from wikianchor.pipelines.sentences.steps import parse_article, sound_pages
+from wikianchor.pipelines.sentences.page_reader import parse_article
+from wikianchor.pipelines.sentences.steps import sound_pages
 from wikianchor.pipelines.templates.store import TemplateStore
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain, compress, repeat
 from sys import intern
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -217,6 +217,28 @@ class LedgerColumns:
         return batch
 
 
+class Columns(Protocol):
+    """The rows of one table, of which `take` makes a batch."""
+
+    @property
+    def list_values(self) -> int:
+        """The number of values in the lists of all rows; 0 if these do not count."""
+
+    def __len__(self) -> int: ...
+
+    def take(self) -> pa.RecordBatch:
+        """Return the rows as one batch, and empty the buffer."""
+
+
+class PageTables(NamedTuple):
+    """The rows of all tables of one wiki."""
+
+    sentences: Columns
+    fragments: Columns
+    titles: Columns
+    ledger: Columns
+
+
 class TableBuffer:
     """The rows of one table of a range, new ones and rows copied from a previous dataset, in the order of the dump.
 
@@ -231,7 +253,7 @@ class TableBuffer:
 
     def __init__(
         self,
-        columns: SentenceColumns | TitleColumns | LedgerColumns,
+        columns: Columns,
         file: PartWriter,
         max_rows: int,
         max_list_values: int = 0,

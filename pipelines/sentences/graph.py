@@ -45,7 +45,7 @@ def run(config: SentencesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     header_wiki = wiki_of_header(config.dumps[0])
     # A missing package is found now, not on a worker.
     make_splitter(config.splitter, site.language)
-    make_extractor(config.parser, site)
+    make_extractor(config.parser, site, engine=config.engine)
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
     excluded = excluded_pages(config, site)
     options = options_of(config, site, excluded)
@@ -131,7 +131,8 @@ def build(
 ) -> None:
     """Add the graph to a pipeline."""
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
-    from wikianchor.pipelines.sentences.steps import DumpReader, ReadDump, list_ranges
+    from wikianchor.pipelines.sentences.page_reader import DumpReader
+    from wikianchor.pipelines.sentences.steps import ReadDump, list_ranges
 
     reader = DumpReader(
         site,
@@ -142,6 +143,7 @@ def build(
         config.previous,
         excluded,
         config.fragments,
+        config.engine,
     )
     definitions, tables = _definitions(pipeline, work, config, site) if config.templates == FROM_DUMP else ([], [])
     readings = (

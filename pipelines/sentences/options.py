@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wikianchor.io.options import option
-from wikianchor.pipelines.wikimedia.choices import PARSERS, SPLITTERS, TEMPLATES
+from wikianchor.pipelines.wikimedia.choices import ENGINES, PARSERS, SPLITTERS, TEMPLATES
 from wikianchor.pipelines.wikimedia.dump_names import dump_files
 from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki
 
@@ -43,6 +43,13 @@ class SentencesOptions:
     )
     fragments: bool = option(
         True, help="write the text that is no sentence of prose, such as most list items, to the config fragments"
+    )
+    engine: str | None = option(
+        None,
+        choices=ENGINES,
+        help="what reads the pages: core, the compiled engine, where it is installed (make core), else python; the "
+        "result is the same to the byte",
+        recorded=False,
     )
     allow_truncated: bool = option(False, help="accept a truncated dump and process its complete pages")
     exclude_pages: str | None = option(

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
@@ -21,28 +20,20 @@ from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.arrays.tables import open_tables
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import open_datasets
-from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
-from wikianchor.pipelines.sentences.columns import LedgerColumns, SentenceColumns, TableBuffer, TitleColumns
+from wikianchor.pipelines.sentences.columns import TableBuffer
+from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
+from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
 from wikianchor.pipelines.sentences.previous import (
-    FRAGMENTS,
     Group,
     PreviousPage,
     PreviousPages,
     row_groups_by_table,
 )
-from wikianchor.pipelines.templates.store import TemplateStore
-from wikianchor.pipelines.text.prose import Sentence, aside_fragments, page_sentences
-from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.text.template_losses import IN_RANGE, TEMPLATE, WHILE_READING, forget_rare
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
-from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, ExcludedPages
-from wikianchor.pipelines.wikimedia.mwparser import make_extractor
-from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
-from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page, unescape
+from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, unescape
 from wikianchor.pipelines.wikimedia.site import Site
-from wikianchor.pipelines.wikimedia.titles import parse_target
-from wikianchor.pipelines.wikimedia.wikitext import Extract
 from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
 from wikianchor.schemas import sentences
 from wikianchor.schemas import titles as titles_schema
@@ -97,32 +88,6 @@ class Reading(NamedTuple):
         return {**counts, "bytes:written": sum(part.size for part in self.parts)}
 
 
-@dataclass(frozen=True)
-class DumpReader:
-    """The options of reading a dump.
-
-    Attributes:
-        site: the wiki.
-        work: the directories of the run.
-        splitter: name of the sentence splitter.
-        parser: name of the wikitext parser.
-        allow_truncated: accept a truncated dump and process its complete pages.
-        previous: directory of a dataset of an earlier dump, made with the same options: the rows of unchanged pages are
-            copied from it.
-        excluded: pages that are left out.
-        fragments: write the text that is no sentence too.
-    """
-
-    site: Site
-    work: Workspace
-    splitter: str
-    parser: str
-    allow_truncated: bool
-    previous: str | None = None
-    excluded: ExcludedPages = NO_PAGES
-    fragments: bool = False
-
-
 def list_ranges(dumps: Sequence[str]) -> list[DumpRange]:
     """Cut dumps into ranges. The cut depends only on the files, so that shards do not depend on the workers."""
     return [DumpRange(order, part) for order, part in enumerate(split_dumps(dumps))]
@@ -151,7 +116,7 @@ class ReadDump:
             changed: path of the table of templates that have changed since the previous dataset; empty for none.
         """
         if self._pages is None:
-            self._pages = PageReader(self._reader, *templates)
+            self._pages = make_page_reader(self._reader, *templates)
         return read_dump(task, self._reader, self._pages, self._previous, *changed)
 
 
@@ -179,9 +144,8 @@ def read_dump(
     counts: Counter[str] = Counter()
     problems: list[str] = []
     page_ids = array("q")
-    wiki, tail = reader.site.wiki, bytearray()
-    rows, titles, ledger = SentenceColumns(wiki), TitleColumns(wiki), LedgerColumns(wiki)
-    fragments = SentenceColumns(wiki, sentences.FRAGMENTS)
+    tail = bytearray()
+    tables = pages.new_tables()
     source = _UnchangedPages(pages, previous, reader.site, changed) if previous is not None else pages
     with (
         PartWriter(reader.work.parts, "sentences", task.order, sentences.SCHEMA) as sentence_file,
@@ -189,10 +153,10 @@ def read_dump(
         PartWriter(reader.work.parts, "titles", task.order, titles_schema.SCHEMA) as title_file,
         PartWriter(reader.work.parts, "ledger", task.order, sentences.LEDGER) as ledger_file,
     ):
-        sentence_buffer = TableBuffer(rows, sentence_file, ROW_GROUP)
-        fragment_buffer = TableBuffer(fragments, fragment_file, ROW_GROUP)
-        title_buffer = TableBuffer(titles, title_file, ROW_GROUP, TITLE_LINKS)
-        ledger_buffer = TableBuffer(ledger, ledger_file, ROW_GROUP, LEDGER_COUNTS)
+        sentence_buffer = TableBuffer(tables.sentences, sentence_file, ROW_GROUP)
+        fragment_buffer = TableBuffer(tables.fragments, fragment_file, ROW_GROUP)
+        title_buffer = TableBuffer(tables.titles, title_file, ROW_GROUP, TITLE_LINKS)
+        ledger_buffer = TableBuffer(tables.ledger, ledger_file, ROW_GROUP, LEDGER_COUNTS)
         buffers = (sentence_buffer, fragment_buffer, title_buffer, ledger_buffer)
         progress_file = ProgressFile(reader.work.scratch, f"{task.order}")
         for page in sound_pages(task.part, reader.allow_truncated, source.parse, counts, problems, tail, progress_file):
@@ -200,9 +164,7 @@ def read_dump(
             if (unchanged := source.unchanged) is not None:
                 page_counts = _copy_page(unchanged, *buffers)
             else:
-                page_counts = pages.read_page(page, rows, titles, fragments if reader.fragments else None)
-                if page.redirect is None:
-                    ledger.add(page, page_counts)
+                page_counts = pages.read_page(page)
             add_counts(counts, page_counts)
             for buffer in buffers:
                 buffer.write_if_full()
@@ -361,165 +323,3 @@ def _keep_tail(chunks: Iterator[Chunk], tail: bytearray) -> Iterator[Chunk]:
             tail += chunk.data[-TAIL_BYTES:]
             del tail[:-TAIL_BYTES]
         yield chunk
-
-
-def parse_article(
-    raw: bytes, where: str, site: Site, counts: Counter[str], problems: list[str], any_namespace: bool = False
-) -> Page | None:
-    """Return a page of the main namespace; count any other, and report a broken one, and return None.
-
-    Args:
-        raw: the <page> element.
-        where: file and offset, for messages.
-        site: the wiki.
-        counts: of the range, added to.
-        problems: errors in the input, added to.
-        any_namespace: accept pages of every namespace.
-    """
-    try:
-        namespace = page_namespace(raw, where)
-        page = parse_page(raw, where) if any_namespace or not namespace else None
-    except InputError as error:
-        problems.append(str(error))
-        return None
-    if page is not None and namespace is None and not any_namespace:
-        # Export formats before 0.5 have no <ns>: the title tells.
-        target = parse_target(page.title, site)
-        if target is None or target.namespace or target.interwiki:
-            page = None
-    if page is None:
-        counts["pages:other_namespace"] += 1
-    return page
-
-
-class PageReader:
-    """Read the pages of one wiki. Loading its rules takes seconds, so make one for each worker.
-
-    Args:
-        reader: the options.
-        templates: path of the table of templates; None to take the built-in rules alone.
-    """
-
-    #: A page that was read has no rows in a previous dataset, see `_UnchangedPages`.
-    unchanged: PreviousPage | None = None
-
-    def __init__(self, reader: DumpReader, templates: str | None = None) -> None:
-        site = reader.site
-        self._site, self.excluded = site, reader.excluded
-        store = TemplateStore(templates) if templates else None
-        find = store.find if store else None
-        self._extractor = make_extractor(reader.parser, site, find_template=find, asides=reader.fragments)
-        self._split = make_splitter(reader.splitter, site.language)
-        self._kinds = PageKinds(
-            site.language, (lambda name: store.marks_disambiguation(template_title(name, site))) if store else None
-        )
-        self._redirect = site.redirect_pattern()
-        self._redirect_target = re.compile(r"\[\[([^\]|\n]*)")
-
-    def parse(self, raw: bytes, where: str, counts: Counter[str], problems: list[str]) -> Page | None:
-        """Return an article or redirect of the main namespace; count any other page and return None.
-
-        Args:
-            raw: the <page> element.
-            where: file and offset, for messages.
-            counts: of the range, added to.
-            problems: errors in the input, added to.
-        """
-        page = parse_article(raw, where, self._site, counts, problems)
-        if page is None:
-            return None
-        # Export formats before 0.5 have no <redirect> either: the text tells.
-        if page.namespace is None and page.redirect is None and (match := self._redirect.match(page.text)):
-            page = page._replace(redirect=match[1])
-        if page.model not in ("wikitext", ""):
-            counts["pages:other_model"] += 1
-            return None
-        if self.excluded.contains(page.page_id, page.title):
-            counts["pages:excluded"] += 1
-            return None
-        if self.excluded and page.redirect is not None and self.leads_to_excluded(self._redirect_of(page)[0]):
-            counts["pages:redirect_to_excluded"] += 1
-            return None
-        return page
-
-    def leads_to_excluded(self, title: str | None) -> bool:
-        """Return whether a redirect, by the title of its target, leads to a page that is left out by its title."""
-        return title is not None and title in self.excluded.titles
-
-    def read_page(
-        self, page: Page, rows: SentenceColumns, titles: TitleColumns, fragment_rows: SentenceColumns | None = None
-    ) -> Counter[str]:
-        """Add the title, the sentences and, if asked for, the fragments of a page to the columns.
-
-        Returns:
-            The ledger of the page: its kind, how many of its links and sentences are kept, or dropped by reason, and
-            its number of fragments by region.
-        """
-        counts: Counter[str] = Counter()
-        if page.redirect is not None:
-            counts["pages:redirects"] += 1
-            titles.add_redirect(page, *self._redirect_of(page))
-            return counts
-        counts["pages:articles"] += 1
-        flags = self._kinds.flags(page.title, page.text)
-        titles.add_article(page, flags, self._extractor.linked_titles(page.text, page.title))
-        extract = self._extractor.extract(page.text, page.title)
-        dropped: Counter[str] = Counter()
-        is_disambiguation = "disambiguation" in flags
-        if is_disambiguation:
-            counts["pages:disambiguation"] += 1
-        if is_disambiguation and fragment_rows is None:
-            dropped["disambiguation_page"] = len(extract.links.starts)
-        else:
-            fragments: list[Sentence] | None = None if fragment_rows is None else []
-            kept = page_sentences(extract, self._split, self._site.language, dropped, fragments)
-            if is_disambiguation and fragments is not None:
-                fragments = sorted(sentence._replace(region="disambiguation") for sentence in (*kept, *fragments))
-                dropped = +Counter(heading=dropped["heading"], disambiguation_page=_links_in(fragments))
-                kept = []
-            rows.add(page, kept, extract.links)
-            if fragment_rows is not None and fragments is not None:
-                counts.update(_add_fragments(page, kept, fragments, extract, fragment_rows))
-            counts["links:kept"] += _links_in(kept)
-            counts["sentences:kept"] += len(kept)
-        for reason, number in extract.counts.items():
-            if reason != "link":
-                counts[f"links:{reason}"] += number
-        for reason, number in dropped.items():
-            counts[reason if reason.startswith(("sentences:", TEMPLATE)) else f"links:{reason}"] += number
-        counts["links:prose"] += len(extract.links.starts)
-        return counts
-
-    def _redirect_of(self, page: Page) -> tuple[str, str]:
-        """Return the title and the fragment of the target of a redirect.
-
-        The title is that of the export's <redirect>, which has no fragment: that comes from the link in the text.
-        """
-        title, _, fragment = (page.redirect or "").partition("#")
-        match = self._redirect_target.search(page.text)
-        link = parse_target(match[1], self._site) if match else None
-        target = parse_target(title, self._site) if title else link
-        if target is None or not target.title:
-            return title, fragment
-        if not fragment and link is not None and link.title == target.title:
-            fragment = link.fragment
-        return target.title, fragment
-
-
-def _links_in(page_sentences: Iterable[Sentence]) -> int:
-    return sum(sentence.last - sentence.first for sentence in page_sentences)
-
-
-def _add_fragments(
-    page: Page, kept: Sequence[Sentence], fragments: Sequence[Sentence], extract: Extract, rows: SentenceColumns
-) -> Counter[str]:
-    """Add the fragments of a page, and its asides after them; return their number by region."""
-    rows.add(page, fragments, extract.links)
-    counts = Counter(FRAGMENTS + sentence.region for sentence in fragments)
-    number = max((of_page[-1].number + 1 for of_page in (kept, fragments) if of_page), default=0)
-    for aside in extract.asides:
-        in_aside = aside_fragments(aside, number)
-        rows.add(page, in_aside, aside.links)
-        number += len(in_aside)
-        counts[FRAGMENTS + aside.region] += len(in_aside)
-    return counts

@@ -181,7 +181,7 @@ _MARKUP: Final = re.compile(
 )
 _BRACKETS: Final = ("()", "[]", "「」", "『』")
 _ENUMERATOR: Final = re.compile(r"(?:(?<=\s)|^)\w{1,3}\)")
-_CLOSERS: Final = "\"'”’“»«›‹)\\]）」』】》〉｣］〕\u00b9\u00b2\u00b3\u2070-\u2079"
+_CLOSERS: Final = "\"'”’“»«›‹)\\]）」』】》〉｣］〕\u00b9\u00b2\u00b3" + "".join(map(chr, range(0x2070, 0x207A)))
 _LONGEST_CLOSE: Final = 12
 
 
@@ -225,11 +225,9 @@ def make_non_letter_finder(language: str) -> Callable[[str], bytes]:
     '000001'
     """
     scripts = _scripts(language)
-    ranges = _SPACES + "".join(_SCRIPTS[script] for script in scripts) if scripts else _SIGNS
     bits = bytearray([bool(scripts)]) * _ALL_CHARACTERS
-    for first, last, single in re.findall("(.)-(.)|(.)", ranges):
-        start, end = ord(first or single), ord(last or single) + 1
-        bits[start:end] = bytes([not scripts]) * (end - start)
+    for first, last in _ranges(scripts):
+        bits[first : last + 1] = bytes([not scripts]) * (last + 1 - first)
     # Deferred import, and optional: the rest of this module needs the standard library only.
     try:
         import numpy as np
@@ -252,6 +250,12 @@ def _scripts(language: str) -> list[str]:
     return [script for script, languages in _LANGUAGES_OF.items() if language in languages.split()]
 
 
+def _ranges(scripts: list[str]) -> list[tuple[int, int]]:
+    """Return ranges of code points, first and last: white space and letters of the scripts, signs without scripts."""
+    ranges = _SPACES + "".join(_SCRIPTS[script] for script in scripts) if scripts else _SIGNS
+    return [(ord(first or single), ord(last or single)) for first, last, single in re.findall("(.)-(.)|(.)", ranges)]
+
+
 @cache
 def make_fragment_test(language: str) -> FragmentTest:
     """Return a function that tells why a text is not a complete sentence of a language.
@@ -265,10 +269,10 @@ def make_fragment_test(language: str) -> FragmentTest:
     >>> reason("The bus stops here.", False), reason("A list of stops", False), reason("1234 5678 901.", False)
     (None, 'no_terminator', 'no_letters')
     """
-    shortest = _SHORTEST_IDEOGRAPHIC if _IDEOGRAPHIC.intersection(_scripts(language)) else _SHORTEST
+    shortest = _shortest(language)
     find_non_letters = make_non_letter_finder(language)
     punctuated = language not in _UNPUNCTUATED
-    signs = WEAK_TERMINATORS + STRONG_TERMINATORS + LANGUAGE_TERMINATORS.get(language, "")
+    signs = _terminators(language)
     terminated = re.compile(rf"[{signs}][\s{_CLOSERS}]*\Z").search
 
     def fragment_reason(sentence: str, has_markup_sign: bool, non_letters: int | None = None) -> str | None:
@@ -291,6 +295,30 @@ def make_fragment_test(language: str) -> FragmentTest:
         return None
 
     return fragment_reason
+
+
+def _shortest(language: str) -> int:
+    return _SHORTEST_IDEOGRAPHIC if _IDEOGRAPHIC.intersection(_scripts(language)) else _SHORTEST
+
+
+def _terminators(language: str) -> str:
+    return WEAK_TERMINATORS + STRONG_TERMINATORS + LANGUAGE_TERMINATORS.get(language, "")
+
+
+def core_fragment_rules(language: str) -> dict[str, object]:
+    """Return what the compiled core has to know; the names are those of the struct `FragmentRules` in `core/engine`."""
+    scripts = _scripts(language)
+    return {
+        "shortest": _shortest(language),
+        "longest": _LONGEST,
+        "ranges": _ranges(scripts),
+        "scripts": bool(scripts),
+        "punctuated": language not in _UNPUNCTUATED,
+        "terminators": _terminators(language),
+        "closers": _CLOSERS.replace("\\", ""),
+        "longest_close": _LONGEST_CLOSE,
+        "markup_signs": _MARKUP_SIGNS,
+    }
 
 
 def _script_reason(sentence: str, non_letters: int, find_non_letters: Callable[[str], bytes]) -> str | None:

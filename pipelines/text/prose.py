@@ -24,21 +24,23 @@ from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, L
 # Reasons why a line is no prose, in the place of its region (`wikianchor.schemas.choices.REGIONS`).
 _NO_PROSE = frozenset(("heading", "back_matter", "preformatted"))
 # A gap at the start of a line before a capital was a box or a hatnote; one at the end was a footnote.
-_EDGE_GAP = re.compile(rf"^{GAP}+(?=[^\W\d_]|[\"'«„“”「『(])|(?<=[.!?。！？।։…])[{GAP} ]+$")
-# Signs of a missing word, brackets or punctuation with nothing between them: first characters, pattern.
-_HOLES = tuple(
-    (first, re.compile(pattern))
-    for first, pattern in (
-        ("(", r"\(\s*[,;:)]"),
-        (",", r",\s*[,.)]"),
-        ("[", r"\[\s*\]"),
-        ("«", r"«\s*»"),
-        ('"', r'""'),
-        ("（", r"（\s*[、，,;；：）]"),
-        ("、", r"、\s*[、。，）]"),
-        ("，", r"，\s*[，。、）]"),
-        ("،", r"،\s*[،.)]"),
-    )
+_AFTER_EDGE_GAP, _BEFORE_EDGE_GAP = "\"'«„“”「『(", ".!?。！？।։…"
+_EDGE_GAP = re.compile(rf"^{GAP}+(?=[^\W\d_]|[{_AFTER_EDGE_GAP}])|(?<=[{_BEFORE_EDGE_GAP}])[{GAP} ]+$")
+# Signs of a missing word, brackets or punctuation with nothing between them: a first character, and characters of which
+# one follows, with white space between. Two quotes are a sign too, without white space.
+_HOLES = (
+    ("(", ",;:)"),
+    (",", ",.)"),
+    ("[", "]"),
+    ("«", "»"),
+    ("（", "、，,;；：）"),
+    ("、", "、。，）"),
+    ("，", "，。、）"),
+    ("،", "،.)"),
+)
+_HOLE_PATTERNS = (
+    *((first, re.compile(rf"{re.escape(first)}\s*[{re.escape(others)}]")) for first, others in _HOLES),
+    ('"', re.compile('""')),
 )
 # A list item with fewer spaces is a name and a full stop.
 _LIST_ITEM_SPACES = 4
@@ -210,7 +212,7 @@ def _make_drop_test(text: str, language: str) -> Callable[[str, str, int, int], 
     holes, signs = [beyond, *_hole_offsets(text)[::-1]], [beyond, *markup_offsets(text)[::-1]]
     has_citations = "ISBN" in text or "ISSN" in text
     fragment_reason = make_fragment_test(language)
-    min_spaces = 0 if holds_no_spaces(language) else _LIST_ITEM_SPACES
+    min_spaces = _min_spaces(language)
     non_letters, cased = make_non_letter_finder(language)(text), has_capitals(language)
 
     def drop_reason(sentence: str, region: str, start: int, end: int) -> str | None:
@@ -235,7 +237,7 @@ def _make_drop_test(text: str, language: str) -> Callable[[str, str, int, int], 
 
 def _hole_offsets(text: str) -> list[int]:
     """Return the ascending offsets of the signs of missing words."""
-    return sorted(match.start() for first, hole in _HOLES if first in text for match in hole.finditer(text))
+    return sorted(match.start() for first, hole in _HOLE_PATTERNS if first in text for match in hole.finditer(text))
 
 
 class _Outline:
@@ -293,3 +295,20 @@ def back_matter(language: str) -> frozenset[str]:
 def holds_no_spaces(language: str) -> bool:
     """Return whether a language is written without spaces between words."""
     return language.split("-")[0] in _UNSPACED
+
+
+def _min_spaces(language: str) -> int:
+    return 0 if holds_no_spaces(language) else _LIST_ITEM_SPACES
+
+
+def core_prose_rules(language: str) -> dict[str, object]:
+    """Return what the compiled core has to know; the names are those of the struct `ProseRules` in `core/engine`."""
+    return {
+        "back_matter": sorted(back_matter(language)),
+        "capitals": has_capitals(language),
+        "list_item_spaces": _min_spaces(language),
+        "openers": _OPENERS,
+        "holes": _HOLES,
+        "after_edge_gap": _AFTER_EDGE_GAP,
+        "before_edge_gap": _BEFORE_EDGE_GAP,
+    }

@@ -121,7 +121,7 @@ _DASHES: Final = "-–—−"
 _JAPANESE_GOES_ON: Final = "をのはがにともでやへなだかよねさっらりるれわ"
 _CHINESE_GOES_ON: Final = "的地得之等與与和及而是為为"
 # A Japanese ！ or ？ without a space usually belongs to a name. It ends a sentence before these words.
-_JAPANESE_OPENERS: Final = re.compile("(?:こ[のれこう]|そ[のれこし]|また|しかし|だが|ただ|なお|彼|私|僕|実は)")
+_JAPANESE_OPENERS: Final = "この これ ここ こう その それ そこ そし また しかし だが ただ なお 彼 私 僕 実は"
 
 _NEVER, _NUMBERED, _RARELY, _CLOSING, _UNIT = range(5)
 # Kinds of abbreviations, by the name of their list in the data. A word in several lists of a language has the last
@@ -152,9 +152,7 @@ _CASELESS_WORD: Final = re.compile(rf"(?:{_SYLLABLE})+\Z")
 # The next word and the first character of the word after it.
 _FOLLOWING: Final = re.compile(rf"((?:{_SYLLABLE}){{1,20}}),?[^\S\n]+\S")
 # "com", "net" and "org" in the scripts of languages that put a full stop at the end of sentences.
-_TOP_DOMAIN: Final = re.compile(
-    "(?:कॉम|नेट|ऑर्ग|કોમ|નેટ|કૉમ|ಕಾಮ್|ಕಾಂ|ನೆಟ್|కామ్|కాం|నెట్|காம்|நெட்|കോം|നെറ്റ്|කොම්|නෙට්|كوم|نت|کام|نێت)\\Z"
-)
+_TOP_DOMAINS: Final = "कॉम नेट ऑर्ग કોમ નેટ કૉમ ಕಾಮ್ ಕಾಂ ನೆಟ್ కామ్ కాం నెట్ காம் நெட் കോം നെറ്റ് කොම් නෙට් كوم نت کام نێت"
 
 _NEXT_WORD: Final = re.compile(r"[^\w\n]{0,3}(\w{1,24}(?:['’]\w{0,3})?)")
 _INITIAL: Final = re.compile(rf"{_SYLLABLE}\.")
@@ -318,6 +316,38 @@ def _rules_splitter(language: str) -> Splitter:
     return split
 
 
+def core_splitter_rules(language: str) -> dict[str, object]:
+    """Return what the compiled core has to know; the names are those of the struct `SplitterRules` in `core/engine`."""
+    rules = _rules_of(language)
+    return {
+        "weak": WEAK_TERMINATORS,
+        "strong": STRONG_TERMINATORS,
+        "language_terminators": LANGUAGE_TERMINATORS.get(language, ""),
+        "openers_after_space": _OPENERS_AFTER_SPACE.get(language, "").split(),
+        "brackets": list(zip(_BRACKETS[::3], _BRACKETS[1::3], strict=True)),
+        "round": _ROUND,
+        "closers_after_weak": _CLOSERS_AFTER_WEAK.replace("\\", ""),
+        "closers_after_strong": _CLOSERS_AFTER_STRONG.replace("\\", ""),
+        "footnote_ends": _FOOTNOTE_ENDS,
+        "before_first_letter": _BEFORE_FIRST_LETTER,
+        "goes_on": "".join(sorted(_GOES_ON)),
+        "dashes": _DASHES,
+        "particles": _JAPANESE_GOES_ON if language == "ja" else _CHINESE_GOES_ON,
+        "openers": _JAPANESE_OPENERS.split(),
+        "top_domains": _TOP_DOMAINS.split(),
+        "viramas": _VIRAMAS,
+        "vowel_signs": "".join(char for char in _MARKS if unicodedata.category(char) in _VOWEL_SIGNS),
+        "japanese": language == "ja",
+        "ideographic": language in _IDEOGRAPHIC,
+        "own_full_stop": language in _OWN_FULL_STOP,
+        "dot_is_a_comma": language in _DOT_IS_A_COMMA,
+        "kinds": rules.kinds,
+        "starters": sorted(rules.starters),
+        "ordinals": rules.ordinals,
+        "roman": rules.roman,
+    }
+
+
 def _goes_on(text: str, after: int) -> bool:
     """Return whether the text at `after` cannot begin a sentence: a lower-case letter, a comma, a closing bracket."""
     char = text[after]
@@ -412,7 +442,7 @@ def _unspaced_ends(text: str, start: int, dot: int, rules: _Rules) -> bool:
         return False
     following = _FOLLOWING.match(text, dot + 1)
     words = text[max(start, dot - 2 * _WINDOW) : dot].rsplit(None, 1)
-    if following is None or _TOP_DOMAIN.match(following[1]) or len(words) < 2:
+    if following is None or following[1] in _TOP_DOMAINS.split() or len(words) < 2:
         return False
     word = words[1].lstrip(_BEFORE_FIRST_LETTER)
     if word in rules.kinds or not _CASELESS_WORD.match(word):
@@ -486,7 +516,7 @@ def _strong_ends(text: str, start: int, sign_at: int, after: int, rules: _Rules)
         return False  # "３．１４", "Ｊ．Ｆ．ケネディ"
     if rules.language == "ja":
         if sign in "！？" and text[after - 1] in "！？!?":
-            return bool(_JAPANESE_OPENERS.match(text, after))
+            return text.startswith(tuple(_JAPANESE_OPENERS.split()), after)
         if text[after - 1] in "。．｡":
             # を after 。 continues the sentence around a quotation; モーニング娘。 is a name with a full stop.
             return char != "を" and not text.endswith("モーニング娘", start, sign_at)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # Readers of wikitext: `mwparser.make_extractor`.
 PARSERS = ("wikianchor", "mwparserfromhell")
+# What runs the parser `wikianchor` and the splitter `rules`: Python, or the compiled core.
+ENGINES = ("python", "core")
 # Sentence splitters: `text.splitter.make_splitter`.
 SPLITTERS = ("rules", "icu", "polyglot")
 # Where it is known what templates show: from the dump's own pages, or from `wikitext.template_rules` alone.

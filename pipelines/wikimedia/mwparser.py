@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wikianchor.io.errors import UsageError
+from wikianchor.pipelines.wikimedia.compiled import CompiledExtractor, fastest_extractor
 from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor, Links
@@ -50,7 +51,8 @@ def make_extractor(
     literal: bool = False,
     find_template: FindTemplate | None = None,
     asides: bool = False,
-) -> Extractor | MwparserExtractor:
+    engine: str | None = None,
+) -> Extractor | CompiledExtractor | MwparserExtractor:
     """Return the extractor of a wiki.
 
     Args:
@@ -58,12 +60,18 @@ def make_extractor(
         site: the wiki.
         literal, find_template, asides: as for `wikitext.Extractor`; the other parser takes the rules alone and returns
             no asides.
+        engine: one of `choices.ENGINES`, for the first parser; None for the compiled core where it is installed.
 
     Raises:
-        UsageError: the package of the parser is not installed.
+        UsageError: the package of the parser, or the core that is asked for, is not installed.
     """
     if parser == "wikianchor":
-        return Extractor(site, literal, find_template, asides)
+        # The core has no literal mode, which is for comparisons.
+        return (
+            Extractor(site, True, find_template, asides)
+            if literal
+            else fastest_extractor(site, find_template, asides, engine)
+        )
     try:
         import mwparserfromhell
     except ImportError as error:

@@ -30,6 +30,9 @@ class PageKinds:
         marks_disambiguation: returns whether a template, by its name in a call, marks disambiguation pages by the
             wiki's own definition; None if the definitions are not at hand.
 
+    Attributes:
+        marks_disambiguation: the same, remembered for the last names.
+
     >>> PageKinds("en").flags("Mercury", "'''Mercury''' may be: {{disambiguation}}")
     ['disambiguation']
     >>> PageKinds("en").flags("List of planets", "* [[Mars]]")
@@ -41,7 +44,7 @@ class PageKinds:
         keys = dict.fromkeys(("*", language.split("-")[0], language))
         titles = [pattern for key in keys for pattern in data["list"].get(key, ())]
         names = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in disambiguation_templates(language))
-        self._marks_disambiguation = lru_cache(maxsize=1 << 14)(marks_disambiguation) if marks_disambiguation else None
+        self.marks_disambiguation = lru_cache(maxsize=1 << 14)(marks_disambiguation) if marks_disambiguation else None
         self._disambiguation = re.compile(rf"\{{\{{\s*(?i:{names})\s*[|}}\n]")
         self._list = re.compile("|".join(titles) or "(?!)")
 
@@ -50,10 +53,14 @@ class PageKinds:
         flags = []
         if "__DISAMBIG__" in text or self._disambiguation.search(text) or self._is_marked(text):
             flags.append("disambiguation")
-        if self._list.search(title):
+        if self.is_list(title):
             flags.append("list")
         return flags
 
+    def is_list(self, title: str) -> bool:
+        """Return whether an article is a list by its title."""
+        return self._list.search(title) is not None
+
     def _is_marked(self, text: str) -> bool:
-        marks = self._marks_disambiguation
+        marks = self.marks_disambiguation
         return marks is not None and any(map(marks, _CALL.findall(text)))

@@ -57,7 +57,7 @@ _search_relative = re.compile(r"(?:^|/)\.\.?(?:/|$)").search
 _drop_bidi = re.compile(f"[{_BIDI}]+").sub
 _join_spaces = re.compile(f"[{_SPACES}]+").sub
 _decode_references = re.compile(rf"&(?:([^{_NO_NAME}]+;)|#([0-9]+);|#[xX]([0-9A-Fa-f]+);)").sub
-_ENTITIES = {**html5, "רלמ;": "\u200f", "رلم;": "\u200f"}
+ENTITIES = {**html5, "רלמ;": "\u200f", "رلم;": "\u200f"}
 
 
 def normalise_title(raw: str, site: Site) -> str | None:
@@ -210,7 +210,7 @@ def _decoded_reference(match: re.Match[str]) -> str:
     """Decode a character reference; an invalid one becomes U+FFFD, which no title may contain."""
     name, decimal, hexadecimal = match.groups()
     if name:
-        return _ENTITIES.get(name, match[0])
+        return ENTITIES.get(name, match[0])
     digits = (decimal or hexadecimal).lstrip("0")
     # int() refuses strings of thousands of digits.
     code = int(digits, 10 if decimal else 16) if 0 < len(digits) <= 7 else 0

@@ -9,6 +9,7 @@ from typing import Literal
 
 from wikianchor.pipelines.text.prose import judged_sentences
 from wikianchor.pipelines.text.splitter import Splitter, make_splitter
+from wikianchor.pipelines.wikimedia.compiled import CompiledExtractor, fastest_extractor
 from wikianchor.pipelines.wikimedia.languages import split_wiki
 from wikianchor.pipelines.wikimedia.site import Site, site_for
 from wikianchor.pipelines.wikimedia.wiki_lists import wiki_named
@@ -162,14 +163,14 @@ def sentences(
 @dataclass(frozen=True)
 class _Engine:
     site: Site
-    extractor: Extractor
+    extractor: Extractor | CompiledExtractor
     split: Splitter
 
 
 @lru_cache(maxsize=32)
 def _engine(language: str) -> _Engine:
     site = site_for(language if split_wiki(language)[0] else wiki_named(language, "language"))
-    return _Engine(site, Extractor(site), make_splitter("rules", site.language))
+    return _Engine(site, fastest_extractor(site), make_splitter("rules", site.language))
 
 
 def _page_text(page: Extract) -> PageText:

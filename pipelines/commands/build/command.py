@@ -74,6 +74,7 @@ def stage_configs(config: BuildOptions, dumps: Dumps) -> tuple[list[SentencesOpt
             output=f"{output}/sentences/{wiki}",
             splitter=config.splitter,
             parser=config.parser,
+            engine=config.engine,
             templates=config.templates,
             allow_truncated=config.allow_truncated,
             exclude_pages=config.exclude_pages,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wikianchor.io.options import among, at_least, option, option_group, without_slash
 from wikianchor.pipelines.pairs.options import PairChoices
-from wikianchor.pipelines.wikimedia.choices import PARSERS, SPLITTERS, TEMPLATES
+from wikianchor.pipelines.wikimedia.choices import ENGINES, PARSERS, SPLITTERS, TEMPLATES
 from wikianchor.pipelines.wikimedia.wiki_lists import wikis_named
 from wikianchor.schemas.choices import TEXTS
 
@@ -41,6 +41,9 @@ class BuildOptions:
     )
     splitter: str = option("rules", choices=SPLITTERS, help="sentence splitter")
     parser: str = option(PARSERS[0], choices=PARSERS, help="reader of wikitext")
+    engine: str | None = option(
+        None, choices=ENGINES, help="core, the compiled engine, where it is installed (make core), else python"
+    )
     templates: str = option(
         TEMPLATES[0], choices=TEMPLATES, help="what templates show: by the dump's own definitions, or by built-in rules"
     )

@@ -157,7 +157,7 @@ class PageExtractor:
     def __init__(self, config: ExtractOptions, site: Site) -> None:
         self._site = site
         self._gap = "" if config.blank_templates else SHOWN_GAP
-        self._extractor = make_extractor(config.parser, site, config.blank_templates)
+        self._extractor = make_extractor(config.parser, site, config.blank_templates, engine=config.engine)
         self._split = make_splitter("rules", site.language) if config.sentences else None
         self._kinds = PageKinds(site.language)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import option
-from wikianchor.pipelines.wikimedia.choices import PARSERS
+from wikianchor.pipelines.wikimedia.choices import ENGINES, PARSERS
 from wikianchor.pipelines.wikimedia.dump_names import files_named
 from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki
 
@@ -66,6 +66,9 @@ class ExtractOptions:
     )
     sentences: bool = option(False, help="add the sentences, and why they are dropped")
     parser: str = option(PARSERS[0], choices=PARSERS, help="reader of wikitext")
+    engine: str | None = option(
+        None, choices=ENGINES, help="core, the compiled engine, where it is installed (make core), else python"
+    )
 
     def completed(self) -> ExtractOptions:
         """Check that the wiki is known, and a title has a dump.

@@ -22,8 +22,8 @@ from wikianchor.pipelines.commands.verify.articles import read_articles
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.workspace import Workspace, private_directory
 from wikianchor.pipelines.entities.steps import entity_batch, item_lines, page_props_of
-from wikianchor.pipelines.sentences.columns import SentenceColumns, TitleColumns
-from wikianchor.pipelines.sentences.steps import DumpReader, PageReader
+from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
+from wikianchor.pipelines.sentences.page_reader import DumpReader
 from wikianchor.pipelines.templates.steps import template_rows
 from wikianchor.pipelines.templates.store import COLUMNS, save_store
 from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
@@ -32,7 +32,6 @@ from wikianchor.pipelines.wikimedia.inventory import read_site
 from wikianchor.pipelines.wikimedia.pages import cut_pages, page_id, unescape
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, Skip, parse_item, wanted_filter
-from wikianchor.schemas.sentences import FRAGMENTS
 
 # Redirects in a row that are followed; the bots of wikis remove longer chains.
 HOPS = 3
@@ -71,20 +70,21 @@ class _WikiPages:
 
     def __init__(self, paths: Sequence[str], options: Mapping[str, Any]) -> None:
         site, _ = read_site(paths, options.get("wiki"))
-        self._paths, self._wiki = paths, site.wiki
+        self._paths = paths
         splitter, parser = options.get("splitter", "rules"), options.get("parser", "wikianchor")
         # Nothing is written, so the workspace is not used.
         reader = DumpReader(site, Workspace("", "", ""), splitter, parser, allow_truncated=True, fragments=True)
         ranges = [Range(path, 0, file_size(path), True) for path in paths]
-        self._pages = PageReader(reader, _templates(ranges, site) if options.get("templates") == FROM_DUMP else None)
+        self._pages = make_page_reader(
+            reader, save_templates(ranges, site) if options.get("templates") == FROM_DUMP else None
+        )
 
     def read(
         self, page_ids: Collection[int], titles: Collection[str] = (), with_fragments: bool = False
     ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
         """Yield the row of `titles` and the rows of `sentences` of each page asked for, by id or title; with fragments,
         the rows of both."""
-        rows, names = SentenceColumns(self._wiki), TitleColumns(self._wiki)
-        fragments = SentenceColumns(self._wiki, FRAGMENTS)
+        tables = self._pages.new_tables()
         for path in self._paths:
             for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
                 if page_id(raw) not in page_ids and not (titles and _title(raw) in titles):
@@ -94,11 +94,12 @@ class _WikiPages:
                 if problems:
                     raise InputError(problems[0])
                 if page is not None:
-                    self._pages.read_page(page, rows, names, fragments if with_fragments else None)
-                    yield names.take().to_pylist()[0], [*rows.take().to_pylist(), *fragments.take().to_pylist()]
+                    self._pages.read_page(page)
+                    rows, fragments = tables.sentences.take().to_pylist(), tables.fragments.take().to_pylist()
+                    yield tables.titles.take().to_pylist()[0], rows + fragments if with_fragments else rows
 
 
-def _templates(ranges: Sequence[Range], site: Site) -> str:
+def save_templates(ranges: Sequence[Range], site: Site) -> str:
     """Return the path of a table of the definitions of templates in dumps."""
     rows: list[dict[str, Any]] = []
     for part in ranges:

@@ -20,6 +20,11 @@ _LINE_MARKUP = tuple("=*#:;")
 _BESIDE = ("img_thumbnail", "img_manualthumb", "img_framed", "img_left", "img_right", "img_center", "img_none")
 
 
+def words_beside(facts: LanguageFacts) -> list[str]:
+    """Return the words of the options that place an image beside the text, sorted, with `$1` for a value."""
+    return sorted({word for option in _BESIDE for word in facts.image_words.get(option, ())})
+
+
 class FileStripper:
     """Removes the images of the pages of one wiki.
 
@@ -31,8 +36,7 @@ class FileStripper:
     def __init__(self, namespace_names: Iterable[str], facts: LanguageFacts) -> None:
         names = "|".join(re.escape(name).replace(r"\ ", "[ _]+") for name in sorted(namespace_names))
         self._opening = re.compile(rf"\[\[[ _]*(?i:{names})[ _]*:")
-        words = {word for option in _BESIDE for word in facts.image_words.get(option, ())}
-        options = "|".join(re.escape(word).replace(r"\$1", "[^|]*") for word in sorted(words))
+        options = "|".join(re.escape(word).replace(r"\$1", "[^|]*") for word in words_beside(facts))
         self._beside = re.compile(rf"\|\s*(?:{options})\s*(?=[|\]])") if options else re.compile("(?!)")
 
     def strip(self, text: str, dropped: Counter[str], captions: list[str]) -> str:

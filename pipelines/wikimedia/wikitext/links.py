@@ -21,6 +21,7 @@ from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
 from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
 
 _RAW_TARGET = re.compile(r"\[\[([^\[\]{}|<>\n]+)")
+_CONTROL = re.compile(r"[\x00-\x1f]")
 _LABEL_BREAKS = str.maketrans(dict.fromkeys("\n" + LINE_MARKS, " ") | {ord(SEAM): None})
 _AMPERSAND = protect("&")
 MEDIA, MAIN, FILE, CATEGORY = -2, 0, 6, 14
@@ -75,8 +76,8 @@ class _TargetCache(dict[str, tuple[str, str, str]]):
 
 
 @lru_cache(maxsize=256)
-def _letters(pattern: str) -> str:
-    """Return the characters that a pattern matches alone."""
+def letters_of(pattern: str) -> str:
+    """Return the characters of the first plane that a pattern matches alone."""
     return "".join(filter(re.compile(pattern).match, map(chr, range(0xD800))))
 
 
@@ -87,8 +88,8 @@ class LinkReader:
         self._site = site
         self._trail = site.link_trail.match
         # Most links have no trail, which a look at the next character shows faster than the pattern.
-        self._trail_letters = frozenset(_letters(site.link_trail.pattern))
-        self._prefix_letters = _letters(f"[{site.link_prefix}]") if site.link_prefix else ""
+        self._trail_letters = frozenset(letters_of(site.link_trail.pattern))
+        self._prefix_letters = letters_of(f"[{site.link_prefix}]") if site.link_prefix else ""
         self._targets = _TargetCache(site, self._read)
 
     def linked_titles(self, text: str, own_title: str) -> list[str]:
@@ -205,10 +206,13 @@ class LinkReader:
 def _shown_target(raw: str) -> str:
     """Return what a link without a label shows; it is not percent-encoded."""
     try:
-        raw = unquote_to_bytes(raw).decode()
+        shown = unquote_to_bytes(raw).decode()
     except UnicodeError:
         return raw
-    return decode_entities(raw).lstrip(" ").removeprefix(":")
+    if _CONTROL.search(shown):
+        # Only a section can contain one; it would be taken for a placeholder.
+        return raw
+    return decode_entities(shown).lstrip(" ").removeprefix(":")
 
 
 def _single_blanks(before: str, shown: str, rest: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from wikianchor.pipelines.wikimedia.languages import language_facts
 
@@ -54,17 +54,40 @@ _PAIRS = frozenset(("bn", "gu", "hi", "kn", "ml", "mr", "or", "pa", "sa", "ta", 
 _NUMBER = re.compile(r"(\d{1,40})(?:\.(\d*))?")
 
 
+class NumberForm(NamedTuple):
+    """How a language writes numbers.
+
+    Attributes:
+        thousands: separates groups of digits.
+        decimal: separates the fraction.
+        digits: from zero to nine.
+        together: numbers with fewer digits have no groups.
+        pairs: digits above the thousands are in pairs.
+    """
+
+    thousands: str
+    decimal: str
+    digits: str
+    together: int
+    pairs: bool
+
+
+def number_form(language: str) -> NumberForm:
+    """Return how a language, or its nearest fallback that is known, writes numbers."""
+    chain = (language, *language_facts(language).fallbacks, "en")
+    together = 5 if any(code in _FOUR_TOGETHER for code in chain) else 4
+    return NumberForm(*_nearest(_SEPARATORS, chain), _nearest(_DIGITS, chain), together, language in _PAIRS)
+
+
 def number_writer(language: str) -> Callable[[str], str]:
     """Return a function that formats the plain numbers in a text.
 
     >>> number_writer("en")("12345.6 m"), number_writer("de")("-12345.6")
     ('12,345.6 m', '−12.345,6')
     """
-    chain = (language, *language_facts(language).fallbacks, "en")
-    thousands, decimal = _nearest(_SEPARATORS, chain)
-    digits = str.maketrans("0123456789", _nearest(_DIGITS, chain)) | {ord("-"): "−"}
-    together = 5 if any(code in _FOUR_TOGETHER for code in chain) else 4
-    split = re.compile(r"\B(?=(?:\d\d)*\d{3}$)" if language in _PAIRS else r"\B(?=(?:\d{3})+$)")
+    thousands, decimal, digits_shown, together, pairs = number_form(language)
+    digits = str.maketrans("0123456789", digits_shown) | {ord("-"): "−"}
+    split = re.compile(r"\B(?=(?:\d\d)*\d{3}$)" if pairs else r"\B(?=(?:\d{3})+$)")
 
     def number(match: re.Match[str]) -> str:
         whole = split.sub(thousands, match[1]) if len(match[1]) >= together else match[1]

@@ -60,7 +60,8 @@ def _table(name: str) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _units() -> Mapping[str, str]:
+def units() -> Mapping[str, str]:
+    """Return the sign of each unit by the codes that {{convert}} has for it."""
     return {code: shown for shown, codes in _table("units")["*"].items() for code in codes}
 
 
@@ -148,7 +149,7 @@ def _measure(arguments: Mapping[str, str], number: Callable[[str], str]) -> str:
         if word in _RANGES:
             shown += _RANGES[word]
         elif _VALUE.fullmatch(following) and arguments.get(str(position + 3)):
-            shown += f" {_units().get(word, word)} "
+            shown += f" {units().get(word, word)} "
         else:
-            return f"{shown} {_units().get(word, word)}"
+            return f"{shown} {units().get(word, word)}"
         position += 2

@@ -1,0 +1,129 @@
+"""Read pages with the compiled core: the same rows and the same ledger as `page_reader`, to the byte.
+
+The core holds the rows as the buffers of Arrow arrays; nothing of an article becomes a Python object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+from wikianchor.pipelines.text.core_rules import text_rules
+
+from wikianchor.io.errors import InputError
+from wikianchor.pipelines.sentences.columns import Columns, PageTables
+from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
+from wikianchor.pipelines.wikimedia.core import core_of
+from wikianchor.pipelines.wikimedia.core_rules import site_rules
+from wikianchor.pipelines.wikimedia.page_kinds import disambiguation_templates
+from wikianchor.pipelines.wikimedia.pages import Page, parse_page
+from wikianchor.schemas import sentences, titles
+
+_SENTENCES, _FRAGMENTS, _TITLES, _LEDGER = range(4)
+
+
+def make_page_reader(reader: DumpReader, templates: str | None = None) -> PageReader:
+    """Return what reads the pages of a wiki with the engine of the options.
+
+    Raises:
+        UsageError: the core is asked for, and not installed.
+    """
+    # The core has the default parser and splitter.
+    has_core = reader.parser == "wikianchor" and reader.splitter == "rules"
+    core = core_of(reader.engine) if has_core else None
+    return PageReader(reader, templates) if core is None else _CompiledReader(core, reader, templates)
+
+
+class _CompiledReader(PageReader):
+    """Reads the pages of one wiki with the core."""
+
+    def __init__(self, core: ModuleType, reader: DumpReader, templates: str | None) -> None:
+        super().__init__(reader, templates)
+        site = reader.site
+        self._core = core.PageReader(
+            site_rules(site),
+            text_rules(site.language),
+            disambiguation_templates(site.language),
+            self._store.find if self._store else None,
+            self._kinds.marks_disambiguation,
+            reader.fragments,
+        )
+
+    def new_tables(self) -> PageTables:
+        # The constructor of the other reader comes here before there is a core.
+        if core := getattr(self, "_core", None):
+            core.clear()
+            wiki = self._site.wiki
+            return PageTables(
+                *(_CoreColumns(core, table, wiki) for table in (_SENTENCES, _FRAGMENTS, _TITLES, _LEDGER))
+            )
+        return super().new_tables()
+
+    def _parse_page(self, raw: bytes, where: str) -> Page:
+        found = self._core.parse(raw)
+        # What the core refuses has a fault, which the other reader names.
+        return parse_page(raw, where) if found is None else Page(*found)
+
+    def _add_redirect(self, page: Page, target: str, fragment: str) -> None:
+        self._core.add_redirect(target, fragment)
+
+    def _read_article(self, page: Page) -> Mapping[str, int]:
+        try:
+            counts: dict[str, int] = self._core.read_article(self._kinds.is_list(page.title))
+        except RuntimeError as error:
+            raise InputError(
+                f"page {page.title!r} of {self._site.wiki}: {error}: read it with --engine=python"
+            ) from error
+        return counts
+
+
+class _CoreColumns(Columns):
+    """The rows of one table in the core."""
+
+    def __init__(self, core: Any, table: int, wiki: str) -> None:
+        self._core, self._table, self._wiki = core, table, wiki
+
+    def __len__(self) -> int:
+        rows: int = self._core.size(self._table)[0]
+        return rows
+
+    @property
+    def list_values(self) -> int:
+        values: int = self._core.size(self._table)[1]
+        return values
+
+    def take(self) -> pa.RecordBatch:
+        rows = len(self)
+        schema = (sentences.SCHEMA, sentences.FRAGMENTS, titles.SCHEMA, sentences.LEDGER)[self._table]
+        buffers = self._core.take(self._table)
+        arrays = [
+            pa.repeat(pa.scalar(self._wiki), rows) if field.name == "wiki" else _array(field, rows, buffers)
+            for field in schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+# The strings in lists of strings.
+_ITEMS = {"flags": "flag", "links": "link"}
+
+
+def _array(field: pa.Field, rows: int, buffers: Mapping[str, Any]) -> pa.Array:
+    """Return a column from its buffers (https://arrow.apache.org/docs/format/Columnar.html)."""
+    column, kind = buffers[field.name], field.type
+    if pa.types.is_list(kind):
+        ends = pa.Array.from_buffers(pa.int32(), rows + 1, [None, pa.py_buffer(column)])
+        size = ends[rows].as_py()
+        inner = kind.value_type
+        if pa.types.is_struct(inner):
+            members = list(inner)
+            values: pa.Array = pa.StructArray.from_arrays([_array(m, size, buffers) for m in members], fields=members)
+        else:
+            values = _array(pa.field(_ITEMS[field.name], inner), size, buffers)
+        return pa.ListArray.from_arrays(ends, values, type=kind)
+    if pa.types.is_string(kind):
+        ends, data, *valid = column
+        validity = pa.py_buffer(valid[0]) if valid else None
+        return pa.Array.from_buffers(kind, rows, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
+    return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(column)])

@@ -1,0 +1,17 @@
+"""Rules of sentences in one language as JSON for the compiled core, which reads no data files of its own."""
+
+import json
+
+from wikianchor.pipelines.text.fragments import core_fragment_rules
+from wikianchor.pipelines.text.prose import core_prose_rules
+from wikianchor.pipelines.text.splitter import core_splitter_rules
+
+
+def text_rules(language: str) -> str:
+    """Return what the core has to know of a language, by the names of the struct `TextRules` in `core/engine`."""
+    rules = {
+        "splitter": core_splitter_rules(language),
+        "fragments": core_fragment_rules(language),
+        "prose": core_prose_rules(language),
+    }
+    return json.dumps(rules)
