@@ -2,8 +2,9 @@
 
     WIKIANCHOR_DATA=data python benchmarks/extraction.py [PART ...]
 
-- `bz2`: `wikianchor sentences` against decompression of the same file, and the engine alone, from wikitext in memory
-  to text and links.
+- `bz2`: `wikianchor sentences` with either engine against decompression of the same file, by built-in rules and by the
+  dump's templates, for which the dump is read once more; and the engines alone, from pages in memory to columns.
+  Needs the core (`make core`).
 - `parsers`: the engine against other extractors in Python on wikitext in memory, start and imports left out. They are
   installed from PyPI under --venvs; `extractors.py` compares whole jobs.
 - `agreement`: the engine against `--parser=mwparserfromhell`: speed, and the share of links that both find, by what
@@ -27,7 +28,7 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -49,10 +50,15 @@ from lib.measure import (
 )
 from lib.tools import PYPI, install
 
-from wikianchor.pipelines.wikimedia.choices import PARSERS
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
+from wikianchor.pipelines.sentences.page_reader import DumpReader
+from wikianchor.pipelines.wikimedia.choices import ENGINES, PARSERS
+from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
-from wikianchor.pipelines.wikimedia.pages import Page
-from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
+from wikianchor.pipelines.wikimedia.pages import Page, cut_pages
+from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext import Extract
 
 
 def main() -> None:
@@ -80,26 +86,43 @@ def is_article(page: Page) -> bool:
 
 
 def compare_bz2(arguments: Namespace) -> None:
-    """Print `sentences` and the engine against decompression."""
+    """Print `sentences` and the engines against decompression."""
     work, names = arguments.work, arguments.languages or sorted(slices.SLICES)
     dumps = {name: slices.dump(work, name, arguments.megabytes) for name in names}
-    cases: dict[str, Callable[[], float]] = {"start": partial(sentences, work, slices.one_page(work))}
+    cases: dict[str, Callable[[], float]] = {}
+    for kind in ENGINES:
+        cases[f"{kind}: start"] = partial(sentences, work, slices.one_page(work), f"--engine={kind}")
     for name, dump in dumps.items():
+        source = generate.read_source([str(dump)])
         cases[f"{name}: bz2"] = partial(seconds, partial(unpack, dump))
-        cases[f"{name}: engine"] = partial(engine, generate.read_source([str(dump)]))
-        cases[f"{name}: job"] = partial(sentences, work, dump)
+        for kind in ENGINES:
+            flags = ("--templates=builtin", f"--engine={kind}")
+            cases[f"{name}: {kind}"] = partial(sentences, work, dump, *flags)
+            cases[f"{name}: {kind} alone"] = partial(engine, kind, source.site, page_elements(dump))
+        cases[f"{name}: templates"] = partial(sentences, work, dump, "--engine=core")
     times = rounds_of(arguments.rounds, cases)
     rows: list[list[Any]] = []
     for name, dump in dumps.items():
-        bare, whole = times[f"{name}: bz2"], times[f"{name}: job"]
-        net, size = less(whole, times["start"]), unpack(dump) / 1e6
-        ratios = [ratio(of, bare) for of in (whole, net, times[f"{name}: engine"])]
-        rows.append([name, size, median(bare), median(whole), size / median(net), *ratios])
-    rows.append(["mean", "", "", "", "", *(mean(row[column] for row in rows) for column in range(5, 8))])
-    head = ["language", "MB of XML", "bz2, CPU s", "job, CPU s", "MB / CPU s"]
-    head += ["job / bz2", "job less start / bz2", "engine / bz2"]
-    text = f"Start: {median(times['start']):.2f} CPU s. Targets for the mean: 2.2 less the start, 0.7 for the engine."
+        bare = times[f"{name}: bz2"]
+        jobs = {kind: less(times[f"{name}: {kind}"], times[f"{kind}: start"]) for kind in ENGINES}
+        with_templates = less(times[f"{name}: templates"], times["core: start"])
+        size = unpack(dump) / 1e6
+        of_bare = (jobs["python"], jobs["core"], with_templates, *(times[f"{name}: {kind} alone"] for kind in ENGINES))
+        speeds = [size / median(jobs[kind]) for kind in ENGINES]
+        rows.append([name, size, median(bare), *speeds, *(ratio(each, bare) for each in of_bare)])
+    rows.append(["mean", "", "", "", "", *(mean(row[column] for row in rows) for column in range(5, 10))])
+    head = ["language", "MB of XML", "bz2, CPU s", "python, MB / CPU s", "core, MB / CPU s", "python job", "core job"]
+    head += ["core job, dump's templates", "python alone", "core alone"]
+    starts = ", ".join(f"{kind} {median(times[f'{kind}: start']):.2f}" for kind in ENGINES)
+    text = f"Start, CPU s: {starts}. Jobs are less the start; they and the engines are in multiples of bz2."
     report("sentences against bz2 decompression", f"{table(head, rows)}\n\n{text}")
+
+
+def page_elements(dump: Path) -> list[bytes]:
+    """Return the page elements of a dump."""
+    path = str(dump)
+    part = Range(path, 0, dump.stat().st_size, True)
+    return [raw for raw, _ in cut_pages(read_range(part), path)]
 
 
 def unpack(path: Path) -> int:
@@ -109,13 +132,24 @@ def unpack(path: Path) -> int:
         return sum(map(len, iter(lambda: file.read(4 << 20), b"")))
 
 
-def engine(source: generate.Source) -> float:
-    """Return the CPU of a new engine for all articles of a dump."""
-    pages = [(page.text, page.title) for page in source.pages if is_article(page)]
-    extractor = Extractor(source.site)
+def engine(kind: str, site: Site, elements: Sequence[bytes]) -> float:
+    """Return the CPU of a new engine for all pages of a dump, from the page elements to the columns of all tables."""
+    options = DumpReader(
+        site, Workspace("", "", ""), "rules", "wikianchor", allow_truncated=False, fragments=True, engine=kind
+    )
+    reader = make_page_reader(options)
+    tables = reader.new_tables()
+
+    def read() -> None:
+        for raw in elements:
+            if (page := reader.parse(raw, "the dump", Counter(), [])) is not None:
+                reader.read_page(page)
+        for columns in tables:
+            columns.take()
+
     # Garbage of earlier cases is not collected in its time.
     gc.collect()
-    return seconds(lambda: [extractor.extract(*page) for page in pages])
+    return seconds(read)
 
 
 # --------------------------------------------------------------------------------------------------- wikitext in memory

@@ -41,7 +41,7 @@ from wikianchor.io.storage import file_size
 from wikianchor.pipelines.commands.extract.command import shown_page
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.sentences.steps import DumpReader, PageReader
+from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
 from wikianchor.pipelines.wikimedia.languages import is_language_edition

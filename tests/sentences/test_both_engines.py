@@ -1,0 +1,114 @@
+"""The compiled core makes the same rows and the same ledger as Python, to the byte."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.both_engines import BothEngines, raw_page
+from tests.fuzzing import MARKUP
+from tests.test_fuzz import PAGE, PIECES, WIKIS
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.sentences import compiled_reader
+from wikianchor.pipelines.sentences.page_reader import DumpReader
+from wikianchor.pipelines.wikimedia import core
+from wikianchor.pipelines.wikimedia.site import site_for
+
+ROOT = Path(__file__).parents[2]
+DUMP = next((ROOT / "demo/dumps").glob("enwiki*stream.xml.bz2"))
+needs_core = pytest.mark.skipif(core.installed_core() is None, reason="NO COMPILED CORE: make core")
+
+
+@cache
+def engines(wiki: str) -> BothEngines:
+    return BothEngines(site_for(wiki))
+
+
+@needs_core
+@settings(max_examples=1000)
+@given(st.sampled_from(WIKIS), st.lists(PIECES, max_size=14).map("".join))
+def test_splices_are_read_in_the_same_way(wiki: str, text: str) -> None:
+    assert engines(wiki).difference([raw_page(text)]) == ""
+
+
+@needs_core
+@pytest.mark.parametrize("piece", [*MARKUP, PAGE])
+def test_repeated_markup_is_read_in_the_same_way(piece: str) -> None:
+    assert engines("enwiki").difference([raw_page(piece * 300), raw_page(f"A [[b]] {piece}c " * 100)]) == ""
+
+
+@needs_core
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"<page><title>A</title></page>",
+        b"<page><title>A</title><ns>x</ns><id>1</id></page>",
+        b"<page><title>A</title><ns>0</ns><id>1</id><revision><id>1</id><text>\xff</text></revision></page>",
+        b"<page><title>A</title><ns>0</ns><id>1</id><revision><id>1</id><text>a</revision></page>",
+        b"<page><title>A</title><ns>0</ns><id>1</id><revision><id>1</id><text/></revision></page>",
+        b"<page><title>A</title><ns>0</ns><id>1</id></page>",
+        b"<page><title>A</title><id>1</id><revision><id>1</id><text>#REDIRECT [[b]]</text></revision></page>",
+        b'<page><title>A</title><ns>0</ns><id>1</id><redirect title="B#c" /><revision><text>#REDIRECT [[B#d]]</text>'
+        b"</revision></page>",
+    ],
+)
+def test_damaged_and_odd_pages_end_in_the_same_way(raw: bytes) -> None:
+    assert engines("enwiki").difference([(raw, "a dump near byte 1")]) == ""
+
+
+@needs_core
+def test_a_dataset_has_the_same_bytes(tmp_path: Path) -> None:
+    digests = []
+    for engine in ("python", "core"):
+        output = tmp_path / engine
+        assert main(["sentences", f"--dumps={DUMP}", f"--output={output}", f"--engine={engine}"]) == 0
+        files = sorted(output.rglob("*.parquet"))
+        digests.append([(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in files])
+    assert digests[0] == digests[1]
+    assert digests[0]
+
+
+def test_a_core_that_is_asked_for_and_not_there_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(core, "installed_core", lambda: None)
+    assert main(["sentences", f"--dumps={DUMP}", f"--output={tmp_path}/a", "--engine=core"]) == 2
+    assert "--engine=core needs the package wikianchor-core" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="make core"):
+        core.core_of("core")
+
+
+def test_a_core_of_another_version_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wikianchor_core", SimpleNamespace(__version__="0.0.1"))
+    assert core.installed_core.__wrapped__() is None
+
+
+def test_a_fault_in_the_core_names_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def __init__(self, *rest: Any) -> None: ...
+
+        def parse(self, raw: bytes) -> tuple[Any, ...]:
+            return "The page", 0, 1, 2, "", None, "wikitext", ""
+
+        def read_article(self, is_list: bool) -> dict[str, int]:
+            raise RuntimeError("the compiled core failed: index out of range")
+
+    monkeypatch.setattr(compiled_reader, "core_of", lambda engine: SimpleNamespace(PageReader=Broken))
+    reader = compiled_reader.make_page_reader(
+        DumpReader(site_for("enwiki"), Workspace("", "", ""), "rules", "wikianchor", allow_truncated=False)
+    )
+    page = reader.parse(raw_page("A.")[0], "here", Counter(), [])
+    assert page is not None
+    with pytest.raises(InputError, match=r"'The page' of enwiki: the compiled core failed.*--engine=python"):
+        reader.read_page(page)
