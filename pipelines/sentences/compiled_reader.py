@@ -10,11 +10,11 @@ from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
-from wikianchor.pipelines.text.core_rules import text_rules
 
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.sentences.columns import Columns, PageTables
 from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
+from wikianchor.pipelines.text.core_rules import text_rules
 from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.core_rules import site_rules
 from wikianchor.pipelines.wikimedia.page_kinds import disambiguation_templates

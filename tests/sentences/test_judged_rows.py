@@ -18,8 +18,8 @@ from wikianchor.io.errors import InputError
 from wikianchor.pipelines.sentences.columns import Columns
 
 VERDICTS = Path(__file__).parents[1] / "data/sentence_rows.json"
-# How many of the rows with each fault are still there: a change may only lower them. Two of "signs" have a blank after a
-# bracket that an editor wrote, as MediaWiki shows it.
+# How many of the rows with each fault are still there: a change may only lower them. Two of "signs" have a blank after
+# a bracket that an editor wrote, as MediaWiki shows it.
 LEFT = {"boundary": 5, "hole": 0, "fragment": 6, "reference": 0, "signs": 6, "quote": 6, "entry": 57, "source": 36}
 
 
