@@ -30,6 +30,7 @@ from wikianchor.pipelines.engine.stage import commit_dataset, counts_by_kind, ma
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.text.template_losses import most_costly
 from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
+from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, ExcludedPages, read_excluded_pages
 from wikianchor.pipelines.wikimedia.inventory import read_site, wiki_of_header
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
@@ -61,7 +62,10 @@ def run(config: SentencesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         partial(build, config=config, site=site, footers=footers, header_wiki=header_wiki, excluded=excluded),
         beam_args,
         passes * sum(file_size(path) for path in config.dumps),
-        Load(dump_seconds(config.dumps) + (template_seconds(config.dumps) if passes > 1 else 0)),
+        Load(
+            dump_seconds(config.dumps, core_of(config.engine) is not None)
+            + (template_seconds(config.dumps) if passes > 1 else 0)
+        ),
     )
     matches = manifest["ledger"].get(site.wiki, {}).get("pages", {}).get("excluded", 0)
     if matches < len(excluded):

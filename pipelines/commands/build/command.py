@@ -24,6 +24,7 @@ from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs.options import PairsOptions
 from wikianchor.pipelines.sentences import graph as sentences
 from wikianchor.pipelines.sentences.options import SentencesOptions
+from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.inventory import Dumps, find_dumps, read_site
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 
@@ -46,7 +47,7 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
         site = read_site(stage.dumps, None)[0]
         options.append(sentences.options_of(stage, site, sentences.excluded_pages(stage, site)))
     options += [entities.options_of(of_entities), pairs.options_of(of_pairs)]
-    stages = build_stages(dumps, config.output, rows, options)
+    stages = build_stages(dumps, config.output, rows, options, core_of(config.engine) is not None)
     workers = [workers_of(beam_args, stage.load) for stage in stages]
     machine = machine_type(beam_options(beam_args)[0])
     print("\n".join(plan_lines(stages, config.output, workers, machine, config.price_per_vcpu_hour)), flush=True)

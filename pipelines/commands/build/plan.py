@@ -65,7 +65,11 @@ class Stage:
 
 
 def build_stages(
-    dumps: Dumps, output: str, sample: int, options: Sequence[Mapping[str, Any]] | None = None
+    dumps: Dumps,
+    output: str,
+    sample: int,
+    options: Sequence[Mapping[str, Any]] | None = None,
+    is_compiled: bool = False,
 ) -> list[Stage]:
     """Return the stages of a build, in order.
 
@@ -74,6 +78,7 @@ def build_stages(
         output: directory of the build.
         sample: the largest number of pairs, 0 for all.
         options: of each stage, in order; None where they are not known.
+        is_compiled: whether the compiled core reads the pages.
     """
     stages = []
     total = 0.0
@@ -82,7 +87,8 @@ def build_stages(
         as_bz2 = sum(file_size(path) * AS_BZ2[ending_of(path)] for path in paths)
         total += as_bz2
         name, directory, disk = f"sentences {wiki}", f"{output}/sentences/{wiki}", as_bz2 * SENTENCES_DISK
-        stages.append(Stage(name, directory, tuple(paths), dump_seconds(paths), disk, 0, next(next_options)))
+        seconds = dump_seconds(paths, is_compiled)
+        stages.append(Stage(name, directory, tuple(paths), seconds, disk, 0, next(next_options)))
     inputs = (*dumps.wikidata, *dumps.page_props)
     disk = sum(file_size(path) for path in dumps.wikidata) * ITEMS_DISK
     stages.append(Stage("entities", f"{output}/entities", inputs, item_seconds(inputs), disk, 0, next(next_options)))
