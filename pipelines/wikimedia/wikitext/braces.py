@@ -39,16 +39,21 @@ class Call(NamedTuple):
 # Deeper braces are text; no template comes near it.
 MAX_DEPTH = 60
 _TOKEN = re.compile(r"\{{2,}|\}{2,}|\[\[|\]\]|[|=]")
-# Stands for the "=" after the name of an argument, which no call is named.
-_EQUALS = Call(("\x00=",), ())
 
 
 @dataclass
 class _Open:
-    """Braces or brackets that are not closed yet: their number, and the arguments read so far."""
+    """Braces or brackets that are not closed yet.
+
+    Attributes:
+        width: number of braces; 0 for brackets.
+        arguments: nodes of each argument that has been read.
+        equals: for each argument the index of the node "=" after its name, -1 if it has none.
+    """
 
     width: int
     arguments: list[list[Node]] = field(default_factory=lambda: [[]])
+    equals: list[int] = field(default_factory=lambda: [-1])
 
 
 def parse_braces(text: str) -> Nodes:
@@ -76,9 +81,10 @@ def parse_braces(text: str) -> Nodes:
             stack[-1].arguments[-1] += ("[[", *_flat(top), "]]")
         elif sign == "|" and top.width:
             top.arguments.append([])
-        elif sign == "=" and top.width and len(top.arguments) > 1 and _EQUALS not in top.arguments[-1]:
-            top.arguments[-1].append(_EQUALS)
+            top.equals.append(-1)
         else:
+            if sign == "=" and top.equals[-1] < 0:
+                top.equals[-1] = len(top.arguments[-1])
             top.arguments[-1].append(sign)
     page_nodes = stack[0].arguments[-1]
     for unclosed in stack[1:]:
@@ -94,35 +100,30 @@ def _close(width: int, stack: list[_Open]) -> None:
         first, *rest = top.arguments
         node: Node
         if taken == 3:
-            node = Parameter(_joined(first), _joined(_plain(rest[0])) if rest else None)
+            node = Parameter(_joined(first), _joined(rest[0]) if rest else None)
         else:
-            node = Call(_joined(first), tuple(map(_argument, rest)))
+            node = Call(_joined(first), tuple(map(_argument, rest, top.equals[1:])))
         width -= taken
         top.width -= taken
         if top.width >= 2:
-            top.arguments = [[node]]
+            top.arguments, top.equals = [[node]], [-1]
         else:
             stack.pop()
             stack[-1].arguments[-1] += ("{" * top.width, node)
     stack[-1].arguments[-1].append("}" * width)
 
 
-def _argument(nodes: list[Node]) -> Argument:
-    if _EQUALS not in nodes:
+def _argument(nodes: list[Node], equals: int) -> Argument:
+    if equals < 0:
         return Argument(None, _joined(nodes))
-    place = nodes.index(_EQUALS)
-    return Argument(_joined(nodes[:place]), _joined(nodes[place + 1 :]))
-
-
-def _plain(nodes: list[Node]) -> list[Node]:
-    return ["=" if node is _EQUALS else node for node in nodes]
+    return Argument(_joined(nodes[:equals]), _joined(nodes[equals + 1 :]))
 
 
 def _flat(unclosed: _Open) -> list[Node]:
     """Return what is inside of braces or brackets as text with calls."""
     nodes: list[Node] = []
     for number, argument in enumerate(unclosed.arguments):
-        nodes += ("|", *_plain(argument)) if number else _plain(argument)
+        nodes += ("|", *argument) if number else argument
     return nodes
 
 

@@ -35,6 +35,7 @@ MAX_DEPTH = 60
 # Characters.
 LONGEST_RESULT = 20_000
 _INCLUSION = re.compile(r"<(/?)(noinclude|includeonly|onlyinclude)\s*(/?)>", re.IGNORECASE)
+_NO_TEMPLATE = re.compile(r"\s*[:/#]")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _SUBST = frozenset(("subst", "safesubst", "msg"))
 
@@ -79,14 +80,18 @@ def template_title(name: str, site: Site) -> str:
     >>> [template_title(name, site) for name in ("citation_needed", "Vorlage:Box", ":A page", "User:A/b", "#if:")]
     ['Citation needed', 'Box', '', '', '']
     """
-    if name.lstrip().startswith((":", "/", "#")):
-        return ""
-    prefix = site.namespace_names[TEMPLATE] + ":"
-    head, colon, rest = name.partition(":")
-    if colon and (namespace := site.namespaces.get(fold_name(head))) is not None:
-        # {{Template:A}} is {{A}}; {{User:A}} is no template.
-        return template_title(rest, site) if namespace == TEMPLATE else ""
-    return (normalise_title(prefix + name, site) or "").removeprefix(prefix)
+    start = 0
+    while not _NO_TEMPLATE.match(name, start):
+        colon = name.find(":", start)
+        namespace = site.namespaces.get(fold_name(name[start:colon])) if colon >= 0 else None
+        if namespace is None:
+            prefix = site.namespace_names[TEMPLATE] + ":"
+            return (normalise_title(prefix + name[start:], site) or "").removeprefix(prefix)
+        if namespace != TEMPLATE:
+            # {{Template:A}} is {{A}}; {{User:A}} is no template.
+            return ""
+        start = colon + 1
+    return ""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -196,10 +201,12 @@ class Definitions:
             return UNKNOWN
         if not node.arguments and (word := magic_word(self._words.get(name, name), page)) is not None:
             return word
-        key, colon, first = self._split(name)
-        while colon and key in _SUBST:
-            name = first.strip()
-            key, colon, first = self._split(name)
+        start = 0
+        while (end := name.find(":", start)) >= 0 and self._canonical(name[start:end]) in _SUBST:
+            start = end + 1
+        name = name[start:].strip()
+        head, colon, first = name.partition(":")
+        key = self._canonical(head)
         if colon and key == "formatnum":
             given = _Given(self, first, node.arguments, inner, page)
             return first.strip() if given.text(1).upper() in ("R", "NOSEP") else self._number(first.strip())
@@ -222,11 +229,10 @@ class Definitions:
             shown = self._fallback(name, arguments)
         return UNKNOWN if shown is None else shown
 
-    def _split(self, name: str) -> tuple[str, str, str]:
-        """Split a name into the canonical name of a function, its colon and its first argument."""
-        head, colon, first = name.partition(":")
-        key = head.strip().lower()
-        return self._words.get(key, key), colon, first
+    def _canonical(self, name: str) -> str:
+        """Return the canonical name of a function."""
+        key = name.strip().lower()
+        return self._words.get(key, key)
 
 
 class _Given:

@@ -8,7 +8,7 @@ import pytest
 
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
-from wikianchor.pipelines.wikimedia.wikitext.braces import parse_braces
+from wikianchor.pipelines.wikimedia.wikitext.braces import Argument, Call, parse_braces
 from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, transcluded
 from wikianchor.pipelines.wikimedia.wikitext.expressions import ExpressionError, evaluate
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
@@ -102,6 +102,15 @@ def test_magic_words_have_localised_names() -> None:
     assert shown("{{x|1}} da.", "dewiki", {"X": "{{#wechsle:{{{1}}}|1=eins|2=zwei}}"}) == "eins da."
 
 
+@pytest.mark.parametrize("prefix", ["Template:", " template : ", "subst:", "safesubst:"])
+def test_prefixes_of_a_name_take_linear_time(prefix: str) -> None:
+    definitions = Definitions(site_for("enwiki"), {"Call": "{{ {{{1}}} }}", "Title": "A"}.get)
+    assert definitions.expand("call", {"1": prefix * 3 + "title"}, "A") == "A"
+    start = time.process_time()
+    assert definitions.expand("call", {"1": prefix * 50_000 + "title"}, "A") == "A"
+    assert time.process_time() - start < 3
+
+
 @pytest.mark.parametrize("name", ["loop", "bomb", "broken"])
 def test_hostile_definitions_end(name: str) -> None:
     start = time.process_time()
@@ -131,6 +140,19 @@ def test_braces_lose_no_character(text: str) -> None:
 
     letters = [char for char in text if char.isalnum()]
     assert sorted(char for char in flat(parse_braces(text)) if char.isalnum()) == sorted(letters)
+
+
+def test_the_first_sign_of_an_argument_ends_its_name() -> None:
+    (call,) = parse_braces("{{a|{{b}}=c=d|{{\x00=}}}}")
+    assert isinstance(call, Call)
+    assert call.arguments[0] == Argument((Call(("b",), ()),), ("c=d",))
+    assert call.arguments[1] == Argument(None, (Call(("\x00=",), ()),))
+
+
+def test_calls_in_one_argument_take_linear_time() -> None:
+    start = time.process_time()
+    parse_braces("{{a|" + "{{b}}" * 50_000 + "=a" * 120_000 + "}}")
+    assert time.process_time() - start < 3
 
 
 def test_braces_take_linear_time() -> None:

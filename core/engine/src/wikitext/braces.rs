@@ -73,18 +73,6 @@ struct Open<'a> {
 }
 
 impl<'a> Open<'a> {
-    fn push(&mut self, piece: Piece<'a>) {
-        // Python's sign for "=" is a call, which the wikitext may have too.
-        if let Piece::Node(Node::Call { name, arguments }) = &piece {
-            if let ([Node::Text(text)], true, None) = (name.as_slice(), arguments.is_empty(), self.equals) {
-                if text == "\0=" {
-                    self.equals = Some(self.pieces.len());
-                }
-            }
-        }
-        self.pieces.push(piece);
-    }
-
     fn argument(mut self) -> Argument {
         let Some(index) = self.equals else { return Argument { name: None, value: joined(self.pieces) } };
         let value = self.pieces.split_off(index + 1);
@@ -110,9 +98,9 @@ impl<'a> Level<'a> {
     fn flat(self, into: &mut Open<'a>) {
         for (number, argument) in self.arguments.into_iter().enumerate() {
             if number > 0 {
-                into.push(Piece::Text("|"));
+                into.pieces.push(Piece::Text("|"));
             }
-            argument.pieces.into_iter().for_each(|piece| into.push(piece));
+            into.pieces.extend(argument.pieces);
         }
     }
 }
@@ -161,7 +149,7 @@ impl<'a> Parser<'a> {
 
     fn push(&mut self, text: &'a str) {
         if let Some(open) = self.open() {
-            open.push(Piece::Text(text));
+            open.pieces.push(Piece::Text(text));
         }
     }
 
@@ -177,15 +165,15 @@ impl<'a> Parser<'a> {
             b']' if depth > 1 && top.width == 0 => {
                 let Some(level) = self.stack.pop() else { return };
                 let Some(open) = self.open() else { return };
-                open.push(Piece::Text("[["));
+                open.pieces.push(Piece::Text("[["));
                 level.flat(open);
-                open.push(Piece::Text("]]"));
+                open.pieces.push(Piece::Text("]]"));
             }
             b'|' if top.width > 0 => top.arguments.push(Open::default()),
             b'=' if top.width > 0 && top.arguments.len() > 1 => {
                 if let Some(open) = top.arguments.last_mut() {
                     open.equals.get_or_insert(open.pieces.len());
-                    open.push(Piece::Text(sign_text));
+                    open.pieces.push(Piece::Text(sign_text));
                 }
             }
             _ => self.push(sign_text),
@@ -214,7 +202,7 @@ impl<'a> Parser<'a> {
                 self.push(&self.text[start..start + rest]);
             }
             if let Some(open) = self.open() {
-                open.push(Piece::Node(node));
+                open.pieces.push(Piece::Node(node));
             }
         }
         self.push(&self.text[start..start + width]);
@@ -225,11 +213,11 @@ impl<'a> Parser<'a> {
         let mut page = Open::default();
         for (number, level) in mem::take(&mut self.stack).into_iter().enumerate() {
             if number > 0 {
-                page.push(Piece::Text(&self.text[level.start..level.start + level.width.max(2)]));
+                page.pieces.push(Piece::Text(&self.text[level.start..level.start + level.width.max(2)]));
             }
             level.flat(&mut page);
         }
-        page.push(Piece::Text(rest));
+        page.pieces.push(Piece::Text(rest));
         joined(page.pieces)
     }
 }
