@@ -44,16 +44,18 @@ _BINARY: dict[str, tuple[int, _Binary]] = {
     **dict.fromkeys(("/", "div"), (6, operator.truediv)),
     "mod": (6, lambda a, b: math.fmod(int(a), int(b))),
     "fmod": (6, math.fmod),
-    "^": (7, operator.pow),
+    # Of floats: an overflow is an error, and so is a root of a negative number.
+    "^": (7, math.pow),
 }
 _UNARY: dict[str, Callable[[float], float]] = {
     "-": operator.neg,
     "+": operator.pos,
     "not": lambda a: float(not a),
     "abs": abs,
-    "ceil": math.ceil,
-    "floor": math.floor,
-    "trunc": math.trunc,
+    # Powers of integers would have no bound.
+    "ceil": lambda a: float(math.ceil(a)),
+    "floor": lambda a: float(math.floor(a)),
+    "trunc": lambda a: float(math.trunc(a)),
     "exp": math.exp,
     "ln": math.log,
     "sqrt": math.sqrt,
@@ -78,7 +80,7 @@ def evaluate(text: str) -> str:
         value = _parse(tokens, 0, 0)
     except (ArithmeticError, IndexError, TypeError, ValueError) as error:
         raise ExpressionError from error
-    if tokens or isinstance(value, complex) or not abs(value) < _LARGEST:
+    if tokens or not abs(value) < _LARGEST:
         raise ExpressionError
     return str(int(value)) if value == int(value) else f"{value:.12g}"
 

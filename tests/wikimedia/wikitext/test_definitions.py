@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import time
 
 import pytest
@@ -180,10 +182,30 @@ def test_expressions(text: str, value: str) -> None:
     assert evaluate(text) == value
 
 
-@pytest.mark.parametrize("text", ["1 +", "a", "1/0", "(1", "9^9^9^9", "(-8)^0.5", "1" * 5000, "(" * 500])
-def test_what_is_no_expression_is_an_error(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1 +", "a", "1/0", "(1", "9^9^9^9", "(-8)^0.5", "abs((-8)^0.5)", "0^(-1)", "1" * 5000, "(" * 500),
+        *("ceil 9 ^ ceil 300000000", "trunc 9 ^ floor 9 ^ ceil 9 ^ 9", "ceil(" + "9" * 400 + ")", "exp 9999"),
+        *("9" * 300 + "*9" * 340, "9" * 990, "9" * 300 + " round 20", "1 round " + "9" * 300),
+    ],
+)
+def test_what_is_no_expression_or_has_no_value_is_an_error_at_once(text: str) -> None:
+    start = time.process_time()
     with pytest.raises(ExpressionError):
         evaluate(text)
+    assert time.process_time() - start < 0.1
+
+
+def test_no_expression_takes_long() -> None:
+    operands = ["9" * 300, "ceil", "trunc", "(", ")", "^", "*", "mod", "round", "exp", "pi", "-", "0.5", "abs", "ln"]
+    start = time.process_time()
+    for seed in range(2_000):
+        choose = random.Random(seed)
+        text = "9^" * choose.randrange(9) + " ".join(choose.choices(operands, k=choose.randrange(1, 60)))
+        with contextlib.suppress(ExpressionError):
+            evaluate(text)
+    assert time.process_time() - start < 5
 
 
 def test_a_call_of_an_unknown_template_is_not_known() -> None:
