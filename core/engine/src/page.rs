@@ -59,7 +59,11 @@ fn between<'a>(raw: &'a [u8], opening: &[u8], closing: &[u8]) -> Option<&'a [u8]
 fn number(raw: &[u8]) -> Option<i64> {
     let digits = raw.strip_prefix(b"-").unwrap_or(raw);
     let is_number = (1..=18).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
-    if is_number { std::str::from_utf8(raw).ok()?.parse().ok() } else { None }
+    if is_number {
+        std::str::from_utf8(raw).ok()?.parse().ok()
+    } else {
+        None
+    }
 }
 
 /// `bytes.decode("ascii", "replace")`.

@@ -9,9 +9,8 @@ mod reader;
 
 /// Lower case by the running Python, for Greek alone.
 fn lower_text(text: &str) -> String {
-    let by_python = |py: Python<'_>| -> PyResult<String> {
-        pyo3::types::PyString::new(py, text).call_method0("lower")?.extract()
-    };
+    let by_python =
+        |py: Python<'_>| -> PyResult<String> { pyo3::types::PyString::new(py, text).call_method0("lower")?.extract() };
     Python::attach(by_python).unwrap_or_else(|_| text.to_owned())
 }
 

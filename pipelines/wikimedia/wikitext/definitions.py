@@ -32,6 +32,9 @@ LONGEST = 50_000
 # Nodes that one call may evaluate, and levels of calls in calls. MediaWiki has 1,000,000 and 100.
 MAX_NODES = 20_000
 MAX_DEPTH = 60
+# Characters of texts, arguments and results of functions that one call may put together; MediaWiki has nearly as many
+# bytes for a page.
+MAX_SIZE = 2_000_000
 # Characters.
 LONGEST_RESULT = 20_000
 _INCLUSION = re.compile(r"<(/?)(noinclude|includeonly|onlyinclude)\s*(/?)>", re.IGNORECASE)
@@ -136,7 +139,7 @@ class Definitions:
         self._fallback = fallback
         self._words = language_facts(site.language).words
         self._title_of = lru_cache(maxsize=1 << 14)(partial(template_title, site=site))
-        self._nodes = 0
+        self._nodes = self._size = 0
 
     def expand(self, name: str, arguments: Mapping[str, str], page: str) -> str | None:
         """Return the wikitext that a call shows.
@@ -149,12 +152,12 @@ class Definitions:
         Returns:
             None if the wiki's definition is not known. UNKNOWN stands where words are.
         """
-        self._nodes = 0
+        self._nodes = self._size = 0
         return self._template(name, arguments, page, 0)
 
     def evaluate(self, call: str, page: str) -> str:
         """Return what a parser function shows that stands on a page, given without its braces."""
-        self._nodes = 0
+        self._nodes = self._size = 0
         return self._shown(parse_braces("{{" + call + "}}"), _Frame({}, 0), page)
 
     def has(self, name: str) -> bool:
@@ -169,7 +172,7 @@ class Definitions:
             return None
         shown = self._shown(_parsed(body), _Frame(arguments, depth + 1), page)
         if UNKNOWN in shown and (known := self._fallback(name.strip(), arguments)) is not None:
-            return known
+            return self._counted(known)
         return shown if len(shown) <= LONGEST_RESULT else UNKNOWN
 
     def _shown(self, nodes: Nodes, frame: _Frame, page: str) -> str:
@@ -178,7 +181,7 @@ class Definitions:
         for node in nodes:
             self._nodes += 1
             if isinstance(node, str):
-                shown.append(node)
+                shown.append(self._counted(node))
             elif self._nodes > MAX_NODES or frame.depth > MAX_DEPTH:
                 shown.append(UNKNOWN)
             elif isinstance(node, Parameter):
@@ -187,11 +190,16 @@ class Definitions:
                 shown.append(self._call(node, frame, page))
         return "".join(shown)
 
+    def _counted(self, text: str) -> str:
+        """Return a text if there is room for it in what the call puts together, otherwise UNKNOWN."""
+        self._size += len(text)
+        return text if self._size <= MAX_SIZE else UNKNOWN
+
     def _parameter(self, node: Parameter, frame: _Frame, page: str) -> str:
         inner = _Frame(frame.arguments, frame.depth + 1)
         name = self._shown(node.name, inner, page).strip()
         if name in frame.arguments:
-            return frame.arguments[name]
+            return self._counted(frame.arguments[name])
         return "{{{" + name + "}}}" if node.default is None else self._shown(node.default, inner, page)
 
     def _call(self, node: Call, frame: _Frame, page: str) -> str:
@@ -200,7 +208,7 @@ class Definitions:
         if UNKNOWN in name:
             return UNKNOWN
         if not node.arguments and (word := magic_word(self._words.get(name, name), page)) is not None:
-            return word
+            return self._counted(word)
         start = 0
         while (end := name.find(":", start)) >= 0 and self._canonical(name[start:end]) in _SUBST:
             start = end + 1
@@ -209,9 +217,10 @@ class Definitions:
         key = self._canonical(head)
         if colon and key == "formatnum":
             given = _Given(self, first, node.arguments, inner, page)
-            return first.strip() if given.text(1).upper() in ("R", "NOSEP") else self._number(first.strip())
+            unchanged = given.text(1).upper() in ("R", "NOSEP")
+            return self._counted(first.strip() if unchanged else self._number(first.strip()))
         if colon and key in FUNCTIONS:
-            return FUNCTIONS[key](_Given(self, first, node.arguments, inner, page))
+            return self._counted(FUNCTIONS[key](_Given(self, first, node.arguments, inner, page)))
         if name.startswith("#"):
             return UNKNOWN
         arguments: dict[str, str] = {}
@@ -225,8 +234,8 @@ class Definitions:
                     argument.value, inner, page
                 ).strip()
         shown = self._template(name, arguments, page, inner.depth)
-        if shown is None:
-            shown = self._fallback(name, arguments)
+        if shown is None and (known := self._fallback(name, arguments)) is not None:
+            shown = self._counted(known)
         return UNKNOWN if shown is None else shown
 
     def _canonical(self, name: str) -> str:

@@ -2,7 +2,17 @@
 
 from collections.abc import Callable
 
-__all__ = ["HOSTILE"]
+__all__ = ["DEFINITIONS", "HOSTILE"]
+
+DEFINITIONS = {
+    "Call": "{{ {{{1}}} }}",
+    "Echo": "{{{1}}}" * 7_000,
+    "Tests": "{{#if:{{{1}}}|}}" * 3_000,
+    "Copies": "{{#replace:{{#replace:{{#replace:{{{1}}}|a|aaaaaaaaaaaaaaaa}}|a|aaaaaaaaaaaaaaaa}}|a|aaaaaaaaaaaaaaaa}}",
+    "Signs": "{{call|" + "{{call}}" * 2_500 + "=a" * 12_000 + "}}",
+    "Power": "{{#expr: ceil 9 ^ ceil 300000000}}",
+}
+"""Templates of these pages."""
 
 
 def repeated(piece: str) -> Callable[[int], str]:
@@ -123,4 +133,13 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "colons before a table": repeated("\n:::::::::::::::::::{"),
     "one line of colons": lambda size: "\n" + ":" * size + "{|",
     "----": repeated("\n----"),
+    "prefixes of a template": lambda size: "a {{call|" + "Template:" * (size // 9) + "b}}",
+    "prefixes of a call": lambda size: "a {{call|" + "subst:" * (size // 6) + "b}}",
+    "a long argument that is shown often": lambda size: "a {{echo|" + "b " * (size // 2) + "}}",
+    "a long argument that is tested often": lambda size: "a {{tests|" + "b " * (size // 2) + "}}",
+    "an argument that grows": lambda size: "a {{copies|" + "ab" * (size // 2) + "}}",
+    "calls and signs in an argument": lambda size: "a {{signs}}" + " {{power}}" * (size // 1_000),
+    "a function of signs": lambda size: "a {{#if:b|" + "=c" * (size // 2) + "}}",
+    "powers": repeated("a {{#expr: ceil 9 ^ ceil 3000000}}\n"),
+    "tables in cells after </table>": lambda size: "\n{|\nx\n</table>" + "\n| a || <table>[[b]]</table>" * (size // 28),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import time
+import tracemalloc
 
 import pytest
 
@@ -123,6 +124,33 @@ def test_hostile_definitions_end(name: str) -> None:
 def test_a_result_that_doubles_stays_small() -> None:
     text = "{{twice|" * 30 + "x" * 100 + "}}" * 30
     assert len(shown(f"It is {text} here.")) < 100_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{{{1}}}" * 7_000,
+        "{{#if:{{{1}}}|{{{1}}}}}" * 2_000,
+        "{{lc:{{{1}}}}}" * 3_000,
+        "{{#replace:" * 40 + "{{{1}}}" + "|x|xxxxxxxxxxxxxxxxxxxx}}" * 40,
+    ],
+)
+def test_what_one_call_puts_together_is_bounded(body: str) -> None:
+    definitions = Definitions(site_for("enwiki"), {"Large": body}.get)
+    argument = "x" * 1_000_000
+    tracemalloc.start()
+    start = time.process_time()
+    assert set(definitions.expand("large", {"1": argument}, "A") or "") == {UNKNOWN}
+    assert time.process_time() - start < 3
+    assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    tracemalloc.stop()
+
+
+def test_what_rules_show_is_counted_too() -> None:
+    definitions = Definitions(site_for("enwiki"), {}.get, fallback=lambda name, arguments: arguments["1"] * 2)
+    start = time.process_time()
+    assert UNKNOWN in definitions.evaluate("#if:" + "{{twice|" * 40 + "x" * 100 + "}}" * 40 + "|a", "A")
+    assert time.process_time() - start < 3
 
 
 def test_what_is_transcluded() -> None:

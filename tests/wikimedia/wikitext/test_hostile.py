@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.wikimedia.wikitext.hostile import HOSTILE
+from tests.wikimedia.wikitext.hostile import DEFINITIONS, HOSTILE
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
 
-ENGINE = Extractor(site_for("enwiki"), asides=True)
+ENGINE = Extractor(site_for("enwiki"), find_template=DEFINITIONS.get, asides=True)
 # Chinese has markup of its own.
-CHINESE = Extractor(site_for("zhwiki"), asides=True)
+CHINESE = Extractor(site_for("zhwiki"), find_template=DEFINITIONS.get, asides=True)
 SMALL, LARGE = 20_000, 160_000
 MARKUP = [
     *(

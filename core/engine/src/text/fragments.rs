@@ -241,8 +241,8 @@ fn has_markup(sentence: &str) -> bool {
 /// Whether opening and closing brackets differ in number; `has_sign` says that there may be others than ( and ).
 fn is_unbalanced(sentence: &str, has_sign: bool) -> bool {
     let bytes = sentence.bytes();
-    let mut round = bytes.clone().filter(|&byte| byte == b'(').count() as i64
-        - bytes.filter(|&byte| byte == b')').count() as i64;
+    let mut round =
+        bytes.clone().filter(|&byte| byte == b'(').count() as i64 - bytes.filter(|&byte| byte == b')').count() as i64;
     let (mut square, mut corner, mut white) = (0, 0, 0);
     if has_sign {
         for char in sentence.chars() {

@@ -189,8 +189,7 @@ pub fn aside_fragments<'a>(aside: &PageText<'a>, region: &'static str, number: u
             last += 1;
         }
         let shown = rstrip(words);
-        let shown =
-            if has_gap(shown) { Cow::Owned(shown.replace(GAP, MISSING)) } else { Cow::Borrowed(shown) };
+        let shown = if has_gap(shown) { Cow::Owned(shown.replace(GAP, MISSING)) } else { Cow::Borrowed(shown) };
         fragments.push(Sentence { number: number + fragments.len() as u32, region, text: shown, start, first, last });
         first = last;
     }

@@ -159,7 +159,10 @@ impl Splitter {
         let bytes = text.as_bytes();
         loop {
             // Eight bytes at once as long as none begins such a character, which is faster than one by one.
-            while bytes.get(at..at + 8).is_some_and(|next| !next.iter().fold(false, |any, &byte| any | self.leads[byte as usize])) {
+            while bytes
+                .get(at..at + 8)
+                .is_some_and(|next| !next.iter().fold(false, |any, &byte| any | self.leads[byte as usize]))
+            {
                 at += 8;
             }
             at += bytes.get(at..)?.iter().position(|&byte| self.leads[byte as usize])?;
@@ -316,7 +319,8 @@ impl Splitter {
                 word = last_part(word.trim_start_matches(|char| self.is(char, BEFORE_FIRST_LETTER)));
                 kind = self.rules.kinds.get(word).copied();
                 if kind.is_none() {
-                    if let Some((dash, sign)) = word.char_indices().rfind(|found| matches!(found.1, '-' | '–' | '—')) {
+                    if let Some((dash, sign)) = word.char_indices().rfind(|found| matches!(found.1, '-' | '–' | '—'))
+                    {
                         let head = &word[..dash];
                         word = &word[dash + sign.len_utf8()..];
                         if is_one(word) && head.chars().next_back().is_some_and(is_upper) {
@@ -332,9 +336,7 @@ impl Splitter {
         // `word` is not always just before the full stop: white space may be between them.
         let length = word.chars().count();
         let word_start = back(text, dot, length);
-        if length <= 2
-            && !all(word, is_digit)
-            && text[back(text, word_start, 2).max(start).min(dot)..dot].contains('.')
+        if length <= 2 && !all(word, is_digit) && text[back(text, word_start, 2).max(start).min(dot)..dot].contains('.')
         {
             // "z. B.", "т. е.", "n. l.": look the letters up without the spaces.
             if let Some(spaced) = spaced_letters(&text[back(text, dot, 12).max(start)..dot]) {
@@ -432,7 +434,8 @@ impl Splitter {
                 let end = back(text, dot, 1);
                 let before = &text[back(text, end, 2).max(start).min(end)..end];
                 if before > BEYOND_LATIN && before.ends_with(' ') {
-                    return !self.rules.roman || self.next_is_starter(text, after); // "Карл I."
+                    return !self.rules.roman || self.next_is_starter(text, after);
+                    // "Карл I."
                 }
             }
             if is_lower(last) && has_number_before(text, back(text, dot, 8).max(start), back(text, dot, 1)) {
@@ -607,7 +610,11 @@ fn skip_footnote_number(text: &str, at: usize) -> usize {
     let is_footnote = after > digits
         && char_at(text, after).is_some_and(is_capital)
         && text[..at - 1].chars().rev().take(3).filter(|&char| is_small(char)).count() == 3;
-    if is_footnote { digits } else { at }
+    if is_footnote {
+        digits
+    } else {
+        at
+    }
 }
 
 pub(super) fn skip_at_most(text: &str, at: usize, number: usize, set: impl Fn(char) -> bool) -> usize {
@@ -719,8 +726,7 @@ fn has_number_before(text: &str, start: usize, end: usize) -> bool {
     } else {
         window.trim_end_matches(|char| matches!(char, 'І' | 'Х'))
     };
-    is_decimal(last)
-        || (numeral.len() < window.len() && !char_before(text, start + numeral.len()).is_some_and(is_word))
+    is_decimal(last) || (numeral.len() < window.len() && !char_before(text, start + numeral.len()).is_some_and(is_word))
 }
 
 /// `_SPACED_LETTERS`: the longest end of a text that consists of letters with full stops.

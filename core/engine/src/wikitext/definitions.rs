@@ -13,10 +13,11 @@ const TEMPLATE: i32 = 10;
 /// Nodes that one call may evaluate, and levels of calls in calls.
 const MAX_NODES: usize = 20_000;
 const MAX_DEPTH: usize = 60;
+/// Characters of texts, arguments and results of functions that one call may put together.
+const MAX_SIZE: usize = 2_000_000;
 /// Characters.
 const LONGEST_RESULT: usize = 20_000;
-/// Bytes of a text that is put together; what comes behind is left out. Python would fill the memory.
-const LARGEST: usize = 1 << 26;
+const UNKNOWN_TEXT: &str = "\u{ffff}";
 /// Names and bodies that are kept, and the bytes of these bodies.
 const CACHED: usize = 1 << 14;
 const CACHED_BYTES: usize = 1 << 23;
@@ -154,7 +155,7 @@ impl Definitions {
     pub fn expand(&mut self, name: &str, arguments: Arguments, page: &str, fallback: &mut Fallback) -> Option<String> {
         let site = Arc::clone(&self.site);
         let mut shown = String::new();
-        let mut call = Expansion { definitions: self, site: &site, page, fallback, nodes: 0 };
+        let mut call = Expansion { definitions: self, site: &site, page, fallback, nodes: 0, size: 0 };
         call.template(name, &arguments, 0, &mut shown).then_some(shown)
     }
 
@@ -164,7 +165,7 @@ impl Definitions {
         let nodes = parse_braces(&format!("{{{{{call}}}}}"));
         let mut shown = String::new();
         let arguments = Arguments::new();
-        let mut call = Expansion { definitions: self, site: &site, page, fallback, nodes: 0 };
+        let mut call = Expansion { definitions: self, site: &site, page, fallback, nodes: 0, size: 0 };
         call.show(&nodes, Frame { arguments: &arguments, depth: 0 }, &mut shown);
         shown
     }
@@ -228,13 +229,14 @@ impl Frame<'_> {
     }
 }
 
-/// One call on a page that is being expanded, with all calls inside, and the number of nodes so far.
+/// One call on a page that is being expanded, with all calls inside, and the numbers of nodes and of characters so far.
 struct Expansion<'r> {
     definitions: &'r mut Definitions,
     site: &'r Site,
     page: &'r str,
     fallback: &'r mut Fallback<'r>,
     nodes: usize,
+    size: usize,
 }
 
 impl Expansion<'_> {
@@ -247,7 +249,7 @@ impl Expansion<'_> {
         if shown.contains(UNKNOWN) {
             if let Some(known) = (self.fallback)(unicode::strip(name), arguments) {
                 out.truncate(start);
-                *out += &known;
+                *out += self.counted(&known);
                 return true;
             }
         }
@@ -263,11 +265,11 @@ impl Expansion<'_> {
         for node in nodes {
             self.nodes += 1;
             if let Node::Text(text) = node {
-                append(out, text);
+                *out += self.counted(text);
             } else if self.nodes > MAX_NODES || frame.depth > MAX_DEPTH {
                 out.push(UNKNOWN);
             } else if let Node::Parameter { name, default } = node {
-                append(out, &self.parameter(name, default.as_deref(), frame));
+                *out += &self.parameter(name, default.as_deref(), frame);
             } else if let Node::Call { name, arguments } = node {
                 self.call(name, arguments, frame, out);
             }
@@ -280,7 +282,7 @@ impl Expansion<'_> {
             [] => Cow::Borrowed(""),
             [Node::Text(text)] => {
                 self.nodes += 1;
-                Cow::Borrowed(text)
+                Cow::Borrowed(self.counted(text))
             }
             [Node::Parameter { name, default }] if self.nodes < MAX_NODES && frame.depth <= MAX_DEPTH => {
                 self.nodes += 1;
@@ -294,10 +296,20 @@ impl Expansion<'_> {
         }
     }
 
+    /// A text if there is room for it in what the call puts together, otherwise UNKNOWN.
+    fn counted<'n>(&mut self, text: &'n str) -> &'n str {
+        self.size += unicode::length(text);
+        if self.size <= MAX_SIZE {
+            text
+        } else {
+            UNKNOWN_TEXT
+        }
+    }
+
     fn parameter<'n>(&mut self, name: &'n [Node], default: Option<&'n [Node]>, frame: Frame<'n>) -> Cow<'n, str> {
         let name = stripped(self.shown(name, frame.inner()));
         match (frame.arguments.get(&name), default) {
-            (Some(value), _) => Cow::Borrowed(value),
+            (Some(value), _) => Cow::Borrowed(self.counted(value)),
             (None, Some(default)) => self.shown(default, frame.inner()),
             (None, None) => Cow::Owned(format!("{{{{{{{name}}}}}}}")),
         }
@@ -313,7 +325,8 @@ impl Expansion<'_> {
         if arguments.is_empty() {
             let word = self.site.words.get(name).map_or(name, String::as_str);
             if let Some(shown) = magic_word(word, self.page) {
-                return append(out, shown);
+                *out += self.counted(shown);
+                return;
             }
         }
         while let Some((key, first)) = self.split(name) {
@@ -325,14 +338,16 @@ impl Expansion<'_> {
                 let mut given = Given { expansion: self, first, rest: arguments, frame: inner };
                 let flag = unicode::upper(&given.text(1));
                 let number = unicode::strip(first);
-                if flag == "R" || flag == "NOSEP" {
-                    return append(out, number);
-                }
-                return append(out, &(self.definitions.number)(number));
+                let unchanged = flag == "R" || flag == "NOSEP";
+                let shown = if unchanged { number.into() } else { Cow::Owned((self.definitions.number)(number)) };
+                *out += self.counted(&shown);
+                return;
             }
             if let Some(function) = function(&key) {
                 let mut given = Given { expansion: self, first, rest: arguments, frame: inner };
-                return append(out, &function(&mut given));
+                let shown = function(&mut given);
+                *out += given.expansion.counted(&shown);
+                return;
             }
             break;
         }
@@ -342,7 +357,7 @@ impl Expansion<'_> {
         let arguments = self.arguments(arguments, inner);
         if !self.template(name, &arguments, inner.depth, out) {
             match (self.fallback)(name, &arguments) {
-                Some(shown) => append(out, &shown),
+                Some(shown) => *out += self.counted(&shown),
                 None => out.push(UNKNOWN),
             }
         }
@@ -372,12 +387,6 @@ impl Expansion<'_> {
         let (head, first) = name.split_once(':')?;
         let key = unicode::lower(unicode::strip(head));
         Some((self.site.words.get(&key).cloned().unwrap_or(key), first))
-    }
-}
-
-fn append(out: &mut String, text: &str) {
-    if out.len() < LARGEST {
-        *out += text;
     }
 }
 
