@@ -62,7 +62,8 @@ class FileStripper:
                 dropped["caption"] += text.count("[[", link, end)
                 captions.append(text[text.rfind("|", match.end(), link) + 1 or match.end() : end - 2].strip())
             position = end
-            begins_line = text[max(0, start - LONGEST_LIST_MARK) : start].rstrip("*#:; ").endswith("\n")
+            before = text[max(0, start - LONGEST_LIST_MARK) : start].rstrip("*#:; ")
+            begins_line = before.endswith("\n") or (not before and start < LONGEST_LIST_MARK)
             if begins_line or self._beside.search(text, match.end(), end):
                 if not begins_line:
                     pieces.append(BREAK)

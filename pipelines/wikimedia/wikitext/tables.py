@@ -40,6 +40,7 @@ _BETWEEN_CELLS = re.compile(
 # What a line of cells has besides its text: attributes of the first cell, and the marks of the others.
 _ATTRIBUTES = re.compile(r"[^|\[\n]*\|(?!\|)")
 _CELLS = re.compile(r"\|\||!!")
+_END_OF_CELLS = re.compile(r"\n|</?(?i:table)(?=[\s>/])[^<>]*>")
 
 
 def strip_tables(text: str, dropped: Counter[str], tables: list[str]) -> str:
@@ -139,11 +140,10 @@ def _without_cells(text: str, position: int, dropped: Counter[str], tables: list
         else:
             yield "\n" if sign != GAP else mark
             if sign in ("|", "!", "|+"):
-                attributes = _ATTRIBUTES.match(text, position)
-                start = attributes.end() if attributes else position
-                position = text.find("\n", start)
-                position = len(text) if position < 0 else position
-                yield _CELLS.sub("\n", text[start:position])
+                end = _END_OF_CELLS.search(text, position)
+                start, position = position, end.start() if end else len(text)
+                attributes = _ATTRIBUTES.match(text, start, position)
+                yield _CELLS.sub("\n", text[attributes.end() if attributes else start : position])
     yield _shown(text[position:], in_cell, dropped, tables)
 
 

@@ -107,8 +107,8 @@ def strip_extension_tags(text: str, dropped: Counter[str], captions: list[str] |
             else:
                 # MediaWiki shows an unclosed extension tag as text. Do not search for its end again.
                 if name == "pre" and name not in unclosed:
-                    # From here on no line begins a list.
-                    text = text[:end] + _LIST_LINE.sub(f"\n{SEAM}", text[end:])
+                    # From here on no line begins a list. The ">" may be at another offset now.
+                    text, tag_end = text[:end] + _LIST_LINE.sub(f"\n{SEAM}", text[end:]), 0
                 unclosed.add(name)
                 match = _OPENING.search(text, end)
                 continue

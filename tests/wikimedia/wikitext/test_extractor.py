@@ -119,6 +119,34 @@ def test_cells_and_captions_with_links_are_extracted_beside_the_text() -> None:
     assert (extract.counts["table"], extract.counts["caption"], extract.counts["not_a_link"]) == (10, 3, 1)
 
 
+def test_a_table_in_a_line_of_cells_shows_no_text_twice() -> None:
+    extract = read(
+        "{|\nx\n</table>\n| a=b | c || d <table>\nloose\n<tr><td>[[e]]</td></tr></table> f\n\n| g<table>|h</table>"
+    )
+    assert [line for line in lines(extract) if line] == ["x", "c", "d", "loose", "f", "g", "|h"]
+    assert extract.counts["table"] == 1
+
+
+def test_an_image_at_the_beginning_of_an_aside_begins_a_line() -> None:
+    image = "[[File:a.jpg|20px]]"
+    for end in ("b", "|", " "):
+        (aside,) = (
+            Extractor(site_for("enwiki"), asides=True)
+            .extract(f"{{|\n| {image} x [[y]]\n|-\n| {image} x [[y]]{end}\n|}}", "T")
+            .asides
+        )
+        first, second = (line for line in aside.text.split("\n") if line)
+        assert first == "x y"
+        assert second.startswith(first)
+
+
+def test_an_unclosed_pre_does_not_move_the_tags_after_it() -> None:
+    for tag in ("<ref name=b>[[a]]</ref>", "<nowiki class=b>[[a]]</nowiki>", "<nowiki class=b>[[a]]"):
+        plain, listed = (read(f"<pre{line} {tag} d e") for line in (" x", "\n* x"))
+        assert plain.counts == listed.counts
+        assert plain.text.split() == listed.text.replace(LIST, "").replace("*", "").split()
+
+
 def test_captions_in_galleries_are_extracted_as_those_of_other_images() -> None:
     wikitext = """A [[text]].
 <gallery mode=packed>

@@ -75,8 +75,7 @@ impl FileStripper {
                     result.push(SEAM);
                 }
             } else {
-                // At the beginning of the text, Python's index -1 is that of the last character.
-                let before = text[..if start > 0 { start } else { text.len() }].chars().next_back();
+                let before = text[..start].chars().next_back();
                 let after = text[position..].chars().next();
                 if before.is_some_and(|char| is_alpha(char) || char == ']') && after.is_some_and(is_alpha) {
                     // A link has no trail across the image.
@@ -168,7 +167,8 @@ fn blanks_end(bytes: &[u8], position: usize) -> usize {
 fn begins_line(before: &str) -> bool {
     let marks = |byte: &&u8| matches!(byte, b'*' | b'#' | b':' | b';' | b' ');
     let length = before.bytes().rev().take(LONGEST_LIST_MARK).take_while(|byte| marks(&byte)).count();
-    length < LONGEST_LIST_MARK && before.as_bytes()[..before.len() - length].ends_with(b"\n")
+    let rest = &before.as_bytes()[..before.len() - length];
+    length < LONGEST_LIST_MARK && (rest.is_empty() || rest.ends_with(b"\n"))
 }
 
 /// Return the offset after an image, if it is closed.

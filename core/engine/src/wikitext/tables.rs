@@ -5,7 +5,7 @@ use crate::counts::Counts;
 use crate::unicode::{is_space, strip};
 use crate::wikitext::placeholders::GAP;
 use crate::wikitext::tags::{ends_name, name_end, space_end, tag_end};
-use memchr::{memchr, memchr2, memchr_iter, memmem};
+use memchr::{memchr, memchr2, memchr2_iter, memchr_iter, memmem};
 
 const GAP_BYTE: u8 = GAP as u8;
 /// In code points.
@@ -350,8 +350,7 @@ fn without_cells(text: &str, start: usize, dropped: &mut Counts, tables: &mut Ve
         if is_text {
             continue;
         }
-        // A line of cells outside of tables may have been read beyond its marks.
-        show(text.get(position..start).unwrap_or(""), &in_cell, dropped, tables, result);
+        show(&text[position..start], &in_cell, dropped, tables, result);
         position = end;
         match mark {
             Mark::Opening | Mark::HtmlTable { closes: false } => {
@@ -381,15 +380,24 @@ fn without_cells(text: &str, start: usize, dropped: &mut Counts, tables: &mut Ve
                         result.push(GAP);
                     }
                     if mark == Mark::Cell {
-                        let cells = attributes_end(text, position, usize::MAX);
-                        position = line_end(bytes, cells);
-                        push_cells(&text[cells..position], result);
+                        let line = &text[position..cells_end(text, position)];
+                        push_cells(&line[attributes_end(line, 0, usize::MAX)..], result);
+                        position += line.len();
                     }
                 }
             },
         }
     }
     show(&text[position..], &in_cell, dropped, tables, result);
+}
+
+/// Return the end of a line of cells outside of tables: a line feed or a tag of a table.
+fn cells_end(text: &str, position: usize) -> usize {
+    let bytes = text.as_bytes();
+    memchr2_iter(b'\n', b'<', &bytes[position..])
+        .map(|offset| position + offset)
+        .find(|&offset| bytes[offset] == b'\n' || html_mark(text, offset, &["table"]).is_some())
+        .unwrap_or(text.len())
 }
 
 /// Append a line of cells, each in a line.

@@ -148,10 +148,8 @@ fn without_extensions(
             } else {
                 // MediaWiki shows an unclosed extension tag as text. Do not search for its end again.
                 if kind == Extension::Pre && !unclosed.contains(name) {
-                    // From here on no line begins a list.
-                    let (before, rest) = text.split_at(end);
-                    let (changed, new_end) = without_lists(rest, tag_end - end);
-                    (text, tag_end) = (format!("{before}{changed}"), end + new_end);
+                    // From here on no line begins a list. The ">" may be at another offset now.
+                    (text, tag_end) = (without_lists(&text, end), 0);
                 }
                 unclosed.insert(name);
                 continue;
@@ -263,27 +261,19 @@ fn comment(text: &str, start: usize) -> (usize, usize) {
     }
 }
 
-/// Put a seam before each mark of a list at the beginning of a line, and say what becomes of an offset.
-///
-/// Python keeps the offset in code points; so does this, although text before it is longer then.
-fn without_lists(text: &str, offset: usize) -> (String, usize) {
+/// Put a seam before each mark of a list at the beginning of a line, from an offset on.
+fn without_lists(text: &str, start: usize) -> String {
     let bytes = text.as_bytes();
     let mut result = String::with_capacity(text.len() + text.len() / 16);
-    let (mut position, mut before) = (0, 0);
-    for line_feed in memchr::memchr_iter(b'\n', bytes) {
+    let mut position = 0;
+    for line_feed in memchr::memchr_iter(b'\n', &bytes[start..]).map(|offset| start + offset) {
         if matches!(bytes.get(line_feed + 1), Some(b'*' | b'#' | b':' | b';')) {
             result += &text[position..line_feed + 1];
             result.push(SEAM);
             position = line_feed + 1;
-            before += usize::from(position < offset);
         }
     }
-    result += &text[position..];
-    let mut new_offset = offset + before;
-    for char in result[..new_offset].chars().rev().take(before) {
-        new_offset -= char.len_utf8();
-    }
-    (result, new_offset)
+    result + &text[position..]
 }
 
 /// Return the name of an extension tag, and what becomes of the tag.
