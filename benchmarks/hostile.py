@@ -1,6 +1,6 @@
 """The wikitext engine on pages made to be slow, and on a million random splices of real wikitext and markup.
 
-    python benchmarks/hostile.py slow
+    python benchmarks/hostile.py slow --engine=python
     WIKIANCHOR_DATA=data python benchmarks/hostile.py fuzz --cases=1000000 --seed=1
 
 - `slow`: each class of tests/wikimedia/wikitext/hostile.py is read in a process of its own, as a page of English and of
@@ -27,15 +27,15 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
+from typing import Any
 
 from lib.measure import ROOT, parser, report, run_parts, seconds, table
 
 sys.path.insert(0, str(ROOT))
 
 from tests import fuzzing
-from tests.wikimedia.wikitext.hostile import HOSTILE
-from wikianchor.pipelines.wikimedia.site import site_for
-from wikianchor.pipelines.wikimedia.wikitext import Extractor
+from tests.wikimedia.wikitext.hostile import HOSTILE, make_extractor
+from wikianchor.pipelines.wikimedia.choices import ENGINES
 
 GROWTH, SECONDS, MEMORY = 12, 1.5, 20
 # Below this a time is mostly noise, and its growth says nothing.
@@ -47,6 +47,7 @@ MOST_FAILURES = 20
 def main() -> None:
     """Measure and print the tables, or measure one class."""
     flags = parser(__doc__, parts=list(PARTS))
+    flags.add_argument("--engine", choices=ENGINES, default="python", help="that reads the slow pages (python)")
     flags.add_argument("--cases", type=int, default=1_000_000, help="number of random cases (1000000)")
     flags.add_argument("--seed", type=int, default=1, help="of the random cases (1)")
     flags.add_argument("--only", type=int, help="run the case with this number")
@@ -57,7 +58,7 @@ def compare_slow(arguments: Namespace) -> None:
     """Print time and memory of the classes of slow pages."""
     rows: list[tuple[str, float, float, float, float]] = []
     for name in HOSTILE:
-        times, memory = least(name, arguments.rounds)
+        times, memory = least(name, arguments.engine, arguments.rounds)
         rows.append((name, times[1], times[2] / 10, growth_of(times), memory))
         print(f"{name}: {rows[-1]}", file=sys.stderr)
     missed = [row for row in rows if row[2] > SECONDS or row[3] > GROWTH or row[4] > MEMORY]
@@ -65,12 +66,15 @@ def compare_slow(arguments: Namespace) -> None:
     cells = [[f"`{name.strip()}`", *numbers] for name, *numbers in rows if (name, *numbers) in shown]
     head = ["class", "1 MB, s", "10 MB, s / MB", "10 MB / 1 MB", "memory / page"]
     targets = f"at most {SECONDS} s / MB, {GROWTH} times, {MEMORY} times"
-    report("hostile", f"{table(head, cells)}\n\n{len(rows)} classes, {len(missed)} beyond a target: {targets}.")
+    report(
+        "hostile",
+        f"{table(head, cells)}\n\n{arguments.engine}: {len(rows)} classes, {len(missed)} beyond a target: {targets}.",
+    )
 
 
-def least(name: str, rounds: int) -> tuple[list[float], float]:
+def least(name: str, engine: str, rounds: int) -> tuple[list[float], float]:
     """Return the least CPU seconds of each size, and the most memory, in so many runs or until the targets are met."""
-    command = [sys.executable, __file__, "--one", name]
+    command = [sys.executable, __file__, "--one", name, engine]
     runs: list[tuple[list[float], float]] = []
     for _ in range(rounds):
         runs.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
@@ -85,10 +89,10 @@ def growth_of(times: list[float]) -> float:
     return times[2] / times[1] if times[1] > MEASURABLE else 0.0
 
 
-def measured(name: str, largest: int = 10_000_000) -> tuple[list[float], float]:
+def measured(name: str, engine: str, largest: int = 10_000_000) -> tuple[list[float], float]:
     """Return the CPU seconds of pages of a hundredth, a tenth and all of a size, and the memory of the largest over its
     size."""
-    extractors = [Extractor(site_for(wiki), asides=True) for wiki in ("enwiki", "zhwiki")]
+    extractors = [make_extractor(wiki, engine) for wiki in ("enwiki", "zhwiki")]
     times = []
     for size in (largest // 100, largest // 10, largest):
         page = HOSTILE[name](size)
@@ -98,7 +102,7 @@ def measured(name: str, largest: int = 10_000_000) -> tuple[list[float], float]:
     return times, (peak - before) * 1024 / largest
 
 
-def read(extractor: Extractor, page: str) -> None:
+def read(extractor: Any, page: str) -> None:
     """Read a page as `wikianchor sentences` does."""
     extractor.extract(page, "Title")
     extractor.linked_titles(page, "Title")
@@ -139,6 +143,6 @@ PARTS: dict[str, Callable[[Namespace], None]] = {"slow": compare_slow, "fuzz": c
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
-        print(json.dumps(measured(sys.argv[2])))
+        print(json.dumps(measured(sys.argv[2], sys.argv[3])))
     else:
         main()

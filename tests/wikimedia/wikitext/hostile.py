@@ -1,8 +1,14 @@
 """Pages made to be slow: markup that is never closed, nested without end, or repeated a million times."""
 
 from collections.abc import Callable
+from typing import Any
 
-__all__ = ["DEFINITIONS", "HOSTILE"]
+from wikianchor.pipelines.wikimedia.core import core_of
+from wikianchor.pipelines.wikimedia.core_rules import site_rules
+from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.wikitext import Extractor
+
+__all__ = ["DEFINITIONS", "HOSTILE", "make_extractor"]
 
 DEFINITIONS = {
     "Call": "{{ {{{1}}} }}",
@@ -13,6 +19,18 @@ DEFINITIONS = {
     "Power": "{{#expr: ceil 9 ^ ceil 300000000}}",
 }
 """Templates of these pages."""
+
+
+def make_extractor(wiki: str, engine: str) -> Any:
+    """Return what extracts such pages with an engine, one of `choices.ENGINES`: `Extractor`, or that of the core.
+
+    Raises:
+        UsageError: the engine is the core, and it is not installed.
+    """
+    site, core = site_for(wiki), core_of(engine)
+    if core is not None:
+        return core.Extractor(site_rules(site), DEFINITIONS.get, True)
+    return Extractor(site, find_template=DEFINITIONS.get, asides=True)
 
 
 def repeated(piece: str) -> Callable[[int], str]:

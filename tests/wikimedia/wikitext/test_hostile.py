@@ -1,19 +1,22 @@
 """Pages made to be slow take no more time for their size, and hypothesis' pages give sound offsets."""
 
 import time
+from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.wikimedia.wikitext.hostile import DEFINITIONS, HOSTILE
-from wikianchor.pipelines.wikimedia.site import site_for
-from wikianchor.pipelines.wikimedia.wikitext import Extractor
+from tests.wikimedia.wikitext.hostile import HOSTILE, make_extractor
+from wikianchor.pipelines.wikimedia.core import installed_core
+from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor, Links
 
-ENGINE = Extractor(site_for("enwiki"), find_template=DEFINITIONS.get, asides=True)
-# Chinese has markup of its own.
-CHINESE = Extractor(site_for("zhwiki"), find_template=DEFINITIONS.get, asides=True)
+ENGINE: Extractor = make_extractor("enwiki", "python")
 SMALL, LARGE = 20_000, 160_000
+# Chinese has markup of its own.
+CASES = [(name, wiki) for name in sorted(HOSTILE) for wiki in ("enwiki", "zhwiki") if wiki == "enwiki" or "-{" in name]
+needs_core = pytest.mark.skipif(installed_core() is None, reason="NO COMPILED CORE: make core")
 MARKUP = [
     *(
         "[[",
@@ -72,20 +75,43 @@ MARKUP = [
 ]
 
 
-def seconds(engine: Extractor, text: str) -> float:
+extractor = cache(make_extractor)
+
+
+def seconds(extractor: Any, text: str) -> float:
     start = time.process_time()
-    engine.extract(text, "T")
+    extractor.extract(text, "T")
     return time.process_time() - start
 
 
-@pytest.mark.parametrize(
-    ("name", "engine"),
-    [(name, engine) for name in sorted(HOSTILE) for engine in (ENGINE, CHINESE) if engine is ENGINE or "-{" in name],
-)
-def test_time_grows_no_faster_than_the_page(name: str, engine: Extractor) -> None:
+@pytest.mark.parametrize("engine", ["python", pytest.param("core", marks=needs_core)])
+@pytest.mark.parametrize(("name", "wiki"), CASES)
+def test_time_grows_no_faster_than_the_page(name: str, wiki: str, engine: str) -> None:
     # A quadratic pass takes 64 times as long for 8 times the text; noise and caches are allowed three times.
-    small = min(seconds(engine, HOSTILE[name](SMALL)) for _ in range(2))
-    assert seconds(engine, HOSTILE[name](LARGE)) < 24 * max(small, 0.02)
+    small = min(seconds(extractor(wiki, engine), HOSTILE[name](SMALL)) for _ in range(2))
+    assert seconds(extractor(wiki, engine), HOSTILE[name](LARGE)) < 24 * max(
+        small, 0.02 if engine == "python" else 0.004
+    )
+
+
+def columns(links: Links) -> tuple[list[int], list[int], list[str], list[str]]:
+    return list(links.starts), list(links.ends), list(links.targets), list(links.fragments)
+
+
+def as_the_core_returns_it(extract: Extract) -> tuple[Any, ...]:
+    asides = [(aside.region, aside.text, columns(aside.links)) for aside in extract.asides]
+    links, others = columns(extract.links), columns(extract.other_links)
+    return extract.text, links, others, extract.gaps, dict(+extract.counts), asides
+
+
+@needs_core
+@pytest.mark.parametrize(("name", "wiki"), CASES)
+def test_both_engines_read_them_in_the_same_way(name: str, wiki: str) -> None:
+    text = HOSTILE[name](SMALL)
+    *shown, counts, asides = extractor(wiki, "core").extract(text, "T")
+    found = (*shown, {kind: count for kind, count in counts.items() if count > 0}, asides)
+    assert found == as_the_core_returns_it(extractor(wiki, "python").extract(text, "T"))
+    assert extractor(wiki, "core").linked_titles(text, "T") == extractor(wiki, "python").linked_titles(text, "T")
 
 
 @settings(max_examples=200)
