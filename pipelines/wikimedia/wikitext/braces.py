@@ -67,11 +67,14 @@ def parse_braces(text: str) -> Nodes:
     stack = [page]
     position = 0
     for token in _TOKEN.finditer(text):
-        if token.start() > position:
-            stack[-1].arguments[-1].append(text[position : token.start()])
-        position = token.end()
         sign = token[0]
         top = stack[-1]
+        if sign == "=" and (not top.width or len(top.arguments) == 1 or top.equals[-1] >= 0):
+            # Text: a node for each such sign would take memory.
+            continue
+        if token.start() > position:
+            top.arguments[-1].append(text[position : token.start()])
+        position = token.end()
         if sign[0] in "{[" and len(stack) <= MAX_DEPTH:
             stack.append(_Open(len(sign) if sign[0] == "{" else 0))
         elif sign[0] == "}" and top.width:
@@ -83,7 +86,7 @@ def parse_braces(text: str) -> Nodes:
             top.arguments.append([])
             top.equals.append(-1)
         else:
-            if sign == "=" and top.equals[-1] < 0:
+            if sign == "=":
                 top.equals[-1] = len(top.arguments[-1])
             top.arguments[-1].append(sign)
     page_nodes = stack[0].arguments[-1]

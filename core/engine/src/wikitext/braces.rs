@@ -120,6 +120,7 @@ pub fn parse_braces(text: &str) -> Nodes {
     while index < bytes.len() {
         let sign = bytes[index];
         let length = match sign {
+            b'=' if !parser.needs_equals() => 0,
             b'|' | b'=' => 1,
             b'{' | b'}' => bytes[index..].iter().take_while(|&&byte| byte == sign).count(),
             b'[' | b']' if bytes.get(index + 1) == Some(&sign) => 2,
@@ -128,7 +129,8 @@ pub fn parse_braces(text: &str) -> Nodes {
                 continue;
             }
         };
-        if length == 1 && matches!(sign, b'{' | b'}') {
+        // One brace is text, and so is a "=" that is not after the name of an argument.
+        if length == 0 || (length == 1 && matches!(sign, b'{' | b'}')) {
             index += 1;
             continue;
         }
@@ -145,6 +147,13 @@ pub fn parse_braces(text: &str) -> Nodes {
 impl<'a> Parser<'a> {
     fn open(&mut self) -> Option<&mut Open<'a>> {
         self.stack.last_mut()?.arguments.last_mut()
+    }
+
+    /// Whether a "=" ends the name of an argument.
+    fn needs_equals(&self) -> bool {
+        self.stack.last().is_some_and(|top| {
+            top.width > 0 && top.arguments.len() > 1 && top.arguments.last().is_some_and(|open| open.equals.is_none())
+        })
     }
 
     fn push(&mut self, text: &'a str) {
@@ -170,9 +179,9 @@ impl<'a> Parser<'a> {
                 open.pieces.push(Piece::Text("]]"));
             }
             b'|' if top.width > 0 => top.arguments.push(Open::default()),
-            b'=' if top.width > 0 && top.arguments.len() > 1 => {
+            b'=' => {
                 if let Some(open) = top.arguments.last_mut() {
-                    open.equals.get_or_insert(open.pieces.len());
+                    open.equals = Some(open.pieces.len());
                     open.pieces.push(Piece::Text(sign_text));
                 }
             }
