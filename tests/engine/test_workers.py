@@ -85,7 +85,7 @@ def test_the_plan_is_for_the_workers_that_are_started(
     flags = ("build", f"--dumps={DEMO}", f"--output={tmp_path}", "--wikis=dewiki,jawiki", "--min_links=2")
     assert re.search(r"all of it: about \d+ s with 1 worker, see --workers", wikianchor(*flags, "--dry_run").output)
     assert "with 3 workers" in wikianchor(*flags, "--dry_run", "--workers=3").output
-    # So little that the sentences of a sample are worth two workers, and the items are not.
+    # So little that for Python the sentences of a sample are worth two workers, and the items are not.
     started: list[int] = []
     start = LocalRunner.__init__
     monkeypatch.setattr(
@@ -93,7 +93,7 @@ def test_the_plan_is_for_the_workers_that_are_started(
     )
     monkeypatch.setattr(machine, "WORKER_SECONDS", 0.004)
     monkeypatch.setattr(machine, "cores", lambda: 2)
-    ended = wikianchor(*flags)
+    ended = wikianchor(*flags, "--engine=python")
     assert ended.status == 0, ended.said
     assert "with 1 to 2 workers" in ended.output
     assert started == [2, 2]
@@ -102,7 +102,7 @@ def test_the_plan_is_for_the_workers_that_are_started(
 def test_a_stage_tells_how_many_it_starts(tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "WORKER_SECONDS", 0.004)
     monkeypatch.setattr(machine, "cores", lambda: 2)
-    ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={tmp_path}")
+    ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={tmp_path}", "--engine=python")
     assert [line.partition(" ")[2] for line in ended.progress] == [f"{tmp_path}: 2 worker processes, see --workers"]
 
 

@@ -122,7 +122,7 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "mwparserfromhell", None)
     with pytest.raises(UsageError, match=re.escape("pip install 'wikianchor[mwparserfromhell]'")):
         make_extractor("mwparserfromhell", site_for("enwiki"))
-    assert isinstance(make_extractor("wikianchor", site_for("enwiki")), Extractor)
+    assert isinstance(make_extractor("wikianchor", site_for("enwiki"), engine="python"), Extractor)
 
 
 def test_sentences_by_either_are_a_dataset_of_its_own(wikianchor: Callable[..., Ended], tmp_path: Path) -> None:
