@@ -724,7 +724,7 @@ fn has_number_before(text: &str, start: usize, end: usize) -> bool {
     let numeral = if is_roman(last) {
         window.trim_end_matches(is_roman)
     } else {
-        window.trim_end_matches(|char| matches!(char, 'І' | 'Х'))
+        window.trim_end_matches(['І', 'Х'])
     };
     is_decimal(last) || (numeral.len() < window.len() && !char_before(text, start + numeral.len()).is_some_and(is_word))
 }
