@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
+from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED
 
 _WIKI_MARK = r"\n(?:[ \t]*(?::+[ \t]*)?\{\||[ \t]*\|\})"
 _WIKI_TABLE = re.compile(_WIKI_MARK)
@@ -152,6 +152,7 @@ def _shown(text: str, in_cell: list[bool], dropped: Counter[str], tables: list[s
     if in_cell and (in_cell[0] or len(in_cell) > 1):
         if number := text.count("[["):
             dropped["table"] += number
-            tables.append("\n|" + text)
+            # The name of a gap that began the cell is no text.
+            tables.append("\n|" + text.lstrip(NAMED))
         return ""
     return text if not in_cell or text.strip() else "\n"

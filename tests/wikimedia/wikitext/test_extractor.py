@@ -280,3 +280,9 @@ def test_links_are_found_where_lines_were_joined() -> None:
 )
 def test_french_ordinals(wikitext: str, shown: str) -> None:
     assert lines(read(wikitext, "frwiki")) == [shown]
+
+
+def test_a_cell_that_an_unknown_template_began_shows_its_text_alone() -> None:
+    extract = Extractor(site_for("enwiki"), asides=True).extract("{|\nA\n{{W}}[[b]]", "The page")
+    (aside,) = extract.asides
+    assert (aside.text.strip(), list(aside.links.starts)) == ("b", [aside.text.index("b")])

@@ -3,7 +3,7 @@
 
 use crate::counts::Counts;
 use crate::unicode::{is_space, strip};
-use crate::wikitext::placeholders::GAP;
+use crate::wikitext::placeholders::{GAP, NAMED};
 use crate::wikitext::tags::{ends_name, name_end, space_end, tag_end};
 use memchr::{memchr, memchr2, memchr2_iter, memchr_iter, memmem};
 
@@ -423,7 +423,8 @@ fn show(text: &str, in_cell: &[bool], dropped: &mut Counts, tables: &mut Vec<Str
         let links = memmem::find_iter(text.as_bytes(), b"[[").count();
         if links > 0 {
             dropped.add("table", links as i64);
-            tables.push(format!("\n|{text}"));
+            // The name of a gap that began the cell is no text.
+            tables.push(format!("\n|{}", text.trim_start_matches(NAMED)));
         }
     } else if in_cell.is_empty() || !text.chars().all(is_space) {
         *result += text;
