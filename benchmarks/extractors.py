@@ -1,18 +1,24 @@
-"""Extractors of Wikipedia's dumps against MediaWiki: links, text, holes, sentences and speed, in one run.
+"""Extractors of Wikipedia's dumps: links, text, holes and sentences against MediaWiki, and speed.
 
-    python benchmarks/extractors.py --judge=RENDER --mediawiki=DIR --dumps [WIKI=]FILE.bz2 ...
+    python benchmarks/extractors.py rightness --judge=RENDER --mediawiki=DIR --dumps [WIKI=]FILE.bz2 ...
+    python benchmarks/extractors.py speed --dumps [WIKI=]FILE.bz2 ...
 
 The tools are installed from PyPI, npm and crates.io under --tools; how each is run is in `lib/tools.py`, ours is
 `wikianchor sentences`. A dump with its Template pages is expanded, by those tools that can and by the judge
 (`lib/mediawiki.py`); on other dumps templates are blank for all.
+
+`rightness`:
 
 - links: by target and anchor; words: of the text, each as often as it occurs on its page, without tables and captions.
   Those of wikianchor are its parser's, before sentences are chosen; for wikianchor, as for MediaWiki, links to other
   namespaces count.
 - sentences: that our rules for whole sentences keep of a tool's text, those that show missing words included; for
   wikianchor what it keeps. Word for word, and holes: as `rightness.py templates` has them.
-- MB of XML per CPU second, and CPU against that of Python's bz2 decompression: whole jobs less the time for one short
-  article. The scripts that call a library read the whole dump and write text and links too.
+
+`speed`: MB of XML per CPU second, of whole jobs less the start, which is the time for one short article, and of
+Python's bz2 decompression. wikianchor runs with the compiled core (`make core`), with it and built-in rules for
+templates, which saves reading the dump for them first, and in Python. The scripts that call a library read the whole
+dump and write text and links too.
 """
 
 from __future__ import annotations
@@ -21,14 +27,14 @@ import bz2
 import re
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 from lib import mediawiki, slices, tools
-from lib.measure import fresh, job, less, parser, ratio, report, rounds_of, run, run_parts, seconds, table
+from lib.measure import fresh, job, less, parser, report, rounds_of, run, run_parts, seconds, table
 from lib.mediawiki import SAME, Rendered
 from lib.tools import Article
 
@@ -43,6 +49,13 @@ from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor, Links
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
 
 OURS = "wikianchor"
+_OUR_FLAGS = {
+    OURS: ("--engine=core",),
+    f"{OURS}, builtin": ("--engine=core", "--templates=builtin"),
+    f"{OURS}, python": ("--engine=python",),
+}
+Truth = Mapping[str, Any]
+"""What MediaWiki shows of each article, by title."""
 _WORD = re.compile(r"\w+")
 _ONE_PAGE = b"""<page>
     <title>Article</title>
@@ -58,55 +71,76 @@ _ONE_PAGE = b"""<page>
 
 
 def main() -> None:
-    """Measure and print the table."""
-    flags = parser(__doc__, rounds=1, parts=list(PARTS))
+    """Measure and print the tables."""
+    flags = parser(__doc__, parts=list(PARTS))
     mediawiki.add_flags(flags)
     flags.add_argument("--dumps", nargs="+", required=True, help=slices.WIKI_AND_DUMP)
     flags.add_argument("--tools", type=Path, default=Path("out/venvs"), help="where the other tools are installed")
+    names = (*tools.PYPI, *tools.NPM, *tools.CARGO)
+    flags.add_argument("--only", nargs="+", choices=names, default=names, help="the other tools to run (all)")
     run_parts(PARTS, flags)
 
 
 class Dump(NamedTuple):
-    """A dump, the wiki that it is from, its articles and templates by title, and what MediaWiki shows."""
+    """A dump, the wiki that it is from, and its articles and templates by title."""
 
     path: Path
     site: Site
     articles: dict[str, str]
     templates: dict[str, str]
-    truth: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name of the file before its first dot."""
+        return self.path.name.partition(".")[0]
 
 
-def compare(arguments: Namespace) -> None:
-    """Print what each tool makes of each dump."""
-    homes = tools.install(arguments.tools, (*tools.PYPI, *tools.NPM, *tools.CARGO))
+def compare_rightness(arguments: Namespace) -> None:
+    """Print how what each tool makes of each dump differs from what MediaWiki shows."""
+    homes = tools.install(arguments.tools, arguments.only)
     lines: list[list[object]] = []
     for given in arguments.dumps:
-        dump = read_dump(arguments, given)
+        dump = read_dump(given)
+        name = f"templates-{dump.name}" if dump.templates else dump.name
+        truth = mediawiki.judged(arguments, name, dump.site.language, dump.articles, dump.templates or None)
+        ours(arguments.work, dump, _OUR_FLAGS[OURS], dump.path)
+        lines.append([f"{dump.name}: {OURS}", *our_rightness(arguments.work, dump, truth)])
+        for name, home in homes.items():
+            other(arguments.work, dump, name, home, dump.path)
+            articles = list(tools.articles_of(name, home, dump.path, _output(arguments.work, name)))
+            lines.append([f"{dump.name}: {name}", *rightness(dump, truth, articles)])
+    head = ["tool", "links: recall", "precision", "words: recall", "precision", "sentences", "word for word, %"]
+    report("extractors", table([*head, "holes", "holes per million characters"], lines))
+
+
+def compare_speed(arguments: Namespace) -> None:
+    """Print the MB of XML that each tool reads in a CPU second, and how long it takes to start."""
+    homes = tools.install(arguments.tools, arguments.only)
+    names = [*_OUR_FLAGS, *homes]
+    starts: dict[str, list[float]] = {name: [] for name in names}
+    lines: list[list[object]] = []
+    for given in arguments.dumps:
+        dump = read_dump(given)
         start = one_page(arguments.work, dump.path)
-        jobs: dict[str, Callable[[Path], float]] = {OURS: partial(ours, arguments.work, dump)}
+        jobs: dict[str, Callable[[Path], float]] = {
+            name: partial(ours, arguments.work, dump, flags) for name, flags in _OUR_FLAGS.items()
+        }
         jobs |= {name: partial(other, arguments.work, dump, name, home) for name, home in homes.items()}
         cases: dict[str, Callable[[], float]] = {"bz2": partial(seconds, partial(unpack, dump.path))}
         for name, function in jobs.items():
-            # The output of the dump itself stays.
             cases |= {f"{name} start": partial(function, start), name: partial(function, dump.path)}
         times = rounds_of(arguments.rounds, cases)
         size = unpack(dump.path) / 1e6
-        for name in jobs:
-            net = less(times[name], times[f"{name} start"])
-            speeds = [size / median(net), ratio(net, times["bz2"])]
-            if name == OURS:
-                cells = our_rightness(arguments.work, dump)
-            else:
-                output = _output(arguments.work, name)
-                cells = rightness(dump, list(tools.articles_of(name, homes[name], dump.path, output)))
-            lines.append([f"{dump.path.name.partition('.')[0]}: {name}", *cells, *speeds])
-    head = ["tool", "links: recall", "precision", "words: recall", "precision", "sentences", "word for word, %"]
-    head += ["holes", "holes per million characters", "MB / CPU s", "times bz2's CPU"]
-    report("extractors", table(head, lines))
+        speeds = [size / median(less(times[name], times[f"{name} start"])) for name in names]
+        lines.append([dump.name, size, size / median(times["bz2"]), *speeds])
+        for name in names:
+            starts[name] += times[f"{name} start"]
+    lines.append(["start, CPU s", "", "", *(median(starts[name]) for name in names)])
+    report("speed of extractors, MB of XML per CPU second", table(["dump", "MB of XML", "bz2 alone", *names], lines))
 
 
-def read_dump(arguments: Namespace, given: str) -> Dump:
-    """Read a dump, and let the judge render its articles."""
+def read_dump(given: str) -> Dump:
+    """Read a dump."""
     wiki, path = slices.wiki_and_dump(given)
     site = site_from_header(read_head(str(path)).decode("utf-8", "replace"), wiki, str(path))
     articles: dict[str, str] = {}
@@ -116,9 +150,7 @@ def read_dump(arguments: Namespace, given: str) -> Dump:
             templates[page.title] = page.text
         elif not page.namespace and page.redirect is None:
             articles[page.title] = page.text
-    name = f"{'templates-' if templates else ''}{path.name.partition('.')[0]}"
-    truth = mediawiki.judged(arguments, name, site.language, articles, templates or None)
-    return Dump(path, site, articles, templates, truth)
+    return Dump(path, site, articles, templates)
 
 
 def one_page(work: Path, dump: Path) -> Path:
@@ -136,9 +168,10 @@ def unpack(path: Path) -> int:
         return sum(map(len, iter(lambda: file.read(4 << 20), b"")))
 
 
-def ours(work: Path, dump: Dump, path: Path) -> float:
+def ours(work: Path, dump: Dump, flags: Sequence[str], path: Path) -> float:
     """Run `wikianchor sentences` and return its CPU."""
-    return job("sentences", _output(work, OURS), f"--dumps={path}", f"--wikis={dump.site.wiki}", "--allow_truncated")
+    flags = [*flags, f"--dumps={path}", f"--wikis={dump.site.wiki}", "--allow_truncated"]
+    return job("sentences", _output(work, OURS), *flags)
 
 
 def other(work: Path, dump: Dump, name: str, home: Path, path: Path) -> float:
@@ -152,7 +185,7 @@ def _output(work: Path, name: str) -> Path:
     return work / f"extractors-{name}"
 
 
-def our_rightness(work: Path, dump: Dump) -> list[object]:
+def our_rightness(work: Path, dump: Dump, truth: Truth) -> list[object]:
     """Return the cells of wikianchor."""
     output = str(_output(work, OURS))
     rows = [row for batch in _batches(output, "templates", *COLUMNS) for row in batch]
@@ -163,7 +196,7 @@ def our_rightness(work: Path, dump: Dump) -> list[object]:
         page = shown_page(extractor.extract(text, title), title, " ")
         articles.append(Article(title, "\n".join(page["blocks"]), page["links"]))
     kept = [row for batch in _batches(output, "sentences", "title", "text") for row in batch]
-    return [*agreement(dump, articles), *faults(dump, kept)]
+    return [*agreement(truth, articles), *faults(dump, truth, kept)]
 
 
 def _batches(directory: str, config: str, *columns: str) -> Iterator[Iterator[tuple[Any, ...]]]:
@@ -172,7 +205,7 @@ def _batches(directory: str, config: str, *columns: str) -> Iterator[Iterator[tu
             yield zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def rightness(dump: Dump, articles: list[Article]) -> list[object]:
+def rightness(dump: Dump, truth: Truth, articles: list[Article]) -> list[object]:
     """Return the cells of another tool."""
     split = make_splitter("rules", dump.site.language)
     sentences: list[tuple[str, str]] = []
@@ -182,14 +215,14 @@ def rightness(dump: Dump, articles: list[Article]) -> list[object]:
         for sentence, reason in judged_sentences(extract, split, dump.site.language):
             if reason in (None, "gap"):
                 sentences.append((article.title, sentence.text))
-    return [*agreement(dump, articles), *faults(dump, sentences)]
+    return [*agreement(truth, articles), *faults(dump, truth, sentences)]
 
 
-def agreement(dump: Dump, articles: list[Article]) -> list[object]:
+def agreement(truth: Truth, articles: list[Article]) -> list[object]:
     """Return recall and precision of links, then of words."""
     given = {article.title: article for article in articles}
     total: Counter[str] = Counter()
-    for title, answer in dump.truth.items():
+    for title, answer in truth.items():
         article = given.get(title, Article(title, "", []))
         links = mediawiki.links_of({"title": title, "links": article.links})
         sides = {
@@ -220,9 +253,9 @@ def _words(text: str) -> Counter[Any]:
     return Counter(_WORD.findall(text))
 
 
-def faults(dump: Dump, sentences: list[tuple[str, str]]) -> list[object]:
+def faults(dump: Dump, truth: Truth, sentences: list[tuple[str, str]]) -> list[object]:
     """Return the number of sentences, the share word for word, holes, and holes per million characters."""
-    rendered = {title: Rendered(answer["blocks"], unknown=False) for title, answer in dump.truth.items()}
+    rendered = {title: Rendered(answer["blocks"], unknown=False) for title, answer in truth.items()}
     counts: Counter[str] = Counter()
     length = 0
     for title, text in sentences:
@@ -236,7 +269,7 @@ def faults(dump: Dump, sentences: list[tuple[str, str]]) -> list[object]:
     return [counts.total(), f"{100 * counts[SAME] / max(1, counts.total()):.2f}", counts["hole"], rate]
 
 
-PARTS: dict[str, Callable[[Namespace], None]] = {"compare": compare}
+PARTS: dict[str, Callable[[Namespace], None]] = {"rightness": compare_rightness, "speed": compare_speed}
 
 if __name__ == "__main__":
     main()
