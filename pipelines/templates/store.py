@@ -10,7 +10,7 @@ import tempfile
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -42,24 +42,25 @@ class TemplateStore:
 
     def __init__(self, path: str) -> None:
         tables = map_tables(path)
-        self._spans = tables["spans"]
         # Python's own numbers and bytes come out of a memoryview faster than out of an array.
-        self._keys, self._bodies = (memoryview(cast(Any, tables[name])) for name in ("keys", "bodies"))
+        keys, bodies = (memoryview(cast(Any, tables[name])) for name in ("keys", "bodies"))
         self._disambiguation = frozenset(tables["disambiguation"].tolist())
-        self.find = lru_cache(maxsize=CACHED)(self._find)
+        # No method: without a cycle of references the files are closed as soon as nobody needs them.
+        self.find = lru_cache(maxsize=CACHED)(partial(_find, keys, tables["spans"], bodies))
 
     def marks_disambiguation(self, title: str) -> bool:
         """Return whether an article with the template is a disambiguation page."""
         return hash_string(title) in self._disambiguation
 
-    def _find(self, title: str) -> str | None:
-        """Return the body of a template by its title; BLOCK for a block, None if its definition is not known."""
-        key = hash_string(title)
-        index = bisect_left(self._keys, key)
-        if index == len(self._keys) or self._keys[index] != key:
-            return None
-        start, end = self._spans[index].tolist()
-        return bytes(self._bodies[start:end]).decode()
+
+def _find(keys: memoryview, spans: _Array, bodies: memoryview, title: str) -> str | None:
+    """Return the body of a template by its title; BLOCK for a block, None if its definition is not known."""
+    key = hash_string(title)
+    index = bisect_left(keys, key)
+    if index == len(keys) or keys[index] != key:
+        return None
+    start, end = spans[index].tolist()
+    return bytes(bodies[start:end]).decode()
 
 
 def save_store(
