@@ -617,7 +617,7 @@ def test_threads_write_the_same(place: Path, wikianchor: Callable) -> None:
 def test_workers_say_no_more_than_one_line(workers: str, place: Path) -> None:
     (place / "dump.xml").write_bytes(export(pages(5))[:-300])
     process = start(*SENTENCES, *WORKERS[workers])
-    lines = said(process.communicate(timeout=60)[1])
+    lines = said(process.communicate(timeout=180)[1])
     assert process.returncode == 1
     assert len(lines) == 1
     assert lines[0].startswith("wikianchor: dump.xml: cut off inside the page 'Page 5' near byte ")
