@@ -282,15 +282,16 @@ def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], types:
     labels = {language: {"language": language, "value": title} for language in (LABELS if line_bytes else ("en",))}
     links = {wiki: {"site": wiki, "title": name, "badges": []} for wiki, name in sitelinks}
     if line_bytes:
-        hashes = hashlib.shake_128(str(qid).encode()).hexdigest(line_bytes // 8)
         size = 400 + 120 * len(labels) + sum(len(name) for _, name in sitelinks)
-        for number in range(max(0, line_bytes - size) // 860):
-            claims[f"P{1000 + number}"] = [_claim(qid, 1000 + number, qid + number, hashes[number * 100 :])]
+        for number in range(max(0, line_bytes - size) // 990):
+            hashes = hashlib.shake_128(f"{qid} {number}".encode()).hexdigest(120)
+            claims[f"P{1000 + number}"] = [_claim(qid, 1000 + number, int(hashes[-6:], 16), hashes)]
+    about = {name: hashlib.shake_128(f"{qid} {name}".encode()).hexdigest(12) for name in (labels if line_bytes else ())}
     entity = {
         "type": "item",
         "id": f"Q{qid}",
         "labels": labels,
-        "descriptions": {name: {"language": name, "value": f"about {title}"} for name in labels} if line_bytes else {},
+        "descriptions": {name: {"language": name, "value": value} for name, value in about.items()},
         "aliases": {},
         "claims": claims,
         "sitelinks": links,
@@ -300,15 +301,20 @@ def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], types:
 
 
 def _claim(qid: int, number: int, value: int, hashes: str = "") -> dict[str, object]:
+    """Return a statement. Hashes, as long as Wikidata's, are what does not compress."""
+    unique = "-".join(hashes[start:end] for start, end in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
     statement: dict[str, object] = {
-        "mainsnak": _snak(number, value, hashes[:40]),
+        "mainsnak": _snak(number, value, hashes[32:72]),
         "type": "statement",
-        "id": f"Q{qid}${hashes[:8] or 'f00d'}-{number}",
+        "id": f"Q{qid}${unique if hashes else f'f00d-{number}'}",
         "rank": "normal",
     }
     if hashes:
-        snaks = {f"P{other}": [_snak(other, value + other, hashes[40:80])] for other in (248, 813)}
-        statement["references"] = [{"hash": hashes[80:120], "snaks": snaks, "snaks-order": list(snaks)}]
+        snaks = {
+            f"P{other}": [_snak(other, int(hashes[start : start + 6], 16), hashes[start : start + 40])]
+            for other, start in ((248, 72), (813, 112))
+        }
+        statement["references"] = [{"hash": hashes[152:192], "snaks": snaks, "snaks-order": list(snaks)}]
     return statement
 
 
