@@ -188,7 +188,7 @@ ENGINES = {
     "processes": Engine(flags("--direct_num_workers=2", "--direct_running_mode=multi_processing"), here=False),
     "bundles repeated": Engine(flags("--direct_runner_bundle_repeat=1")),
     "portable": Engine(flags(*EMBEDDED, "--shuffle=beam")),
-    "worker pool": Engine(worker_pool, here=False),
+    "worker pool": Engine(worker_pool, nightly=True, here=False),
     "job service": Engine(job_service, nightly=True),
     "prism": Engine(prism, nightly=True),
     "flink": Engine(jar_engine("FlinkRunner", FLINK_JAR, "flink_job_server_jar", "--parallelism=2"), nightly=True),
