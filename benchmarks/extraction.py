@@ -3,8 +3,8 @@
     WIKIANCHOR_DATA=data python benchmarks/extraction.py [PART ...]
 
 - `bz2`: `wikianchor sentences` with either engine against decompression of the same file, by built-in rules and by the
-  dump's templates, for which the dump is read once more; and the engines alone, from pages in memory to columns.
-  Needs the core (`make core`).
+  dump's templates, for which the dump is read once more; and the engines alone, from pages in memory to columns; in
+  instructions too, where `perf` can count them. Needs the core (`make core`).
 - `parsers`: the engine against other extractors in Python on wikitext in memory, start and imports left out. They are
   installed from PyPI under --venvs; `extractors.py` compares whole jobs.
 - `agreement`: the engine against `--parser=mwparserfromhell`: speed, and the share of links that both find, by what
@@ -28,7 +28,7 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -38,6 +38,8 @@ from typing import Any, NamedTuple
 from lib import generate, slices
 from lib.measure import (
     digest,
+    fresh,
+    instructions,
     job,
     less,
     parser,
@@ -47,6 +49,7 @@ from lib.measure import (
     run_parts,
     seconds,
     table,
+    wikianchor,
 )
 from lib.tools import PYPI, install
 
@@ -116,6 +119,37 @@ def compare_bz2(arguments: Namespace) -> None:
     starts = ", ".join(f"{kind} {median(times[f'{kind}: start']):.2f}" for kind in ENGINES)
     text = f"Start, CPU s: {starts}. Jobs are less the start; they and the engines are in multiples of bz2."
     report("sentences against bz2 decompression", f"{table(head, rows)}\n\n{text}")
+    compare_instructions(work, dumps)
+
+
+def compare_instructions(work: Path, dumps: Mapping[str, Path]) -> None:
+    """Print the instructions of the same jobs, where the machine can count them."""
+    start = instructions([sys.executable, "-c", _UNPACK, str(slices.one_page(work))])
+    if start is None:
+        print("This machine does not count instructions.\n")
+        return
+
+    def job_of(dump: Path, kind: str) -> int:
+        flags = (f"--dumps={dump}", "--templates=builtin", f"--engine={kind}")
+        output = f"--output={fresh(work / 'instructions')}"
+        return instructions(wikianchor("sentences", *flags, output)) or 0
+
+    starts = {kind: job_of(slices.one_page(work), kind) for kind in ENGINES}
+    rows: list[list[Any]] = []
+    for name, dump in dumps.items():
+        bare = (instructions([sys.executable, "-c", _UNPACK, str(dump)]) or 0) - start
+        rows.append([name, bare / 1e9, *((job_of(dump, kind) - starts[kind]) / bare for kind in ENGINES)])
+    rows.append(["mean", "", *(mean(row[column] for row in rows) for column in (2, 3))])
+    text = table(["language", "bz2, billions", "python job", "core job"], rows)
+    report("sentences against bz2 decompression, in instructions", f"{text}\n\nLess the start, in multiples of bz2.")
+
+
+_UNPACK = """
+import bz2, sys
+with bz2.open(sys.argv[1], "rb") as file:
+    while file.read(4 << 20):
+        pass
+"""
 
 
 def page_elements(dump: Path) -> list[bytes]:

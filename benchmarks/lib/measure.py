@@ -67,6 +67,24 @@ def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = N
     return Cost(usage.ru_utime, wall, usage.ru_maxrss / 1024)
 
 
+def instructions(command: Sequence[str | Path]) -> int | None:
+    """Return the instructions that a command and its children execute outside of the kernel.
+
+    Unlike seconds they do not depend on what else the machine does.
+
+    Returns:
+        None where there is no `perf`, or the processor's counters cannot be read, as in many virtual machines.
+    """
+    if shutil.which("perf") is None:
+        return None
+    with tempfile.NamedTemporaryFile("r") as counts:
+        run(
+            ["perf", "stat", "--field-separator=,", "--event=instructions:u", f"--output={counts.name}", "--", *command]
+        )
+        numbers = [line.partition(",")[0] for line in counts if ",instructions" in line]
+    return int(numbers[0]) if numbers and numbers[0].isdecimal() else None
+
+
 # Commands that run a Beam pipeline, and the beginnings of flags that set their number of workers.
 STAGES = (
     "build",
