@@ -46,6 +46,7 @@ class Optimizers:
         self.all: list[nn.Parameter] = [*dense, *table]
         self.table_rate = config.entity_learning_rate or config.learning_rate
         self.parts: dict[str, torch.optim.Optimizer] = {}
+        self.dense_gradients: dict[nn.Parameter, Tensor] = {}
         if table and config.entity_optimizer == "sparse":
             self.parts["entities"] = RowAdam(table, self.table_rate)
         elif table:
@@ -98,15 +99,29 @@ class Optimizers:
         """Update the weights of one optimiser, and clear their gradients; those of "encoder" are clipped before."""
         part = self.parts[name]
         weights = [weight for group in part.param_groups for weight in group["params"]]
+        rows = {}
         if name == "encoder":
             for weight in weights:
                 if weight.grad is not None and weight.grad.is_sparse:
-                    weight.grad = dense(weight.grad)
+                    rows[weight] = weight.grad._indices()[0]
+                    weight.grad = self._dense(weight, weight.grad)
             if self.config.clip_norm:
                 clip(self.clipped, self.config.clip_norm)
         part.step()
         for weight in weights:
+            if weight in rows:
+                self.dense_gradients[weight].index_fill_(0, rows[weight], 0)
             weight.grad = None
+
+    def _dense(self, weight: nn.Parameter, gradient: Tensor) -> Tensor:
+        """Return a sparse gradient of rows, of which some may be equal, as a dense one.
+
+        The array is kept, and after the update its rows are zero again: filling a new one for each step would take as
+        long as the update.
+        """
+        if weight not in self.dense_gradients:
+            self.dense_gradients[weight] = torch.zeros_like(weight)
+        return add_rows(self.dense_gradients[weight], gradient._indices()[0], gradient._values())
 
     def state_dict(self) -> dict[str, Any]:
         """Return the states of all optimisers by name."""
@@ -134,16 +149,6 @@ def clip(weights: Sequence[nn.Parameter], most: float) -> None:
     if norm.device.type == "cpu" and norm <= most:
         return
     nn.utils.clip_grads_with_norm_(weights, most, norm)
-
-
-def dense(gradient: Tensor) -> Tensor:
-    """Return a sparse gradient of rows, of which some may be equal, as a dense one.
-
-    >>> dense(torch.sparse_coo_tensor([[2, 0, 2]], [[1.0], [2.0], [3.0]], (3, 1), check_invariants=False)).tolist()
-    [[2.0], [0.0], [4.0]]
-    """
-    whole = torch.zeros(gradient.shape, dtype=gradient.dtype, device=gradient.device)
-    return add_rows(whole, gradient._indices()[0], gradient._values())
 
 
 def _kind(device: torch.device) -> str:
