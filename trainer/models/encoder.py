@@ -18,7 +18,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel, 
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer.choices import POOLERS
-from wikianchor.trainer.models import cpu, gpu
+from wikianchor.trainer.models import cpu, gpu, packing
 from wikianchor.trainer.models.hub import check_model, no_model
 from wikianchor.trainer.models.modules import Head, Layout, read_layout
 
@@ -146,45 +146,31 @@ class Encoder(nn.Module):
             input_ids, attention_mask: (batch, length).
         """
         two_layers = self.pooler in ("avg_top2", "avg_first_last")
+        first_only = self.pooler in ("cls", "cls_before_pooler")
         if self._packs(attention_mask):
-            last, layers = self._packed(input_ids, attention_mask, two_layers)
+            packed, layers = packing.encode(self.backbone, input_ids, attention_mask, first_only)
+            if first_only:
+                pooled = layers[-1]
+            else:
+                layers = [packed.unpack(layer) for layer in (layers if two_layers else layers[-1:])]
+                pooled = pool(self.pooler, layers[-1], attention_mask, layers)
         else:
             output = self.backbone(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=two_layers)
-            last, layers = output.last_hidden_state, output.hidden_states if two_layers else None
-        pooled = pool(self.pooler, last, attention_mask, layers)
+            pooled = pool(self.pooler, output.last_hidden_state, attention_mask, output.hidden_states)
         if self.head is not None and self._uses_head():
             pooled = self.head(pooled)
         return pooled
 
     def _packs(self, mask: Tensor) -> bool:
-        """Whether a batch is packed: in training on a CPU, where the model is wide enough."""
-        shape = self.backbone.config
+        """Whether a batch is packed: in training on a CPU."""
         return (
             self.training
             and mask.device.type == "cpu"
-            and shape._attn_implementation == cpu.ATTENTION
-            and shape.hidden_size >= cpu.PACKED_WIDTH
+            and packing.can_pack(self.backbone.config)
             and not getattr(self.backbone, "is_gradient_checkpointing", False)
             and not torch.compiler.is_compiling()
             and self.backbone._compiled_call_impl is None
         )
-
-    def _packed(self, ids: Tensor, mask: Tensor, two_layers: bool) -> tuple[Tensor, list[Tensor] | None]:
-        """Return the last layer, and all layers if asked for, (batch, length, width) each, computed without padding."""
-        packing = cpu.Packing(mask)
-        positions = packing.positions
-        if self.backbone.config.model_type != "bert":
-            # RoBERTa and XLM-R number positions from here on.
-            positions = positions + self.backbone.config.pad_token_id + 1
-        with cpu.packed(packing):
-            output = self.backbone(
-                input_ids=packing.pack(ids),
-                position_ids=positions,
-                token_type_ids=torch.zeros_like(positions),
-                output_hidden_states=two_layers,
-            )
-        layers = [packing.unpack(layer) for layer in output.hidden_states] if two_layers else None
-        return packing.unpack(output.last_hidden_state), layers
 
     def encode(self, texts: Sequence[str], batch_size: int = 128, max_length: int | None = None) -> NDArray[np.float32]:
         """Return the vectors of sentences, (rows, dim) float32, in eval mode and without gradients.

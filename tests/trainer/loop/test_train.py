@@ -18,6 +18,7 @@ from wikianchor.trainer.data.shards import open_pairs
 from wikianchor.trainer.loop import train
 from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.loop.train import TrainingRun
+from wikianchor.trainer.models import packing
 
 
 def ready(options: dict[str, Any], objective: str = "ease") -> TrainingRun:
@@ -47,12 +48,16 @@ def test_the_loss_falls(options: dict[str, Any], objective: str, term: str) -> N
         {},
         {"entity_optimizer": "adamw", "step_size": 32, "encode_size": 16},
         {"quota": "40", "pooler": "cls", "mlp": True, "encode_size": 8},
+        {"packed": True},
     ],
 )
 def test_a_resumed_run_repeats_the_other_to_the_bit(
     options: dict[str, Any], more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the middle of an epoch: losses, weights, table and moments."""
+    if more == {"packed": True}:
+        monkeypatch.setattr(packing, "WIDE", 0)
+        more = {}
     options |= {"epochs": 2, "checkpoint_steps": 3, "eval_steps": 4, "held_out": 16, **more}
     whole = ready(options | {"output": options["output"] + "/whole"})
     losses: list[float] = []

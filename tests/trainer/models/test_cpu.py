@@ -1,10 +1,10 @@
-"""Dropout and attention of a CPU: those of torch and transformers, but for the draws."""
+"""Dropout, linear layers and attention of a CPU: those of torch and transformers, but for the draws."""
 
 from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, RobertaConfig, RobertaModel
+from transformers import AutoModel, BertConfig, BertModel
 
 from wikianchor.trainer.models import cpu
 from wikianchor.trainer.models.cpu import ATTENTION, Dropout, drop, replace_layers, training_attention
@@ -66,40 +66,6 @@ def test_attention_is_that_of_transformers(tiny_model: Path) -> None:
         found.append([vectors.detach(), *(weight.grad for weight in encoder.parameters() if weight.grad is not None)])
     assert len(found[0]) > 10
     assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(*found, strict=True))
-
-
-@pytest.mark.parametrize("family", ["bert", "roberta"])
-@pytest.mark.parametrize("pooler", ["avg", "cls_before_pooler", "avg_first_last"])
-def test_packed_tokens_give_the_vectors_and_gradients_of_padded_ones(
-    family: str, pooler: str, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
-    shape |= {"vocab_size": 40, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    config, model = {"bert": (BertConfig, BertModel), "roberta": (RobertaConfig, RobertaModel)}[family]
-    torch.manual_seed(1)
-    encoder = Encoder(model(config(**shape)), AutoTokenizer.from_pretrained(tiny_model), pooler).double().train()
-    lengths = torch.tensor([9, 3, 1, 7, 8])
-    mask = torch.arange(9) < lengths[:, None]
-    ids = torch.randint(4, 30, (5, 9)).masked_fill(~mask, encoder.backbone.config.pad_token_id)
-    found = []
-    for width in (0, 1000):
-        monkeypatch.setattr(cpu, "PACKED_WIDTH", width)
-        assert encoder._packs(mask) == (width == 0)
-        encoder.zero_grad()
-        vectors = encoder(ids, mask)
-        vectors.square().sum().backward()
-        found.append([vectors.detach(), *(w.grad for w in encoder.parameters() if w.grad is not None)])
-    assert len(found[0]) == len(found[1]) > 20
-    assert all(torch.allclose(one, other, atol=1e-10) for one, other in zip(*found, strict=True))
-
-
-def test_a_packed_batch_has_as_many_tokens_as_its_sentences() -> None:
-    mask = torch.tensor([[1, 1, 0], [1, 0, 0]])
-    packing = cpu.Packing(mask)
-    padded = torch.arange(6.0).view(2, 3, 1)
-    assert packing.pack(padded).flatten().tolist() == [0, 1, 3]
-    assert packing.positions.tolist() == [[0, 1, 0]]
-    assert packing.unpack(packing.pack(padded)).flatten().tolist() == [0, 1, 0, 3, 0, 0]
 
 
 def test_a_saved_model_does_not_name_it(tiny_model: Path, tmp_path: Path) -> None:
