@@ -14,9 +14,9 @@ It prints one Markdown table, ready for RESULTS.md:
 
 MFU counts tokens without padding, over the peak of the card's data sheet. Idle is the share of a step in which no
 kernel runs: the kernels' time is from torch.profiler, the step's from steps without it. On a CPU times are user CPU of
-one thread, and a note says which share of a step is matrix products, the bound of what a trainer can save, and which
-operators take most of the rest. A part that fails becomes a row with the reason; what no time is left for is left out,
-and named.
+one thread. `products` is the share of a step that is matrix products, by torch.profiler; `bound` is how many times as
+fast as sentence-transformers a step of these products alone would be; and a note names the operators that take most of
+the rest. A part that fails becomes a row with the reason; what no time is left for is left out, and named.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ MODES: dict[str, dict[str, Any]] = {
     "compiled": {"compile": True, "graphs": True},
 }
 PRODUCTS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "mkldnn::_linear_pointwise")
-COLUMNS = ["", "batch", "ms", "sentences / s", "MFU, %", "GPU idle, %", "times sentence-transformers", "note"]
+COLUMNS = ["", "batch", "ms", "sentences / s", "MFU, %", "GPU idle, %", "products, %", "times sentence-transformers"]
+COLUMNS += ["bound", "note"]
 
 
 @dataclass
@@ -79,14 +80,16 @@ class Row:
     rate: float | None = None
     mfu: float | None = None
     idle: float | None = None
+    products: float | None = None
     ratio: float | None = None
     note: str = ""
 
     def cells(self) -> list[object]:
         """Return the cells in the order of `COLUMNS`."""
         rate = None if self.rate is None else round(self.rate)
-        percent = [None if share is None else 100 * share for share in (self.mfu, self.idle)]
-        values = [self.name, self.batch, self.ms, rate, *percent, self.ratio, self.note]
+        percent = [None if share is None else 100 * share for share in (self.mfu, self.idle, self.products)]
+        bound = self.ratio / self.products if self.ratio and self.products else None
+        values = [self.name, self.batch, self.ms, rate, *percent, self.ratio, bound, self.note]
         return ["" if value is None else value for value in values]
 
 
@@ -175,6 +178,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     flags.add_argument("--model", help="measure the steps of this encoder alone, on --data")
     flags.add_argument("--data", help="a `pairs` dataset (made here)")
     flags.add_argument("--batches", type=int, nargs="+", help="sizes of a batch (64 128 512)")
+    flags.add_argument("--precision", choices=("bf16", "fp32"), help="of the encoder (bf16 on cuda, fp32 on a CPU)")
     flags.add_argument("--steps", type=int, default=40, help="timed steps of a case (40)")
     flags.add_argument("--minutes", type=float, default=MINUTES, help=f"time for everything ({MINUTES:g})")
     flags.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="cuda or cpu")
@@ -185,7 +189,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         # On a busy machine threads would wait for each other.
         torch.set_num_threads(1)
     size = synthetic.TOY if arguments.toy else synthetic.BERT_BASE
-    precision = "bf16" if device.type == "cuda" else "fp32"
+    precision = arguments.precision or ("bf16" if device.type == "cuda" else "fp32")
     with tempfile.TemporaryDirectory() as scratch:
         deadline = start + 60 * arguments.minutes
         work = Path(scratch)
@@ -295,15 +299,14 @@ def stepped(bench: Bench, run: TrainingRun, name: str, batch: int) -> Row:
     busy, shares = profiled_seconds(bench, lambda: steps(profiled))
     idle = None if bench.device.type == "cpu" else max(0.0, 1 - busy / profiled / seconds)
     mfu = None if peak is None else flops / seconds / peak
-    products = sum(shares.pop(name, 0.0) for name in PRODUCTS)
+    products = sum(shares.pop(name, 0.0) for name in PRODUCTS) if shares else None
     largest = sorted(shares.items(), key=lambda item: -item[1])[:8]
-    others = (f"{name.rpartition(':')[2]} {share:.1%}" for name, share in largest)
-    note = f"{products:.0%} matrix products, {', '.join(others)}"
+    note = ", ".join(f"{name.rpartition(':')[2]} {share:.1%}" for name, share in largest)
     if bench.device.type == "cuda":
         note = f"{torch.cuda.max_memory_allocated() / 1e9:.1f} GB"
     if run.graphs is not None:
         note += f", {len(run.graphs.captured)} graphs" + ("" if run.graphs.works else ", which do not work")
-    return Row(name, batch, 1000 * seconds, batch / seconds, mfu, idle, note=note)
+    return Row(name, batch, 1000 * seconds, batch / seconds, mfu, idle, products, note=note)
 
 
 def endless(run: TrainingRun, steps: int) -> Iterator[Any]:
