@@ -15,8 +15,9 @@ It prints one Markdown table, ready for RESULTS.md:
 MFU counts tokens without padding, over the peak of the card's data sheet. Idle is the share of a step in which no
 kernel runs: the kernels' time is from torch.profiler, the step's from steps without it. On a CPU times are user CPU of
 one thread. `products` is the share of a step that is matrix products, by torch.profiler; `bound` is how many times as
-fast as sentence-transformers a step of these products alone would be; and a note names the operators that take most of
-the rest. A part that fails becomes a row with the reason; what no time is left for is left out, and named.
+fast as sentence-transformers a step of these products alone would be: in its own row torch's, with padding; in ours
+faster ones; and a note names the operators that take most of the rest. A part that fails becomes a row with the reason;
+what no time is left for is left out, and named.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -45,6 +46,7 @@ from lib.measure import report, table
 from lib.theirs import EaseLoss, sample
 from torch import nn
 from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
 
 from wikianchor.trainer import task
 from wikianchor.trainer.config import make
@@ -88,7 +90,7 @@ class Row:
         """Return the cells in the order of `COLUMNS`."""
         rate = None if self.rate is None else round(self.rate)
         percent = [None if share is None else 100 * share for share in (self.mfu, self.idle, self.products)]
-        bound = self.ratio / self.products if self.ratio and self.products else None
+        bound = (self.ratio or 1) / self.products if self.products else None
         values = [self.name, self.batch, self.ms, rate, *percent, self.ratio, bound, self.note]
         return ["" if value is None else value for value in values]
 
@@ -299,8 +301,9 @@ def stepped(bench: Bench, run: TrainingRun, name: str, batch: int) -> Row:
     busy, shares = profiled_seconds(bench, lambda: steps(profiled))
     idle = None if bench.device.type == "cpu" else max(0.0, 1 - busy / profiled / seconds)
     mfu = None if peak is None else flops / seconds / peak
-    products = sum(shares.pop(name, 0.0) for name in PRODUCTS) if shares else None
-    largest = sorted(shares.items(), key=lambda item: -item[1])[:8]
+    products = product_share(shares) if shares else None
+    others = [(name, share) for name, share in shares.items() if name not in PRODUCTS]
+    largest = sorted(others, key=lambda item: -item[1])[:8]
     note = ", ".join(f"{name.rpartition(':')[2]} {share:.1%}" for name, share in largest)
     if bench.device.type == "cuda":
         note = f"{torch.cuda.max_memory_allocated() / 1e9:.1f} GB"
@@ -316,22 +319,31 @@ def endless(run: TrainingRun, steps: int) -> Iterator[Any]:
 
 def profiled_seconds(bench: Bench, function: Callable[[], object]) -> tuple[float, dict[str, float]]:
     """Return the time in which at least one kernel runs, and on a CPU the share of each operator."""
-    from torch.profiler import ProfilerActivity, profile
 
     cuda = bench.device.type == "cuda"
     with profile(activities=[ProfilerActivity.CUDA if cuda else ProfilerActivity.CPU]) as profiler:
         function()
         bench.now()
     if not cuda:
-        averages = profiler.key_averages()
-        total = sum(event.self_cpu_time_total for event in averages)
-        return 0.0, {event.key: event.self_cpu_time_total / total for event in averages}
+        return 0.0, shares_of(profiler)
     spans = [
         (event.time_range.start, event.time_range.end)
         for event in profiler.events() or []
         if event.device_type == DeviceType.CUDA
     ]
     return union(spans) / 1e6, {}
+
+
+def shares_of(profiler: profile) -> dict[str, float]:
+    """Return the share of the profiled CPU time of each operator."""
+    averages = profiler.key_averages()
+    total = sum(event.self_cpu_time_total for event in averages)
+    return {event.key: event.self_cpu_time_total / total for event in averages}
+
+
+def product_share(shares: Mapping[str, float]) -> float:
+    """Return the share of matrix products."""
+    return sum(shares.get(name, 0.0) for name in PRODUCTS)
 
 
 def union(spans: list[tuple[float, float]]) -> float:
@@ -366,8 +378,8 @@ def theirs(bench: Bench, objective: str, batch: int) -> list[Row]:
     """Measure the steps of sentence-transformers' trainer, from the fifth of all steps on."""
     from sentence_transformers.losses import MultipleNegativesRankingLoss
 
-    seconds = train_theirs(bench, objective, batch, MultipleNegativesRankingLoss)
-    return [Row(f"{objective}, sentence-transformers", batch, 1000 * seconds, batch / seconds)]
+    seconds, products = train_theirs(bench, objective, batch, MultipleNegativesRankingLoss)
+    return [Row(f"{objective}, sentence-transformers", batch, 1000 * seconds, batch / seconds, products=products)]
 
 
 def their_cached_step(bench: Bench, batch: int) -> list[Row]:
@@ -375,18 +387,23 @@ def their_cached_step(bench: Bench, batch: int) -> list[Row]:
     from sentence_transformers.losses import CachedMultipleNegativesRankingLoss
 
     loss = partial(CachedMultipleNegativesRankingLoss, mini_batch_size=8 if bench.toy else 1_024)
-    seconds = train_theirs(bench, "simcse", batch, loss, steps=2)
+    seconds, _ = train_theirs(bench, "simcse", batch, loss, steps=2)
     return [Row("simcse, cached, sentence-transformers", batch, 1000 * seconds, batch / seconds)]
 
 
-def train_theirs(bench: Bench, objective: str, batch: int, loss_of: Callable[[Any], Any], steps: int = 0) -> float:
-    """Return the seconds of a step of sentence-transformers' trainer on the same rows."""
+def train_theirs(
+    bench: Bench, objective: str, batch: int, loss_of: Callable[[Any], Any], steps: int = 0
+) -> tuple[float, float | None]:
+    """Return the seconds of a step of sentence-transformers' trainer on the same rows, and on a CPU the share of a step
+    that is matrix products, measured in a step of its own."""
     import sentence_transformers as st
     import transformers
     from datasets import Dataset, disable_progress_bars
 
     disable_progress_bars()
     steps = steps or (3 if bench.toy else bench.steps)
+    on_cpu = bench.device.type == "cpu"
+    profiler = profile(activities=[ProfilerActivity.CPU])
     skipped = max(1, steps // 5)
     rows = sample(Path(bench.data))
     encoder = st.SentenceTransformer(bench.model, device=str(bench.device))
@@ -402,13 +419,17 @@ def train_theirs(bench: Bench, objective: str, batch: int, loss_of: Callable[[An
         def on_step_end(self, arguments: Any, state: Any, control: Any, **_: Any) -> None:
             if state.global_step in (skipped, steps):
                 times.append(bench.now())
+            if on_cpu and state.global_step == steps:
+                profiler.start()
+            if on_cpu and state.global_step > steps:
+                profiler.stop()
 
     settings = st.SentenceTransformerTrainingArguments(
         output_dir=str(bench.work / "theirs"),
-        max_steps=steps,
+        max_steps=steps + on_cpu,
         per_device_train_batch_size=batch,
         learning_rate=3e-5,
-        use_cpu=bench.device.type == "cpu",
+        use_cpu=on_cpu,
         bf16=bench.precision == "bf16",
         save_strategy="no",
         logging_strategy="no",
@@ -423,7 +444,8 @@ def train_theirs(bench: Bench, objective: str, batch: int, loss_of: Callable[[An
     # Its log goes to stdout, where our table does.
     with contextlib.redirect_stdout(sys.stderr):
         trainer.train()
-    return (times[1] - times[0]) / (steps - skipped)
+    seconds = (times[1] - times[0]) / (steps - skipped)
+    return seconds, product_share(shares_of(profiler)) if on_cpu else None
 
 
 def add_ratios(rows: list[Row]) -> None:
