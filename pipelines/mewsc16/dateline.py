@@ -107,6 +107,17 @@ def _clubs() -> frozenset[str]:
     return frozenset(read_facts("places.json")["clubs"].split(", "))
 
 
+@cache
+def _opponents() -> frozenset[str]:
+    return _clubs() | frozenset(read_facts("places.json")["countries"].split(", "))
+
+
+def _begins_with_opponent(text: str) -> bool:
+    """Return whether a text begins with the name of a club or a country. "Lyon – Nantes ..." is a football match."""
+    words = text.split(maxsplit=2)[:2]
+    return any(" ".join(words[:size]) in _opponents() for size in range(1, len(words) + 1))
+
+
 def _cut(sentence: str, language: str, marked: bool) -> str:
     """Return a sentence without one dateline."""
     for bracket in (_BRACKETED, _DAY_IN_BRACKETS):
@@ -257,11 +268,14 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
     # A year in brackets is that of a work or an event.
     if dated or "," in line or line.endswith(".") or (line.endswith(")") and not words[-1].isdigit()):
         return True
-    # In "Ligue 1 – Lyon – ..." the dashes enclose a parenthesis. "Lyon – Nantes ..." is a football match: after a short
-    # dash, the next word must be one that begins sentences.
+    # In "Ligue 1 – Lyon – ..." the dashes enclose a parenthesis.
     if len(words) > _BARE_WORDS or _LATER_DASH.search(rest, 0, LONGEST) is not None or any(map(str.isdigit, line)):
         return False
     if line.isupper() and len(words[0]) >= _CAPITALS:
         return True
     first = _WORD.match(rest)
-    return "—" in dash or (first is not None and begins_sentences(first[0], language))
+    if "—" in dash or (first is not None and begins_sentences(first[0], language)):
+        return True
+    if begins_sentences(words[0], language) or _begins_with_opponent(line):
+        return False
+    return not _is_known(rest, language) and not _begins_with_opponent(rest)

@@ -88,8 +88,6 @@ def test_first_sentences_are_right_in_the_habits_of_each_wiki(language: str) -> 
 
 # `@@ language number`, a page, `>> its first sentence`, or `>> ()` if it has none.
 PAGES = (Path(__file__).parents[1] / "data/wikinews_leads.txt").read_text("utf-8")
-# A town that is in no list, before a noun that begins no sentences.
-NOT_RIGHT = {"cs": ["22"]}
 
 
 @pytest.mark.parametrize("language", habits.HEADS)
@@ -99,7 +97,7 @@ def test_first_sentences_of_whole_pages_are_right(language: str) -> None:
     found = {number: reader.first_sentence(text, "Title")[0] or "()" for number, text, _ in pages}
     wrong = [number for number, _, sentence in pages if found[number] != sentence]
     assert len(pages) == 30
-    assert wrong == NOT_RIGHT.get(language, [])
+    assert wrong == []
 
 
 @pytest.mark.parametrize(
