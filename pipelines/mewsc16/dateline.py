@@ -49,7 +49,9 @@ _CASELESS_LINE = 3
 _UNSPACED_PLACE = 8
 # Letters of a place in capitals. Shorter words are names of organisations.
 _CAPITALS = 6
-_SIGNS_OF_DAYS = ("h", "de", "del", "d", "of", "den", "am", "le", "the", "o", "la")
+_SIGNS_OF_DAYS = frozenset(
+    ("h", "de", "del", "d", "of", "den", "am", "le", "the", "o", "la", "utc", "gmt", "cet", "cest", "a.m", "p.m", "pm")
+)
 
 
 def cut_dateline(sentence: str, language: str, marked: bool = False) -> str:
