@@ -168,6 +168,9 @@ _MINUTE: Final = re.compile(r"\d\d(?!\d)")
 _LAST_DASH: Final = re.compile(r"[-–—](?=[^-–—]*\Z)")
 _BEYOND_LATIN: Final = "\u0370"
 _WINDOW: Final = 24
+# Kinds of "mln." and "тыс." before a unit, and their least length: "в" is a unit and a preposition.
+_MULTIPLIERS: Final = (_RARELY, _UNIT)
+_MULTIPLIER: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,9 +491,21 @@ def _abbreviation_ends(kind: int, text: str, start: int, word_start: int, after:
         return False
     if kind == _RARELY:
         return not rules.starters or _next_is_starter(text, after, rules)
-    if kind == _UNIT and not _NUMBER_BEFORE.search(text, max(start, word_start - 8), word_start):
+    if kind == _UNIT and not _is_counted(text, start, word_start, rules):
         return _next_is_starter(text, after, rules)
     return True
+
+
+def _is_counted(text: str, start: int, unit: int, rules: _Rules) -> bool:
+    """Return whether a number stands before the unit at `unit`, also with a multiplier: "40 km", "750 mln zł"."""
+    if _NUMBER_BEFORE.search(text, max(start, unit - 8), unit):
+        return True
+    window = text[max(start, unit - _WINDOW) : unit].rstrip()
+    words = window.rsplit(None, 1)
+    if len(words) < 2 or len(words[1]) < _MULTIPLIER or rules.kinds.get(words[1].removesuffix(".")) not in _MULTIPLIERS:
+        return False
+    at = max(start, unit - _WINDOW) + len(window) - len(words[1])
+    return _NUMBER_BEFORE.search(text, max(start, at - 8), at) is not None
 
 
 def _number_ends(word: str, text: str, start: int, dot: int, after: int, rules: _Rules) -> bool:

@@ -46,6 +46,8 @@ EXAMPLES = [
     ("lt", "Jis gimė 1990 m. Vilniuje, t. y. Lietuvoje. |Ji taip pat, pvz. Kaune.".replace("m. V", "m. v")),
     ("pl", "Prof. Kowalski urodził się ok. 1900 r. |W tym roku im. Jana Pawła II itd. |Nie ma go."),
     ("cs", "Narodil se 1. Dubna, tj. na jaře. |Např. Praha, tzv. Zlatá, leží 200 m n. m. |Je to tak."),
+    ("pl", "Most kosztował 750 mln zł. |Nosi imię gen. Zawackiej, mówił wczoraj nadkom. Lis i abp Wilk."),
+    ("cs", "Včera zemřel prof. MUDr. Hrubý, DrSc., žák sv. Anežky. |Byl lékařem."),
     ("cs", "Smlouva platí deset let. |Začne v roce 2010. |Stavba za 40 mil. Kč měří 12 m. |Vede přes řeku."),
     ("sk", "V r. 1990 prof. Novák, napr. Peter, prišiel. |Stalo sa to 560 pred Kr. |Od detstva čítal."),
     ("hu", "I. István király 1000-ben. |A XX. Század, pl. Budapest, dr. Kovács stb. |Az ember ír. |Ő olvas."),
@@ -60,6 +62,7 @@ EXAMPLES = [
     # Cyrillic.
     ("ru", "А. С. Пушкин родился в г. Москва в 1799 г. |Он жил в XIX в. |Это т. е. Россия и т. д. |Затем ушёл."),
     ("ru", "«Кто там?» |Он молчал… |Потом сказал: «Я!» — и ушёл. |Это было в 100 г. до н. э. |Рим пал."),
+    ("ru", "Дж. Буш и к.э.н. Иванов заплатили 3 млн. руб. |Мост открыт."),
     ("uk", "І. Я. Франко народився 1856 р. |У с. Нагуєвичі було 500 осіб. |Див. вул. Шевченка, м. Київ."),
     ("be", "Я. Колас нарадзіўся ў 1882 г. |Ён жыў у г. Мінск і інш. |Усё."),
     ("bg", "Роден е през 1900 г. |В гр. София живее проф. Иванов, т.е. Петър и др. |Той умира."),

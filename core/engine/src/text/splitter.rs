@@ -31,6 +31,8 @@ const NEVER: u8 = 0;
 const NUMBERED: u8 = 1;
 const RARELY: u8 = 2;
 const UNIT: u8 = 4;
+// Characters of the shortest multiplier before a unit, such as "mln": "в" is a unit and a preposition.
+const MULTIPLIER: usize = 3;
 
 const FIRST_UNSPACED: char = '\u{620}';
 /// Tibetan full stop, also written twice with a blank between.
@@ -489,11 +491,24 @@ impl Splitter {
         match kind {
             _ if kind == NEVER || !(is_alpha(next) || self.is(next, BEFORE_FIRST_LETTER)) => false,
             RARELY => self.rules.starters.is_empty() || self.next_is_starter(text, after),
-            UNIT if !has_number_before(text, back(text, word_start, 8).max(start), word_start) => {
-                self.next_is_starter(text, after)
-            }
+            UNIT if !self.is_counted(text, start, word_start) => self.next_is_starter(text, after),
             _ => true,
         }
+    }
+
+    /// Whether a number stands before the unit at `unit`, also with a multiplier: "40 km", "750 mln zł".
+    fn is_counted(&self, text: &str, start: usize, unit: usize) -> bool {
+        if has_number_before(text, back(text, unit, 8).max(start), unit) {
+            return true;
+        }
+        let window = &text[back(text, unit, WINDOW).max(start)..unit];
+        let Some((word, true)) = last_word(window) else { return false };
+        let kind = self.rules.kinds.get(word.strip_suffix('.').unwrap_or(word));
+        if word.chars().count() < MULTIPLIER || !matches!(kind, Some(&(RARELY | UNIT))) {
+            return false;
+        }
+        let at = unit - window.len() + rstrip(window).len() - word.len();
+        has_number_before(text, back(text, at, 8).max(start), at)
     }
 
     /// Whether a full stop after a number ends the sentence, which it does unless the number is an ordinal.
