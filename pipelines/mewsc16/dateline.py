@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 
 from wikianchor.pipelines.mewsc16.editions import read_facts, words_of
@@ -23,7 +24,9 @@ _WORD = re.compile(r"(?:\b[dD]['’](?=\w))?([^\s,،.;:()（）\[\]/・、=＝]+
 _DASH = re.compile(
     r"\s*(?:—|―|--+)\s*|(?:(?<=[.,)\d])\s*|\s+)[–-]\s+|(?<=\w)–\s+(?=[A-ZÀ-ÞА-ЯЁ])|\s+–|(?<=\s)-(?=[ء-ي])"
 )
-_LATER_DASH = re.compile(r"\s[–—―-]+\s|\w—\w")
+_AFTER_BOLD = re.compile(r"\s*([–—―-]+|[:：])[-–—\s]*")
+_LATER_DASH = re.compile(r"(?<!\d)\s[–—―-]+\s|\w—\w")
+_CLAUSE = 40
 _BRACKETED = re.compile(r"(?:【[^【】]{1,60}】|\[[^\[\]]{1,60}[=/][^\[\]]{1,60}\]|\([^()]{1,30}=[^()]{1,60}\))\s*")
 _ROUND = re.compile(r"[(（]([^()（）]{2,40})[)）]\s*(?:[-–—:：]\s*)?")
 # The name of a reporter, as agencies of Korea write it.
@@ -49,21 +52,24 @@ _CASELESS_LINE = 3
 _UNSPACED_PLACE = 8
 # Letters of a place in capitals. Shorter words are names of organisations.
 _CAPITALS = 6
+_QUOTES = "\"'“”„«»‘’‹›「『"
+_BEFORE_FIRST_LETTER = _QUOTES + "([（¿¡ \u00a0\u202f"
 _SIGNS_OF_DAYS = frozenset(
     ("h", "de", "del", "d", "of", "den", "am", "le", "the", "o", "la", "utc", "gmt", "cet", "cest", "a.m", "p.m", "pm")
 )
 
 
-def cut_dateline(sentence: str, language: str, marked: bool = False) -> str:
+def cut_dateline(sentence: str, language: str, bold_start: Callable[[str], str] = lambda sentence: "") -> str:
     """Return a sentence without its dateline; at most two are removed, as a place and a day may be separate.
 
     Args:
         sentence: the sentence.
         language: its language.
-        marked: whether its first words are bold and a dash or a colon follows: then they are not part of the sentence.
+        bold_start: returns the first words of a text if they are bold and a dash or a colon follows, otherwise "":
+            such words are not part of the sentence.
     """
-    rest = _cut(sentence, language, marked)
-    return rest if rest == sentence else _cut(rest, language, marked)
+    rest = _cut(sentence, language, bold_start(sentence))
+    return rest if rest == sentence else _cut(rest, language, bold_start(rest))
 
 
 def is_day(text: str, language: str) -> bool:
@@ -105,23 +111,24 @@ def _agencies() -> frozenset[str]:
 
 
 @cache
-def _clubs() -> frozenset[str]:
-    return frozenset(read_facts("places.json")["clubs"].split(", "))
-
-
-@cache
 def _opponents() -> frozenset[str]:
-    return _clubs() | frozenset(read_facts("places.json")["countries"].split(", "))
+    facts = read_facts("places.json")
+    return frozenset((*facts["clubs"].split(", "), *facts["countries"].split(", ")))
 
 
-def _begins_with_opponent(text: str) -> bool:
-    """Return whether a text begins with the name of a club or a country. "Lyon – Nantes ..." is a football match."""
+def _is_opponent(text: str, language: str) -> bool:
+    """Return whether a text begins with a place, a club or a country. "Lyon – Nantes ..." is a football match."""
     words = text.split(maxsplit=2)[:2]
-    return any(" ".join(words[:size]) in _opponents() for size in range(1, len(words) + 1))
+    return _is_known(text, language) or any(" ".join(words[:size]) in _opponents() for size in range(1, len(words) + 1))
 
 
-def _cut(sentence: str, language: str, marked: bool) -> str:
+def _cut(sentence: str, language: str, bold: str) -> str:
     """Return a sentence without one dateline."""
+    days = words_of(language)
+    if bold and (sign := _AFTER_BOLD.match(sentence, len(bold))):
+        rest, dash = sentence[sign.end() :], ":" if sign[1] in ":：" else sign[0]
+        if _begins(rest, language) and _is_dateline(bold, dash, rest, language, days, True):
+            return rest
     for bracket in (_BRACKETED, _DAY_IN_BRACKETS):
         match = bracket.match(sentence)
         if match and match.end() < len(sentence):
@@ -129,30 +136,27 @@ def _cut(sentence: str, language: str, marked: bool) -> str:
     if language == "ko" and (match := _REPORTER.match(sentence)):
         return sentence[match.end() :]
     match = _ROUND.match(sentence)
-    if match and match.end() < len(sentence) and _names_source(match[1], language):
+    if match and match.end() < len(sentence) and (_names_source(match[1], language) or _is_day(match[1], days)):
         return sentence[match.end() :]
-    days = words_of(language)
     colon = re.search(r"[:：]", sentence[:LONGEST])
     if colon and colon.start() and (colon[0] == "：" or sentence[colon.end() : colon.end() + 1] == " "):
         line, rest = sentence[: colon.start()], sentence[colon.end() :].lstrip()
         signed = _SIGNED.fullmatch(line.strip()) is not None and _is_known(line, language)
         if _is_day(line, days) or (
-            (signed or _begins(rest, language)) and _before_colon(line, rest, language, days, marked)
+            (signed or _begins(rest, language)) and _before_colon(line, rest, language, days)
         ):
             return rest
     match = _DASH.search(sentence, 2, LONGEST)
     if match is None:
         return sentence
     line, rest = sentence[: match.start()].rstrip(" -–"), sentence[match.end() :].lstrip("-–— ")
-    if not _begins(rest, language) or not _is_dateline(line, match[0], rest, language, days, marked):
+    if not _begins(rest, language) or not _is_dateline(line, match[0], rest, language, days, False):
         return sentence
     return rest
 
 
-def _before_colon(line: str, rest: str, language: str, days: frozenset[str], marked: bool) -> bool:
-    """Return whether a text before a colon is a dateline: what is bold, and known places with a day or an agency."""
-    if marked:
-        return _is_dateline(line, ":", rest, language, days, True)
+def _before_colon(line: str, rest: str, language: str, days: frozenset[str]) -> bool:
+    """Return whether a text before a colon is a dateline: known places with a day or an agency."""
     if line.casefold() in _agencies():
         return True
     if language not in _CASELESS and _FOREIGN.fullmatch(line.strip()) and rest[:1].isalpha():
@@ -171,7 +175,7 @@ def _is_day(text: str, days: frozenset[str]) -> bool:
 
 def _begins(rest: str, language: str) -> bool:
     """Return whether a text may begin a sentence: with a capital or a digit, where the script has capitals."""
-    first = rest.lstrip("\"'“”„«»‘’‹›「『([¿¡")[:1]
+    first = rest.lstrip(_BEFORE_FIRST_LETTER)[:1]
     if language in _CASELESS:
         return first.isalnum()
     return first.isupper() or first.isdigit()
@@ -216,7 +220,7 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
     words = _WORD.findall(line)
     if (
         not words
-        or _is_range(line, rest, days)
+        or (not marked and _is_range(line, rest, days))
         or line.count("(") + line.count("（") != line.count(")") + line.count("）")
     ):
         return False
@@ -229,8 +233,11 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
     )
     dated = any(word.lower() in days for word in words) or _DATE.search(line) is not None
     if language in _CASELESS:
-        if _FULL_DAY.fullmatch(line):
-            return not rest[:1].isdigit()
+        if day := _FULL_DAY.search(line):
+            place = (line[: day.start()] + line[day.end() :]).strip(" ,、()（）")
+            if not place or place in days or known or marked:
+                # "2007年5月3日 – 5日" are two days.
+                return bool(place) or marked or "—" in dash or not rest[:1].isdigit()
         # Without capitals, only the length distinguishes a place from a clause.
         if len(words) > _CASELESS_WORDS or (
             holds_no_spaces(language) and (len(line) > _UNSPACED_PLACE or any(map(str.isdigit, line)))
@@ -251,18 +258,15 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
         words = _WORD.findall(line.partition(",")[0])
     if not all(word[0].isupper() or word[0].isdigit() or word.lower() in days or word in joining for word in words):
         return False
-    if marked or signed or _is_day(line, days) or (known and (dated or "," in line)):
+    # Neither a match nor a parenthesis goes on with a quotation.
+    if marked or signed or _is_day(line, days) or (known and (dated or "," in line or rest[0] in _QUOTES)):
         return True
     if known:
         first = _WORD.match(rest)
         if first is not None and begins_sentences(first[0], language):
             return True
-        # Two places are a match or a road.
-        return (
-            _LATER_DASH.search(rest, 0, LONGEST) is None
-            and not _is_known(rest, language)
-            and (dash == ":" or "—" in dash or line not in _clubs())
-        )
+        # Two places are a match or a road; a clause between dashes is short.
+        return _LATER_DASH.search(rest, 0, _CLAUSE) is None and not _is_opponent(rest, language)
     # "Title: Part II – The ...", "(May 14, 1948 – March 18, 2007)"
     following = _WORD.match(rest)
     if re.search(r":\s", line) or (following is not None and following[0].lower() in days):
@@ -278,6 +282,6 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
     first = _WORD.match(rest)
     if "—" in dash or (first is not None and begins_sentences(first[0], language)):
         return True
-    if begins_sentences(words[0], language) or _begins_with_opponent(line):
+    if begins_sentences(words[0], language) or _is_opponent(line, language):
         return False
-    return not _is_known(rest, language) and not _begins_with_opponent(rest)
+    return not _is_opponent(rest, language)

@@ -23,16 +23,21 @@ from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, Fin
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
 
-# Bold text or italics at the start of a line, before a dash or a colon, or with it.
+# Bold text or italics before a dash or a colon, or with it.
 _BOLD_CHARACTERS = range(2, 81)
+_SIGN = r"(?:[–—―:：-]|&(?:[mn]dash|#821[12]|#x201[34]);)"
 _BOLD_BEFORE_DASH = re.compile(
-    r"^\s{0,9}(?:'{2,5}|<b>)((?:[^'{}<>\n]|'(?!')){2,120}?)\s{0,3}"
-    r"(?:(?:'{2,5}|</b>)(?:\s|&nbsp;){0,9}(?:[–—―:：-]|&[mn]dash;)|(?:[–—―:：-]|&[mn]dash;)\s{0,3}(?:'{2,5}|</b>))",
-    re.MULTILINE,
+    r"(?:'{2,5}|<b>)((?:[^'{}<>\n]|'(?!')){2,120}?)\s{0,3}"
+    rf"(?:(?:'{{2,5}}|</b>)(?:\s|&nbsp;|</?(?:big|small)>){{0,9}}{_SIGN}|{_SIGN}\s{{0,3}}(?:'{{2,5}}|</b>))"
 )
-_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
+_LINK = re.compile(r"\[\[(?:[^\[\]|]{0,200}\|)?([^\[\]|]{0,200})\]\]|\{\{[wW]\|(?:[^{}|]{0,200}\|)?([^{}|]{0,200})\}\}")
 # What is left of a dateline whose day ended with a full stop.
 _LEADING_DASH = re.compile(r"[–—―-]+\s*(?=\S)")
+# A gap in a dateline is a name or a number. No text has this word.
+_LOST_NAME = "Ǆǆ"
+_LOST_DATELINE = re.compile(rf"(?=[^–—―:：-]*{_LOST_NAME})(.{{2,80}}?)\s*(?:\s-|[–—―:：])")
+# Marks of direction and joiners, which editors paste with the text.
+_INVISIBLE = "\ufeff\u200b\u200e\u200f\u202a\u202b\u202c\u2060 "
 # Shorter lines without a full stop are captions; longer ones are sentences whose full stop is missing.
 _CAPTION_WORDS = 12
 _CAPTION_CHARACTERS = 25
@@ -40,7 +45,7 @@ _CAPTION_CHARACTERS = 25
 _LEAD_CHARACTERS = 1200
 _PAIRS = (("{{", "}}"), ("<!--", "-->"), ("\n{|", "\n|}"), ("[[", "]]"), ("<gallery", "</gallery"))
 # Short lines with one of these reasons are skipped: captions, places, days, names of agencies.
-_SKIPPED = frozenset(("fragment:short", "fragment:no_terminator", "fragment:no_letters"))
+_SKIPPED = frozenset(("fragment:short", "fragment:no_terminator", "fragment:no_letters", "fragment:script"))
 
 
 class LeadReader:
@@ -75,7 +80,11 @@ class LeadReader:
 
     def _first(self, text: str, title: str) -> tuple[str, str]:
         extract = self._extractor.extract(text, title)
-        bold = frozenset(_LINK.sub(r"\1", words).strip() for words in _BOLD_BEFORE_DASH.findall(text))
+        bold = _bold_datelines(text)
+
+        def bold_start(words: str) -> str:
+            return next((words[:size] for size in _BOLD_CHARACTERS if words[:size] in bold), "")
+
         after_day = False
         has_notes = "<ref" in text or "{{" in text
         for sentence, reason in judged_sentences(extract, self._split, self._language):
@@ -98,8 +107,7 @@ class LeadReader:
                 words = self._behind_gaps(words)
                 if not words:
                     return "", "hole"
-            marked = any(words[:size] in bold for size in _BOLD_CHARACTERS)
-            words = " ".join(cut_dateline(words, self._language, marked).split())
+            words = " ".join(cut_dateline(words.strip(_INVISIBLE), self._language, bold_start).split())
             if has_notes:
                 words = _stop_joined(words)
             words = first_of_glued(words, self._language)
@@ -124,15 +132,28 @@ class LeadReader:
 
     def _behind_gaps(self, words: str) -> str:
         """Return the sentence after a dateline that is made by templates; "" if a gap is in the sentence itself."""
-        # A gap in a dateline is a name or a number.
-        rest = cut_dateline(words.replace(GAP, "X"), self._language, marked=True)
-        return "" if GAP in words[len(words) - len(rest) :] else rest
+        rest = cut_dateline(words.replace(GAP, _LOST_NAME), self._language, _lost_start)
+        return "" if _LOST_NAME in rest else rest
 
     def _is_aside(self, words: str) -> bool:
         words = words.strip(LINE_MARKS + GAP + " ")
         if self._spaced:
             return words.count(" ") < _CAPTION_WORDS
         return len(words) < _CAPTION_CHARACTERS
+
+
+def _bold_datelines(text: str) -> frozenset[str]:
+    """Return the words that are bold or in italics before a dash or a colon, and those after a dash among them."""
+    datelines: set[str] = set()
+    for words in _BOLD_BEFORE_DASH.findall(_LINK.sub(lambda link: link[1] or link[2] or "", text)):
+        datelines.update((words.strip(), re.split(r"\s[–—-]+\s", words)[-1].strip()))
+    return frozenset(datelines)
+
+
+def _lost_start(words: str) -> str:
+    """Return the text before a dash or a colon if words of a template are missing in it, otherwise ""."""
+    match = _LOST_DATELINE.match(words)
+    return match[1] if match else ""
 
 
 def _stop_joined(sentence: str) -> str:

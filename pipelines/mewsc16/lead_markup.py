@@ -23,7 +23,7 @@ _LONGEST_BOX = 1200
 _WINDOW = 20_000
 # Characters before and after a call that are searched for the ends of its line.
 _MARGIN = 80
-_BOX = re.compile(r"<(/?)(div|center|figure|gallery|table)\b([^<>]*)>", re.IGNORECASE)
+_BOX = re.compile(r"<(/?)(div|center|figure|gallery|table|blockquote)\b([^<>]*)>", re.IGNORECASE)
 _FLOATING_STYLE = re.compile(r"float\s*[:=]|thumb|\bt(?:right|left)\b|float(?:right|left)", re.IGNORECASE)
 _FLOATS = re.compile(rf"{_FLOATING_STYLE.pattern}|align\s*=\s*[\"']?(?:right|left)", re.IGNORECASE)
 _TABLE = re.compile(r"\{\||<(?:table|gallery|blockquote)\b", re.IGNORECASE)
@@ -104,6 +104,8 @@ class LeadMarkup:
         # `align` makes a table float; in a <div> it only aligns the text, which may be the lead.
         floats = (_FLOATS if box[1:6].lower() == "table" else _FLOATING_STYLE).search(attributes)
         words = _TAG.sub("", self._file_link.sub("", box)).strip()
+        if box[1:6].lower() == "block":
+            return True
         return len(words) <= _LONGEST_CAPTION and (floats is not None or self._file.search(box) is not None)
 
     def _show_leads(self, text: str) -> str:
