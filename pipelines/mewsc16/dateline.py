@@ -23,11 +23,14 @@ LONGEST = 90
 _WORD = re.compile(r"(?:\b[dD]['’](?=\w))?([^\s,،.;:()（）\[\]/・、=＝]+)")
 _DASH = re.compile(
     r"\s*(?:—|―|--+)\s*|(?:(?<=[.,)\d])\s*|\s+)[–-]\s+|(?<=\w)–\s+(?=[A-ZÀ-ÞА-ЯЁ])|\s+–|(?<=\s)-(?=[ء-ي])"
+    r"|\s+[•|]\s+"
 )
 _AFTER_BOLD = re.compile(r"\s*([–—―-]+|[:：])[-–—\s]*")
 _LATER_DASH = re.compile(r"(?<!\d)\s[–—―-]+\s|\w—\w")
 _CLAUSE = 40
 _BRACKETED = re.compile(r"(?:【[^【】]{1,60}】|\[[^\[\]]{1,60}[=/][^\[\]]{1,60}\]|\([^()]{1,30}=[^()]{1,60}\))\s*")
+# A label: "[속보]", "［東京 3日 ロイター］".
+_LABEL = re.compile(r"[\[［][^\[\]［］]{1,30}[\]］]\s*")
 _ROUND = re.compile(r"[(（]([^()（）]{2,40})[)）]\s*(?:[-–—:：]\s*)?")
 # The name of a reporter, as agencies of Korea write it.
 _REPORTER = re.compile(r"(?:\S{2,8}\s){1,3}(?:기자|특파원)\s?[=-]\s*")
@@ -45,6 +48,7 @@ _SIGNED = re.compile(r"[\w ./·-]{2,60}\s?[(（][^()（）\d]{2,40}[)）]")
 _FOREIGN = re.compile(r"[^\W\d_][\w .·-]{1,40}\s?\([^\W\d_](?=[^()\d]{0,30}[a-zà-ÿа-я]{3})[^()\d]{3,40}\)")
 _FIRST_NAME = re.compile(r"\s*[,،/(（・、=＝.;]\s*")
 _CASELESS = frozenset({"ar", "fa", "ja", "ko"})
+_LABELLED = frozenset({"ja", "ko"})
 # Maximum words of a dateline without comma, bracket or day, which could also be the subject of the sentence.
 _BARE_WORDS = 4
 _CASELESS_WORDS = 6
@@ -78,8 +82,12 @@ def is_day(text: str, language: str) -> bool:
 
 
 def is_dateline(text: str, language: str) -> bool:
-    """Return whether a text is only a dateline: a day, or a place and a country, day or agency, as "Paris, France."."""
-    if is_day(text, language):
+    """Return whether a text is only a dateline.
+
+    A dateline is a day, a known place, an agency, or a place and a country, day or agency, as "Paris, France.".
+    """
+    name = text.strip(" .:–—-")
+    if is_day(text, language) or name.casefold() in _agencies() or _fold(name, language) in _places(language):
         return True
     words = _WORD.findall(text)
     # "On Wednesday, the 25." was cut at its ordinal.
@@ -133,6 +141,8 @@ def _cut(sentence: str, language: str, bold: str) -> str:
         match = bracket.match(sentence)
         if match and match.end() < len(sentence):
             return sentence[match.end() :]
+    if language in _LABELLED and (match := _LABEL.match(sentence)) and match.end() < len(sentence):
+        return sentence[match.end() :]
     if language == "ko" and (match := _REPORTER.match(sentence)):
         return sentence[match.end() :]
     match = _ROUND.match(sentence)
@@ -157,11 +167,16 @@ def _cut(sentence: str, language: str, bold: str) -> str:
 
 def _before_colon(line: str, rest: str, language: str, days: frozenset[str]) -> bool:
     """Return whether a text before a colon is a dateline: known places with a day or an agency."""
-    if line.casefold() in _agencies():
+    if _is_agency(line):
         return True
     if language not in _CASELESS and _FOREIGN.fullmatch(line.strip()) and rest[:1].isalpha():
         return _is_dateline(line, ":", rest, language, days, False)
     return _is_known(line, language) and _is_dateline(line, ":", rest, language, days, False)
+
+
+def _is_agency(line: str) -> bool:
+    """Return whether a text is the name of an agency, also behind one word as in "Agencja PAP"."""
+    return line.casefold() in _agencies() or line.casefold().partition(" ")[2] in _agencies()
 
 
 def _is_day(text: str, days: frozenset[str]) -> bool:
@@ -227,7 +242,7 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
     known = _is_known(line, language)
     issued = _ISSUED.search(line)
     signed = (
-        line.casefold() in _agencies()
+        _is_agency(line)
         or (issued is not None and issued[1].casefold() in _agencies())
         or (known and _SIGNED.fullmatch(line) is not None)
     )
@@ -251,6 +266,8 @@ def _is_dateline(line: str, dash: str, rest: str, language: str, days: frozenset
             or (known and dated)
         )
     joining = words_of("joining")
+    if _is_agency(line):
+        return True
     if signed and issued is not None:
         words = _WORD.findall(line[: issued.start()])
     if marked and "," in line:
