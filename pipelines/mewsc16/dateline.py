@@ -152,9 +152,7 @@ def _cut(sentence: str, language: str, bold: str) -> str:
     if colon and colon.start() and (colon[0] == "：" or sentence[colon.end() : colon.end() + 1] == " "):
         line, rest = sentence[: colon.start()], sentence[colon.end() :].lstrip()
         signed = _SIGNED.fullmatch(line.strip()) is not None and _is_known(line, language)
-        if _is_day(line, days) or (
-            (signed or _begins(rest, language)) and _before_colon(line, rest, language, days)
-        ):
+        if _is_day(line, days) or ((signed or _begins(rest, language)) and _before_colon(line, rest, language, days)):
             return rest
     match = _DASH.search(sentence, 2, LONGEST)
     if match is None:

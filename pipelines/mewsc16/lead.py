@@ -8,6 +8,8 @@ an unknown template, the article has no row: the next sentence is not its first.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_dateline
 from wikianchor.pipelines.mewsc16.editions import words_of
@@ -15,7 +17,7 @@ from wikianchor.pipelines.mewsc16.faults import FaultFinder, first_of_glued
 from wikianchor.pipelines.mewsc16.lead_markup import LEAD_LOST, LeadMarkup, file_names, is_box
 from wikianchor.pipelines.mewsc16.template_calls import TemplateCall
 from wikianchor.pipelines.text.fragments import make_fragment_test
-from wikianchor.pipelines.text.prose import holds_no_spaces, judged_sentences
+from wikianchor.pipelines.text.prose import Sentence, holds_no_spaces, judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.compiled import fastest_extractor
 from wikianchor.pipelines.wikimedia.site import Site
@@ -43,6 +45,11 @@ _CAPTION_WORDS = 12
 _CAPTION_CHARACTERS = 25
 # The lead is the text up to the first empty line after this many characters, or up to the first heading.
 _LEAD_CHARACTERS = 1200
+# Further sentences of a quotation, which are one sentence with the words around it.
+_QUOTED_SENTENCES = 4
+# Languages in which no small letter tells that "«...؟» he asked" goes on.
+_QUOTED_FIRST = frozenset({"ar", "fa"})
+_QUOTED = re.compile(r"[«“\"][^«»“”\"]{1,300}[»”\"]")
 _PAIRS = (("{{", "}}"), ("<!--", "-->"), ("\n{|", "\n|}"), ("[[", "]]"), ("<gallery", "</gallery"))
 # Short lines with one of these reasons are skipped: captions, places, days, names of agencies.
 _SKIPPED = frozenset(("fragment:short", "fragment:no_terminator", "fragment:no_letters", "fragment:script"))
@@ -87,7 +94,8 @@ class LeadReader:
 
         after_day = False
         has_notes = "<ref" in text or "{{" in text
-        for sentence, reason in judged_sentences(extract, self._split, self._language):
+        sentences = judged_sentences(extract, self._split, self._language)
+        for sentence, reason in sentences:
             if reason == "back_matter":
                 break
             if reason in ("heading", "preformatted") or sentence.region == "list":
@@ -111,6 +119,8 @@ class LeadReader:
             if has_notes:
                 words = _stop_joined(words)
             words = first_of_glued(words, self._language)
+            if _is_open(words) or (self._language in _QUOTED_FIRST and _QUOTED.fullmatch(words)):
+                words += _rest_of_quotation(words, extract.text, sentence, islice(sentences, _QUOTED_SENTENCES))
             if self._faults.is_note(words) or is_dateline(words, self._language):
                 after_day = True
                 continue
@@ -140,6 +150,32 @@ class LeadReader:
         if self._spaced:
             return words.count(" ") < _CAPTION_WORDS
         return len(words) < _CAPTION_CHARACTERS
+
+
+def _rest_of_quotation(
+    words: str, text: str, sentence: Sentence, following: Iterator[tuple[Sentence, str | None]]
+) -> str:
+    """Return what follows a sentence up to the end of the quotation that it is in, "" if none ends soon.
+
+    Args:
+        words: the sentence, without what stands before it.
+        text: of the page.
+        sentence: the sentence.
+        following: the sentences after it.
+    """
+    end = sentence.start + len(sentence.text)
+    for last, _ in following:
+        rest = text[end : last.start + len(last.text)]
+        if "\n" in rest or GAP in rest:
+            break
+        if not _is_open(words + rest) and not _QUOTED.fullmatch(words + rest):
+            return " " + " ".join(rest.split())
+    return ""
+
+
+def _is_open(words: str) -> bool:
+    """Return whether a text ends within a quotation."""
+    return sum(map(words.count, '"„“”')) % 2 == 1
 
 
 def _bold_datelines(text: str) -> frozenset[str]:

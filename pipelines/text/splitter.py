@@ -153,6 +153,11 @@ _CASELESS_WORD: Final = re.compile(rf"(?:{_SYLLABLE})+\Z")
 _FOLLOWING: Final = re.compile(rf"((?:{_SYLLABLE}){{1,20}}),?[^\S\n]+\S")
 # "com", "net" and "org" in the scripts of languages that put a full stop at the end of sentences.
 _TOP_DOMAINS: Final = "कॉम नेट ऑर्ग કોમ નેટ કૉમ ಕಾಮ್ ಕಾಂ ನೆಟ್ కామ్ కాం నెట్ காம் நெட் കോം നെറ്റ് කොම් නෙට් كوم نت کام نێت"
+# "5 p.m. EST": an abbreviation before one of these does not end the sentence.
+_TIME_ZONES: Final = (
+    "UTC GMT EST EDT ET CST CDT CT MST MDT MT PST PDT PT AKST HST NST NDT AST ADT BST WET CET CEST EET EEST IST JST "
+    "KST AEST AEDT ACST AWST NZST NZDT SAST BRT ART MSK Eastern Central Pacific Mountain"
+)
 
 _NEXT_WORD: Final = re.compile(r"[^\w\n]{0,3}(\w{1,24}(?:['’]\w{0,3})?)")
 _INITIAL: Final = re.compile(rf"{_SYLLABLE}\.")
@@ -338,6 +343,7 @@ def core_splitter_rules(language: str) -> dict[str, object]:
         "particles": _JAPANESE_GOES_ON if language == "ja" else _CHINESE_GOES_ON,
         "openers": _JAPANESE_OPENERS.split(),
         "top_domains": _TOP_DOMAINS.split(),
+        "time_zones": _TIME_ZONES.split(),
         "viramas": _VIRAMAS,
         "vowel_signs": "".join(char for char in _MARKS if unicodedata.category(char) in _VOWEL_SIGNS),
         "japanese": language == "ja",
@@ -493,7 +499,8 @@ def _abbreviation_ends(kind: int, text: str, start: int, word_start: int, after:
         return not rules.starters or _next_is_starter(text, after, rules)
     if kind == _UNIT and not _is_counted(text, start, word_start, rules):
         return _next_is_starter(text, after, rules)
-    return True
+    following = _NEXT_WORD.match(text, after) if kind == _CLOSING else None
+    return following is None or following[1] not in _TIME_ZONES.split()
 
 
 def _is_counted(text: str, start: int, unit: int, rules: _Rules) -> bool:

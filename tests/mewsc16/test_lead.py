@@ -51,6 +51,16 @@ LEADS = [
     ("cs", "Podle 1. místopředsedy např. vláda včera padla. Ano.", "Podle 1. místopředsedy např. vláda včera padla."),
     ("en", "The king came on Friday <ref>The Times</ref> . He spoke.", "The king came on Friday."),
     ("ko", "【서울】 시장은 3일 눈에 대해 말했다. 그렇다.", "시장은 3일 눈에 대해 말했다."),
+    ("es", 'Según Pérez, "no habrá nieve. Habrá sol". Así fue.', 'Según Pérez, "no habrá nieve. Habrá sol".'),
+    ("ar", "«متى يأتي الثلج؟» سأل رئيس البلدية أمس. لم يجب أحد.", "«متى يأتي الثلج؟» سأل رئيس البلدية أمس."),
+    ("sv", "'''Lund, 3 maj''' – Kungen vill ha snö: 94 meter till jul. Ja.", "Kungen vill ha snö: 94 meter till jul."),
+    ("pl", "'''Kraków''' – Król mówił – w radiu – o śniegu. Tak.", "Król mówił – w radiu – o śniegu."),
+    ("en", "<blockquote>It will snow in town.</blockquote>\nThe king spoke on Friday.", "The king spoke on Friday."),
+    ("de", "'''(3. Mai 2007)''' Die Königin sprach gestern über Schnee.", "Die Königin sprach gestern über Schnee."),
+    ("cs", "Foto: Jan Novák.\n\nKrál mluvil včera o sněhu. Ano.", "Král mluvil včera o sněhu."),
+    ("ru", "МОСКВА, 3 мая — РИА Новости. Мэр говорил вчера о снеге. Да.", "Мэр говорил вчера о снеге."),
+    ("de", "Nebra – Feuerwehr und Polizei suchten im Schnee. Ja.", "Feuerwehr und Polizei suchten im Schnee."),
+    ("sv", "Norge – Finland slutade i går utan mål. Ja.", "Norge – Finland slutade i går utan mål."),
 ]  # fmt: skip
 WHOLE = {
     0: "The king met the U.S. president.",

@@ -24,6 +24,7 @@ EXAMPLES = [
     ("en", "The band (b. 1950 in St. Louis. Died 1990!) played on. |Yahoo! Inc. was sold."),
     ("en", "It ended.[1] |The next began.[2][3] |A note.12 |The text goes on; e.g. Holger Pedersen."),
     ("en", "... And Justice for All is a record. |It sold c. 100 B.C. coins at 5 p.m. |The end."),
+    ("en", "It starts at 5 p.m. EST on Friday. |It ends at 6 p.m. |The end."),
     ("simple", "Mr. Jones has a cat. |It is black."),
     # German: ordinals, spaced abbreviations, capital nouns.
     ("de", "Am 3. Oktober 1990 war es so weit. |Er gewann die 2. Bundesliga im 20. Jahrhundert."),

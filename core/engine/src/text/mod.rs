@@ -39,6 +39,7 @@ pub struct SplitterRules {
     pub openers: Vec<String>,
     /// Top-level domains in the scripts of languages that put a full stop at the end of sentences.
     pub top_domains: FxHashSet<String>,
+    pub time_zones: FxHashSet<String>,
     pub viramas: String,
     pub vowel_signs: String,
     pub japanese: bool,

@@ -30,6 +30,7 @@ const STOPS: u16 = WEAK | STRONG | NEWLINE | SPACE | OPENING;
 const NEVER: u8 = 0;
 const NUMBERED: u8 = 1;
 const RARELY: u8 = 2;
+const CLOSING: u8 = 3;
 const UNIT: u8 = 4;
 // Characters of the shortest multiplier before a unit, such as "mln": "в" is a unit and a preposition.
 const MULTIPLIER: usize = 3;
@@ -492,6 +493,8 @@ impl Splitter {
             _ if kind == NEVER || !(is_alpha(next) || self.is(next, BEFORE_FIRST_LETTER)) => false,
             RARELY => self.rules.starters.is_empty() || self.next_is_starter(text, after),
             UNIT if !self.is_counted(text, start, word_start) => self.next_is_starter(text, after),
+            // "5 p.m. EST"
+            CLOSING => !next_word(text, after).is_some_and(|(word, _)| self.rules.time_zones.contains(word)),
             _ => true,
         }
     }
