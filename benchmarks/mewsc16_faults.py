@@ -5,7 +5,8 @@
 - released rows: the share with a fault, by the rules
 - judged rows: faulty ones that are found, and sound ones that are called faulty; `tests/data/mewsc16_released.json` has
   the verdicts. Of the languages in `mewsc16/` only those with a file are counted
-- first sentences: pages in the habits of each wiki (`tests/wikinews_habits.py`), and sentences that look like datelines
+- first sentences: beginnings in the habits of each wiki and sentences that look like datelines
+  (`tests/wikinews_habits.py`), and whole pages (`tests/data/wikinews_leads.txt`)
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def main() -> None:
         if language in files
     ]
     report("Judged rows", table(["", "faulty", "found", "sound", "called faulty"], judged))
-    report("First sentences", table(["", "pages", "right"], [first_sentences(language) for language in habits.HEADS]))
+    head = ["", "beginnings", "right", "whole pages", "right"]
+    report("First sentences", table(head, [first_sentences(language) for language in habits.HEADS]))
 
 
 def lines(path: Path) -> list[str]:
@@ -85,7 +87,7 @@ def _found(language: str, faults: FaultFinder, rows: list[tuple[str, bool]]) -> 
 
 
 def first_sentences(language: str) -> list[object]:
-    """Return the number of pages in the habits of a wiki, and of those whose first sentence is right."""
+    """Return the number of beginnings and of whole pages, and of those of each whose first sentence is right."""
     reader, room = LeadReader(with_aliases(site_for(f"{language}wikinews"))), Newsroom(language)
     other = room.clause(1, room.words(1))
     pages = [(f"{start}{room.joint}{other}", start) for start in habits.STARTS[language]]
@@ -94,7 +96,9 @@ def first_sentences(language: str) -> list[object]:
         written = room.written(seed, words).replace("{{Wiki link|", "{{w|")
         pages.append((f"{head}{written}{room.joint}{other}", room.clause(seed, words)))
     right = sum(reader.first_sentence(text, "Title") == (sentence, "") for text, sentence in pages)
-    return [language, len(pages), right]
+    whole = habits.whole_pages(language)
+    read = [reader.first_sentence(text, "Title")[0] == sentence for text, sentence in whole]
+    return [language, len(pages), right, len(whole), sum(read)]
 
 
 if __name__ == "__main__":

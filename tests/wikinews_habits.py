@@ -6,7 +6,12 @@ look like datelines and are none. `{p}` is a place of `PLACES`, `{P}` the same i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
+
+# `@@ language number`, a page, `>> its first sentence`, or `>> ()` if it has none.
+_PAGES = Path(__file__).parent / "data/wikinews_leads.txt"
 
 PLACES = {
     "ar": "القاهرة بيروت بغداد دمشق",
@@ -38,6 +43,19 @@ COMMON = (
     "<!-- {other} -->\n__NOTOC__\n",
     "{{Quote|{other}|{p}}}\n\n",
     "{{Topic of this wiki}}{{Status|done}}\n\n",
+    "<blockquote>{other}</blockquote>\n",
+    "<gallery>\n{file}:A.jpg|{other}\n{file}:B.jpg|{other}\n</gallery>\n",
+    "<imagemap>\n{file}:A.jpg|thumb|{other}\nrect 0 0 10 10 [[X]]\n</imagemap>\n",
+    "<table align=right><tr><td>{other}</td></tr></table>\n",
+    "{| class=wikitable\n|-\n! X\n| {other}\n|}\n",
+    "[[{file}:A.jpg|thumb|{other}]]'''{p}''' – ",
+    "'''{p}''' – <ref>{p}, {other}</ref>",
+    "'''{p}''' –<!-- {other} --> ",
+    "<big>'''{p}'''</big> – ",
+    "'''{p}''' &#8212; ",
+    "<center>'''X Y Z'''</center>\n",
+    "'''{p}'''\n\n",
+    "\ufeff",
 )
 HEADS = {
     "ar": (
@@ -328,3 +346,9 @@ def heads(language: str, file: str, other: str) -> Iterator[str]:
             for name, value in slots.items():
                 head = head.replace("{" + name + "}", value)
             yield head
+
+
+def whole_pages(language: str) -> list[tuple[str, str]]:
+    """Return the wikitext and the first sentence of the whole pages of a wiki; "" if a page has none."""
+    pages = re.findall(rf"^@@ {language} \d+\n(.*?)\n>> ([^\n]*)$", _PAGES.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    return [(text, "" if sentence == "()" else sentence) for text, sentence in pages]

@@ -14,7 +14,7 @@ from itertools import islice
 from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_dateline
 from wikianchor.pipelines.mewsc16.editions import words_of
 from wikianchor.pipelines.mewsc16.faults import FaultFinder, first_of_glued
-from wikianchor.pipelines.mewsc16.lead_markup import LEAD_LOST, LeadMarkup, file_names, is_box
+from wikianchor.pipelines.mewsc16.lead_markup import INVISIBLE, LEAD_LOST, LeadMarkup, file_names, is_box
 from wikianchor.pipelines.mewsc16.template_calls import TemplateCall
 from wikianchor.pipelines.text.fragments import make_fragment_test
 from wikianchor.pipelines.text.prose import Sentence, holds_no_spaces, judged_sentences
@@ -38,8 +38,6 @@ _LEADING_DASH = re.compile(r"[–—―-]+\s*(?=\S)")
 # A gap in a dateline is a name or a number. No text has this word.
 _LOST_NAME = "Ǆǆ"
 _LOST_DATELINE = re.compile(rf"(?=[^–—―:：-]*{_LOST_NAME})(.{{2,80}}?)\s*(?:\s-|[–—―:：])")
-# Marks of direction and joiners, which editors paste with the text.
-_INVISIBLE = "\ufeff\u200b\u200e\u200f\u202a\u202b\u202c\u2060 "
 # Shorter lines without a full stop are captions; longer ones are sentences whose full stop is missing.
 _CAPTION_WORDS = 12
 _CAPTION_CHARACTERS = 25
@@ -115,7 +113,7 @@ class LeadReader:
                 words = self._behind_gaps(words)
                 if not words:
                     return "", "hole"
-            words = " ".join(cut_dateline(words.strip(_INVISIBLE), self._language, bold_start).split())
+            words = " ".join(cut_dateline(words.strip(INVISIBLE), self._language, bold_start).split())
             if has_notes:
                 words = _stop_joined(words)
             words = first_of_glued(words, self._language)

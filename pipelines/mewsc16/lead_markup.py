@@ -15,6 +15,8 @@ from wikianchor.pipelines.text.prose import holds_no_spaces
 
 # A line of its own, in the place of a template around the lead whose definition is not known.
 LEAD_LOST = "\ue000"
+# Marks of direction and joiners, which editors paste with the text.
+INVISIBLE = "\ufeff\u200b\u200e\u200f\u202a\u202b\u202c\u2060"
 _FILE = 6
 # Characters of a caption; more is the text of the page in a layout.
 _LONGEST_CAPTION = 400
@@ -29,6 +31,7 @@ _FLOATS = re.compile(rf"{_FLOATING_STYLE.pattern}|align\s*=\s*[\"']?(?:right|lef
 _TABLE = re.compile(r"\{\||<(?:table|gallery|blockquote)\b", re.IGNORECASE)
 _CREDIT = re.compile(r"^[ \t]*<small>[^\n]*</small>[ \t]*(?:<br[ /]*>[ \t]*)?$", re.MULTILINE | re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
+_INVISIBLE_START = re.compile(f"^[{INVISIBLE}]+", re.MULTILINE)
 _NAMED = re.compile(r"\s*[\w \-]{0,30}=")
 # Names of templates for quotations, which stand beside the text.
 _QUOTATION = re.compile(r"quot|cit[aeá]|zitat|cyta|цитат|引用|اقتباس|نقل|인용|alıntı", re.IGNORECASE)
@@ -68,7 +71,7 @@ class LeadMarkup:
     def prepare(self, text: str) -> str:
         """Return wikitext without captions in boxes, and with leads in templates shown or marked with LEAD_LOST."""
         head, rest = text[:_WINDOW], text[_WINDOW:]
-        head = self._without_captions(head)
+        head = self._without_captions(_INVISIBLE_START.sub("", head))
         if "<ref" in head:
             head = _NOTED_NUMBER.sub(".\n\n", head)
         return (self._show_leads(head) if "{{" in head else head) + rest
