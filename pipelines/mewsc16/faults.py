@@ -6,7 +6,8 @@ them, but typing errors of authors look the same.
 
 A caption that ends without a full stop is told from its sentence by the capital letter inside of a word: "in
 2008Obama", "obrázekPodle". Names such as WikiLeaks have one too; `data/capitals.json` lists them. A caption whose last
-word is separated from the sentence by a blank, and captions in scripts without capitals, cannot be seen in the text.
+word is separated from the sentence by a blank is told by a word of grammar with a capital: "Otto Schily Die deutsche".
+Captions in scripts without capitals cannot be seen in the text.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ _HEADLESS = {
 _NOUN_AT_THE_END = {
     "ko": re.compile(r"(?<=[가-힣》〉])(?<![다요까죠네라자오지군음함임됨됐것듯중])(?<!예정)(?<!전망)\.$"),
 }
+_QUOTES = ("„“", "«»", "“”")
 # Words in which the end of a caption is looked for by its first words.
 _HEAD_WORDS = 12
 # Letters by which the word before or behind a boundary is compared with other words.
@@ -138,6 +140,10 @@ class FaultFinder:
         self._blank_holes = language not in _BLANKS_BEFORE_STOPS
         self._glues = not holds_no_spaces(language)
         self._captions = captions and self._glues
+        facts_of_capitals = read_facts("capitals.json")
+        openers = "|".join(facts_of_capitals["openers"].get(language, "(?!)").split())
+        self._opener = re.compile(rf"(?<=[^\W\d_{_UPPER})“”»]) (?:{openers}) (?=[^\W\d_])")
+        self._before_names = words_of("never_last") | set(facts_of_capitals["before_names"].get(language, "").split())
         days = "|".join(map(re.escape, sorted(words_of(language))))
         self._day = re.compile(rf"(?<={_LOWER}{{3}})(?=\d{{1,2}}\.?\s(?i:{days or '(?!)'})(?!\w))")
         self._language = language
@@ -187,9 +193,16 @@ class FaultFinder:
             return True
         if self._language in _GLUED_CASELESS and _begins_again(sentence):
             return True
+        if any(self._opens_sentence(sentence[: match.start()]) for match in self._opener.finditer(sentence)):
+            return True
         if any(begins_sentences(word, self._language) for word in _BEHIND_DIGIT.findall(sentence)):
             return True
         return any(self._is_boundary(sentence, match) for match in _INNER_CAPITAL.finditer(sentence))
+
+    def _opens_sentence(self, before: str) -> bool:
+        """Return whether a word of grammar with a capital begins a sentence, and no name, behind this text."""
+        quoted = any(before.count(opening) > before.count(closing) for opening, closing in _QUOTES)
+        return not quoted and re.split(r"[\s'’]", before)[-1] not in self._before_names
 
     def _is_boundary(self, sentence: str, match: re.Match[str]) -> bool:
         """Return whether two words are joined at a capital inside of a word, and not one name is written so."""

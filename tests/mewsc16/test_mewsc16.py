@@ -91,7 +91,7 @@ def test_what_is_kept_has_no_fault_no_leak_and_no_double(tmp_path: Path, wikianc
     assert wikianchor("mewsc16", f"--dumps={written}/*.xml*", f"--output={tmp_path}/out").status == 0
     for language in news.languages():
         rows = rows_of(tmp_path / "out", language)
-        faults = FaultFinder(language)
+        faults = FaultFinder(language, captions=False)
         assert [row["sentence"] for row in rows if faults.fault(row["sentence"])] == []
         assert len({row["sentence"].casefold() for row in rows}) == len(rows)
         assert {row["label"] for row in rows} <= set(TOPICS)
