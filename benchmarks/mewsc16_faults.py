@@ -34,6 +34,7 @@ from wikianchor.pipelines.mewsc16.compare import compare
 from wikianchor.pipelines.mewsc16.editions import with_aliases
 from wikianchor.pipelines.mewsc16.faults import FaultFinder
 from wikianchor.pipelines.mewsc16.lead import LeadReader
+from wikianchor.pipelines.wikimedia.choices import ENGINES
 from wikianchor.pipelines.wikimedia.site import site_for
 
 SPEED_LANGUAGES = ("de", "en", "fr", "ja")
@@ -151,26 +152,24 @@ def compare_pages(arguments: Namespace) -> None:
 
 
 def measure_speed(arguments: Namespace) -> None:
-    """Print the CPU of both stages on the same dumps, less that of their start."""
+    """Print the CPU of `mewsc16` and, by each engine, of `sentences` on the same dumps, less that of their start."""
     work = arguments.work / "news"
     small = news.write(news.make_news("en", 20), work / "small")
-    cases = {}
-    for language in SPEED_LANGUAGES:
-        path = news.write(news.make_news(language, arguments.pages), work)
-        for stage in ("mewsc16", "sentences"):
-            cases[f"{stage}: {language}"] = partial(job, stage, work / "out", f"--dumps={path}")
-            cases[f"{stage}: start"] = partial(job, stage, work / "out", f"--dumps={small}")
+    paths = {language: news.write(news.make_news(language, arguments.pages), work) for language in SPEED_LANGUAGES}
+    stages = {"mewsc16": ("mewsc16",), **{engine: ("sentences", f"--engine={engine}") for engine in ENGINES}}
+    cases = {
+        f"{name}: {language}": partial(job, stage, work / "out", f"--dumps={path}", *flags)
+        for name, (stage, *flags) in stages.items()
+        for language, path in {"start": small, **paths}.items()
+    }
     times = rounds_of(arguments.rounds, cases)
     lines: list[list[object]] = []
     for language in SPEED_LANGUAGES:
-        whole = [times[f"{stage}: {language}"] for stage in ("mewsc16", "sentences")]
-        ours, other = (
-            less(found, times[f"{stage}: start"]) for stage, found in zip(("mewsc16", "sentences"), whole, strict=True)
-        )
-        speeds = [f"{arguments.pages / median(found):,.0f}" for found in (ours, other)]
-        lines.append([language, arguments.pages, *speeds, ratio(ours, other), ratio(*whole)])
-    head = ["", "articles", "mewsc16, pages / CPU s", "sentences, pages / CPU s", "CPU, mewsc16 / sentences"]
-    report("CPU of mewsc16 against sentences", table([*head, "with the start"], lines))
+        costs = [less(times[f"{name}: {language}"], times[f"{name}: start"]) for name in stages]
+        speeds = [f"{arguments.pages / median(cost):,.0f}" for cost in costs]
+        lines.append([language, *speeds, *(ratio(costs[0], cost) for cost in costs[1:])])
+    head = ["", "mewsc16", *(f"sentences, {engine}" for engine in ENGINES)]
+    report("Pages / CPU s, and ratios of CPU", table([*head, *(f"mewsc16 / {engine}" for engine in ENGINES)], lines))
 
 
 PARTS = {"rows": judge_rows, "articles": judge_articles, "pages": compare_pages, "speed": measure_speed}

@@ -86,7 +86,8 @@ _HEADLESS = {
 _NOUN_AT_THE_END = {
     "ko": re.compile(r"(?<=[가-힣》〉])(?<![다요까죠네라자오지군음함임됨됐것듯중])(?<!예정)(?<!전망)\.$"),
 }
-_QUOTES = ("„“", "«»", "“”")
+_LONGEST_CAPTION = 150
+_QUOTES = (("„", "“"), ("«", "»"), ("“", "”"))
 # Words in which the end of a caption is looked for by its first words.
 _HEAD_WORDS = 12
 # Letters by which the word before or behind a boundary is compared with other words.
@@ -143,7 +144,9 @@ class FaultFinder:
         facts_of_capitals = read_facts("capitals.json")
         openers = "|".join(facts_of_capitals["openers"].get(language, "(?!)").split())
         self._opener = re.compile(rf"(?<=[^\W\d_{_UPPER})“”»]) (?:{openers}) (?=[^\W\d_])")
-        self._before_names = words_of("never_last") | set(facts_of_capitals["before_names"].get(language, "").split())
+        self._before_names = words_of("never_last") | set(
+            facts_of_capitals["before_names"].get(language, "").lower().split()
+        )
         days = "|".join(map(re.escape, sorted(words_of(language))))
         self._day = re.compile(rf"(?<={_LOWER}{{3}})(?=\d{{1,2}}\.?\s(?i:{days or '(?!)'})(?!\w))")
         self._language = language
@@ -193,7 +196,10 @@ class FaultFinder:
             return True
         if self._language in _GLUED_CASELESS and _begins_again(sentence):
             return True
-        if any(self._opens_sentence(sentence[: match.start()]) for match in self._opener.finditer(sentence)):
+        if any(
+            self._opens_sentence(sentence[: match.start()])
+            for match in self._opener.finditer(sentence, 0, _LONGEST_CAPTION)
+        ):
             return True
         if any(begins_sentences(word, self._language) for word in _BEHIND_DIGIT.findall(sentence)):
             return True
@@ -202,7 +208,7 @@ class FaultFinder:
     def _opens_sentence(self, before: str) -> bool:
         """Return whether a word of grammar with a capital begins a sentence, and no name, behind this text."""
         quoted = any(before.count(opening) > before.count(closing) for opening, closing in _QUOTES)
-        return not quoted and re.split(r"[\s'’]", before)[-1] not in self._before_names
+        return not quoted and re.split(r"[\s'’]", before)[-1].lower() not in self._before_names
 
     def _is_boundary(self, sentence: str, match: re.Match[str]) -> bool:
         """Return whether two words are joined at a capital inside of a word, and not one name is written so."""

@@ -222,6 +222,7 @@ FAULTY = [
     ("ar", "كتبت منى هذا المقال لموقع آخر.", "note"),
     ("es", "El puerto de la OTAN.El ministro habló ayer de la nieve.", "glued"),
     ("pl", 'Rynek w Kielcach"W górach spadł śnieg", mówił wczoraj minister.', "glued"),
+    ("de", "Blick auf den Markt Die Ministerin sprach gestern in Kiel.", "glued"),
     ("en", "The second stageSpaceX sent its rocket up yesterday.", "glued"),
 ]
 SOUND = [
@@ -247,6 +248,7 @@ SOUND = [
     ("ko", "눈을 언제 다 치울 수 있을까?"),
     ("fa", "وزیر دیروز، پس از به دست آوردن جایزه، از برف گفت."),
     ("pt", "O comitê (CGI.Br) falou ontem da neve."),
+    ("de", "Gestern sprach die Partei Die Linke in Kiel über Schnee."),
     ("de", "Die UniCredit und die ThyssenKrupp AG einigten sich."),
 ]
 
