@@ -14,6 +14,7 @@ from wikianchor.io.errors import InputError, Truncated
 from wikianchor.pipelines.wikimedia.dumps import Chunk
 
 OPEN, CLOSE = b"<page>", b"</page>"
+_TAG = re.compile(rb"</?page>")
 # MediaWiki refuses texts above 2 MB; a page with its history in one element can be far larger.
 PAGE_LIMIT = 256 << 20
 # XML 1.0 does not allow these characters; the wikitext engine uses them as placeholders.
@@ -65,49 +66,47 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
     """
     # A bytearray grows and loses its front in place: time is linear in a page that comes in many chunks.
     buffer, owned_to, searched, offset = bytearray(), 0, 0, 0
+    # Where the page begins that has no end yet; -1 for none.
+    start = -1
     # A range that is not the first may begin inside a page, so it may have one </page> without a <page>.
     ends_allowed: int | None = None
     for chunk in chunks:
-        if not chunk.owned and not _may_open(buffer, owned_to):
+        if not chunk.owned and start < 0 and not _may_open(buffer, owned_to):
             return
-        if chunk.owned:
-            owned_to = len(buffer) + len(chunk.data)
+        before = len(buffer)
         buffer += chunk.data
-        offset, position = chunk.offset, 0
-        before = len(buffer) - len(chunk.data)
+        if chunk.owned:
+            owned_to = len(buffer)
+        offset = chunk.offset + start - before if chunk.exact and start >= 0 else chunk.offset
         if ends_allowed is None:
-            ends_allowed = 1 if offset else 0
-        while True:
-            start = buffer.find(OPEN, position, owned_to + len(OPEN) - 1)
-            gap_end = start if start >= 0 else min(len(buffer), owned_to)
-            ends = buffer.count(CLOSE, position, gap_end)
-            if ends > ends_allowed:
-                raise InputError(f"{source}: a </page> near byte {offset} has no <page>: the XML is malformed")
-            ends_allowed -= ends
-            if start < 0:
-                break
-            ends_allowed = 0
-            if chunk.exact:
-                offset = chunk.offset + start - before
-            end = buffer.find(CLOSE, max(start, searched))
-            inner = buffer.find(OPEN, max(start + len(OPEN), searched), end if end >= 0 else len(buffer))
-            if inner >= 0:
-                raise InputError(f"{source}: a <page> near byte {offset} has no </page>: the XML is malformed")
-            if end < 0:
-                break
-            yield bytes(buffer[start : end + len(CLOSE)]), offset
-            position = end + len(CLOSE)
-        if start < 0:
-            # The tail may contain the first bytes of a tag.
-            start = max(position, min(len(buffer), owned_to) - len(CLOSE) + 1)
-        del buffer[:start]
-        owned_to = max(0, owned_to - start)
-        searched = max(0, len(buffer) - len(CLOSE) + 1)
+            ends_allowed = 1 if chunk.offset else 0
+        for tag in _TAG.finditer(buffer, searched):
+            begin, searched = tag.span()
+            if tag[0] == OPEN:
+                if start >= 0:
+                    raise InputError(f"{source}: a <page> near byte {offset} has no </page>: the XML is malformed")
+                if begin >= owned_to:
+                    break
+                start, ends_allowed = begin, 0
+                if chunk.exact:
+                    offset = chunk.offset + start - before
+            elif start >= 0:
+                yield bytes(buffer[start:searched]), offset
+                start = -1
+            elif searched <= owned_to:
+                if not ends_allowed:
+                    raise InputError(f"{source}: a </page> near byte {offset} has no <page>: the XML is malformed")
+                ends_allowed -= 1
+        # The tail may contain the first bytes of a tag.
+        searched = max(searched, len(buffer) - len(CLOSE) + 1)
+        unused = start if start >= 0 else searched
+        del buffer[:unused]
+        start, searched, owned_to = min(start, 0), searched - unused, max(0, owned_to - unused)
         if len(buffer) > PAGE_LIMIT:
             raise InputError(
                 f"{source}: a page near byte {offset} has no </page> within {PAGE_LIMIT >> 20} MB: the XML is malformed"
             )
-    if buffer.find(OPEN, 0, owned_to + len(OPEN) - 1) >= 0:
+    if start >= 0:
         raise _cut_off(bytes(buffer), offset, source)
 
 
