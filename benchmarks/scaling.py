@@ -3,9 +3,9 @@
     WIKIANCHOR_DATA=data python benchmarks/scaling.py [files] [default] [cost]
 
 - `files`: one worker against two where both read a single file: `sentences` of real pages as a multistream dump, as one
-  bz2 stream, as gzip members and as plain XML; `entities` of the members of a .json.gz. Each worker is bound to a core
-  of its own. "Ranges / whole": the CPU of decompressing the file range by range over that of reading it from end to
-  end.
+  bz2 stream, as gzip members and as plain XML; `entities` of the members of a .json.gz (--packings). Each worker is
+  bound to a core of its own. "Ranges / whole": the CPU of decompressing the file range by range over that of reading it
+  from end to end.
 - `default`: from which size on workers pay. `sentences` and `build` with one worker, with one for each core, and with
   the default.
 - `cost`: the hours that whole wikis take. CPU seconds are measured on real slices, less the start. A stage is its
@@ -43,6 +43,7 @@ def main() -> None:
     flags = parser(__doc__, parts=list(PARTS))
     flags.add_argument("--language", default="en", help="whose slices (en)")
     flags.add_argument("--megabytes", type=float, default=200, help="XML of the dump of `files` (200)")
+    flags.add_argument("--packings", nargs="+", choices=PACKINGS, default=PACKINGS, help="of `files` (all)")
     flags.add_argument("--sizes", default="0.5,30,60,90,120", help="MB of XML of each dump of `default`")
     flags.add_argument("--cores", default="2,16,64,256", help="of the model (2,16,64,256)")
     flags.add_argument("--links", type=int, default=1_500_000, help="of `pairs`, for the model (1500000)")
@@ -54,29 +55,37 @@ def main() -> None:
 
 def compare_files(arguments: Namespace) -> None:
     """Print one worker against two, for each packing."""
-    plain = slices.dump(arguments.work, arguments.language, arguments.megabytes, ending="xml")
-    files = {
-        "multistream bz2": slices.dump(arguments.work, arguments.language, arguments.megabytes),
-        "single bz2": compressed(plain, ".single.xml.bz2", one_bz2),
-        "gz members": compressed(plain, ".members.xml.gz", gz_members),
-        "plain": plain,
-        "items, gz members": items_of(plain),
-    }
     rows: list[list[Any]] = []
-    for title, path in files.items():
+    for packing in arguments.packings:
+        path = packed(arguments, packing)
         walls = rounds_of(arguments.rounds, {str(number): on_cores(arguments, path, number) for number in (1, 2)})
         whole, ranges = [Range(str(path), 0, file_size(str(path)), True)], split_dumps([str(path)])
         cells = [path.stat().st_size / 1e6, len(ranges), *map(median, walls.values()), ratio(walls["1"], walls["2"])]
-        if path != plain:
+        if packing != "plain":
             cases = {
                 name: partial(seconds, partial(read_all, of)) for name, of in (("whole", whole), ("ranges", ranges))
             }
             split = rounds_of(arguments.rounds, cases)
             cells += [median(split["whole"]), ratio(split["ranges"], split["whole"])]
-        rows.append([title, *cells, *[""] * (7 - len(cells))])
+        rows.append([packing, *cells, *[""] * (7 - len(cells))])
         print(rows[-1], file=sys.stderr)
     head = ["file", "MB", "ranges", "one worker, s", "two, s", "speed-up", "unpacking whole, CPU s", "ranges / whole"]
     report("two workers on one file", f"{table(head, rows)}\n\nTargets: 1.7 times with both cores free; at most 1.15.")
+
+
+PACKINGS = ("multistream", "single", "members", "plain", "items")
+
+
+def packed(arguments: Namespace, packing: str) -> Path:
+    """Return the file of a packing; write it unless it exists."""
+    if packing == "multistream":
+        return slices.dump(arguments.work, arguments.language, arguments.megabytes)
+    plain = slices.dump(arguments.work, arguments.language, arguments.megabytes, ending="xml")
+    if packing == "single":
+        return compressed(plain, ".single.xml.bz2", one_bz2)
+    if packing == "members":
+        return compressed(plain, ".members.xml.gz", gz_members)
+    return items_of(plain) if packing == "items" else plain
 
 
 def compressed(plain: Path, ending: str, pack: Callable[[Iterator[bytes]], Iterator[bytes]]) -> Path:
