@@ -309,7 +309,9 @@ class ReadNews:
         rows: list[tuple[object, ...]] = []
         key = task.order << 32
         truncated, progress_file = self._reader.allow_truncated, ProgressFile(self._work.scratch, f"{task.order}")
-        for page in sound_pages(task.part, truncated, pages.parse, counts, problems, tail, progress_file):
+        for page in sound_pages(
+            read_range(task.part), task.part, truncated, pages.parse, counts, problems, tail, progress_file
+        ):
             newest = max(newest, page.timestamp)
             row, reason = pages.read(page, counts)
             if row is None:

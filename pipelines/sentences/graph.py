@@ -20,7 +20,7 @@ from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
-from wikianchor.io.storage import file_size, sha1
+from wikianchor.io.storage import file_size, free_bytes, is_local, sha1
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.reasons import listed, most
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -35,7 +35,11 @@ from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, ExcludedPage
 from wikianchor.pipelines.wikimedia.inventory import read_site, wiki_of_header
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
 from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.unpacked import is_slow
 from wikianchor.schemas import sentences as schema
+
+# Copies of decompressed ranges are made where so many times the size of the dumps is free. They take up to 1.8 times.
+COPY_ROOM = 4
 
 
 def run(config: SentencesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
@@ -136,7 +140,7 @@ def build(
     """Add the graph to a pipeline."""
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
     from wikianchor.pipelines.sentences.page_reader import DumpReader
-    from wikianchor.pipelines.sentences.steps import ReadDump, list_ranges
+    from wikianchor.pipelines.sentences.steps import ReadDump, list_ranges, remove_copy
 
     reader = DumpReader(
         site,
@@ -153,7 +157,7 @@ def build(
     readings = (
         pipeline
         | "List ranges" >> ListElements(list_ranges, config.dumps)  # DumpRange
-        | "Read dump" >> RunStep(ReadDump(reader), work, "read", *tables)  # Reading
+        | "Read dump" >> RunStep(ReadDump(reader), work, "read", *tables, release=partial(remove_copy, work))  # Reading
     )
     commit = CallOnce(commit_readings, config.output, work, head, readings, footers, header_wiki, definitions)
     _ = pipeline | "Commit" >> commit
@@ -166,10 +170,11 @@ def _definitions(pipeline: Any, work: Workspace, config: SentencesOptions, site:
     from wikianchor.pipelines.templates import steps
     from wikianchor.pipelines.templates.tables import save_changes, save_definitions
 
+    copies = has_room_for_copies(config.dumps, work)
     definitions = (
         pipeline
         | "List template ranges" >> ListElements(steps.list_ranges, config.dumps)  # TemplateRange
-        | "Read templates" >> RunStep(steps.read_templates, work, "templates", work, site)  # TemplateReading
+        | "Read templates" >> RunStep(steps.read_templates, work, "templates", work, site, copies)  # TemplateReading
     )
     store = CallOnce(save_definitions, definitions, site.language, work, work=work, name="template_store")
     tables = [pipeline | "Save templates" >> store]  # path
@@ -177,6 +182,14 @@ def _definitions(pipeline: Any, work: Workspace, config: SentencesOptions, site:
         changes = CallOnce(save_changes, config.previous, definitions, work, work=work, name="template_changes")
         tables.append(pipeline | "Compare templates" >> changes)  # path
     return definitions, tables
+
+
+def has_room_for_copies(dumps: Sequence[str], work: Workspace) -> bool:
+    """Return whether the step that reads templates leaves copies of decompressed ranges: all workers share a local disk
+    with room for them and the dataset, and decompressing takes long."""
+    if work.shuffle != "files" or not is_local(work.scratch) or not any(map(is_slow, dumps)):
+        return False
+    return free_bytes(work.scratch) >= COPY_ROOM * sum(map(file_size, dumps))
 
 
 def commit_readings(

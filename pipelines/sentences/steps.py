@@ -6,10 +6,12 @@ of the files, and the counts of the ledger.
 
 from __future__ import annotations
 
+import os
 import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
@@ -20,6 +22,7 @@ from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.arrays.tables import open_tables
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import open_datasets
+from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.sentences.columns import TableBuffer
 from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
@@ -30,10 +33,12 @@ from wikianchor.pipelines.sentences.previous import (
     PreviousPages,
     row_groups_by_table,
 )
+from wikianchor.pipelines.templates.steps import copy_of_range
 from wikianchor.pipelines.text.template_losses import IN_RANGE, TEMPLATE, WHILE_READING, forget_rare
-from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
+from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, unescape
 from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.unpacked import read_copy
 from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
 from wikianchor.schemas import sentences
 from wikianchor.schemas import titles as titles_schema
@@ -91,6 +96,12 @@ class Reading(NamedTuple):
 def list_ranges(dumps: Sequence[str]) -> list[DumpRange]:
     """Cut dumps into ranges. The cut depends only on the files, so that shards do not depend on the workers."""
     return [DumpRange(order, part) for order, part in enumerate(split_dumps(dumps))]
+
+
+def remove_copy(work: Workspace, task: DumpRange) -> None:
+    """Remove the copy of a range that has been read."""
+    with suppress(OSError):
+        os.remove(copy_of_range(work, task.order))
 
 
 class ReadDump:
@@ -159,7 +170,10 @@ def read_dump(
         ledger_buffer = TableBuffer(tables.ledger, ledger_file, ROW_GROUP, LEDGER_COUNTS)
         buffers = (sentence_buffer, fragment_buffer, title_buffer, ledger_buffer)
         progress_file = ProgressFile(reader.work.scratch, f"{task.order}")
-        for page in sound_pages(task.part, reader.allow_truncated, source.parse, counts, problems, tail, progress_file):
+        chunks = read_copy(copy_of_range(reader.work, task.order), task.part)
+        for page in sound_pages(
+            chunks, task.part, reader.allow_truncated, source.parse, counts, problems, tail, progress_file
+        ):
             page_ids.append(page.page_id)
             if (unchanged := source.unchanged) is not None:
                 page_counts = _copy_page(unchanged, *buffers)
@@ -266,6 +280,7 @@ def add_counts(counts: Counter[str], page_counts: Mapping[str, int]) -> None:
 
 
 def sound_pages(
+    chunks: Iterator[Chunk],
     part: Range,
     allow_truncated: bool,
     parse: Callable[[bytes, str, Counter[str], list[str]], Page | None],
@@ -277,6 +292,7 @@ def sound_pages(
     """Yield the pages of a range for which `parse` returns one; stop at damage.
 
     Args:
+        chunks: of the range.
         part: the range.
         allow_truncated: accept a truncated file.
         parse: returns a page, or None after counting it in `counts` or `problems`.
@@ -287,7 +303,7 @@ def sound_pages(
     """
     read = 0
     try:
-        for raw, offset in cut_pages(_keep_tail(read_range(part), tail), part.path):
+        for raw, offset in cut_pages(_keep_tail(chunks, tail), part.path):
             read += 1
             if len(problems) >= MAX_PROBLEMS:
                 return

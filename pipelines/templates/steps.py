@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -13,9 +14,10 @@ from wikianchor.io.errors import InputError, Truncated
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
-from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
+from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.unpacked import ChunkCopy
 from wikianchor.pipelines.wikimedia.wikitext.definitions import TEMPLATE, template_title
 from wikianchor.pipelines.wikimedia.wikitext.template_pages import Definition, definition_of
 from wikianchor.schemas.templates import SCHEMA
@@ -49,25 +51,40 @@ def list_ranges(dumps: Sequence[str]) -> list[TemplateRange]:
     return [TemplateRange(order, part) for order, part in enumerate(split_dumps(dumps))]
 
 
-def read_templates(task: TemplateRange, work: Workspace, site: Site) -> TemplateReading:
+def copy_of_range(work: Workspace, order: int) -> str:
+    """Return the path of the copy of a range (`ChunkCopy`)."""
+    return f"{work.scratch}/unpacked-{order:06d}"
+
+
+def read_templates(task: TemplateRange, work: Workspace, site: Site, copies: bool = False) -> TemplateReading:
     """Write the definitions of a range.
 
     Where a file is damaged or cut off, what comes before is read: `sentences`, which reads the same file, reports it.
+
+    Args:
+        task: the range.
+        work: of the run.
+        site: the wiki.
+        copies: leave a copy of the decompressed range, unless it is damaged.
     """
     counts: Counter[str] = Counter()
     rows: list[dict[str, Any]] = []
     length, progress_file = 0, ProgressFile(work.scratch, f"templates-{task.order}")
     with PartWriter(work.parts, "templates", task.order, SCHEMA) as writer:
         try:
-            for row, offset in template_rows(task.part, site):
-                if progress_file.is_due():
-                    progress_file.write(min(offset, task.part.end) - task.part.start, {"templates": counts.total()})
-                counts[row["kind"]] += 1
-                rows.append(row)
-                length += len(row["body"] or "")
-                if length > GROUP_LENGTH or len(rows) == ROW_GROUP:
-                    writer.write(pa.Table.from_pylist(rows, SCHEMA))
-                    rows, length = [], 0
+            with ExitStack() as stack:
+                chunks = read_range(task.part)
+                if copies:
+                    chunks = stack.enter_context(ChunkCopy(copy_of_range(work, task.order))).copied(chunks)
+                for row, offset in template_rows(chunks, task.part.path, site):
+                    if progress_file.is_due():
+                        progress_file.write(min(offset, task.part.end) - task.part.start, {"templates": counts.total()})
+                    counts[row["kind"]] += 1
+                    rows.append(row)
+                    length += len(row["body"] or "")
+                    if length > GROUP_LENGTH or len(rows) == ROW_GROUP:
+                        writer.write(pa.Table.from_pylist(rows, SCHEMA))
+                        rows, length = [], 0
         except (InputError, Truncated):
             counts["damaged"] += 1
         writer.write(pa.Table.from_pylist(rows, SCHEMA))
@@ -75,16 +92,21 @@ def read_templates(task: TemplateRange, work: Workspace, site: Site) -> Template
     return TemplateReading(task.order, [writer.part] if writer.part else [], dict(counts))
 
 
-def template_rows(part: Range, site: Site) -> Iterator[tuple[dict[str, Any], int]]:
+def template_rows(chunks: Iterator[Chunk], source: str, site: Site) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield a row of `schemas.templates` for each template in a range of a dump, and where it is in the file.
+
+    Args:
+        chunks: of the range.
+        source: name of the file, for messages.
+        site: the wiki.
 
     Raises:
         InputError, Truncated: the file is damaged or cut off.
     """
     pages = TemplatePages(site)
-    for raw, offset in cut_pages(read_range(part), part.path):
-        if page_namespace(raw, part.path) == TEMPLATE:
-            page = pages.parse(raw, f"{part.path} near byte {offset}")
+    for raw, offset in cut_pages(chunks, source):
+        if page_namespace(raw, source) == TEMPLATE:
+            page = pages.parse(raw, f"{source} near byte {offset}")
             ids = {"page_id": page.page_id, "rev_id": page.rev_id}
             definition = pages.definition(page)
             yield {"wiki": site.wiki, "title": pages.title(page), **ids, **definition._asdict()}, offset

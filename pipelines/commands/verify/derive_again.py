@@ -105,7 +105,7 @@ def save_templates(ranges: Sequence[Range], site: Site) -> str:
     for part in ranges:
         # What comes before the damage counts, as in the dataset.
         with suppress(InputError, Truncated):
-            rows += (row for row, _ in template_rows(part, site))
+            rows += (row for row, _ in template_rows(read_range(part), part.path, site))
     path = save_store(private_directory(), map(itemgetter(*COLUMNS), rows), site.language)
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path
