@@ -3,7 +3,7 @@
     WIKIANCHOR_DATA=data python benchmarks/extraction.py [PART ...]
 
 - `bz2`: `wikianchor sentences` with either engine against decompression of the same file, by built-in rules and by the
-  dump's templates, for which the dump is read once more; and the engines alone, from pages in memory to columns; in
+  dump's templates, for which its pages are read once more; and the engines alone, from pages in memory to columns; in
   instructions too, where `perf` can count them. Needs the core (`make core`).
 - `parsers`: the engine against other extractors in Python on wikitext in memory, start and imports left out. They are
   installed from PyPI under --venvs; `extractors.py` compares whole jobs.
