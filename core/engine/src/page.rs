@@ -124,6 +124,14 @@ pub fn unescape(text: &str) -> String {
     while let Some(start) = memchr::memchr(b'&', rest.as_bytes()) {
         result += &rest[..start];
         rest = &rest[start + 1..];
+        // A quick test first, because most references are these two.
+        if let Some((shown, after)) =
+            [('<', "lt;"), ('>', "gt;")].iter().find_map(|(shown, name)| Some((*shown, rest.strip_prefix(name)?)))
+        {
+            result.push(shown);
+            rest = after;
+            continue;
+        }
         // Up to the next "&" alone: what follows it is another reference.
         let name = match memchr::memchr2(b'&', b';', rest.as_bytes()) {
             Some(end) if rest.as_bytes()[end] == b';' => &rest[..end],

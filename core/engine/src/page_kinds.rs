@@ -6,6 +6,7 @@ use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::unicode::{is_space, lower, rstrip};
+use crate::wikitext::search::find_double;
 
 pub type MarksDisambiguation = Box<dyn FnMut(&str) -> bool + Send + Sync>;
 
@@ -36,7 +37,7 @@ impl PageKinds {
         }
         let bytes = text.as_bytes();
         let mut position = 0;
-        while let Some(start) = memmem::find(&bytes[position..], b"{{") {
+        while let Some(start) = find_double(&bytes[position..], b'{') {
             // What a run of braces calls stands after its last two.
             position += start;
             position += bytes[position..].iter().take_while(|&&byte| byte == b'{').count();

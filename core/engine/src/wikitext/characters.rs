@@ -22,10 +22,12 @@ pub fn decode_entities(text: String, entities: &FxHashMap<String, String>) -> St
         if bytes[at] == b'&' {
             let Some(length) = reference_length(&bytes[at..]) else { continue };
             let Some(decoded) = entity(&text[at..at + length], entities) else { continue };
+            output.reserve(text.len() - copied);
             output.push_str(&text[copied..at]);
             output.extend(decoded.chars().map(|char| if char == '\u{a0}' { ' ' } else { char }));
             start = at + length;
         } else if bytes.get(at + 1) == Some(&0xa0) {
+            output.reserve(text.len() - copied);
             output.push_str(&text[copied..at]);
             output.push(' ');
             start = at + 2;
@@ -91,7 +93,11 @@ pub fn drop_note_numbers(text: String) -> String {
     let (mut copied, mut start) = (0, 0);
     while let Some(offset) = memchr(b'[', &bytes[start..]) {
         let at = start + offset;
-        start = at + 1;
+        // Links are skipped quickly: behind a bracket there is no footnote number.
+        start = at + bytes[at..].iter().take_while(|&&byte| byte == b'[').count();
+        if start > at + 1 {
+            continue;
+        }
         let Some(length) = note_number_length(&text[at..]) else { continue };
         start = at + length;
         // A footnote number follows a punctuation mark, or a word and a blank; "a[5]" and "[[5]]" are something else.
@@ -133,20 +139,19 @@ const CASELESS: [&str; 9] =
 pub struct Switches {
     /// Sorted.
     names: Vec<String>,
-    /// Whether a name begins with this byte.
-    begins: [bool; 256],
+    /// The first bytes of the names.
+    firsts: Vec<u8>,
 }
 
 impl Switches {
     pub fn new(switches: &[String]) -> Switches {
         let mut names = switches.to_vec();
         names.sort();
-        let mut begins = [false; 256];
-        begins[usize::from(b'_')] = true;
-        for &byte in names.iter().filter_map(|name| name.as_bytes().first()) {
-            begins[usize::from(byte)] = true;
-        }
-        Switches { names, begins }
+        let mut firsts: Vec<u8> = names.iter().filter_map(|name| name.as_bytes().first().copied()).collect();
+        firsts.push(b'_');
+        firsts.sort_unstable();
+        firsts.dedup();
+        Switches { names, firsts }
     }
 
     /// Remove behaviour switches (https://www.mediawiki.org/wiki/Help:Magic_words).
@@ -157,7 +162,7 @@ impl Switches {
             return text;
         }
         let (mut copied, mut start) = (0, 0);
-        while let Some(offset) = bytes[start..].iter().position(|&byte| self.begins[usize::from(byte)]) {
+        while let Some(offset) = self.next(&bytes[start..]) {
             let at = start + offset;
             // A name begins with a whole character, so the first byte is none within one.
             match caseless_length(&text[at..]).or_else(|| self.length(&bytes[at..])) {
@@ -170,6 +175,15 @@ impl Switches {
             }
         }
         finished(text, output, copied)
+    }
+
+    /// Where a name may begin.
+    fn next(&self, bytes: &[u8]) -> Option<usize> {
+        match self.firsts[..] {
+            [first] => memchr(first, bytes),
+            [first, second] => memchr2(first, second, bytes),
+            _ => bytes.iter().position(|byte| self.firsts.contains(byte)),
+        }
     }
 
     /// Bytes of the shortest name at the beginning, which is the first in Python's order.

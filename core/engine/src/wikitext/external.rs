@@ -4,7 +4,7 @@ use crate::unicode::is_space;
 use crate::wikitext::blanks::removed;
 use crate::wikitext::placeholders::{protect, SEAM};
 use crate::wikitext::tags::name_end;
-use memchr::{memchr, memchr_iter, memmem, memrchr};
+use memchr::{memchr, memmem, memrchr};
 
 const PROTOCOLS: [&str; 12] =
     ["bitcoin:", "geo:", "magnet:", "mailto:", "matrix:", "news:", "sip:", "sips:", "sms:", "tel:", "urn:", "xmpp:"];
@@ -102,18 +102,24 @@ pub fn strip_external_links(text: String, number: Option<&dyn Fn(&str) -> String
 /// Return the start of the next external link and the start of its label.
 fn next_opening(text: &str, position: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
-    memchr_iter(b'[', &bytes[position..]).find_map(|offset| {
-        let start = position + offset;
-        // Skip the brackets of internal links quickly; [[http://...]] is an external link nevertheless.
-        let first = *bytes.get(start + 1)?;
-        if first == b'[' || (start > 0 && bytes[start - 1] == b'[' && !bytes[start + 1..].starts_with(b"http")) {
-            return None;
+    let mut search = position;
+    loop {
+        // The last of several brackets may begin an external link.
+        search += memchr(b'[', &bytes[search..])?;
+        search += bytes[search..].iter().take_while(|&&byte| byte == b'[').count();
+        let start = search - 1;
+        let first = *bytes.get(search)?;
+        // Skip internal links quickly; [[http://...]] is an external link nevertheless.
+        if start > 0 && bytes[start - 1] == b'[' && !bytes[search..].starts_with(b"http") {
+            continue;
         }
-        let address = protocol_end(text, start + 1, first)?;
+        let Some(address) = protocol_end(text, search, first) else { continue };
         let end = address_end(text, address);
         let blanks = bytes[end..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        (end > address).then_some((start, end + blanks))
-    })
+        if end > address {
+            return Some((start, end + blanks));
+        }
+    }
 }
 
 /// Return the offset after the protocol with which an address begins.

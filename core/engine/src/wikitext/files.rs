@@ -5,8 +5,9 @@ use crate::rules::Site;
 use crate::unicode::{self, has, is_alpha, strip, LOWER, UPPER};
 use crate::wikitext::blanks::removed;
 use crate::wikitext::placeholders::{BREAK, SEAM};
+use crate::wikitext::search::{count_doubles, find_double};
 use crate::wikitext::tags::space_end;
-use memchr::{memchr, memchr2, memchr_iter, memmem, memrchr};
+use memchr::{memchr, memchr2, memchr_iter, memrchr};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// In code points.
@@ -18,6 +19,8 @@ pub struct FileStripper {
     names: Vec<Vec<char>>,
     /// The letter in `names` by each letter that Python's `re` takes for the same when it ignores case.
     letters: FxHashMap<char, char>,
+    /// Whether a name may begin with each of the first characters of Unicode.
+    begins: Vec<bool>,
     /// What is before and after the value of the options that place an image beside the text; those without a value
     /// have no second part.
     beside: Vec<(String, Option<String>)>,
@@ -38,7 +41,9 @@ impl FileStripper {
             Some((before, after)) => (before.to_owned(), Some(after.to_owned())),
             None => (word.clone(), None),
         });
-        FileStripper { names, letters, beside: beside.collect() }
+        let letter = |code| char::from_u32(code).and_then(|char| letters.get(&char));
+        let begins = (0..0x600).map(|code| begins(&names, letter(code))).collect();
+        FileStripper { names, letters, begins, beside: beside.collect() }
     }
 
     /// Remove images; those that contain links leave their captions.
@@ -54,11 +59,12 @@ impl FileStripper {
                 search = name_end;
                 continue;
             };
+            result.reserve(text.len() - position);
             result += &text[position..start];
             dropped.add("file", 1);
-            if let Some(offset) = memmem::find(&bytes[name_end..end], b"[[") {
+            if let Some(offset) = find_double(&bytes[name_end..end], b'[') {
                 let link = name_end + offset;
-                dropped.add("caption", memmem::find_iter(&bytes[link..end], b"[[").count() as i64);
+                dropped.add("caption", count_doubles(&bytes[link..end], b'[') as i64);
                 let caption = memrchr(b'|', &bytes[name_end..link]).map_or(name_end, |offset| name_end + offset + 1);
                 captions.push(strip(&text[caption..end - 2]).to_owned());
             }
@@ -96,19 +102,31 @@ impl FileStripper {
     /// Return the start of the next image, and the offset after the colon of its namespace.
     fn next_opening(&self, text: &str, position: usize) -> Option<(usize, usize)> {
         let bytes = text.as_bytes();
-        memchr_iter(b'[', &bytes[position..]).find_map(|offset| {
-            let start = position + offset;
-            if bytes.get(start + 1) != Some(&b'[') {
-                return None;
-            }
+        let mut search = position;
+        while let Some(offset) = find_double(&bytes[search..], b'[') {
+            let start = search + offset;
             let name = blanks_end(bytes, start + 2);
+            search = start + 1;
             // Most links are to articles, so look at the first letter first.
-            let first = text[name..].chars().next()?;
-            let letter = self.letters.get(&first).copied();
-            let may_begin = |name: &&Vec<char>| name.first().is_none_or(|&char| Some(char) == letter || char == ' ');
-            let end = self.names.iter().filter(may_begin).find_map(|chars| self.name_end(text, name, chars))?;
-            Some((start, end))
-        })
+            let Some(first) = text[name..].chars().next() else { continue };
+            if !self.may_begin(first) {
+                // Of three brackets, the last two may begin an image.
+                search = start + if bytes[start + 2] == b'[' { 1 } else { 2 };
+                continue;
+            }
+            if let Some(end) = self.names.iter().find_map(|chars| self.name_end(text, name, chars)) {
+                return Some((start, end));
+            }
+        }
+        None
+    }
+
+    /// Return whether a name may begin with a character.
+    fn may_begin(&self, first: char) -> bool {
+        match self.begins.get(first as usize) {
+            Some(&begins) => begins,
+            None => begins(&self.names, self.letters.get(&first)),
+        }
     }
 
     /// Return the offset after a name, blanks and a colon.
@@ -151,6 +169,11 @@ impl FileStripper {
             })
         })
     }
+}
+
+/// Return whether one of some names begins with a letter.
+fn begins(names: &[Vec<char>], letter: Option<&char>) -> bool {
+    names.iter().any(|name| name.first().is_none_or(|first| Some(first) == letter || *first == ' '))
 }
 
 /// `\s*(?=[|\]])`

@@ -1,5 +1,6 @@
 //! Separate gaps from the names of the templates that left them. See `wikitext/gaps.py`.
 
+use super::characters::finished;
 use super::links::Links;
 use super::placeholders::{GAP, NAMED};
 use memchr::memchr2;
@@ -13,12 +14,16 @@ pub fn take_names(text: String, names: &[String], columns: [&mut Links; 2]) -> (
     let mut gaps = Vec::new();
     // By run of NAMED: the offset after it, and the number of bytes removed up to there.
     let (mut shifts, mut removed, mut end) = (Vec::new(), 0, 0);
+    let (mut output, mut copied) = (String::new(), 0);
     while let Some(offset) = memchr2(GAP as u8, NAMED as u8, &bytes[end..]) {
         let start = end + offset;
         let begin = start + usize::from(bytes[start] == GAP as u8);
         let number = bytes[begin..].iter().take_while(|&&byte| byte == NAMED as u8).count();
         end = begin + number;
         if number > 0 {
+            output.reserve(text.len() - copied);
+            output.push_str(&text[copied..begin]);
+            copied = end;
             removed += number;
             shifts.push((end, removed));
         }
@@ -34,7 +39,7 @@ pub fn take_names(text: String, names: &[String], columns: [&mut Links; 2]) -> (
         shift(&mut links.starts, &shifts);
         shift(&mut links.ends, &shifts);
     }
-    (text.replace(NAMED, ""), gaps)
+    (finished(text, output, copied), gaps)
 }
 
 /// Subtract from each offset the number of bytes removed before it, which is the same between two runs.

@@ -2,7 +2,8 @@
 //! See `wikitext/lines.py`.
 
 use super::placeholders::{BREAK, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM};
-use super::quotes::{has_quotes, push_without_quotes};
+use super::quotes::push_without_quotes;
+use super::search::find_double;
 use super::stretches::stretches;
 use super::tags::is_html_tag;
 use crate::unicode;
@@ -10,8 +11,6 @@ use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
 use std::iter::repeat_n;
 
-/// First character of a line that continues the line before; removed in this module.
-const JOINED: char = '\x06';
 const CLOSING: &str = ",.;:)]»”。，、；：）」』";
 /// Last characters, besides letters and digits, of a line that may continue with a lower-case letter.
 const OPEN_ENDS: &str = ",])\"'»”’–—";
@@ -33,8 +32,8 @@ pub fn read_lines(text: String, literal: bool) -> String {
 fn read_stretch(text: &str, literal: bool) -> String {
     let mut output = String::with_capacity(text.len() + text.len() / 32);
     // The line before if it is plain, without changes.
-    let (mut before, mut joined) = ("", false);
-    let mut start = 0;
+    let mut before = "";
+    let (mut start, mut next_quote) = (0, find_quote(text, 0));
     for end in memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
         let line = &text[start..end];
         if start > 0 {
@@ -46,7 +45,8 @@ fn read_stretch(text: &str, literal: bool) -> String {
             continue;
         }
         let read = match read_special(line, literal) {
-            Some(read) => {
+            Some((mark, number, read)) => {
+                output.extend(repeat_n(mark, number));
                 before = "";
                 read
             }
@@ -54,23 +54,27 @@ fn read_stretch(text: &str, literal: bool) -> String {
             None => {
                 let goes_on = !before.is_empty() && goes_on(before, line);
                 before = line;
+                let is_seamless = |first: char| first == SEAM || CLOSING.contains(first);
                 if goes_on {
-                    joined = true;
-                    let seamless = line.starts_with(|first: char| first == SEAM || CLOSING.contains(first));
-                    Cow::Owned(format!("{JOINED}{}{line}", if seamless { "" } else { " " }))
+                    // Without the line feed.
+                    output.pop();
+                }
+                if goes_on && !line.starts_with(is_seamless) {
+                    Cow::Owned(format!(" {line}"))
                 } else {
                     Cow::Borrowed(line)
                 }
             }
         };
-        if has_quotes(&read) {
+        // A line without quotes has none when it is read. Each quote is searched once.
+        if next_quote < end - line.len() {
+            next_quote = find_quote(text, end - line.len());
+        }
+        if next_quote < end {
             push_without_quotes(&read, &mut output);
         } else {
             output.push_str(&read);
         }
-    }
-    if joined {
-        output = output.replace("\n\x06", "");
     }
     if memchr(BREAK as u8, output.as_bytes()).is_some() {
         output.replace(BREAK, "\n")
@@ -79,8 +83,21 @@ fn read_stretch(text: &str, literal: bool) -> String {
     }
 }
 
+/// Return where the next mark of italics or bold is, or the length of the text.
+fn find_quote(text: &str, start: usize) -> usize {
+    find_double(&text.as_bytes()[start..], b'\'').map_or(text.len(), |offset| start + offset)
+}
+
+/// A placeholder, how many of it mark a line, and the line without its marks.
+type Marked<'a> = (char, usize, Cow<'a, str>);
+
+/// A line that is text or empty.
+fn unmarked(line: &str) -> Marked<'_> {
+    (LIST, 0, Cow::Borrowed(line))
+}
+
 /// Return a line that is not plain with its marks, `None` for a plain one.
-fn read_special(line: &str, literal: bool) -> Option<Cow<'_, str>> {
+fn read_special(line: &str, literal: bool) -> Option<Marked<'_>> {
     let first = line.chars().next()?;
     Some(match first {
         GAP => gap(line),
@@ -129,47 +146,36 @@ fn has_open_target(line: &str) -> bool {
     edge.is_some_and(|edge| bytes[..=edge].ends_with(b"[["))
 }
 
-fn heading(line: &str) -> Cow<'_, str> {
+fn heading(line: &str) -> Marked<'_> {
     let line_without_blanks = line.trim_end_matches([' ', '\t']);
     let length = line_without_blanks.len();
     let opening = length - line_without_blanks.trim_start_matches('=').len();
     let closing = length - line_without_blanks.trim_end_matches('=').len();
     let level = opening.min(closing).min(6).min(length.saturating_sub(1) / 2);
     if level == 0 {
-        return Cow::Borrowed(line);
+        return unmarked(line);
     }
     let title = unicode::strip(&line_without_blanks[level..length - level]);
-    if title.is_empty() {
-        return Cow::Borrowed("");
-    }
-    let mut marked: String = repeat_n(HEADING, level).collect();
-    marked += title;
-    Cow::Owned(marked)
+    (HEADING, if title.is_empty() { 0 } else { level }, Cow::Borrowed(title))
 }
 
-fn title(line: &str) -> Cow<'_, str> {
+fn title(line: &str) -> Marked<'_> {
     // Without its template, this heading consists of "=" only.
     if line.trim_matches(['=', ' ', '\t']).is_empty() {
-        Cow::Borrowed("")
+        unmarked("")
     } else {
         heading(line)
     }
 }
 
-fn marked(mark: char, content: &str) -> String {
-    let mut line = String::with_capacity(content.len() + 1);
-    line.push(mark);
-    line += content;
-    line
-}
-
-fn item(line: &str) -> Cow<'_, str> {
+fn item(line: &str) -> Marked<'_> {
     let content = line.trim_start_matches(['*', '#', ':', ';']);
     let marks = &line[..line.len() - content.len()];
+    let content = content.trim_start_matches([' ', '\t']);
     if marks.contains(';') && memchr(b':', content.as_bytes()).is_some() {
-        return Cow::Owned(marked(LIST, split_term(content).trim_start_matches([' ', '\t'])));
+        return (LIST, 1, split_term(content));
     }
-    Cow::Owned(marked(LIST, content.trim_start_matches([' ', '\t'])))
+    (LIST, 1, Cow::Borrowed(content))
 }
 
 /// Split "term : definition" into two lines.
@@ -254,35 +260,35 @@ fn tag(text: &str) -> Option<(usize, &str, bool)> {
     (after.as_bytes()[length] == b'>').then_some((text.len() - after.len() + length + 1, name, is_end))
 }
 
-fn preformatted(line: &str) -> Cow<'_, str> {
+fn preformatted(line: &str) -> Marked<'_> {
     if unicode::strip(line).is_empty() {
-        Cow::Borrowed("")
+        unmarked("")
     } else {
-        Cow::Owned(marked(PREFORMATTED, &line[1..]))
+        (PREFORMATTED, 1, Cow::Borrowed(&line[1..]))
     }
 }
 
-fn rule(line: &str) -> Cow<'_, str> {
-    Cow::Borrowed(if line.starts_with("----") { line.trim_start_matches('-') } else { line })
+fn rule(line: &str) -> Marked<'_> {
+    unmarked(if line.starts_with("----") { line.trim_start_matches('-') } else { line })
 }
 
-fn gap(line: &str) -> Cow<'_, str> {
+fn gap(line: &str) -> Marked<'_> {
     // A template alone on its line is a box or a hatnote: no sentence lacks it.
-    Cow::Borrowed(if line.trim_matches([GAP, NAMED, ' ']).is_empty() { "" } else { line })
+    unmarked(if line.trim_matches([GAP, NAMED, ' ']).is_empty() { "" } else { line })
 }
 
 /// Read a line whose first character has some bytes.
-fn bullet(line: &str, length: usize) -> Cow<'_, str> {
+fn bullet(line: &str, length: usize) -> Marked<'_> {
     // An editor typed "• item" or "- item" instead of a list.
     let content = &line[length..];
     if content.starts_with([' ', '\t', '\u{a0}']) {
-        Cow::Owned(marked(LIST, content.trim_start_matches([' ', '\t'])))
+        (LIST, 1, Cow::Borrowed(content.trim_start_matches([' ', '\t'])))
     } else {
-        Cow::Borrowed(line)
+        unmarked(line)
     }
 }
 
-fn dash(line: &str) -> Cow<'_, str> {
+fn dash(line: &str) -> Marked<'_> {
     if line.starts_with("- ") {
         bullet(line, 1)
     } else {

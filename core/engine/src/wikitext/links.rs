@@ -3,12 +3,13 @@
 
 use super::characters::decode_entities;
 use super::placeholders::{protect, restore, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM};
+use super::search::find_double;
 use super::stretches::pieces_between;
 use crate::counts::Counts;
 use crate::rules::Site;
 use crate::titles::{parse_not_plain, plain_title};
 use crate::unicode;
-use memchr::{memchr, memmem};
+use memchr::{memchr, memchr2};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,6 +21,17 @@ const CATEGORY: i32 = 14;
 /// In bytes. Longer targets are not cached: hostile ones would fill the memory.
 const CACHED_LENGTH: usize = 300;
 const CACHE_SIZE: usize = 1 << 13;
+
+/// Bytes that no target of a link contains.
+const ENDS_TARGET: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut bytes: &[u8] = b"[]{}|<>\n";
+    while let [byte, rest @ ..] = bytes {
+        ends[*byte as usize] = true;
+        bytes = rest;
+    }
+    ends
+};
 
 /// Strings one after another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +69,16 @@ pub struct Links {
 }
 
 impl Links {
+    fn with_capacity(links: usize) -> Links {
+        let texts = |bytes| Texts { text: String::with_capacity(bytes), ends: Vec::with_capacity(links) };
+        Links {
+            starts: Vec::with_capacity(links),
+            ends: Vec::with_capacity(links),
+            targets: texts(16 * links),
+            fragments: texts(0),
+        }
+    }
+
     fn add(&mut self, start: usize, end: usize, target: &str, fragment: &str) {
         self.starts.push(start);
         self.ends.push(end);
@@ -382,13 +404,12 @@ impl LinkReader {
     /// Links in tables, captions, references and template arguments count too.
     pub fn linked_titles<'a>(&mut self, text: &'a str, own_title: &str) -> Vec<Cow<'a, str>> {
         let bytes = text.as_bytes();
-        let finder = memmem::Finder::new("[[");
-        let mut titles: Vec<Cow<str>> = Vec::new();
+        let mut titles: Vec<(u64, Cow<str>)> = Vec::new();
         let mut start = 0;
-        while let Some(offset) = finder.find(&bytes[start..]) {
+        while let Some(offset) = find_double(&bytes[start..], b'[') {
             let begin = start + offset + bytes[start + offset..].iter().take_while(|&&byte| byte == b'[').count();
-            let stop = |byte: &u8| matches!(byte, b'[' | b']' | b'{' | b'}' | b'|' | b'<' | b'>' | b'\n');
-            let end = bytes[begin..].iter().position(stop).map_or(text.len(), |length| begin + length);
+            let length = bytes[begin..].iter().position(|&byte| ENDS_TARGET[usize::from(byte)]);
+            let end = length.map_or(text.len(), |length| begin + length);
             start = end;
             if begin == end {
                 continue;
@@ -398,11 +419,11 @@ impl LinkReader {
                 let target = self.targets.get(raw);
                 (target.kind == Kind::Link).then(|| Cow::Owned(target.title.to_string()))
             });
-            titles.extend(title.filter(|title| title != own_title));
+            titles.extend(title.filter(|title| title != own_title).map(|title| (first_bytes(&title), title)));
         }
         titles.sort_unstable();
         titles.dedup();
-        titles
+        titles.into_iter().map(|(_, title)| title).collect()
     }
 
     /// Replace each link by its visible text.
@@ -410,14 +431,22 @@ impl LinkReader {
     /// Return that text, the links to articles in it, and the links to other namespaces. `counts` counts each "[[" by its
     /// kind; the page's own title is bold text to a reader.
     pub fn split_links(&mut self, text: &str, own_title: &str, counts: &mut Counts) -> (String, Links, Links) {
-        let (mut links, mut other_links) = (Links::default(), Links::default());
+        let (mut links, mut other_links) = (Links::with_capacity(text.len() / 128), Links::default());
         let mut numbers = [0; KINDS.len()];
         let mut output = String::with_capacity(text.len());
-        let mut parts = pieces_between(text, "[[");
+        let has_seams = memchr(SEAM as u8, text.as_bytes()).is_some();
+        let push_shown = |shown: &str, output: &mut String| {
+            if has_seams {
+                push_without_seams(shown, output);
+            } else {
+                output.push_str(shown);
+            }
+        };
+        let mut parts = pieces_between(text, b'[');
         // The text before the next link is written late, because a link prefix may be taken from its end.
         let mut before = parts.next().unwrap_or("");
         for part in parts {
-            let closing = closing(part);
+            let closing = find_double(part.as_bytes(), b']');
             let (inner, mut rest) = closing.map_or((part, ""), |end| (&part[..end], &part[end + 2..]));
             let bar = memchr(b'|', inner.as_bytes());
             let raw = &inner[..bar.unwrap_or(inner.len())];
@@ -436,7 +465,7 @@ impl LinkReader {
                 if kind.is_without_place() {
                     before = before.trim_end_matches(' ');
                 }
-                push_without_seams(before, &mut output);
+                push_shown(before, &mut output);
                 before = rest;
                 if kind == Kind::NotALink {
                     output.push_str("[[");
@@ -454,7 +483,7 @@ impl LinkReader {
                 None => shown_target(raw, &self.site.entities),
             };
             self.affixes.extend(&mut before, &mut shown, &mut rest);
-            if shown.contains(['\n', SEAM]) {
+            if memchr2(b'\n', SEAM as u8, shown.as_bytes()).is_some() {
                 shown = Cow::Owned(without_label_breaks(&shown));
             }
             let anchor = unicode::strip(&shown);
@@ -463,7 +492,7 @@ impl LinkReader {
                 let at_beginning = before.is_empty() && output.is_empty();
                 shown = single_blanks(before.chars().next_back().or(at_beginning.then_some('\n')), shown, rest);
             }
-            push_without_seams(before, &mut output);
+            push_shown(before, &mut output);
             before = rest;
             if anchor.is_empty() || (anchor.starts_with(GAP) && anchor.trim_matches([GAP, NAMED, ' ']).is_empty()) {
                 // The label was a template without a rule: words are missing.
@@ -484,7 +513,7 @@ impl LinkReader {
             }
             output.push_str(shown);
         }
-        push_without_seams(before, &mut output);
+        push_shown(before, &mut output);
         for (name, number) in KINDS.into_iter().zip(numbers) {
             if number > 0 {
                 counts.add(name, number);
@@ -496,16 +525,12 @@ impl LinkReader {
     }
 }
 
-/// Return where "]]" is.
-fn closing(text: &str) -> Option<usize> {
+/// The first eight bytes of a text as a number, in the order of texts.
+fn first_bytes(text: &str) -> u64 {
     let bytes = text.as_bytes();
-    let mut start = 0;
-    loop {
-        let at = start + memchr(b']', &bytes[start..])?;
-        start = at + 1;
-        if bytes.get(start) == Some(&b']') {
-            return Some(at);
-        }
+    match bytes.first_chunk() {
+        Some(&first) => u64::from_be_bytes(first),
+        None => bytes.iter().rev().fold(0, |number, &byte| number >> 8 | u64::from(byte) << 56),
     }
 }
 

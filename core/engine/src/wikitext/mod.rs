@@ -16,6 +16,7 @@ pub mod numbers;
 pub mod parser_functions;
 pub mod placeholders;
 pub mod quotes;
+pub mod search;
 pub mod stretches;
 pub mod tables;
 pub mod tags;

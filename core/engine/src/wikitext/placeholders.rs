@@ -1,5 +1,7 @@
 //! Control characters with a meaning inside the engine; XML does not allow them. See `wikitext/placeholders.py`.
 
+use super::characters::finished;
+
 pub const NAMED: char = '\x00';
 pub const GAP: char = '\x01';
 pub const HEADING: char = '\x02';
@@ -20,11 +22,21 @@ pub fn protect(text: &str) -> String {
 
 /// Undo `protect`. The length in bytes stays the same.
 pub fn restore(text: String) -> String {
-    // All bytes of a piece at once, which compilers turn into instructions for many bytes.
-    if !text.as_bytes().chunks(64).any(|piece| piece.iter().fold(false, |found, &byte| found | is_code(byte))) {
-        return text;
+    let mut output = String::new();
+    let (mut copied, mut start) = (0, 0);
+    for piece in text.as_bytes().chunks(64) {
+        // All bytes of a piece at once, which compilers turn into instructions for many bytes.
+        if piece.iter().fold(false, |found, &byte| found | is_code(byte)) {
+            output.reserve(text.len() - copied);
+            for (at, &byte) in (start..).zip(piece).filter(|(_, byte)| is_code(**byte)) {
+                output.push_str(&text[copied..at]);
+                output.push(translated(byte as char, CODES, MARKUP));
+                copied = at + 1;
+            }
+        }
+        start += piece.len();
     }
-    text.chars().map(|char| translated(char, CODES, MARKUP)).collect()
+    finished(text, output, copied)
 }
 
 fn is_code(byte: u8) -> bool {

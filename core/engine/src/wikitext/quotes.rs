@@ -1,8 +1,9 @@
 //! Remove the marks of italics and bold, '' and '''. See `wikitext/quotes.py`.
 
 use super::placeholders::SEAM;
+use super::search::find_double;
 use crate::unicode;
-use memchr::{memchr, memmem};
+use memchr::memchr;
 use std::borrow::Cow;
 
 /// `protect("'")`.
@@ -19,29 +20,21 @@ pub fn strip_quotes(line: &str) -> String {
 
 /// Return whether a line has a mark.
 pub fn has_quotes(line: &str) -> bool {
-    let bytes = line.as_bytes();
-    let mut start = 0;
-    while let Some(offset) = memchr(b'\'', &bytes[start..]) {
-        start += offset + 1;
-        if bytes.get(start) == Some(&b'\'') {
-            return true;
-        }
-    }
-    false
+    find_double(line.as_bytes(), b'\'').is_some()
 }
 
 /// Append a line without its marks.
 pub fn push_without_quotes(line: &str, output: &mut String) {
     let mut line = Cow::Borrowed(line);
-    if memmem::find(line.as_bytes(), b"[[").is_some() {
+    if find_double(line.as_bytes(), b'[').is_some() {
         if let Some(changed) = protect_targets(&line) {
             line = Cow::Owned(changed);
         }
         if let Some(changed) = mark_ends(&line) {
             line = Cow::Owned(changed);
         }
-        if memmem::find(line.as_bytes(), b"''[[").is_some() {
-            line = Cow::Owned(line.replace("''[[", &format!("''{SEAM}[[")));
+        if let Some(changed) = mark_beginnings(&line) {
+            line = Cow::Owned(changed);
         }
     }
     let mut runs = runs(&line);
@@ -102,7 +95,7 @@ fn protect_targets(line: &str) -> Option<String> {
     let bytes = line.as_bytes();
     let mut output = String::new();
     let (mut copied, mut start) = (0, 0);
-    while let Some(offset) = memmem::find(&bytes[start..], b"[[") {
+    while let Some(offset) = find_double(&bytes[start..], b'[') {
         let begin = start + offset + bytes[start + offset..].iter().take_while(|&&byte| byte == b'[').count();
         let length = bytes[begin..].iter().position(|byte| matches!(byte, b'[' | b']' | b'|'));
         let Some(end) = length.map(|length| begin + length) else { break };
@@ -116,12 +109,29 @@ fn protect_targets(line: &str) -> Option<String> {
     (copied > 0).then(|| output + &line[copied..])
 }
 
+/// Put a SEAM between a mark and a link.
+fn mark_beginnings(line: &str) -> Option<String> {
+    let bytes = line.as_bytes();
+    let mut output = String::new();
+    let (mut copied, mut start) = (0, 0);
+    while let Some(offset) = find_double(&bytes[start..], b'\'') {
+        let end = start + offset + 2;
+        start = end - 1;
+        if bytes[end..].starts_with(b"[[") {
+            output.push_str(&line[copied..end]);
+            output.push(SEAM);
+            copied = end;
+        }
+    }
+    (copied > 0).then(|| output + &line[copied..])
+}
+
 /// Put a SEAM between the letters after a link and a mark, where the link's trail ends.
 fn mark_ends(line: &str) -> Option<String> {
     let bytes = line.as_bytes();
     let mut output = String::new();
     let (mut copied, mut start) = (0, 0);
-    while let Some(offset) = memmem::find(&bytes[start..], b"]]") {
+    while let Some(offset) = find_double(&bytes[start..], b']') {
         let at = start + offset;
         start = at + 1;
         let rest = line[at + 2..].trim_start_matches(unicode::is_word);

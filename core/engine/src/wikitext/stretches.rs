@@ -1,6 +1,7 @@
 //! Split a page in stretches of a megabyte. See `pipelines/wikimedia/wikitext/stretches.py`.
 
-use memchr::{memchr, memmem};
+use super::search::find_double;
+use memchr::memchr;
 
 /// In code points.
 const STRETCH: usize = 1 << 20;
@@ -17,14 +18,13 @@ pub fn stretches(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Yield the items of `text.split(mark)` for a mark that is one ASCII character twice.
-pub fn pieces_between<'a>(text: &'a str, mark: &'static str) -> impl Iterator<Item = &'a str> {
+pub fn pieces_between(text: &str, mark: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
-    let finder = memmem::Finder::new(mark);
     // All stretches together are split as the text, so no stretch is needed where pieces are read one by one.
     std::iter::from_fn(move || {
         let current = rest?;
-        let end = finder.find(current.as_bytes());
-        rest = end.map(|end| &current[end + mark.len()..]);
+        let end = find_double(current.as_bytes(), mark);
+        rest = end.map(|end| &current[end + 2..]);
         Some(end.map_or(current, |end| &current[..end]))
     })
 }
@@ -59,6 +59,6 @@ mod tests {
         let line = "é".repeat(STRETCH);
         let text = format!("{line}\n{line}b\nc");
         assert_eq!(stretches(&text).map(str::len).collect::<Vec<_>>(), [2 * STRETCH, 2 * STRETCH + 1, 1]);
-        assert_eq!(pieces_between("a[[b[[[c", "[[").collect::<Vec<_>>(), ["a", "b", "[c"]);
+        assert_eq!(pieces_between("a[[b[[[c", b'[').collect::<Vec<_>>(), ["a", "b", "[c"]);
     }
 }

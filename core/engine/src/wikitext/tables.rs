@@ -4,8 +4,9 @@
 use crate::counts::Counts;
 use crate::unicode::{is_space, strip};
 use crate::wikitext::placeholders::{GAP, NAMED};
+use crate::wikitext::search::{count_doubles, find_double};
 use crate::wikitext::tags::{ends_name, name_end, space_end, tag_end};
-use memchr::{memchr, memchr2, memchr2_iter, memchr_iter, memmem};
+use memchr::{memchr, memchr2, memchr2_iter, memchr3, memchr_iter};
 
 const GAP_BYTE: u8 = GAP as u8;
 /// In code points.
@@ -47,7 +48,8 @@ enum Loose {
 /// that contain links is appended to `tables`.
 pub fn strip_tables(text: String, dropped: &mut Counts, tables: &mut Vec<String>) -> String {
     let bytes = text.as_bytes();
-    if !["{|", "<table", "<TABLE"].iter().any(|mark| memmem::find(bytes, mark.as_bytes()).is_some()) {
+    let is_opening = |start| ["{|", "<table", "<TABLE"].iter().any(|mark| text[start..].starts_with(mark));
+    if !memchr2_iter(b'{', b'<', bytes).any(is_opening) {
         return text;
     }
     let has_html = memchr_iter(b'<', bytes).any(|start| is_html_part(&text, start + 1));
@@ -68,7 +70,7 @@ pub fn strip_tables(text: String, dropped: &mut Counts, tables: &mut Vec<String>
         result += &text[position..start];
         result.push('\n');
         let table = &text[start..end];
-        let links = memmem::find_iter(table.as_bytes(), b"[[").count();
+        let links = count_doubles(table.as_bytes(), b'[');
         if links > 0 {
             dropped.add("table", links as i64);
             tables.push(table.to_owned());
@@ -245,14 +247,25 @@ fn is_part(text: &str, start: usize) -> bool {
 pub fn linked_cells(table: &str) -> Vec<String> {
     let bytes = table.as_bytes();
     let mut cells = Vec::new();
-    let (mut copied, mut position) = (0, 0);
-    while position < bytes.len() {
-        let Some(end) = separator_end(table, position) else {
-            position += 1;
-            continue;
-        };
-        add_lines(&table[copied..position], &mut cells);
-        (copied, position) = (end, end);
+    let next_exclamation = |search| memchr(b'!', &bytes[search..]).map_or(bytes.len(), |length| search + length);
+    let (mut copied, mut search, mut exclamation) = (0, 0, next_exclamation(0));
+    loop {
+        // Exclamation marks are rare, and each is searched once.
+        if exclamation < search {
+            exclamation = next_exclamation(search);
+        }
+        let others = &bytes[search..exclamation];
+        let position = memchr3(b'\n', b'|', b'<', others).map_or(exclamation, |length| search + length);
+        if position == bytes.len() {
+            break;
+        }
+        match separator_end(table, position) {
+            Some(end) => {
+                add_lines(&table[copied..position], &mut cells);
+                (copied, search) = (end, end);
+            }
+            None => search = position + 1,
+        }
     }
     add_lines(&table[copied..], &mut cells);
     cells
@@ -260,8 +273,9 @@ pub fn linked_cells(table: &str) -> Vec<String> {
 
 /// Append the lines with links of what is between two separators.
 fn add_lines(cell: &str, cells: &mut Vec<String>) {
-    if memmem::find(cell.as_bytes(), b"[[").is_some() {
-        cells.extend(cell.split('\n').filter(|line| line.contains("[[")).map(|line| strip(line).to_owned()));
+    if find_double(cell.as_bytes(), b'[').is_some() {
+        let has_link = |line: &&str| find_double(line.as_bytes(), b'[').is_some();
+        cells.extend(cell.split('\n').filter(has_link).map(|line| strip(line).to_owned()));
     }
 }
 
@@ -420,7 +434,7 @@ fn push_cells(line: &str, result: &mut String) {
 /// Append a text between marks if it is in no cell.
 fn show(text: &str, in_cell: &[bool], dropped: &mut Counts, tables: &mut Vec<String>, result: &mut String) {
     if in_cell.len() > 1 || in_cell.first() == Some(&true) {
-        let links = memmem::find_iter(text.as_bytes(), b"[[").count();
+        let links = count_doubles(text.as_bytes(), b'[');
         if links > 0 {
             dropped.add("table", links as i64);
             // The name of a gap that began the cell is no text.

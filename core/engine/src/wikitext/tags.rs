@@ -5,6 +5,7 @@ use crate::unicode::{is_alpha, is_decimal, is_digit, is_space, lstrip};
 use crate::wikitext::blanks::removed;
 use crate::wikitext::characters::decode_entities;
 use crate::wikitext::placeholders::{protect, BREAK, PREFORMATTED, SEAM};
+use crate::wikitext::search::{count_doubles, find_double};
 use memchr::{memchr, memchr2, memmem, memrchr3};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
@@ -154,7 +155,7 @@ fn without_extensions(
                 unclosed.insert(name);
                 continue;
             }
-            shown = if name == "gallery" && memmem::find(content.as_bytes(), b"[[").is_some() {
+            shown = if name == "gallery" && find_double(content.as_bytes(), b'[').is_some() {
                 let content = without_captions(content, entities, dropped, captions.as_deref_mut());
                 replacement(name, kind, &content, entities, dropped)
             } else {
@@ -173,6 +174,7 @@ fn without_extensions(
             // Of several tags in a row, the character before the first.
             before = text[..start].chars().next_back();
         }
+        result.reserve(text.len() - position);
         result += &text[position..start];
         let mark = if shown.is_empty() || shown == SEAM_TEXT { removed(before, &text[end..]) } else { "" };
         result += if mark.is_empty() { &shown } else { mark };
@@ -306,7 +308,7 @@ fn replacement(
         }
         Extension::Gap | Extension::Break | Extension::Nothing => {}
     }
-    let links = memmem::find_iter(content.as_bytes(), b"[[").count();
+    let links = count_doubles(content.as_bytes(), b'[');
     if links > 0 {
         dropped.add(if name.starts_with("ref") { "reference" } else { "extension_tag" }, links as i64);
     }
@@ -330,7 +332,7 @@ fn without_captions(
     for line in gallery.split('\n') {
         match line.split_once('|') {
             Some((name, caption)) if caption.contains("[[") && !name.contains("[[") => {
-                dropped.add("caption", memmem::find_iter(caption.as_bytes(), b"[[").count() as i64);
+                dropped.add("caption", count_doubles(caption.as_bytes(), b'[') as i64);
                 if let Some(captions) = captions.as_deref_mut() {
                     captions.push(caption.to_owned());
                 }

@@ -8,11 +8,12 @@ use super::inline::{after_link, inline, join_lines, makes_block};
 use super::numbers::NumberWriter;
 use super::parser_functions::UNKNOWN;
 use super::placeholders::{protect, restore, GAP, NAMED, PIPE, SEAM};
+use super::search::{count_doubles, find_double};
 use super::template_rules::{fill, position_name, Given, Rule};
 use crate::counts::Counts;
 use crate::rules::Site;
 use crate::unicode::{lower, strip, upper};
-use memchr::{memchr, memchr2, memmem};
+use memchr::{memchr, memchr2};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -121,7 +122,7 @@ impl Templates {
     /// `dropped` counts the links in removed calls as "template", `missing` gets the names of the templates that leave
     /// gaps.
     pub fn expand(&mut self, text: String, title: &str, dropped: &mut Counts, missing: &mut Missing) -> String {
-        if memmem::find(text.as_bytes(), b"{{").is_none() {
+        if find_double(text.as_bytes(), b'{').is_none() {
             return text;
         }
         let mut page = Page { title, dropped, missing };
@@ -490,14 +491,14 @@ fn next_run(bytes: &[u8], mut start: usize) -> Option<(usize, usize)> {
 }
 
 fn count_links(text: &str) -> i64 {
-    memmem::find_iter(text.as_bytes(), b"[[").count() as i64
+    count_doubles(text.as_bytes(), b'[') as i64
 }
 
 /// The arguments of a call with a PIPE for each "|" inside of a link.
 fn with_pipes(rest: &str) -> Cow<'_, str> {
     let mut text = String::new();
     let (mut start, mut next) = (0, 0);
-    while let Some(index) = memmem::find(&rest.as_bytes()[next..], b"[[").map(|length| next + length) {
+    while let Some(index) = find_double(&rest.as_bytes()[next..], b'[').map(|length| next + length) {
         next = index + 1;
         if let Some(behind) = after_link(&rest[index..]) {
             next = rest.len() - behind.len();
