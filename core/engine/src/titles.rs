@@ -3,6 +3,7 @@
 use crate::rules::Site;
 use crate::unicode;
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// MediaWiki's limit for titles, in bytes.
 const MAX_BYTES: usize = 255;
@@ -42,34 +43,37 @@ fn is_never(byte: u8) -> bool {
     matches!(byte, 0..=0x1f | 0x7f | b'<' | b'>' | b'[' | b']' | b'{' | b'}' | b'|')
 }
 
-/// ASCII that a normalised title of an article does not contain; the space is not among it.
-const SPECIAL: [bool; 128] = {
-    let mut special = [false; 128];
-    let mut byte = 0;
-    while byte < 128 {
-        special[byte] = matches!(
-            byte as u8,
-            0..=0x1f
-                | 0x7f
-                | b'<'
-                | b'>'
-                | b'['
-                | b']'
-                | b'{'
-                | b'}'
-                | b'|'
-                | b'_'
-                | b'%'
-                | b'&'
-                | b'#'
-                | b':'
-                | b'/'
-                | b'~'
-        );
-        byte += 1;
+// Classes of bytes in the target of a link.
+/// ASCII that a normalised title of an article does not contain.
+const SPECIAL: u8 = 1;
+/// The space, of which it does not contain two in a row.
+const SPACE: u8 = 1 << 1;
+/// Not the first byte of a character.
+const INNER: u8 = 1 << 2;
+/// The first byte of a character that it may not contain, or that a normal form may change.
+const UNSURE: u8 = 1 << 3;
+
+static CLASSES: LazyLock<[u8; 256]> = LazyLock::new(|| {
+    let mut classes = [0; 256];
+    for byte in (0..0x20).chain(*b"\x7f<>[]{}|_%&#:/~") {
+        classes[usize::from(byte)] = SPECIAL;
     }
-    special
-};
+    classes[usize::from(b' ')] = SPACE;
+    classes[0x80..0xc0].fill(INNER);
+    classes[0xf0..].fill(UNSURE);
+    for char in '\u{80}'..='\u{ffff}' {
+        if is_foreign(char) || unicode::has(char, unicode::NEEDS_NFC) {
+            classes[usize::from(char.encode_utf8(&mut [0; 4]).as_bytes()[0])] = UNSURE;
+        }
+    }
+    classes
+});
+
+/// Whether no normalised title contains a character beyond ASCII.
+fn is_foreign(char: char) -> bool {
+    // Most scripts have no blanks of their own.
+    char == '\u{a0}' || (char >= '\u{1680}' && (is_blank(char) || is_bidi(char) || char == '\u{fffd}'))
+}
 
 /// The normalised title of a page on this wiki.
 pub fn normalise_title(raw: &str, site: &Site) -> Option<String> {
@@ -88,32 +92,32 @@ pub fn plain_title<'a>(raw: &'a str, site: &Site) -> Option<Cow<'a, str>> {
     if raw.len() > 4 * PLAIN_LENGTH || first == ' ' || first == '.' || raw.ends_with(' ') {
         return None;
     }
-    if raw.is_ascii() {
-        let mut before = b'\0';
-        for &byte in raw.as_bytes() {
-            if SPECIAL[usize::from(byte)] || (byte == b' ' && before == b' ') {
-                return None;
-            }
-            before = byte;
-        }
-        let is_whole = first.is_ascii_lowercase() && !site.case_sensitive.contains(&0);
-        return (raw.len() <= PLAIN_LENGTH)
-            .then(|| if is_whole { capitalised(raw, site) } else { Cow::Borrowed(raw) });
-    }
-    let (mut length, mut before) = (0, '\0');
-    for char in raw.chars() {
-        let special = match SPECIAL.get(char as usize) {
-            Some(&special) => special || char == ' ' && before == ' ',
-            None => is_blank(char) || is_bidi(char) || char == '\u{fffd}',
-        };
-        if special {
+    // The bytes of most titles tell enough.
+    let table = &*CLASSES;
+    let (mut length, mut before, mut classes) = (0, 0, 0);
+    for &byte in raw.as_bytes() {
+        let class = table[usize::from(byte)];
+        if class & (SPECIAL | before) != 0 {
             return None;
         }
-        before = char;
-        length += 1;
+        before = class & SPACE;
+        classes |= class;
+        length += usize::from(class & INNER == 0);
     }
-    if length > PLAIN_LENGTH || !unicode::is_normalized(raw) {
+    if length > PLAIN_LENGTH {
         return None;
+    }
+    if classes & UNSURE != 0 {
+        let mut needs_nfc = false;
+        for char in raw.chars() {
+            if is_foreign(char) {
+                return None;
+            }
+            needs_nfc |= unicode::has(char, unicode::NEEDS_NFC);
+        }
+        if needs_nfc && !unicode::is_normalized(raw) {
+            return None;
+        }
     }
     let lower = unicode::is_lower(first) && !site.case_sensitive.contains(&0);
     Some(if lower { capitalised(raw, site) } else { Cow::Borrowed(raw) })
@@ -338,6 +342,11 @@ fn has_prefix(text: &str, site: &Site) -> bool {
 fn capitalised<'a>(title: &'a str, site: &Site) -> Cow<'a, str> {
     let mut chars = title.chars();
     let Some(first) = chars.next() else { return Cow::Borrowed(title) };
+    if title.is_ascii() && !(site.dotted_i && first == 'i') {
+        let mut capital = String::with_capacity(title.len());
+        capital.push(first.to_ascii_uppercase());
+        return Cow::Owned(capital + chars.as_str());
+    }
     let rest = chars.as_str();
     let mut capital = if site.dotted_i && first == 'i' { "İ".to_owned() } else { unicode::title(first) };
     if unicode::length(&capital) != 1 {
