@@ -99,8 +99,10 @@ impl Sentences {
             self.texts.push(&sentence.text);
             // Code points up to the last offset: a text is counted once.
             let (mut bytes, mut points) = (sentence.start, 0);
+            let end = links.ends[..sentence.last].last().map_or(bytes, |&end| end.max(bytes));
+            let is_ascii = text[bytes..end].is_ascii();
             let mut points_at = |offset: usize| {
-                points += length(&text[bytes..offset]);
+                points += if is_ascii { offset - bytes } else { length(&text[bytes..offset]) };
                 bytes = offset;
                 points
             };

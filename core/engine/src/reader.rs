@@ -82,8 +82,12 @@ impl Reader {
             self.sentences.add(page, &extract.text, &kept, &extract.links);
             if self.with_fragments {
                 self.fragments.add(page, &extract.text, &fragments, &extract.links);
+                let mut regions = Counts::default();
                 for fragment in &fragments {
-                    counts.add(format!("fragments:{}", fragment.region), 1);
+                    regions.add(fragment.region, 1);
+                }
+                for (region, number) in regions.0 {
+                    counts.add(format!("fragments:{region}"), number);
                 }
                 let last = kept.last().into_iter().chain(fragments.last()).map(|sentence| sentence.number + 1).max();
                 let mut number = last.unwrap_or(0);

@@ -350,18 +350,28 @@ impl Forms {
 }
 
 /// `text.strip()`.
+#[inline]
 pub fn strip(text: &str) -> &str {
-    text.trim_matches(is_space)
+    rstrip(lstrip(text))
 }
 
 /// `text.lstrip()`.
+#[inline]
 pub fn lstrip(text: &str) -> &str {
-    text.trim_start_matches(is_space)
+    // A quick test first, because most texts have nothing to remove.
+    match text.as_bytes().first() {
+        Some(b'!'..=b'~') => text,
+        _ => text.trim_start_matches(is_space),
+    }
 }
 
 /// `text.rstrip()`.
+#[inline]
 pub fn rstrip(text: &str) -> &str {
-    text.trim_end_matches(is_space)
+    match text.as_bytes().last() {
+        Some(b'!'..=b'~') => text,
+        _ => text.trim_end_matches(is_space),
+    }
 }
 
 /// `len(text)`.

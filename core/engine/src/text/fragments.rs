@@ -2,35 +2,34 @@
 
 use super::splitter::skip_at_most;
 use super::{FragmentRules, TextRules};
-use crate::unicode::{is_alpha, is_mark, is_space, is_word, strip};
-
-/// Why a sentence is dropped, and the name under which such sentences are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reason {
-    pub name: &'static str,
-    pub sentences: &'static str,
-}
+use crate::unicode::{is_alpha, is_mark, is_space, is_word, lstrip, rstrip};
+use memchr::memchr_iter;
 
 macro_rules! reasons {
-    ($($constant:ident $name:literal)*) => {
-        $(pub const $constant: Reason = Reason { name: $name, sentences: concat!("sentences:", $name) };)*
+    ($($reason:ident $name:literal)*) => {
+        /// Why a sentence is dropped.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Reason { $($reason),* }
+
+        /// The name of each reason, and that under which such sentences are counted.
+        pub const REASONS: &[(&str, &str)] = &[$(($name, concat!("sentences:", $name))),*];
     };
 }
 
 reasons! {
-    SHORT "fragment:short"
-    LONG "fragment:long"
-    MARKUP "fragment:markup"
-    UNBALANCED "fragment:unbalanced"
-    NO_LETTERS "fragment:no_letters"
-    SCRIPT "fragment:script"
-    NO_TERMINATOR "fragment:no_terminator"
-    CONTINUED "fragment:continued"
-    CITATION "fragment:citation"
-    GAP "gap"
-    HEADING "heading"
-    BACK_MATTER "back_matter"
-    PREFORMATTED "preformatted"
+    Short "fragment:short"
+    Long "fragment:long"
+    Markup "fragment:markup"
+    Unbalanced "fragment:unbalanced"
+    NoLetters "fragment:no_letters"
+    Script "fragment:script"
+    NoTerminator "fragment:no_terminator"
+    Continued "fragment:continued"
+    Citation "fragment:citation"
+    Gap "gap"
+    Heading "heading"
+    BackMatter "back_matter"
+    Preformatted "preformatted"
 }
 
 /// Cuts a text into sentences: iterates over the offset of each and the sentence, without white space around it.
@@ -67,9 +66,9 @@ impl<'a> Iterator for WholeSentences<'a> {
             let untrimmed = self.text.get(self.start..end).unwrap_or_default();
             let start = self.start;
             self.start = end;
-            let sentence = untrimmed.trim_start_matches(is_space);
+            let sentence = lstrip(untrimmed);
             let start = start + untrimmed.len() - sentence.len();
-            let sentence = strip(sentence);
+            let sentence = rstrip(sentence);
             if !sentence.is_empty() {
                 return Some((start, sentence));
             }
@@ -80,30 +79,37 @@ impl<'a> Iterator for WholeSentences<'a> {
 
 // Sets of characters, as bits of a table.
 const NON_LETTER: u8 = 1;
+/// Signs of markup.
 const SIGN: u8 = 1 << 1;
-/// Round brackets of ASCII.
-const ROUND: u8 = 1 << 2;
-const TERMINATOR: u8 = 1 << 3;
-const CLOSER: u8 = 1 << 4;
+/// Brackets of which as many open as close, in ASCII and others.
+const BRACKET: u8 = 1 << 2;
+const WIDE_BRACKET: u8 = 1 << 3;
+const TERMINATOR: u8 = 1 << 4;
+const CLOSER: u8 = 1 << 5;
 
 /// Tells why a text is no complete sentence of a language: see `make_fragment_test`.
 pub struct FragmentTest {
     rules: FragmentRules,
     /// Sets by code point, up to the last of the Basic Multilingual Plane.
-    sets: Vec<u8>,
+    sets: Box<[u8; 0x10000]>,
 }
 
 /// What one pass over a sentence tells: its numbers of characters and of non-letters, and the sets that occur.
+#[derive(Default)]
 struct Profile {
     length: usize,
     non_letters: usize,
     sets: u8,
+    /// How many more brackets open than close: ( and （, [, 「, 『.
+    open: [i32; 4],
 }
 
 impl FragmentTest {
     pub fn new(rules: &TextRules) -> FragmentTest {
-        let mut test = FragmentTest { rules: rules.fragments.clone(), sets: Vec::new() };
-        test.sets = (0..0x10000).map(|code| char::from_u32(code).map_or(0, |char| test.sets_of(char))).collect();
+        let mut test = FragmentTest { rules: rules.fragments.clone(), sets: Box::new([0; 0x10000]) };
+        for char in (0..0x10000).filter_map(char::from_u32) {
+            test.sets[char as usize] = test.sets_of(char);
+        }
         test
     }
 
@@ -112,8 +118,9 @@ impl FragmentTest {
         let in_ranges = rules.ranges.iter().any(|&(first, last)| (first..=last).contains(&(char as u32)));
         let holds = |set, holds| if holds { set } else { 0 };
         holds(NON_LETTER, in_ranges != rules.scripts)
-            | holds(SIGN, rules.markup_signs.contains(char))
-            | holds(ROUND, matches!(char, '(' | ')'))
+            | holds(SIGN, char.is_ascii() && rules.markup_signs.contains(char))
+            | holds(BRACKET, matches!(char, '(' | ')' | '[' | ']'))
+            | holds(WIDE_BRACKET, wide_bracket(char).is_some())
             | holds(TERMINATOR, rules.terminators.contains(char))
             | holds(CLOSER, rules.closers.contains(char))
     }
@@ -127,40 +134,51 @@ impl FragmentTest {
     }
 
     fn profile(&self, sentence: &str) -> Profile {
-        let mut profile = Profile { length: 0, non_letters: 0, sets: 0 };
+        let mut profile = Profile::default();
         if sentence.is_ascii() {
+            profile.length = sentence.len();
             for &byte in sentence.as_bytes() {
                 let sets = self.sets[usize::from(byte)];
                 profile.non_letters += usize::from(sets & NON_LETTER);
                 profile.sets |= sets;
             }
-            profile.length = sentence.len();
-            return profile;
+        } else {
+            for char in sentence.chars() {
+                let sets = self.sets(char);
+                profile.length += 1;
+                profile.non_letters += usize::from(sets & NON_LETTER);
+                profile.sets |= sets;
+            }
         }
-        for char in sentence.chars() {
-            let sets = self.sets(char);
-            profile.length += 1;
-            profile.non_letters += usize::from(sets & NON_LETTER);
-            profile.sets |= sets;
+        if profile.sets & BRACKET != 0 {
+            let number = |bracket| memchr_iter(bracket, sentence.as_bytes()).count() as i32;
+            profile.open = [number(b'(') - number(b')'), number(b'[') - number(b']'), 0, 0];
+        }
+        if profile.sets & WIDE_BRACKET != 0 {
+            for (kind, number) in sentence.chars().filter_map(wide_bracket) {
+                profile.open[kind] += number;
+            }
         }
         profile
     }
 
     /// The first of FRAGMENT_REASONS that applies to a sentence. Without `seeks_markup` it is not searched for markup.
     pub fn reason(&self, sentence: &str, seeks_markup: bool) -> Option<Reason> {
-        let Profile { length, non_letters, sets } = self.profile(sentence);
-        let has_sign = seeks_markup && sets & SIGN != 0;
+        let Profile { length, non_letters, sets, open } = self.profile(sentence);
         if length < self.rules.shortest {
-            return Some(SHORT);
+            return Some(Reason::Short);
         }
         if length > self.rules.longest {
-            return Some(LONG);
+            return Some(Reason::Long);
         }
-        if has_sign && has_markup(sentence) {
-            return Some(MARKUP);
+        if seeks_markup && sets & SIGN != 0 && has_markup(sentence) {
+            return Some(Reason::Markup);
         }
-        if (has_sign || sets & ROUND != 0) && is_unbalanced(sentence, sets & SIGN != 0) {
-            return Some(UNBALANCED);
+        // "a) red, b) blue" is not unbalanced. Without its markup, a sentence is tested only if it has round brackets.
+        if (open[1..] != [0; 3] || (open[0] != 0 && open[0] + enumerators(sentence) != 0))
+            && (seeks_markup || sentence.contains(['(', ')']))
+        {
+            return Some(Reason::Unbalanced);
         }
         // A quick test first: at most half of the characters of a sentence are blanks.
         if 4 * non_letters > length {
@@ -168,20 +186,20 @@ impl FragmentTest {
                 return Some(reason);
             }
         }
-        (self.rules.punctuated && !self.is_terminated(sentence)).then_some(NO_TERMINATOR)
+        (self.rules.punctuated && !self.is_terminated(sentence)).then_some(Reason::NoTerminator)
     }
 
     fn script_reason(&self, sentence: &str, length: usize, non_letters: usize) -> Option<Reason> {
-        let visible = length - sentence.bytes().filter(|&byte| byte == b' ').count();
+        let visible = length - memchr_iter(b' ', sentence.as_bytes()).count();
         if 2 * non_letters <= visible {
             return None;
         }
         let letters = sentence.chars().filter(|&char| is_letter(char)).count();
         if 2 * letters < visible {
-            return Some(NO_LETTERS);
+            return Some(Reason::NoLetters);
         }
         let is_foreign = |char: &char| self.sets(*char) & NON_LETTER != 0 && is_letter(*char);
-        (2 * sentence.chars().filter(is_foreign).count() > letters).then_some(SCRIPT)
+        (2 * sentence.chars().filter(is_foreign).count() > letters).then_some(Reason::Script)
     }
 
     fn is_terminated(&self, sentence: &str) -> bool {
@@ -238,37 +256,22 @@ fn has_markup(sentence: &str) -> bool {
     false
 }
 
-/// Whether opening and closing brackets differ in number; `has_sign` says that there may be others than ( and ).
-fn is_unbalanced(sentence: &str, has_sign: bool) -> bool {
-    let bytes = sentence.bytes();
-    let mut round =
-        bytes.clone().filter(|&byte| byte == b'(').count() as i64 - bytes.filter(|&byte| byte == b')').count() as i64;
-    let (mut square, mut corner, mut white) = (0, 0, 0);
-    if has_sign {
-        for char in sentence.chars() {
-            match char {
-                // In Japanese and Chinese a full-width bracket may be closed by an ASCII one.
-                '（' => round += 1,
-                '）' => round -= 1,
-                '[' => square += 1,
-                ']' => square -= 1,
-                '「' => corner += 1,
-                '」' => corner -= 1,
-                '『' => white += 1,
-                '』' => white -= 1,
-                _ => {}
-            }
-        }
-    }
-    if square != 0 || corner != 0 || white != 0 {
-        return true;
-    }
-    // "a) red, b) blue" is not unbalanced.
-    round != 0 && round + enumerators(sentence) != 0
+/// The kind of a bracket in `Profile::open`, and 1 if it opens, -1 if it closes.
+fn wide_bracket(char: char) -> Option<(usize, i32)> {
+    Some(match char {
+        // In Japanese and Chinese a full-width bracket may be closed by an ASCII one.
+        '（' => (0, 1),
+        '）' => (0, -1),
+        '「' => (2, 1),
+        '」' => (2, -1),
+        '『' => (3, 1),
+        '』' => (3, -1),
+        _ => return None,
+    })
 }
 
 /// The number of matches of `_ENUMERATOR`: one to three word characters after white space, and a bracket.
-fn enumerators(sentence: &str) -> i64 {
+fn enumerators(sentence: &str) -> i32 {
     // Word characters since white space, or None after another character.
     let (mut letters, mut number) = (Some(0), 0);
     for char in sentence.chars() {

@@ -1,11 +1,12 @@
 //! See `pipelines/text/prose.py`.
 
-use super::fragments::{self, whole_sentences, FragmentTest, Reason};
+use super::fragments::{whole_sentences, FragmentTest, Reason, REASONS};
 use super::splitter::{is_lower_text, Splitter};
 use super::{ProseRules, TextRules};
 use crate::counts::Counts;
 use crate::unicode::{is_alnum, is_alpha, is_decimal, is_lower, is_upper, lower, lstrip, rstrip, strip};
 use crate::wikitext::placeholders::{GAP, HEADING, LIST, PREFORMATTED};
+use crate::wikitext::search::find_double;
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
@@ -46,10 +47,9 @@ pub struct Sentence<'a> {
 pub struct Prose {
     rules: ProseRules,
     pub test: FragmentTest,
-    /// Finders of the first characters of `ProseRules::holes`, with the characters that follow; and of two quotes.
-    /// All are on the heap, because their alignment is larger than that of Python's objects.
+    /// Finders of the first characters of `ProseRules::holes`, with the characters that follow. All finders are on the
+    /// heap, because their alignment is larger than that of Python's objects.
     holes: Vec<(Finder<'static>, String)>,
-    quotes: Box<Finder<'static>>,
     citations: Vec<Finder<'static>>,
 }
 
@@ -71,7 +71,6 @@ impl Prose {
             rules: rules.prose.clone(),
             test: FragmentTest::new(rules),
             holes,
-            quotes: Box::new(finder("\"\"")),
             citations: ["ISBN", "ISSN"].map(finder).into(),
         }
     }
@@ -82,14 +81,25 @@ impl Prose {
 
     /// Return the ascending offsets of the signs of missing words.
     fn hole_offsets(&self, text: &str) -> Vec<usize> {
-        let mut offsets: Vec<usize> = self.quotes.find_iter(text.as_bytes()).collect();
+        let mut offsets = Vec::new();
+        let mut start = 0;
+        while let Some(offset) = find_double(&text.as_bytes()[start..], b'"') {
+            offsets.push(start + offset);
+            start += offset + 2;
+        }
         for (first, others) in &self.holes {
+            // Most pages lack the first byte of most of these characters.
+            if memchr(first.needle()[0], text.as_bytes()).is_none() {
+                continue;
+            }
             let mut after = 0;
             for start in first.find_iter(text.as_bytes()) {
-                if start < after {
+                let rest = &text[start + first.needle().len()..];
+                // A quick test first: no letter is among the others.
+                if start < after || rest.trim_start_matches(' ').starts_with(is_alnum) {
                     continue;
                 }
-                let rest = lstrip(&text[start + first.needle().len()..]);
+                let rest = lstrip(rest);
                 if let Some(char) = rest.chars().next().filter(|&char| others.contains(char)) {
                     offsets.push(start);
                     after = text.len() - rest.len() + char.len_utf8();
@@ -118,20 +128,24 @@ pub fn page_sentences<'a>(
 ) -> Vec<Sentence<'a>> {
     let mut kept = Vec::new();
     let (mut gaps, mut counted) = (0, 0);
+    // By reason: dropped sentences, links in them, and how many of these sentences are counted.
+    let mut numbers = [(0, 0, 0); REASONS.len()];
     judged_sentences(page, splitter, rules, |sentence, reason| {
         let Some(mut reason) = reason else {
             kept.push(sentence.sentence());
             return;
         };
         let Judged { region, text, start, first, last, .. } = sentence;
-        let gapped = reason == fragments::GAP && has_gap(text);
-        if gapped && rules.test.reason(&text.replace(GAP, ANY_WORD), false) == Some(fragments::NO_TERMINATOR) {
+        let gapped = reason == Reason::Gap && has_gap(text);
+        if gapped && rules.test.reason(&text.replace(GAP, ANY_WORD), false) == Some(Reason::NoTerminator) {
             // A caption or a list item, which would be no sentence whatever the template shows.
-            reason = fragments::NO_TERMINATOR;
+            reason = Reason::NoTerminator;
         }
-        dropped.add(reason.name, last as i64 - first as i64);
+        let number = &mut numbers[reason as usize];
+        number.0 += 1;
+        number.1 += last as i64 - first as i64;
         let mut lost_to = BTreeSet::new();
-        if gapped && reason == fragments::GAP {
+        if gapped && reason == Reason::Gap {
             let before = gaps + count(page.text.get(counted..start).unwrap_or_default(), GAP);
             gaps = before + count(text, GAP);
             counted = start + text.len();
@@ -142,14 +156,26 @@ pub fn page_sentences<'a>(
             }
         }
         if region != "heading" {
-            dropped.add(if lost_to.is_empty() { reason.sentences } else { "sentences:template" }, 1);
+            if lost_to.is_empty() {
+                number.2 += 1;
+            } else {
+                dropped.add("sentences:template", 1);
+            }
             if let Some(fragments) = fragments.as_deref_mut() {
-                if first < last || (!text.is_empty() && reason != fragments::NO_LETTERS) {
+                if first < last || (!text.is_empty() && reason != Reason::NoLetters) {
                     fragments.push(fragment(sentence, page));
                 }
             }
         }
     });
+    for ((name, of_sentences), (times, links, sentences)) in REASONS.iter().zip(numbers) {
+        if times > 0 {
+            dropped.add(*name, links);
+        }
+        if sentences > 0 {
+            dropped.add(*of_sentences, sentences);
+        }
+    }
     kept
 }
 
@@ -234,13 +260,13 @@ fn judged_sentences<'a>(
             gapped = has_gap(sentence);
         }
         let reason = match region {
-            "heading" => Some(fragments::HEADING),
-            "back_matter" => Some(fragments::BACK_MATTER),
-            "preformatted" => Some(fragments::PREFORMATTED),
-            _ if sentence.is_empty() || (first < at && starts[first] < start) => Some(fragments::GAP),
+            "heading" => Some(Reason::Heading),
+            "back_matter" => Some(Reason::BackMatter),
+            "preformatted" => Some(Reason::Preformatted),
+            _ if sentence.is_empty() || (first < at && starts[first] < start) => Some(Reason::Gap),
             _ if gapped => {
                 let has_words = sentence.contains(|char| char != GAP && char != ' ');
-                Some(if has_words { fragments::GAP } else { fragments::NO_LETTERS })
+                Some(if has_words { Reason::Gap } else { Reason::NoLetters })
             }
             _ => drop_test.reason(sentence, region, start),
         };
@@ -265,21 +291,22 @@ impl<'a> DropTest<'a> {
     fn reason(&mut self, sentence: &str, region: &str, start: usize) -> Option<Reason> {
         while self.holes.next_if(|&hole| hole < start).is_some() {}
         if self.holes.peek().is_some_and(|&hole| hole < start + sentence.len()) {
-            return Some(fragments::GAP);
+            return Some(Reason::Gap);
         }
         let rules = &self.rules.rules;
         if region == "list" {
-            if memchr_iter(b' ', sentence.as_bytes()).take(rules.list_item_spaces).count() < rules.list_item_spaces {
-                return Some(fragments::SHORT);
+            let spaces = sentence.bytes().filter(|&byte| byte == b' ');
+            if spaces.take(rules.list_item_spaces).count() < rules.list_item_spaces {
+                return Some(Reason::Short);
             }
         } else if rules.capitals
-            && sentence.starts_with(|char| is_lower(char) || rules.openers.contains(char))
+            && sentence.starts_with(|char| is_lower(char) || (!is_alnum(char) && rules.openers.contains(char)))
             && continues(sentence, rules)
         {
-            return Some(fragments::CONTINUED);
+            return Some(Reason::Continued);
         }
         if self.has_citations && self.rules.cites(sentence) {
-            return Some(fragments::CITATION);
+            return Some(Reason::Citation);
         }
         self.rules.test.reason(sentence, true)
     }

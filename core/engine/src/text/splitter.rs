@@ -2,7 +2,8 @@
 
 use super::{SplitterRules, TextRules};
 use crate::unicode::{
-    is_alnum, is_alpha, is_decimal, is_digit, is_lower, is_mark, is_space, is_upper, is_word, lower, rstrip, strip,
+    has_lower, is_alnum, is_alpha, is_decimal, is_digit, is_lower, is_mark, is_space, is_upper, is_word, lower, rstrip,
+    strip,
 };
 
 // Sets of characters, as bits of a table.
@@ -47,8 +48,9 @@ pub struct Splitter {
     rules: SplitterRules,
     /// Sets by code point; a character beyond the end is in none.
     sets: Vec<u16>,
-    /// Whether a byte begins a character of STOPS.
-    leads: [bool; 256],
+    /// By first byte of a character of STOPS: a bit for each second byte, by its lower six bits; all bits for a character
+    /// of one byte.
+    stops: [u64; 256],
 }
 
 /// What follows a terminator or a closing bracket: offsets after terminators, after closing quotes and after blanks.
@@ -63,7 +65,7 @@ impl Splitter {
         let rules = rules.splitter.clone();
         let opening: String = rules.brackets.iter().map(|pair| pair.0).collect();
         let space = if rules.openers_after_space.is_empty() { "" } else { " " };
-        let mut splitter = Splitter { rules: SplitterRules::default(), sets: Vec::new(), leads: [false; 256] };
+        let mut sets: Vec<u16> = Vec::new();
         for (set, chars) in [
             (WEAK, &rules.weak),
             (WEAK | OF_LANGUAGE, &rules.language_terminators),
@@ -83,17 +85,21 @@ impl Splitter {
             (VOWEL_SIGN, &rules.vowel_signs),
         ] {
             for char in chars.chars() {
-                if splitter.sets.len() <= char as usize {
-                    splitter.sets.resize(char as usize + 1, 0);
+                if sets.len() <= char as usize {
+                    sets.resize(char as usize + 1, 0);
                 }
-                splitter.sets[char as usize] |= set;
-                if set & STOPS != 0 {
-                    splitter.leads[char.encode_utf8(&mut [0; 4]).as_bytes()[0] as usize] = true;
-                }
+                sets[char as usize] |= set;
             }
         }
-        splitter.rules = rules;
-        splitter
+        let mut stops = [0; 256];
+        for (code, _) in (0..).zip(&sets).filter(|(_, set)| *set & STOPS != 0) {
+            match *char::from_u32(code).unwrap_or_default().encode_utf8(&mut [0; 4]).as_bytes() {
+                [first, second, ..] => stops[usize::from(first)] |= 1 << (second & 0x3f),
+                [first] => stops[usize::from(first)] = u64::MAX,
+                [] => {}
+            }
+        }
+        Splitter { rules, sets, stops }
     }
 
     #[inline]
@@ -160,20 +166,25 @@ impl Splitter {
     #[inline]
     fn next_stop(&self, text: &str, mut at: usize) -> Option<(usize, char)> {
         let bytes = text.as_bytes();
+        let begins = |byte: u8| self.stops[usize::from(byte)] != 0;
         loop {
             // Eight bytes at once as long as none begins such a character, which is faster than one by one.
-            while bytes
-                .get(at..at + 8)
-                .is_some_and(|next| !next.iter().fold(false, |any, &byte| any | self.leads[byte as usize]))
-            {
+            while bytes.get(at..at + 8).is_some_and(|next| !next.iter().fold(false, |any, &byte| any | begins(byte))) {
                 at += 8;
             }
-            at += bytes.get(at..)?.iter().position(|&byte| self.leads[byte as usize])?;
-            let char = char_at(text, at)?;
-            if self.is(char, STOPS) {
-                return Some((at, char));
+            let end = at + 8;
+            while at < end {
+                let first = *bytes.get(at)?;
+                let second = bytes.get(at + 1).copied().unwrap_or(0);
+                if self.stops[usize::from(first)] >> (second & 0x3f) & 1 == 1 {
+                    let char = char_at(text, at)?;
+                    if self.is(char, STOPS) {
+                        return Some((at, char));
+                    }
+                }
+                // A character that begins with a higher byte has three bytes or more.
+                at += if first < 0xe0 { 1 } else { 3 };
             }
-            at += char.len_utf8();
         }
     }
 
@@ -805,6 +816,5 @@ fn is_longer(text: &str, length: usize) -> bool {
 /// `text.islower()`: a lower-case letter, and none of upper or title case.
 pub(super) fn is_lower_text(text: &str) -> bool {
     // A letter in title case is the only one with a lower case that is not upper case.
-    let is_title = |char: char| !char.is_ascii() && lower(char.encode_utf8(&mut [0; 4])) != char.to_string();
-    text.chars().any(is_lower) && !text.chars().any(|char| is_upper(char) || (!is_lower(char) && is_title(char)))
+    text.chars().any(is_lower) && !text.chars().any(|char| is_upper(char) || (!is_lower(char) && has_lower(char)))
 }
