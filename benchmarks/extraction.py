@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 
 from lib import generate, slices
 from lib.measure import (
+    UNPACK,
     digest,
     fresh,
     instructions,
@@ -124,7 +125,7 @@ def compare_bz2(arguments: Namespace) -> None:
 
 def compare_instructions(work: Path, dumps: Mapping[str, Path]) -> None:
     """Print the instructions of the same jobs, where the machine can count them."""
-    start = instructions([sys.executable, "-c", _UNPACK, str(slices.one_page(work))])
+    start = instructions([sys.executable, "-c", UNPACK, str(slices.one_page(work))])
     if start is None:
         print("This machine does not count instructions.\n")
         return
@@ -137,19 +138,11 @@ def compare_instructions(work: Path, dumps: Mapping[str, Path]) -> None:
     starts = {kind: job_of(slices.one_page(work), kind) for kind in ENGINES}
     rows: list[list[Any]] = []
     for name, dump in dumps.items():
-        bare = (instructions([sys.executable, "-c", _UNPACK, str(dump)]) or 0) - start
+        bare = (instructions([sys.executable, "-c", UNPACK, str(dump)]) or 0) - start
         rows.append([name, bare / 1e9, *((job_of(dump, kind) - starts[kind]) / bare for kind in ENGINES)])
     rows.append(["mean", "", *(mean(row[column] for row in rows) for column in (2, 3))])
     text = table(["language", "bz2, billions", "python job", "core job"], rows)
     report("sentences against bz2 decompression, in instructions", f"{text}\n\nLess the start, in multiples of bz2.")
-
-
-_UNPACK = """
-import bz2, sys
-with bz2.open(sys.argv[1], "rb") as file:
-    while file.read(4 << 20):
-        pass
-"""
 
 
 def page_elements(dump: Path) -> list[bytes]:

@@ -5,7 +5,7 @@
 - `files`: one worker against two where both read a single file: `sentences` of real pages as a multistream dump, as one
   bz2 stream, as gzip members and as plain XML; `entities` of the members of a .json.gz (--packings). Each worker is
   bound to a core of its own. "Ranges / whole": the CPU of decompressing the file range by range over that of reading it
-  from end to end.
+  from end to end. "Speed-up of unpacking": of two processes that only decompress, the most that this machine allows.
 - `default`: from which size on workers pay. `sentences` and `build` with one worker, with one for each core, and with
   the default.
 - `cost`: the hours that whole wikis take. CPU seconds are measured on real slices, less the start. A stage is its
@@ -21,7 +21,9 @@ import gzip
 import heapq
 import json
 import os
+import subprocess
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -30,7 +32,21 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from lib import generate, many_links, slices
-from lib.measure import ROOT, fresh, job, parser, ratio, report, rounds_of, run, run_parts, seconds, table, wikianchor
+from lib.measure import (
+    ROOT,
+    UNPACK,
+    fresh,
+    job,
+    parser,
+    ratio,
+    report,
+    rounds_of,
+    run,
+    run_parts,
+    seconds,
+    table,
+    wikianchor,
+)
 
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.engine.machine import Load, cores, default_workers
@@ -67,9 +83,11 @@ def compare_files(arguments: Namespace) -> None:
             }
             split = rounds_of(arguments.rounds, cases)
             cells += [median(split["whole"]), ratio(split["ranges"], split["whole"])]
-        rows.append([packing, *cells, *[""] * (7 - len(cells))])
+            cells.append(median(gain_of_two(path) for _ in range(arguments.rounds)))
+        rows.append([packing, *cells, *[""] * (8 - len(cells))])
         print(rows[-1], file=sys.stderr)
     head = ["file", "MB", "ranges", "one worker, s", "two, s", "speed-up", "unpacking whole, CPU s", "ranges / whole"]
+    head.append("speed-up of unpacking")
     report("two workers on one file", f"{table(head, rows)}\n\nTargets: 1.7 times with both cores free; at most 1.15.")
 
 
@@ -128,6 +146,23 @@ def on_cores(arguments: Namespace, path: Path, workers: int) -> Callable[[], flo
     bound = ["taskset", "--cpu-list", ",".join(map(str, sorted(os.sched_getaffinity(0))[:workers]))]
     output = arguments.work / "scaling"
     return lambda: run([*bound, *wikianchor(stage, *flags, f"--output={fresh(output)}")]).wall
+
+
+def gain_of_two(path: Path) -> float:
+    """Return how much more two processes that decompress a file do than one, each on a core of its own.
+
+    No job on this machine gains more: cores share memory, and often more than that.
+    """
+    program = [sys.executable, "-c", UNPACK, str(path)]
+    walls = []
+    for number in (1, 2):
+        start = time.monotonic()
+        cores = sorted(os.sched_getaffinity(0))[:number]
+        processes = [subprocess.Popen(["taskset", "--cpu-list", str(core), *program]) for core in cores]
+        for process in processes:
+            assert process.wait() == 0
+        walls.append(time.monotonic() - start)
+    return 2 * walls[0] / walls[1]
 
 
 def read_all(ranges: list[Range]) -> None:

@@ -85,6 +85,15 @@ def instructions(command: Sequence[str | Path]) -> int | None:
     return int(numbers[0]) if numbers and numbers[0].isdecimal() else None
 
 
+# A program that decompresses the file of its argument.
+UNPACK = """
+import bz2, gzip, sys
+with {"bz2": bz2.open, ".gz": gzip.open}.get(sys.argv[1][-3:], open)(sys.argv[1], "rb") as file:
+    while file.read(4 << 20):
+        pass
+"""
+
+
 # Commands that run a Beam pipeline, and the beginnings of flags that set their number of workers.
 STAGES = (
     "build",
