@@ -70,7 +70,7 @@ def main() -> None:
     flags = parser(__doc__, parts=list(PARTS))
     flags.add_argument("--languages", nargs="+", choices=sorted(slices.SLICES), help="whose slices (by part)")
     flags.add_argument("--venvs", type=Path, default=Path("out/venvs"), help="where the other tools are installed")
-    flags.add_argument("--megabytes", type=float, default=8, help="smallest XML of each language, `bz2` (8)")
+    flags.add_argument("--megabytes", type=float, default=24, help="smallest XML of each language, `bz2` (24)")
     flags.add_argument("--pages", type=int, default=150, help="random articles of each language in memory (150)")
     flags.add_argument("--lines", type=int, default=20_000, help="lines of Wikidata (20000)")
     run_parts(PARTS, flags)
