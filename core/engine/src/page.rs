@@ -76,11 +76,8 @@ fn decode(raw: &[u8]) -> Option<String> {
     let is_control = |&byte: &u8| byte < 32 && byte != b'\t' && byte != b'\n';
     // All bytes of a piece at once, which compilers turn into instructions for many bytes.
     let has_control = raw.chunks(64).any(|piece| piece.iter().fold(false, |found, byte| found | is_control(byte)));
-    let kept: Cow<[u8]> = if has_control {
-        raw.iter().copied().filter(|byte| !is_control(byte)).collect()
-    } else {
-        Cow::Borrowed(raw)
-    };
+    let kept: Cow<[u8]> =
+        if has_control { raw.iter().copied().filter(|byte| !is_control(byte)).collect() } else { Cow::Borrowed(raw) };
     Some(unescape(simdutf8::basic::from_utf8(&kept).ok()?))
 }
 

@@ -750,11 +750,8 @@ fn has_number_before(text: &str, start: usize, end: usize) -> bool {
     let Some(window) = text.get(start..end) else { return false };
     let window = window.trim_end_matches(|char| char != '\n' && is_space(char));
     let Some(last) = window.chars().next_back() else { return false };
-    let numeral = if is_roman(last) {
-        window.trim_end_matches(is_roman)
-    } else {
-        window.trim_end_matches(['І', 'Х'])
-    };
+    let numeral =
+        if is_roman(last) { window.trim_end_matches(is_roman) } else { window.trim_end_matches(['І', 'Х']) };
     is_decimal(last) || (numeral.len() < window.len() && !char_before(text, start + numeral.len()).is_some_and(is_word))
 }
 
