@@ -87,7 +87,8 @@ def test_the_gradient_with_dropout_is_that_of_finite_differences(pooler: str, ti
         weights = [weight for weight in encoder.parameters() if weight.grad is not None]
         for weight in weights:
             direction = torch.randn(weight.shape, generator=random, dtype=weight.dtype)
-            expected = float((weight.grad.to_dense() * direction).sum())  # type: ignore[union-attr]
+            assert weight.grad is not None
+            expected = float((weight.grad.to_dense() * direction).sum())
             values = []
             for step in (1e-6, -1e-6):
                 with torch.no_grad():
