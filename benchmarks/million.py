@@ -27,7 +27,7 @@ from wikianchor.pipelines.wikimedia.pages import Page
 MEAN_BYTES = 10_000
 RUNS = {
     "one worker": [],
-    "two workers": ["--direct_num_workers=2", "--direct_running_mode=multi_processing"],
+    "two workers": ["--workers=2"],
 }
 
 

@@ -142,7 +142,7 @@ def on_cores(arguments: Namespace, path: Path, workers: int) -> Callable[[], flo
     stage, flags = "sentences", [f"--dumps={path}"]
     if ".json" in path.name:
         stage, flags = "entities", [f"--wikidata={path}", f"--wikis={arguments.language}wiki"]
-    flags += [f"--direct_num_workers={workers}", "--direct_running_mode=multi_processing"]
+    flags.append(f"--workers={workers}")
     bound = ["taskset", "--cpu-list", ",".join(map(str, sorted(os.sched_getaffinity(0))[:workers]))]
     output = arguments.work / "scaling"
     return lambda: run([*bound, *wikianchor(stage, *flags, f"--output={fresh(output)}")]).wall

@@ -185,7 +185,12 @@ def slots(port: int) -> int:
 EMBEDDED = ("--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK")
 ENGINES = {
     "threads": Engine(flags("--direct_num_workers=3", "--direct_running_mode=multi_threading")),
-    "processes": Engine(flags("--direct_num_workers=2", "--direct_running_mode=multi_processing"), here=False),
+    "processes": Engine(
+        flags(
+            "--workers=2",
+        ),
+        here=False,
+    ),
     "bundles repeated": Engine(flags("--direct_runner_bundle_repeat=1")),
     "portable": Engine(flags(*EMBEDDED, "--shuffle=beam")),
     "worker pool": Engine(worker_pool, nightly=True, here=False),

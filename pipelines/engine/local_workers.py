@@ -20,10 +20,12 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.portability.fn_api_runner.fn_runner import BundleManager
 from apache_beam.runners.portability.fn_api_runner.worker_handlers import GrpcWorkerHandler, WorkerHandler
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from wikianchor.io.errors import WorkerDied
+from wikianchor.pipelines.engine.on_demand import OnDemandBundles
 
 URN = "wikianchor:environment:local_workers:v1"
 # The time in which a worker without work has to end before it is killed, and that in which a killed one has to end.
@@ -171,6 +173,12 @@ class LocalRunner(FnApiRunner):
         run = str(next(_run_numbers))
         _runs[run] = self.workers
         super().__init__(_LocalEnvironment.from_command_string(run))
+
+    def _get_bundle_manager(self, bundle_context_manager: Any) -> BundleManager:
+        if bundle_context_manager.num_workers == 1 or bundle_context_manager.stage.is_stateful():
+            return super()._get_bundle_manager(bundle_context_manager)
+        tokens = self.get_cache_token_generator(static=False)
+        return OnDemandBundles(bundle_context_manager, self._progress_frequency, tokens)
 
 
 class _LocalEnvironment(SubprocessSDKEnvironment):

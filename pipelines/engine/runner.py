@@ -65,8 +65,11 @@ def make_pipeline(
     if processes is None and (processes := _processes(default_workers(load))):
         logging.getLogger("wikianchor").info("%s: %d worker processes, see --workers", output, processes)
     if processes:
+        from apache_beam.options.pipeline_options import DirectOptions
+
         from wikianchor.pipelines.engine.local_workers import LocalRunner
 
+        options.view_as(DirectOptions).direct_num_workers = processes
         runner = LocalRunner(processes, is_verbose(options))
     try:
         pipeline = beam.Pipeline(runner, options)

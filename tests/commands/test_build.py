@@ -233,7 +233,7 @@ def test_rows_of_larger_slices_are_what_they_say_in_any_running_mode(tmp_path: P
     again = tmp_path / "again"
     names = [path.name for path in (output / "sentences").iterdir()]
     command = ["build", f"--dumps={tmp_path / 'dumps'}", f"--output={again}", "--min_links=1", *flags]
-    assert main([*command, "--direct_num_workers=2", "--direct_running_mode=multi_processing"]) == 0
+    assert main([*command, "--workers=2"]) == 0
     for name in ("entities", "pairs", *(f"sentences/{name}" for name in names)):
         first, second = (read_manifest(str(place / name)) for place in (output, again))
         assert first is not None

@@ -214,7 +214,7 @@ def test_nothing_is_told_to_a_store() -> None:
     assert read_progress("gs://bucket/out") == (0, Counter())
 
 
-@pytest.mark.parametrize("flags", [(), ("--direct_num_workers=2", "--direct_running_mode=multi_processing")])
+@pytest.mark.parametrize("flags", [(), ("--workers=2",)])
 def test_every_stage_tells_all_of_its_work(
     flags: tuple[str, ...], tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

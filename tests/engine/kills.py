@@ -21,7 +21,7 @@ from lib.measure import fresh
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "demo/dumps/enwiki-20260101-pages-articles-multistream.xml.bz2"
-PROCESSES = ("--direct_num_workers=2", "--direct_running_mode=multi_processing")
+PROCESSES = ("--workers=2",)
 PHASES = ("start", "work", "close")
 # What the end of a run may take after a kill, and a whole run, in seconds.
 LIMIT, PATIENCE = 10.0, 300.0

@@ -30,7 +30,7 @@ TEXT = "The [[Moon]] goes around the [[Earth]]. It is far away from the [[Sun|st
 WORKERS = {
     "one": [],
     "threads": ["--direct_num_workers=2", "--direct_running_mode=multi_threading"],
-    "processes": ["--direct_num_workers=2", "--direct_running_mode=multi_processing"],
+    "processes": ["--workers=2"],
 }
 
 

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.stand_in import digests
 from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
-from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.engine import machine
 from wikianchor.pipelines.engine.local_workers import LocalRunner
 from wikianchor.pipelines.engine.machine import Load, default_workers, most_workers
@@ -104,18 +102,6 @@ def test_a_stage_tells_how_many_it_starts(tmp_path: Path, wikianchor: Run, monke
     monkeypatch.setattr(machine, "cores", lambda: 2)
     ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={tmp_path}", "--engine=python")
     assert [line.partition(" ")[2] for line in ended.progress] == [f"{tmp_path}: 2 worker processes, see --workers"]
-
-
-def test_the_bytes_do_not_depend_on_the_workers(tmp_path: Path, wikianchor: Run) -> None:
-    found = []
-    for workers in (1, 2):
-        output = tmp_path / str(workers)
-        ended = wikianchor("sentences", f"--dumps={JAPANESE}", f"--output={output}", f"--workers={workers}")
-        assert ended.status == 0, ended.said
-        manifest = read_manifest(str(output))
-        assert manifest is not None
-        found.append(digests(manifest))
-    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("flag", ["--workers=N", "--shuffle=auto|beam|files", "--verbose"])

@@ -215,7 +215,7 @@ def test_the_bytes_are_the_same_in_every_running_mode(
 ) -> None:
     expected = digests(default[1])
     assert len(expected["export"]) > 1
-    workers = ("--direct_num_workers=2", "--direct_running_mode=multi_processing")
+    workers = ("--workers=2",)
     assert digests(run(inputs, tmp_path / "two", workers)) == expected
     assert digests(run(inputs, tmp_path / "beam", ("--shuffle=beam",))) == expected
     # Nor do they depend on what memory holds at a time.

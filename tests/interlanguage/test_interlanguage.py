@@ -41,7 +41,7 @@ def test_pages_redirects_and_what_was_not_seen(tmp_path: Path, wikianchor: Calla
         wikianchor("report", f"{tmp_path}/out").output.splitlines()[-1] == "  enwiki: not_seen 2, pages 2, redirects 1"
     )
     assert "- cc0-1.0" in (tmp_path / "out" / "README.md").read_text()
-    workers = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+    workers = ["--workers=2"]
     again = interlanguage.run(options(entities, tmp_path / "two", sentences), workers)
     assert digests(again) == digests(manifest)
 

@@ -142,7 +142,7 @@ def test_the_result_does_not_depend_on_workers_and_a_sample_is_seeded(
 ) -> None:
     (tmp_path / "in.txt").write_text("".join(f"{number}番目の患者は発熱と頭痛を訴えた。\n" for number in range(6000)))
     found = []
-    for name, more in (("one", []), ("two", ["--direct_num_workers=2", "--direct_running_mode=multi_processing"])):
+    for name, more in (("one", []), ("two", ["--workers=2"])):
         command = [
             "corpus",
             f"--input={tmp_path}/in.txt",

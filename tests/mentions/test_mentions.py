@@ -215,7 +215,7 @@ def test_a_wiki_of_many_ranges_and_shards(tmp_path: Path) -> None:
         assert row["name_links"] == links[row["key"]]
         if " " not in row["key"]:
             assert row["occurrences"] == words[row["key"]]
-    workers = ("--direct_num_workers=2", "--direct_running_mode=multi_processing")
+    workers = ("--workers=2",)
     assert digests(run(sentences, entities, tmp_path / "two", workers)) == digests(one)
     by_beam = run(sentences, entities, tmp_path / "beam", ("--shuffle=beam",), rows_per_shard=100)
     assert digests(by_beam) == digests(many)

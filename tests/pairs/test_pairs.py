@@ -180,7 +180,7 @@ def test_ids_point_into_the_entities_config(tmp_path: Path, two_wikis: tuple[lis
 
 MODES = {
     "threads": ["--direct_num_workers=3", "--direct_running_mode=multi_threading"],
-    "processes": ["--direct_num_workers=2", "--direct_running_mode=multi_processing"],
+    "processes": ["--workers=2"],
     "bundles repeated": ["--direct_runner_bundle_repeat=1"],
 }
 STRICT = {"negatives": 3, "max_per_entity": 30, "sample": 300, "sample_per_wiki": True, "floor": "wiki"}

@@ -134,7 +134,7 @@ def test_verify_finds_an_entity_in_two_splits(
 
 
 MODES = {
-    "processes": ["--direct_num_workers=2", "--direct_running_mode=multi_processing"],
+    "processes": ["--workers=2"],
     "rows through Beam": ["--shuffle=beam"],
 }
 
