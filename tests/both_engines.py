@@ -23,11 +23,11 @@ import rightness
 from tests import dumps, fuzzing
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size
-from wikianchor.pipelines.commands.verify.derive_again import save_templates
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.sentences.columns import PageTables
 from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
 from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
+from wikianchor.pipelines.templates.cache import table_of_dumps
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.pages import cut_pages
 from wikianchor.pipelines.wikimedia.site import Site
@@ -131,7 +131,7 @@ def compare_dump(path: str) -> tuple[int, int]:
         return 0, 0
     part = Range(path, 0, file_size(path), True)
     pages, differences = 0, 0
-    engines = BothEngines(site, save_templates([part], site))
+    engines = BothEngines(site, table_of_dumps([path], site, tempfile.gettempdir()))
     elements = ((raw, f"{path} near byte {offset}") for raw, offset in cut_pages(read_range(part), path))
     try:
         while batch := list(islice(elements, BATCH)):

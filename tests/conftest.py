@@ -1,7 +1,10 @@
 """Fixtures for all tests: the folder of real dumps, and the command line."""
 
+import atexit
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +20,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # numba would set OpenMP's threads back to the number of cores, and compiles for longer than these tests run.
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+
+# Tests leave nothing in the caches of their user. Workers of pytest share the first one's directory.
+if "WIKIANCHOR_CACHE" not in os.environ:
+    os.environ["WIKIANCHOR_CACHE"] = tempfile.mkdtemp(prefix="wikianchor-cache-")
+    atexit.register(shutil.rmtree, os.environ["WIKIANCHOR_CACHE"], ignore_errors=True)
 
 # No test loses power; waiting for the disk would be most of the time of many of them.
 os.fsync = lambda descriptor: None

@@ -179,10 +179,12 @@ def extract(browser: Browser, **fields: str) -> None:
 
 
 def test_every_reason_is_explained() -> None:
-    """Those that `judged_sentences` gives."""
+    """Those that `TextReader.sentences` gives."""
     source = (ROOT / "pipelines/text/prose.py").read_text("utf-8")
     module = (ROOT / "docs/javascripts/engine.mjs").read_text("utf-8")
-    named = set(re.findall(r'"(fragment:\w+)"', source)) | {"gap", "heading", "preformatted", "back_matter"}
+    named = set(re.findall(r'"(fragment:\w+)"', source)) | {
+        *("gap", "template", "disambiguation_page", "heading", "preformatted", "back_matter"),
+    }
     for reason in named - {f"fragment:{name}" for name in FRAGMENT_REASONS}:
         assert f'"{reason}": ' in module
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import above, add_options, at_least, between, option, options_for, read_options
 from wikianchor.trainer.choices import POOLERS, PROJECTIONS
@@ -265,7 +266,7 @@ class Config:
             softmax_size=softmax_size,
             step_size=self.step_size or softmax_size,
             checkpoints=self.checkpoints or f"{self.output}/checkpoints",
-            cache=self.cache or (os.path.expanduser("~/.cache/wikianchor") if self.objective in _PAIRS else ""),
+            cache=self.cache or (cache_directory() if self.objective in _PAIRS else ""),
         )
         check(completed)
         return completed

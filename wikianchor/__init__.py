@@ -2,7 +2,8 @@
 
 The public API. Each function is imported when it is first used, so `import wikianchor` costs nothing:
 
-extract, sentences      wikitext to text, blocks, links and sentences (standard library only)
+open_wiki               a wiki by its dump: the rows of `wikianchor sentences`, its pages and templates
+extract, sentences      wikitext to text, blocks, links and sentences without a dump (standard library only)
 read_pages, read_items  iterators over dumps of Wikipedia and Wikidata
 open_dataset            a finished dataset as Arrow, pandas, polars or `datasets`
 train, evaluate         what `wikianchor train` and `wikianchor evaluate` do (the extras `train` and `eval`)
@@ -15,27 +16,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wikianchor.api.datasets import OpenDataset, open_dataset
-    from wikianchor.api.dumps import read_items, read_pages
+    from wikianchor.api.dumps import PageRows, Wiki, open_wiki, read_items, read_pages
     from wikianchor.api.models import evaluate, train, train_config
     from wikianchor.api.text import PageText, TextBlock, TextGap, TextLink, TextSentence, extract, sentences
 
 # Name -> module of `wikianchor.api`.
 _MODULES = {
     **dict.fromkeys(("PageText", "TextBlock", "TextGap", "TextLink", "TextSentence", "extract", "sentences"), "text"),
-    **dict.fromkeys(("read_items", "read_pages"), "dumps"),
+    **dict.fromkeys(("PageRows", "Wiki", "open_wiki", "read_items", "read_pages"), "dumps"),
     **dict.fromkeys(("OpenDataset", "open_dataset"), "datasets"),
     **dict.fromkeys(("evaluate", "train", "train_config"), "models"),
 }
 __all__ = [
     "OpenDataset",
+    "PageRows",
     "PageText",
     "TextBlock",
     "TextGap",
     "TextLink",
     "TextSentence",
+    "Wiki",
     "evaluate",
     "extract",
     "open_dataset",
+    "open_wiki",
     "read_items",
     "read_pages",
     "sentences",

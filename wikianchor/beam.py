@@ -1,17 +1,19 @@
 """Apache Beam transforms for other people's pipelines: dumps and datasets as rows with a schema.
 
     import apache_beam as beam
-    from wikianchor.beam import ExtractSentences, ReadPages
+    from wikianchor.beam import ReadSentences
 
     with beam.Pipeline() as pipeline:
-        sentences = pipeline | ReadPages("dumps/ukwiki-*-pages-articles*.xml.bz2") | ExtractSentences("uk")
+        sentences = pipeline | ReadSentences("dumps/ukwiki-*-pages-articles*.xml.bz2")
 
-Each is a thin wrapper of the function of the same name that `import wikianchor` gives. Rows are NamedTuples with a Beam
-schema, so they can be used in Beam YAML (`wikianchor/beam.yaml` names the transforms), in SqlTransform, and from Java.
+Their rows are those that `wikianchor.open_wiki` and `wikianchor sentences` give for the same dump. Rows are NamedTuples
+with a Beam schema, so they can be used in Beam YAML (`wikianchor/beam.yaml` names the transforms), in SqlTransform, and
+from Java.
 """
 
 # No deferred annotations: Beam reads the types of the fields.
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
 import apache_beam as beam
@@ -20,12 +22,21 @@ from apache_beam import coders
 from apache_beam.typehints import row_type
 
 from wikianchor.api.datasets import open_dataset
-from wikianchor.api.text import sentences
-from wikianchor.io.errors import InputError, Truncated
+from wikianchor.api.text import site_of
+from wikianchor.io.cache import cache_directory, is_cached
+from wikianchor.io.errors import InputError, Truncated, UsageError
 from wikianchor.io.storage import expand
+from wikianchor.pipelines.dataset.manifest import discard
+from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.entities.steps import owned_lines
+from wikianchor.pipelines.sentences.wiki import Wiki, open_wiki, wiki_of_site
+from wikianchor.pipelines.templates.cache import cached_table, find_table, table_key
+from wikianchor.pipelines.templates.steps import TemplateReading, list_ranges, read_templates
+from wikianchor.pipelines.templates.tables import shard_rows, shards_of_readings
+from wikianchor.pipelines.wikimedia.choices import BUILTIN, FROM_DUMP
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range, split_dumps
-from wikianchor.pipelines.wikimedia.pages import cut_pages, page_namespace, parse_page
+from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
+from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, iter_lines, parse_item, wanted_filter
 
 
@@ -52,13 +63,14 @@ class LinkRow(NamedTuple):
 
 
 class SentenceRow(NamedTuple):
-    """A sentence of a page: see `wikianchor.sentences`."""
+    """A row of `sentences` or `fragments`: `wikianchor.schemas.sentences` says what the fields are."""
 
-    title: str
+    wiki: str
     page_id: int
     rev_id: int
-    number: int
+    title: str
     region: str
+    sentence_index: int
     text: str
     links: Sequence[LinkRow]
 
@@ -128,33 +140,181 @@ def _read_range(part: Range, namespaces: frozenset[int], strict: bool) -> Iterat
             raise
 
 
-class ExtractSentences(beam.PTransform):
-    """Extract the sentences of articles: PageRow -> SentenceRow. Redirects and pages without wikitext give none.
+class ReadSentences(beam.PTransform):
+    """Read the rows of `wikianchor sentences` from the dumps of a wiki: begin of a pipeline -> SentenceRow.
+
+    Template pages are read first, by all workers, into a table in `cache`, unless it is there. Workers on several
+    machines need a `cache` that all of them reach, such as gs://bucket/cache.
 
     Args:
-        language: of the pages, such as "uk"; or the database name of their wiki.
-        include_dropped: give the stretches of text too that are not fit to learn from.
+        dumps: path of a dump, or a glob, or several with commas between them.
+        config: "sentences", or "fragments" for the text that is no sentence.
+        wiki, templates, splitter, parser, engine, allow_truncated, exclude_pages, cache: as for `wikianchor.open_wiki`.
+
+    Raises:
+        InputError: a file is missing, or no dump, or the dumps are of several wikis.
+        UsageError: an option has no such value.
     """
 
-    def __init__(self, language: str, include_dropped: bool = False) -> None:
+    def __init__(
+        self,
+        dumps: str,
+        config: str = "sentences",
+        wiki: Optional[str] = None,  # noqa: UP045 (Beam YAML reads the types)
+        templates: str = FROM_DUMP,
+        splitter: str = "rules",
+        parser: str = "wikianchor",
+        engine: Optional[str] = None,  # noqa: UP045
+        allow_truncated: bool = False,
+        exclude_pages: Optional[str] = None,  # noqa: UP045
+        cache: Optional[str] = None,  # noqa: UP045
+    ) -> None:
         super().__init__()
-        self._language, self._include_dropped = language, include_dropped
+        if config not in ("sentences", "fragments"):
+            raise UsageError(f"config={config!r}: choose of sentences, fragments")
+        self._config = config
+        self._source = _Source(
+            dumps,
+            templates,
+            cache,
+            wiki=wiki,
+            splitter=splitter,
+            parser=parser,
+            engine=engine,
+            allow_truncated=allow_truncated,
+            exclude_pages=exclude_pages,
+        )
 
     def expand(self, pcoll: Any) -> Any:
         """Add the transform to a pipeline."""
-        return pcoll | beam.FlatMap(extract_sentences, self._language, self._include_dropped).with_output_types(
-            SentenceRow
+        source = self._source
+        return (
+            pcoll
+            | "Dumps" >> beam.Create([source.wiki.dumps])
+            | "List ranges" >> beam.FlatMap(split_dumps)
+            | "Spread" >> beam.Reshuffle()
+            | "Read"
+            >> beam.ParDo(_ReadRange(source.wiki, source.cache, self._config), source.table(pcoll)).with_output_types(
+                SentenceRow
+            )
         )
 
 
-def extract_sentences(page: Any, language: str, include_dropped: bool = False) -> Iterator[SentenceRow]:
-    """Yield the sentences of a page, given as a row with the fields of `PageRow`."""
-    if page.redirect is not None or page.model not in ("wikitext", ""):
-        return
-    kept = sentences(page.text, language=language, title=page.title, include_dropped=include_dropped)
-    for number, sentence in enumerate(kept):
-        links = [LinkRow(link.start, link.end, link.target, link.fragment) for link in sentence.links]
-        yield SentenceRow(page.title, page.page_id, page.rev_id, number, sentence.region, sentence.text, links)
+class ExtractSentences(beam.PTransform):
+    """Extract the sentences of articles: PageRow -> SentenceRow. Redirects and pages without wikitext give none.
+
+    With `dumps`, the rows are those of `ReadSentences`. With `language`, they are those of `wikianchor sentences
+    --templates=builtin`, because the wiki's own templates are not known.
+
+    Args:
+        language: of the pages, such as "uk"; or the database name of their wiki.
+        dumps: of the wiki of the pages, instead of its language.
+        templates, cache: with `dumps`, as for `ReadSentences`.
+
+    Raises:
+        InputError: the dumps cannot be read.
+        UsageError: both or none of `language` and `dumps` are given, or there is no such language.
+    """
+
+    def __init__(
+        self,
+        language: str = "",
+        dumps: str = "",
+        templates: str = FROM_DUMP,
+        cache: Optional[str] = None,  # noqa: UP045
+    ) -> None:
+        super().__init__()
+        if bool(language) == bool(dumps):
+            raise UsageError("ExtractSentences: give the language of the pages, or the dumps of their wiki")
+        self._source = _Source(dumps, templates, cache) if dumps else None
+        self._wiki = self._source.wiki if self._source else wiki_of_site(site_of(language))
+
+    def expand(self, pcoll: Any) -> Any:
+        """Add the transform to a pipeline."""
+        source = self._source
+        cache, table = (source.cache, source.table(pcoll.pipeline)) if source else ("", "")
+        return pcoll | beam.ParDo(_ReadPage(self._wiki, cache), table).with_output_types(SentenceRow)
+
+
+class _Source:
+    """The dumps of a wiki, and the table of its templates in a cache.
+
+    Attributes:
+        wiki: the wiki, without its templates.
+        cache: directory of caches.
+    """
+
+    def __init__(
+        self,
+        dumps: str,
+        templates: str,
+        cache: Optional[str],  # noqa: UP045
+        **options: Any,
+    ) -> None:
+        from_dump = templates == FROM_DUMP
+        opened = open_wiki(dumps, templates=BUILTIN if from_dump else templates, cache=cache, **options)
+        self.wiki, self.cache = opened.with_templates(None), cache or cache_directory()
+        self._key = table_key(opened.dumps, opened.site) if from_dump else os.path.basename(opened.templates or "")
+
+    def table(self, begin: Any) -> beam.pvalue.AsSingleton:
+        """Return the name of the table in the cache, "" for none; read the Template pages if it is not there."""
+        if not self._key or is_cached(self.cache, self._key):
+            return beam.pvalue.AsSingleton(begin | "Table" >> beam.Create([self._key]))
+        readings = (
+            begin
+            | "Dumps of templates" >> beam.Create([self.wiki.dumps])
+            | "List template ranges" >> beam.FlatMap(list_ranges)
+            | "Spread templates" >> beam.Reshuffle()
+            | "Read templates" >> beam.Map(read_templates, self._work(), self.wiki.site)
+        )
+        saved = (
+            begin
+            | "Table" >> beam.Create([self._key])
+            | "Save table"
+            >> beam.Map(_save_table, beam.pvalue.AsList(readings), self._work(), self.wiki.site, self.cache)
+        )
+        return beam.pvalue.AsSingleton(saved)
+
+    def _work(self) -> Workspace:
+        directory = f"{self.cache}/unfinished-{self._key}"
+        return Workspace(directory, directory, "")
+
+
+def _save_table(key: str, readings: Sequence[TemplateReading], work: Workspace, site: Site, cache: str) -> str:
+    cached_table(key, lambda: shard_rows(shards_of_readings(readings)), site, cache)
+    discard(work)
+    return key
+
+
+class _ReadRows(beam.DoFn):
+    """Reads rows of a wiki by the table of its templates, which a worker opens once."""
+
+    def __init__(self, wiki: Wiki, cache: str) -> None:
+        self._wiki, self._cache = wiki, cache
+        self._opened: Optional[Wiki] = None  # noqa: UP045
+
+    def _open(self, key: str) -> Wiki:
+        if self._opened is None:
+            self._opened = self._wiki.with_templates(find_table(key, self._cache) if key else None)
+        return self._opened
+
+
+class _ReadRange(_ReadRows):
+    def __init__(self, wiki: Wiki, cache: str, config: str) -> None:
+        super().__init__(wiki, cache)
+        self._config = config
+
+    def process(self, part: Range, key: str) -> Iterator[SentenceRow]:
+        yield from map(_sentence_row, self._open(key).rows(self._config, part))
+
+
+class _ReadPage(_ReadRows):
+    def process(self, page: Any, key: str) -> Iterator[SentenceRow]:
+        yield from map(_sentence_row, self._open(key).read(Page(*page)).sentences)
+
+
+def _sentence_row(row: Mapping[str, Any]) -> SentenceRow:
+    return SentenceRow(**{**row, "links": [LinkRow(**link) for link in row["links"]]})
 
 
 class ReadItems(beam.PTransform):

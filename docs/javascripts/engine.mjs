@@ -14,6 +14,8 @@ MEANINGS = {
     "preformatted": "preformatted text",
     "back_matter": "in a section of references, notes or links",
     "gap": "words are missing",
+    "template": "words of a template are missing, whose definition is not known here",
+    "disambiguation_page": "on a page that lists what a name can mean",
     "fragment:continued": "continues a sentence that something else interrupted",
     "fragment:citation": "the description of a book or journal",
     **{f"fragment:{name}": meaning for name, meaning in FRAGMENT_REASONS.items()},

@@ -12,12 +12,10 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.sentences.columns import LedgerColumns, PageTables, SentenceColumns, TitleColumns
 from wikianchor.pipelines.sentences.previous import FRAGMENTS, PreviousPage
 from wikianchor.pipelines.templates.store import TemplateStore
+from wikianchor.pipelines.text.page_text import TextReader
 from wikianchor.pipelines.text.prose import Sentence, aside_fragments, page_sentences
-from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.text.template_losses import TEMPLATE
 from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, ExcludedPages
-from wikianchor.pipelines.wikimedia.mwparser import make_extractor
-from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 from wikianchor.pipelines.wikimedia.pages import Page, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import parse_target
@@ -90,6 +88,26 @@ def parse_article(
     return page
 
 
+def make_text_reader(reader: DumpReader, store: TemplateStore | None, engine: str | None = None) -> TextReader:
+    """Return what reads the text of the pages of a wiki.
+
+    Args:
+        reader: the options.
+        store: the wiki's own templates; None to take the built-in rules alone.
+        engine: one of `choices.ENGINES`; None for the compiled core where it is installed.
+    """
+    site = reader.site
+    return TextReader(
+        site,
+        reader.parser,
+        reader.splitter,
+        store.find if store else None,
+        (lambda name: store.marks_disambiguation(template_title(name, site))) if store else None,
+        reader.fragments,
+        engine,
+    )
+
+
 class PageReader:
     """Read the pages of one wiki. Loading its rules takes seconds, so make one for each worker.
 
@@ -105,15 +123,9 @@ class PageReader:
         site = reader.site
         self._site, self.excluded, self._with_fragments = site, reader.excluded, reader.fragments
         self.new_tables()
-        self._store = store = TemplateStore(templates) if templates else None
-        find = store.find if store else None
-        self._extractor = make_extractor(
-            reader.parser, site, find_template=find, asides=reader.fragments, engine="python"
-        )
-        self._split = make_splitter(reader.splitter, site.language)
-        self._kinds = PageKinds(
-            site.language, (lambda name: store.marks_disambiguation(template_title(name, site))) if store else None
-        )
+        self._store = TemplateStore(templates) if templates else None
+        text = make_text_reader(reader, self._store, "python")
+        self._extractor, self._split, self._kinds = text.extractor, text.split, text.kinds
         self._redirect = site.redirect_pattern()
         self._redirect_target = re.compile(r"\[\[([^\]|\n]*)")
 

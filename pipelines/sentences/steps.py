@@ -303,7 +303,7 @@ def sound_pages(
     """
     read = 0
     try:
-        for raw, offset in cut_pages(_keep_tail(chunks, tail), part.path):
+        for raw, offset in cut_pages(keep_tail(chunks, tail), part.path):
             read += 1
             if len(problems) >= MAX_PROBLEMS:
                 return
@@ -332,7 +332,7 @@ def so_far(counts: Mapping[str, int], read: int) -> dict[str, int]:
     }
 
 
-def _keep_tail(chunks: Iterator[Chunk], tail: bytearray) -> Iterator[Chunk]:
+def keep_tail(chunks: Iterator[Chunk], tail: bytearray) -> Iterator[Chunk]:
     """Yield chunks; keep the last bytes of the range in `tail`."""
     for chunk in chunks:
         if chunk.owned:

@@ -4,7 +4,8 @@ they did in an earlier dump, for `--previous`."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,24 +25,14 @@ def shards_of_readings(readings: Iterable[TemplateReading]) -> list[str]:
 
 def save_definitions(readings: Iterable[TemplateReading], language: str, work: Workspace) -> str:
     """Write the table of `TemplateStore` from the files of all ranges of a wiki in a language; return its path."""
-    return save_shards(shards_of_readings(readings), language, work.scratch)
+    return save_store(work.scratch, shard_rows(shards_of_readings(readings)), language)
 
 
-def save_shards(shards: Sequence[str], language: str, directory: str) -> str:
-    """Write the table of `TemplateStore` from the shards of the dataset `templates`; return its path.
-
-    Args:
-        shards: of the dataset, of one wiki.
-        language: of the wiki.
-        directory: local path or URI, where the table is written.
-    """
-    rows = (
-        row
-        for shard in shards
-        for batch in read_batches(shard, list(COLUMNS))
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-    )
-    return save_store(directory, rows, language)
+def shard_rows(shards: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the COLUMNS of each template in shards of the dataset `templates`, of one wiki."""
+    for shard in shards:
+        for batch in read_batches(shard, list(COLUMNS)):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def save_changes(previous: str, readings: Iterable[TemplateReading], work: Workspace) -> str:

@@ -106,29 +106,45 @@ def page_sentences(
     [('gap', 0), ('sentences:template', 1), ('templates:x', 1)]
     """
     kept: list[Sentence] = []
-    gaps, counted = 0, 0
-    fragment_reason = make_fragment_test(language)
-    for sentence, reason in judged_sentences(extract, split, language):
+    for sentence, reason, lost_to in sentence_outcomes(extract, split, language):
         if reason is None:
             kept.append(sentence)
             continue
-        _, region, text, start, first, last = sentence
-        if reason == "gap" and GAP in text and fragment_reason(text.replace(GAP, _ANY_WORD), False) == "no_terminator":
-            # A caption or a list item, which would be no sentence whatever the template shows.
-            reason = "fragment:no_terminator"
-        dropped[reason] += last - first
-        lost_to: set[str] = set()
-        if reason == "gap" and GAP in text:
-            before = gaps + extract.text.count(GAP, counted, start)
-            gaps = before + text.count(GAP)
-            counted = start + len(text)
-            lost_to = set(extract.gaps[before:gaps]) - {""}
-            dropped.update(TEMPLATE + name for name in lost_to)
+        _, region, text, _, first, last = sentence
+        dropped["gap" if lost_to else reason] += last - first
+        dropped.update(TEMPLATE + name for name in lost_to)
         if region != "heading":
-            dropped["sentences:template" if lost_to else f"sentences:{reason}"] += 1
+            dropped[f"sentences:{reason}"] += 1
             if fragments is not None and (first < last or (text and reason != "fragment:no_letters")):
                 fragments.append(_fragment(sentence, extract))
     return kept
+
+
+def sentence_outcomes(
+    extract: Extract, split: Splitter, language: str
+) -> Iterator[tuple[Sentence, str | None, Collection[str]]]:
+    """Yield every sentence of a page with the reason why the dataset leaves it out, and the templates that it lost
+    words to.
+
+    The reason is None for a sentence that is kept, "template" for one that lost words to a template, and otherwise that
+    of `judged_sentences`.
+    """
+    gaps = counted = 0
+    fragment_reason = make_fragment_test(language)
+    for sentence, reason in judged_sentences(extract, split, language):
+        text, start = sentence.text, sentence.start
+        lost_to: Collection[str] = ()
+        if reason == "gap" and GAP in text:
+            if fragment_reason(text.replace(GAP, _ANY_WORD), False) == "no_terminator":
+                # A caption or a list item, which would be no sentence whatever the template shows.
+                reason = "fragment:no_terminator"
+            else:
+                before = gaps + extract.text.count(GAP, counted, start)
+                gaps = before + text.count(GAP)
+                counted = start + len(text)
+                lost_to = set(extract.gaps[before:gaps]) - {""}
+                reason = "template" if lost_to else reason
+        yield sentence, reason, lost_to
 
 
 def _fragment(sentence: Sentence, extract: Extract) -> Sentence:

@@ -9,5 +9,5 @@ ENGINES = ("python", "core")
 # Sentence splitters: `text.splitter.make_splitter`.
 SPLITTERS = ("rules", "icu", "polyglot")
 # Where it is known what templates show: from the dump's own pages, or from `wikitext.template_rules` alone.
-FROM_DUMP = "dump"
-TEMPLATES = (FROM_DUMP, "builtin")
+FROM_DUMP, BUILTIN = "dump", "builtin"
+TEMPLATES = (FROM_DUMP, BUILTIN)

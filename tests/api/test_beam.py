@@ -12,7 +12,7 @@ from apache_beam.testing.util import assert_that, equal_to
 
 import wikianchor
 from tests.dumps import item, json_dump
-from wikianchor.beam import ExtractSentences, ReadDataset, ReadItems, ReadPages
+from wikianchor.beam import ReadDataset, ReadItems, ReadPages
 from wikianchor.pipelines.cli.command_line import main
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
@@ -35,18 +35,6 @@ def run(transform: Any, expected: list[Any], key: Any = None) -> None:
 def test_pages() -> None:
     expected = [page.title for page in wikianchor.read_pages(str(DUMP))]
     run(ReadPages(str(DUMP)), expected, lambda row: row.title)
-
-
-def test_sentences() -> None:
-    expected = [
-        (page.page_id, sentence.text, len(sentence.links))
-        for page in wikianchor.read_pages(str(DUMP))
-        if page.redirect is None
-        for sentence in wikianchor.sentences(page.text, language="en", title=page.title)
-    ]
-    with beam.Pipeline() as pipeline:
-        rows = pipeline | ReadPages(str(DUMP)) | ExtractSentences("en")
-        assert_that(rows | beam.Map(lambda row: (row.page_id, row.text, len(row.links))), equal_to(expected))
 
 
 def test_items(tmp_path: Path) -> None:
@@ -75,10 +63,8 @@ def test_beam_yaml(tmp_path: Path) -> None:
 pipeline:
   type: chain
   transforms:
-    - type: ReadPages
-      config: {{path: "{DUMP}"}}
-    - type: ExtractSentences
-      config: {{language: en}}
+    - type: ReadSentences
+      config: {{dumps: "{DUMP}"}}
     - type: MapToFields
       config: {{fields: {{line: "title + ': ' + text"}}, language: python}}
     - type: WriteToText
@@ -91,6 +77,5 @@ providers:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     text = "".join(path.read_text("utf-8") for path in tmp_path.glob("sentences.txt*"))
-    page = next(page for page in wikianchor.read_pages(str(DUMP)) if page.redirect is None)
-    first = wikianchor.sentences(page.text, language="en", title=page.title)[0]
-    assert f"{page.title}: {first.text}\n" in text
+    rows = wikianchor.open_wiki(DUMP).sentences()
+    assert sorted(text.splitlines()) == sorted(f"{row['title']}: {row['text']}" for row in rows)

@@ -16,6 +16,7 @@ from tests.dumps import export, multistream, page
 from tests.wikimedia.wikitext.test_hostile import MARKUP
 from wikianchor.pipelines.commands.extract.command import PageExtractor
 from wikianchor.pipelines.commands.extract.options import ExtractOptions
+from wikianchor.pipelines.text.page_text import TextReader
 from wikianchor.pipelines.text.prose import page_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.pages import Page
@@ -148,7 +149,7 @@ def test_sentences_come_with_their_place_and_links_and_why_they_are_dropped() ->
     (line,) = read("--wikis=en", "--sentences", given=[{"title": "Bus", "text": TEXT}])
     found = line["sentences"]
     assert [(one["region"], one["dropped"], one["text"]) for one in found] == [
-        ("lead", "gap", "A bus is a vehicle of \ufffc seats."),
+        ("lead", "template", "A bus is a vehicle of \ufffc seats."),
         ("lead", None, "It carries passengers to work."),
         ("heading", "heading", "History"),
         ("list", None, "The first omnibus ran in Paris in the year 1662."),
@@ -176,7 +177,7 @@ def test_a_disambiguation_page_has_no_sentences_to_learn_from() -> None:
     assert [one["dropped"] for one in line["sentences"]] == ["disambiguation_page"]
 
 
-READER = PageExtractor(ExtractOptions(wiki="en", sentences=True), site_for("enwiki"))
+READER = PageExtractor(ExtractOptions(wiki="en", sentences=True), TextReader(site_for("enwiki")))
 
 
 @settings(max_examples=200)
@@ -221,7 +222,7 @@ def test_a_page_of_a_dump_is_shown_to_be_read(dump: Path) -> None:
 def test_a_page_is_shown_sentence_by_sentence(dump: Path) -> None:
     lines = shown(f"--dumps={dump}", "--title=Bus", "--sentences")
     assert lines[2:4] == [
-        "gap                    A bus is a [vehicle -> Motor car] of {x y} seats.",
+        "template               A bus is a [vehicle -> Motor car] of {x y} seats.",
         "kept                   It carries [passengers -> Passenger] to [work -> Work#Place].",
     ]
     assert lines[-1] == "2 sentences kept, 4 dropped"

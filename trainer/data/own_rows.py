@@ -25,10 +25,10 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 import wikianchor.schemas.pairs
+from wikianchor.io.cache import open_cache
 from wikianchor.io.errors import InputError
 from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import checksum, exists, files_in, filesystem, is_local, matching, open_file, reading
-from wikianchor.trainer.data.cache import open_cache
 from wikianchor.trainer.data.shards import COLUMNS, PairDataset, open_pairs
 
 VERSION = 1

@@ -24,7 +24,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from wikianchor.trainer.data.cache import broken_cache, map_arrays, open_cache, save_arrays
+from wikianchor.io.cache import open_cache
+from wikianchor.trainer.data.cache import broken_cache, map_arrays, save_arrays
 from wikianchor.trainer.data.shards import PairDataset, read_batches
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wikianchor.io.cache import cache_directory
 from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
@@ -156,7 +156,7 @@ class MboeConfig:
             raise UsageError("--titles is missing: --entities=oracle needs the items that SHINRA's pages link to")
         if self.entities == "linker" and not self.links:
             raise UsageError("--links is missing: --entities=linker needs the linker's file")
-        cache = self.cache or os.path.expanduser("~/.cache/wikianchor")
+        cache = self.cache or cache_directory()
         return dataclasses.replace(self, cache=cache, output=self.output.rstrip("/"))
 
 

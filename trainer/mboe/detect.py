@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import between, option, program, read_options
 from wikianchor.io.output import clean_output, printable_json
@@ -67,7 +68,7 @@ def run(options: DetectOptions, lines: Iterable[bytes]) -> Iterator[str]:
     from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
 
     mentions = open_mentions(options.mentions)
-    cache = options.cache or os.path.expanduser("~/.cache/wikianchor")
+    cache = options.cache or cache_directory()
 
     @functools.cache
     def dictionary(language: str) -> Dictionary:

@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 import wikianchor.schemas.mentions
 from wikianchor.aliases.folding import is_chinese
 from wikianchor.aliases.name_table import NameTable, Nodes, merge, nodes_of, table_of
+from wikianchor.io.cache import open_cache
 from wikianchor.io.errors import InputError
 from wikianchor.io.parsing import malformed
-from wikianchor.trainer.data.cache import map_arrays, open_cache, save_arrays
+from wikianchor.trainer.data.cache import map_arrays, save_arrays
 from wikianchor.trainer.data.shards import check_columns, list_shards, read_manifest, read_table
 
 VERSION = 1

@@ -1,5 +1,6 @@
-"""Iterators over dumps. They read one file from its beginning to its end in one process; `wikianchor.pipelines` reads
-many with many workers."""
+"""Dumps: a wiki with its templates and the rows of its pages, and iterators over pages and items.
+
+They read files from the beginning to the end in one process; `wikianchor.pipelines` reads them with many workers."""
 
 from __future__ import annotations
 
@@ -7,9 +8,12 @@ from collections.abc import Collection, Iterator
 
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size
+from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, open_wiki
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, iter_lines, parse_item, wanted_filter
+
+__all__ = ["PageRows", "Wiki", "open_wiki", "read_items", "read_pages"]
 
 ARTICLES = frozenset({0})
 
@@ -26,9 +30,8 @@ def read_pages(path: str, namespaces: Collection[int] | None = ARTICLES) -> Iter
         InputError: the file cannot be read, or its XML is malformed.
 
     Example:
-        for page in wikianchor.read_pages("ukwiki-20260101-pages-articles.xml.bz2"):
-            for sentence in wikianchor.sentences(page.text, language="uk", title=page.title):
-                print(page.page_id, sentence.text)
+        for page in wikianchor.read_pages("ukwiki-20260101-pages-articles.xml.bz2", namespaces={10}):
+            print(page.title, len(page.text))
     """
     for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), last=True)), path):
         where = f"{path} near byte {offset}"

@@ -114,6 +114,15 @@ def file_size(path: str) -> int:
     Raises:
         InputError: there is no such file.
     """
+    return file_version(path)[0]
+
+
+def file_version(path: str) -> tuple[int, int]:
+    """Return the size of a file in bytes, and when it was last written, in nanoseconds.
+
+    Raises:
+        InputError: there is no such file.
+    """
     from pyarrow import fs
 
     files, inner = filesystem(path)
@@ -121,7 +130,7 @@ def file_size(path: str) -> int:
         info = files.get_file_info(inner)
     if info.type != fs.FileType.File:
         raise InputError(f"{path}: no such file")
-    return int(info.size)
+    return int(info.size), int(info.mtime_ns or 0)
 
 
 def open_file(path: str) -> BinaryIO:

@@ -15,27 +15,24 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.output import printable_json
-from wikianchor.io.storage import file_size, open_file
+from wikianchor.io.storage import open_file
 from wikianchor.pipelines.commands.extract.options import ExtractOptions
-from wikianchor.pipelines.text.prose import Sentence, judged_sentences
-from wikianchor.pipelines.text.splitter import make_splitter
-from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
-from wikianchor.pipelines.wikimedia.mwparser import make_extractor
-from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
-from wikianchor.pipelines.wikimedia.pages import CONTROLS, Page, cut_pages, parse_page, unescape
-from wikianchor.pipelines.wikimedia.site import Site, fold_name, site_for, site_from_header
-from wikianchor.pipelines.wikimedia.titles import normalise_title
+from wikianchor.pipelines.text.page_text import TextReader
+from wikianchor.pipelines.text.prose import MISSING, Sentence
+from wikianchor.pipelines.wikimedia.choices import BUILTIN
+from wikianchor.pipelines.wikimedia.pages import CONTROLS, Page
+from wikianchor.pipelines.wikimedia.site import Site, fold_name, site_for
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Links
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST, PREFORMATTED
 
-# Stands for the missing words of a template.
-SHOWN_GAP = "\N{OBJECT REPLACEMENT CHARACTER}"
+if TYPE_CHECKING:
+    from wikianchor.pipelines.sentences.wiki import Wiki
 
 
 def run(config: ExtractOptions, beam_args: Sequence[str]) -> None:
@@ -45,38 +42,56 @@ def run(config: ExtractOptions, beam_args: Sequence[str]) -> None:
         InputError: a line, a file or a dump is malformed.
         UsageError: the options do not say which wiki the pages are from.
     """
-    site = read_site(config)
-    reader = PageExtractor(config, site)
+    wiki = open_dumps(config) if config.dumps else None
+    if wiki is None or config.blank_templates:
+        site = read_site(config) if wiki is None else wiki.site
+        text = TextReader(site, config.parser, engine=config.engine, literal=config.blank_templates)
+    else:
+        text = wiki.text
+    reader = PageExtractor(config, text)
     try:
-        if config.title is None:
+        if wiki is None or config.title is None:
             if sys.stdin.isatty():
                 logging.getLogger("wikianchor").info('waiting for lines {"title": "...", "text": "..."} to be typed')
             for line in extracted(sys.stdin.buffer, reader):
                 sys.stdout.buffer.write(line)
         else:
-            for text in reader.readable(find_page(config.dumps, config.title, site)):
-                print(text)
+            page = wiki.page(config.title)
+            for shown in reader.readable(page, wiki.read(page).title is not None):
+                print(shown)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of the pipe has ended, such as `head`; Python would report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def open_dumps(config: ExtractOptions) -> Wiki:
+    """Return the wiki of the dumps that the options name."""
+    # Deferred import: pyarrow takes longer than reading a few pages of standard input.
+    from wikianchor.pipelines.sentences.wiki import open_wiki
+
+    templates = BUILTIN if config.blank_templates else config.templates
+    return open_wiki(
+        config.dumps,
+        wiki=config.wiki,
+        templates=templates,
+        parser=config.parser,
+        engine=config.engine,
+    )
+
+
 def read_site(config: ExtractOptions) -> Site:
-    """Return the wiki that the options name.
+    """Return the wiki that the options name without a dump.
 
     Raises:
         InputError: a file is malformed.
         UsageError: they name none.
     """
-    wiki = config.wiki
-    if config.dumps:
-        return site_from_header(read_head(config.dumps[0]).decode("utf-8", "replace"), wiki, config.dumps[0])
     if config.siteinfo is not None:
-        return _site_of_api(config.siteinfo, wiki)
-    if wiki is None:
+        return _site_of_api(config.siteinfo, config.wiki)
+    if config.wiki is None:
         raise UsageError("say which wiki the pages are from, with --wikis=uk, --siteinfo=FILE or --dumps=FILES")
-    return site_for(wiki)
+    return site_for(config.wiki)
 
 
 def _site_of_api(path: str, wiki: str | None) -> Site:
@@ -108,21 +123,6 @@ def _site_of_api(path: str, wiki: str | None) -> Site:
     )
 
 
-def find_page(dumps: Sequence[str], title: str, site: Site) -> Page:
-    """Return the page of a title, which is normalised like the title in a link.
-
-    Raises:
-        InputError: no page has the title, or a dump cannot be read.
-    """
-    wanted = normalise_title(title, site) or title
-    for path in dumps:
-        for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
-            begin = raw.find(b"<title>") + len(b"<title>")
-            if unescape(raw[begin : raw.find(b"</title>", begin)].decode("utf-8", "replace")) == wanted:
-                return parse_page(raw, f"{path} near byte {offset}")
-    raise InputError(f"{', '.join(dumps)}: no page has the title {wanted}: small and capital letters matter")
-
-
 def extracted(lines: Iterable[bytes], reader: PageExtractor) -> Iterator[bytes]:
     """Yield a line of JSON for each line of JSON.
 
@@ -152,44 +152,35 @@ def _read_line(line: bytes, number: int) -> tuple[str, str]:
 
 
 class PageExtractor:
-    """Extracts the text and the links of pages, with the parser and the splitter of the options."""
+    """Extracts the text and the links of the pages of a wiki, with the options of the command."""
 
-    def __init__(self, config: ExtractOptions, site: Site) -> None:
-        self._site = site
-        self._gap = "" if config.blank_templates else SHOWN_GAP
-        self._extractor = make_extractor(config.parser, site, config.blank_templates, engine=config.engine)
-        self._split = make_splitter("rules", site.language) if config.sentences else None
-        self._kinds = PageKinds(site.language)
+    def __init__(self, config: ExtractOptions, text: TextReader) -> None:
+        self._text, self._with_sentences = text, config.sentences
+        self._gap = "" if config.blank_templates else MISSING
 
     def shown(self, title: str, text: str) -> dict[str, Any]:
         """Return the line of a page, as a dict for JSON."""
-        extract = self._extractor.extract(text, title)
+        extract = self._text.extractor.extract(text, title)
         line = shown_page(extract, title, self._gap)
-        if self._split is not None:
-            judged = self._judged(extract, title, text)
+        if self._with_sentences:
+            judged = self._text.outcomes(extract, text, title)
             line["sentences"] = list(shown_sentences(extract, line["blocks"], judged, self._gap))
         return line
 
-    def readable(self, page: Page) -> Iterator[str]:
-        """Yield the lines of a page for the terminal."""
+    def readable(self, page: Page, is_article: bool = True) -> Iterator[str]:
+        """Yield the lines of a page for the terminal; only of an article with its sentences."""
         yield f"{page.title}\n{'=' * len(page.title)}"
         if page.redirect is not None:
             yield f"a redirect to {page.redirect or 'another page'}"
         elif page.model not in ("wikitext", ""):
             yield f"no wikitext, but {page.model}"
+        elif not self._with_sentences:
+            yield from readable_blocks(self._text.extractor.extract(page.text, page.title))
+        elif not is_article:
+            yield "no article: `wikianchor sentences` leaves it out"
         else:
-            extract = self._extractor.extract(page.text, page.title)
-            if self._split is None:
-                yield from readable_blocks(extract)
-            else:
-                yield from readable_sentences(extract, self._judged(extract, page.title, page.text))
-
-    def _judged(self, extract: Extract, title: str, text: str) -> Iterator[tuple[Sentence, str | None]]:
-        """Yield the sentences of a page, each with the reason why `wikianchor sentences` drops it, or None."""
-        assert self._split is not None
-        disambiguation = "disambiguation" in self._kinds.flags(title, text)
-        for sentence, reason in judged_sentences(extract, self._split, self._site.language):
-            yield sentence, "disambiguation_page" if disambiguation else reason
+            extract = self._text.extractor.extract(page.text, page.title)
+            yield from readable_sentences(extract, self._text.outcomes(extract, page.text, page.title))
 
 
 def _links(*columns: Links) -> list[tuple[int, int, str]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import option
-from wikianchor.pipelines.wikimedia.choices import ENGINES, PARSERS
+from wikianchor.pipelines.wikimedia.choices import ENGINES, PARSERS, TEMPLATES
 from wikianchor.pipelines.wikimedia.dump_names import files_named
 from wikianchor.pipelines.wikimedia.wiki_lists import only_wiki
 
@@ -20,12 +20,13 @@ on standard input, a page a line, it writes
   {"title": "Bus", "blocks": ["A bus carries passengers."], "links": [["passengers", "Passenger"]]}
 
 on standard output: blocks are the paragraphs, headings and list items; links are [what is shown, title of the target].
-Tables, captions and footnotes are left out. Known templates that carry words are rendered by rule; any other template
-leaves the character U+FFFC.
+Tables, captions and footnotes are left out. With --dumps, templates show what the wiki's own Template pages say, as in
+`sentences`; without, the templates that carry words and are known by name are shown by rule. Any other template leaves
+the character U+FFFC.
 
 With --sentences each page also has "sentences": [{"text", "block", "start", "end", "region", "links", "dropped"}].
 A sentence is blocks[block][start:end], white space aside; its links have "start" and "end" in its own text, "target"
-and "fragment"; "dropped" is the reason why it is not taken for training, null if it is.
+and "fragment"; "dropped" is the reason why `sentences` leaves it out, null if it does not.
 
 With --dumps and --title it shows one page of a dump to be read: [bus], or [buses -> Bus] where the link leads to
 another title than it shows, and {name} for the gap that a template left.
@@ -57,10 +58,18 @@ class ExtractOptions:
     dumps: tuple[str, ...] = option(
         (),
         metavar="FILES",
-        help="dumps of the wiki, instead of --siteinfo: their header has language and namespaces",
+        help="dumps of the wiki, instead of --siteinfo: they have language, namespaces and templates",
         parse=files_named,
     )
     title: str | None = option(None, help="show this page of the dump instead of reading standard input")
+    templates: str = option(
+        TEMPLATES[0],
+        metavar="dump|builtin|DIR",
+        help="what templates show, with --dumps: dump: by the Template pages of the dumps, which are read once and "
+        "kept "
+        "in $WIKIANCHOR_CACHE, else ~/.cache/wikianchor; builtin: by rules by name alone; DIR: by a dataset of "
+        "`templates` or `sentences`",
+    )
     blank_templates: bool = option(
         False, help="remove every template, even one that carries words, to compare with MediaWiki without templates"
     )

@@ -6,31 +6,16 @@ items of these rows are parsed.
 
 from __future__ import annotations
 
-import atexit
-import shutil
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any
 
-from wikianchor.io.errors import InputError, Truncated
-from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.sample_rows import sample
 from wikianchor.pipelines.commands.verify.articles import read_articles
 from wikianchor.pipelines.dataset.reader import Dataset
-from wikianchor.pipelines.dataset.workspace import Workspace, private_directory
 from wikianchor.pipelines.entities.steps import entity_batch, item_lines, page_props_of
-from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
-from wikianchor.pipelines.sentences.page_reader import DumpReader
-from wikianchor.pipelines.templates.steps import template_rows
-from wikianchor.pipelines.templates.store import COLUMNS, save_store
-from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
-from wikianchor.pipelines.wikimedia.dumps import Range, read_range
-from wikianchor.pipelines.wikimedia.inventory import read_site
-from wikianchor.pipelines.wikimedia.pages import cut_pages, page_id, unescape
-from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, element_title, open_wiki
+from wikianchor.pipelines.wikimedia.pages import page_id
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, Skip, parse_item, wanted_filter
 
 # Redirects in a row that are followed; the bots of wikis remove longer chains.
@@ -65,55 +50,19 @@ class Outcome:
     skipped: list[str] = field(default_factory=list)
 
 
-class _WikiPages:
-    """The pages of a wiki, read with the options of its dataset of sentences."""
-
-    def __init__(self, paths: Sequence[str], options: Mapping[str, Any]) -> None:
-        site, _ = read_site(paths, options.get("wiki"))
-        self._paths = paths
-        splitter, parser = options.get("splitter", "rules"), options.get("parser", "wikianchor")
-        # Nothing is written, so the workspace is not used.
-        reader = DumpReader(site, Workspace("", "", ""), splitter, parser, allow_truncated=True, fragments=True)
-        ranges = [Range(path, 0, file_size(path), True) for path in paths]
-        self._pages = make_page_reader(
-            reader, save_templates(ranges, site) if options.get("templates") == FROM_DUMP else None
-        )
-
-    def read(
-        self, page_ids: Collection[int], titles: Collection[str] = (), with_fragments: bool = False
-    ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        """Yield the row of `titles` and the rows of `sentences` of each page asked for, by id or title; with fragments,
-        the rows of both."""
-        tables = self._pages.new_tables()
-        for path in self._paths:
-            for raw, offset in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
-                if page_id(raw) not in page_ids and not (titles and _title(raw) in titles):
-                    continue
-                problems: list[str] = []
-                page = self._pages.parse(raw, f"{path} near byte {offset}", Counter(), problems)
-                if problems:
-                    raise InputError(problems[0])
-                if page is not None:
-                    self._pages.read_page(page)
-                    rows, fragments = tables.sentences.take().to_pylist(), tables.fragments.take().to_pylist()
-                    yield tables.titles.take().to_pylist()[0], rows + fragments if with_fragments else rows
+def _open(paths: Sequence[str], options: Mapping[str, Any]) -> Wiki:
+    """Return a wiki that is read with the options of its dataset of sentences."""
+    names = ("wiki", "templates", "splitter", "parser")
+    return open_wiki(paths, **{name: options[name] for name in names if name in options}, allow_truncated=True)
 
 
-def save_templates(ranges: Sequence[Range], site: Site) -> str:
-    """Return the path of a table of the definitions of templates in dumps."""
-    rows: list[dict[str, Any]] = []
-    for part in ranges:
-        # What comes before the damage counts, as in the dataset.
-        with suppress(InputError, Truncated):
-            rows += (row for row, _ in template_rows(read_range(part), part.path, site))
-    path = save_store(private_directory(), map(itemgetter(*COLUMNS), rows), site.language)
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
-    return path
-
-
-def _title(raw: bytes) -> str:
-    begin = raw.find(b"<title>") + len(b"<title>")
-    return unescape(raw[begin : raw.find(b"</title>", begin)].decode("utf-8", "replace"))
+def _read(wiki: Wiki, page_ids: Collection[int], titles: Collection[str] = ()) -> Iterator[tuple[Any, PageRows]]:
+    """Yield the row of `titles`, and all rows, of each page asked for, by id or title."""
+    for raw, where in wiki.elements():
+        if page_id(raw) in page_ids or (titles and element_title(raw) in titles):
+            rows = wiki.read_element(raw, where)
+            if rows.title is not None:
+                yield rows.title, rows
 
 
 def _dump_of(wiki: str, sources: Sources, outcome: Outcome) -> Sequence[str]:
@@ -133,8 +82,9 @@ def _sentences(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome
         **{(row["page_id"], row["sentence_index"]): row for row in sample(dataset, "fragments", rows, seed)},
         **{(row["page_id"], None): row for row in sample(dataset, "titles", rows, seed)},
     }
-    for title, sentences in _WikiPages(paths, options).read({page for page, _ in wanted}, with_fragments=True):
+    for title, rows_of_page in _read(_open(paths, options), {page for page, _ in wanted}):
         page = title["page_id"]
+        sentences = (*rows_of_page.sentences, *rows_of_page.fragments)
         derived = {(page, sentence["sentence_index"]): sentence for sentence in sentences} | {(page, None): title}
         for key in [key for key in wanted if key[0] == page]:
             row = wanted.pop(key)
@@ -234,19 +184,19 @@ def _pairs_of_wiki(
     pages_of: Mapping[tuple[str, int], str],
     outcome: Outcome,
 ) -> None:
-    pages = _WikiPages(sources.pages[wiki], sources.options.get(wiki, {"wiki": wiki}))
+    pages = _open(sources.pages[wiki], sources.options.get(wiki, {"wiki": wiki}))
     wanted: dict[int, list[dict[str, Any]]] = {}
     for row in rows:
         wanted.setdefault(row["page_id"], []).append(row)
     # Rows whose link leads to another title than their entity's, perhaps a redirect.
     redirected: list[tuple[dict[str, Any], str]] = []
-    for title, sentences in pages.read(wanted.keys()):
+    for title, rows_of_page in _read(pages, wanted.keys()):
         for row in wanted.pop(title["page_id"], ()):
             outcome.checked += 1
             where = f"{wiki} page {row['page_id']} ({row['title']})"
             if (row["rev_id"], row["title"]) != (title["rev_id"], title["title"]):
                 outcome.problems.append(f"{where}: is revision {title['rev_id']} of {title['title']!r} in the dump")
-            targets = _targets(row, sentences)
+            targets = _targets(row, rows_of_page.sentences)
             if not targets:
                 outcome.problems.append(f"{where}: has no such sentence with such a link: {row['text']!r:.300}")
                 continue
@@ -273,7 +223,7 @@ def _targets(row: Mapping[str, Any], sentences: Sequence[Mapping[str, Any]]) -> 
 
 def _follow(
     wiki: str,
-    pages: _WikiPages,
+    pages: Wiki,
     redirected: list[tuple[dict[str, Any], str]],
     sources: Sources,
     pages_of: Mapping[tuple[str, int], str],
@@ -285,7 +235,7 @@ def _follow(
         ends = {_end(target, known) for _, target in redirected}
         if not (missing := ends - known.keys()):
             break
-        known |= {title["title"]: title for title, _ in pages.read((), missing)}
+        known |= {title["title"]: title for title, _ in _read(pages, (), missing)}
     page_items: dict[int, int] = {}
     if redirected and wiki in sources.page_props:
         ids = {known[end]["page_id"] for _, target in redirected if (end := _end(target, known)) in known}
