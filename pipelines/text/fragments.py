@@ -113,7 +113,7 @@ _LANGUAGES_OF: Final = {
         map-bms mg mh mi min ms mt mus mwl na nah nan nap nb nds nds-nl ng nia nl nn no nov nr nrm nso nv ny oc olo om
         pag pam pap pcd pcm pdc pfl pih pl pms pt pwn qu rm rmy rn ro roa-rup roa-tara rw sc scn sco se sg sgs sh
         simple sk sl sm smn sn so sq sr srn ss st stq su sv sw szl szy tay tet tk tl tly tn to tpi tr trv ts tum tw ty
-        uz ve vec vep vi vls vo vro wa war wo xh yo za zea zh-min-nan zu ann bew bdr kge knc mos nup
+        uz ve vec vep vi vls vo vro wa war wo xh yo za zea zh-min-nan zu ann bew bdr kge knc mos nup shi
     """,
     "Greek": "el pnt",
     "Cyrillic": """
