@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # setuptools warns of every editable installation.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test core core-test pytest pythons engines chaos try-it lint types docs audit lock clean
+.PHONY: demo test core core-test pytest pythons engines chaos try-it lint results types docs audit lock clean
 
 demo: $(VENV)/.data
 	$(BIN)/wikianchor demo
@@ -46,6 +46,11 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python benchmarks/results.py --check
+
+# Measure tables of benchmarks/RESULTS.md again, all or those of TABLES="bz2 pairs": hours, and an idle machine.
+results: $(VENV)/.dev
+	$(BIN)/python benchmarks/results.py $(TABLES)
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

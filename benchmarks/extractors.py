@@ -1,7 +1,7 @@
 """Extractors of Wikipedia's dumps: links, text, holes and sentences against MediaWiki, and speed.
 
-    python benchmarks/extractors.py rightness --judge=RENDER --mediawiki=DIR --dumps [WIKI=]FILE.bz2 ...
-    python benchmarks/extractors.py speed --dumps [WIKI=]FILE.bz2 ...
+    WIKIANCHOR_DATA=data python benchmarks/extractors.py rightness --judge=RENDER --mediawiki=DIR
+    WIKIANCHOR_DATA=data python benchmarks/extractors.py speed [--dumps [WIKI=]FILE.bz2 ...]
 
 The tools are installed from PyPI, npm and crates.io under --tools; how each is run is in `lib/tools.py`, ours is
 `wikianchor sentences`. A dump with its Template pages is expanded, by those tools that can and by the judge
@@ -16,9 +16,8 @@ The tools are installed from PyPI, npm and crates.io under --tools; how each is 
   wikianchor what it keeps. Word for word, and holes: as `rightness.py templates` has them.
 
 `speed`: MB of XML per CPU second, of whole jobs less the start, which is the time for one short article, and of
-Python's bz2 decompression. wikianchor runs with the compiled core (`make core`), with it and built-in rules for
-templates, which saves reading the dump for them first, and in Python. The scripts that call a library read the whole
-dump and write text and links too.
+Python's bz2 decompression. wikianchor runs by default, with the compiled core (`make core`), and in Python. The
+scripts that call a library read the whole dump and write text and links too.
 """
 
 from __future__ import annotations
@@ -50,10 +49,11 @@ from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
 
 OURS = "wikianchor"
 _OUR_FLAGS = {
-    OURS: ("--engine=core",),
-    f"{OURS}, builtin": ("--engine=core", "--templates=builtin"),
+    OURS: (),
     f"{OURS}, python": ("--engine=python",),
 }
+# Beside whole wikis: the first pages of two, without templates.
+SLICES = ("et", "en")
 Truth = Mapping[str, Any]
 """What MediaWiki shows of each article, by title."""
 _WORD = re.compile(r"\w+")
@@ -74,7 +74,7 @@ def main() -> None:
     """Measure and print the tables."""
     flags = parser(__doc__, parts=list(PARTS))
     mediawiki.add_flags(flags)
-    flags.add_argument("--dumps", nargs="+", required=True, help=slices.WIKI_AND_DUMP)
+    flags.add_argument("--dumps", nargs="+", default=[], help=f"{slices.WIKI_AND_DUMP} (whole wikis, two slices)")
     flags.add_argument("--tools", type=Path, default=Path("out/venvs"), help="where the other tools are installed")
     names = (*tools.PYPI, *tools.NPM, *tools.CARGO)
     flags.add_argument("--only", nargs="+", choices=names, default=names, help="the other tools to run (all)")
@@ -99,8 +99,8 @@ def compare_rightness(arguments: Namespace) -> None:
     """Print how what each tool makes of each dump differs from what MediaWiki shows."""
     homes = tools.install(arguments.tools, arguments.only)
     lines: list[list[object]] = []
-    for given in arguments.dumps:
-        dump = read_dump(given)
+    for given in given_dumps(arguments):
+        dump = read_dump(*given)
         name = f"templates-{dump.name}" if dump.templates else dump.name
         truth = mediawiki.judged(arguments, name, dump.site.language, dump.articles, dump.templates or None)
         ours(arguments.work, dump, _OUR_FLAGS[OURS], dump.path)
@@ -119,8 +119,8 @@ def compare_speed(arguments: Namespace) -> None:
     names = [*_OUR_FLAGS, *homes]
     starts: dict[str, list[float]] = {name: [] for name in names}
     lines: list[list[object]] = []
-    for given in arguments.dumps:
-        dump = read_dump(given)
+    for given in given_dumps(arguments):
+        dump = read_dump(*given)
         start = one_page(arguments.work, dump.path)
         jobs: dict[str, Callable[[Path], float]] = {
             name: partial(ours, arguments.work, dump, flags) for name, flags in _OUR_FLAGS.items()
@@ -139,9 +139,14 @@ def compare_speed(arguments: Namespace) -> None:
     report("speed of extractors, MB of XML per CPU second", table(["dump", "MB of XML", "bz2 alone", *names], lines))
 
 
-def read_dump(given: str) -> Dump:
+def given_dumps(arguments: Namespace) -> list[tuple[str | None, Path]]:
+    """Return the dumps to measure, whole wikis first."""
+    parts = [] if arguments.dumps else [(None, slices.dump(arguments.work, name)) for name in SLICES]
+    return [*slices.given_or_whole(arguments.dumps), *parts]
+
+
+def read_dump(wiki: str | None, path: Path) -> Dump:
     """Read a dump."""
-    wiki, path = slices.wiki_and_dump(given)
     site = site_from_header(read_head(str(path)).decode("utf-8", "replace"), wiki, str(path))
     articles: dict[str, str] = {}
     templates: dict[str, str] = {}

@@ -1,14 +1,13 @@
 """Peak memory of each stage on inputs 1, 4, 16 and 64 times the size.
 
-    WIKIANCHOR_DATA=data python benchmarks/memory.py [STAGE ...] [--engine=portable]
+    WIKIANCHOR_DATA=data python benchmarks/memory.py [STAGE ...]
 
 `sentences` reads real slices copied under new titles, with a page for every link target; `entities` a stand-in for
 Wikidata with the titles of that dump; `pairs`, `mentions` and `interlanguage` the datasets of lib/many_links.py, the
 largest with twelve million links; `mewsc16` a generated Wikinews; `corpus` the first lines of the clinic corpus, and
 `negatives` the corpora of these, with a tiny T5 that is trained here. Each stage runs as a process with one worker; the
 peak is the resident memory that the kernel reports for it (ru_maxrss), mapped files included. What matters is whether
-it grows from 4 times on: the target is less than 10 per cent. The portable engine is Beam's own, with its workers in
-the same process and the environment variables that docs/how-to/engines.md recommends for workers.
+it grows from 4 times on: the target is less than 10 per cent.
 """
 
 from __future__ import annotations
@@ -23,12 +22,6 @@ from lib import slices
 from lib.measure import ROOT, fresh, parser, report, run, table, wikianchor
 
 TIMES = (1, 4, 16, 64)
-ENGINES: dict[str, list[str | Path]] = {
-    "direct": [],
-    "portable": ["--runner=PortableRunner", "--job_endpoint=embed", "--environment_type=LOOPBACK", "--shuffle=files"],
-}
-# As in the images of docker/, for engines with many threads.
-ENVIRONMENTS = {"direct": {}, "portable": {"MALLOC_ARENA_MAX": "2"}}
 # Lines that the model of `negatives` learns from: fewer do not give the pieces of its vocabulary.
 MODEL_LINES = 100
 IMPORTS = "from lib import generate, many_links, slices; from pathlib import Path"
@@ -45,17 +38,15 @@ def main() -> None:
     """Measure and print the table."""
     flags = parser(__doc__, rounds=1, parts=list(INPUTS))
     add_sizes(flags)
-    flags.add_argument("--engine", default="direct", choices=ENGINES, help="what runs the graphs (direct)")
     arguments = flags.parse_args()
     rows: list[list[Any]] = []
     for stage in arguments.parts or INPUTS:
         sizes, peaks = [], []
         for times in TIMES:
             given = INPUTS[stage](arguments, times)
-            command = wikianchor(stage, *given.flags, *ENGINES[arguments.engine])
+            command = wikianchor(stage, *given.flags)
             peak = max(
-                run([*command, f"--output={fresh(arguments.work / 'memory')}"], ENVIRONMENTS[arguments.engine]).peak
-                for _ in range(arguments.rounds)
+                run([*command, f"--output={fresh(arguments.work / 'memory')}"]).peak for _ in range(arguments.rounds)
             )
             print(f"{times} times: {stage}: {peak:.0f} MB", file=sys.stderr)
             sizes.append(given.size)
@@ -63,7 +54,7 @@ def main() -> None:
         growth = [f"{100 * (peak / peaks[1] - 1):+.1f} %" for peak in peaks[2:]]
         rows.append([f"{stage} ({', '.join(sizes)})", *map(round, peaks), *growth])
     head = ["stage (inputs)", *(f"{times} times, MB" for times in TIMES), *(f"4 to {times}" for times in TIMES[2:])]
-    report(f"memory, {arguments.engine}", table(head, rows) + "\n\nTarget: less than +10 % from 4 times on.")
+    report("memory", table(head, rows) + "\n\nTarget: less than +10 % from 4 times on.")
 
 
 def add_sizes(flags: ArgumentParser) -> None:

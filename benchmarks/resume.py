@@ -1,6 +1,6 @@
 """What a kill costs, and whether a killed run ends cleanly and can be started again.
 
-    WIKIANCHOR_DATA=data python benchmarks/resume.py [cost] [kills] [--stages pairs mentions] [--shuffle=beam]
+    WIKIANCHOR_DATA=data python benchmarks/resume.py [cost] [kills] [--stages pairs mentions]
 
 - `cost`: each stage runs once to its end, on the inputs of memory.py. Then, for each share, it runs until its processes
   have used that share of the CPU of the whole run, is killed with SIGKILL with all its workers, and the same command
@@ -47,7 +47,6 @@ def main() -> None:
     memory.add_sizes(flags)
     flags.add_argument("--stages", nargs="+", default=list(TIMES), choices=list(TIMES), help="of `cost` (all)")
     flags.add_argument("--times", type=int, default=0, help="times the smallest input (by stage)")
-    flags.add_argument("--shuffle", default="files", choices=("files", "beam"), help="which shuffle (files)")
     flags.add_argument("--kills", type=int, default=60, help="of workers, and of launchers, of each command (60)")
     flags.add_argument("--seed", type=int, default=1, help="of the random moments (1)")
     run_parts(PARTS, flags)
@@ -58,14 +57,14 @@ def compare_cost(arguments: Namespace) -> None:
     rows = [row for stage in arguments.stages for row in measure(arguments, stage)]
     head = ["stage", "killed at, %", "whole run, CPU s", "again, s", "again, %", "longest unit, s", "bytes"]
     target = "Target: at most one unit for the worker, and 5 % of the whole run."
-    report(f"killed and started again, --shuffle={arguments.shuffle}", f"{table(head, rows)}\n\n{target}")
+    report("killed and started again", f"{table(head, rows)}\n\n{target}")
 
 
 def measure(arguments: Namespace, stage: str) -> list[list[Any]]:
     """Return the rows of a stage."""
     given = memory.INPUTS[stage](arguments, arguments.times or TIMES[stage])
     output = arguments.work / "resume"
-    command = [*wikianchor(stage, *given.flags, f"--output={output}"), f"--shuffle={arguments.shuffle}"]
+    command = [*wikianchor(stage, *given.flags, f"--output={output}")]
     fresh(output)
     unit, whole = finish(command, output)
     expected = digest(output)

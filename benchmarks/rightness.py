@@ -2,7 +2,7 @@
 judged.
 
     WIKIANCHOR_DATA=data python benchmarks/rightness.py mediawiki --judge=RENDER --mediawiki=DIR
-    python benchmarks/rightness.py templates --judge=RENDER --mediawiki=DIR --dumps FILE ...
+    python benchmarks/rightness.py templates --judge=RENDER --mediawiki=DIR
     WIKIANCHOR_DATA=data python benchmarks/rightness.py boundaries --venv=DIR
 
 - `mediawiki`: `wikianchor extract --blank_templates` on all articles below $WIKIANCHOR_DATA/wikipedia-xml. The judge
@@ -61,7 +61,7 @@ def main() -> None:
     """Compare and print the tables."""
     flags = parser(__doc__, rounds=1, parts=list(PARTS))
     mediawiki.add_flags(flags)
-    flags.add_argument("--dumps", nargs="+", default=[], help=f"of `templates`: {slices.WIKI_AND_DUMP}")
+    flags.add_argument("--dumps", nargs="+", default=[], help=f"of `templates` (whole wikis): {slices.WIKI_AND_DUMP}")
     flags.add_argument("--show", type=int, default=0, help="differing sentences to print, of each dump (0)")
     flags.add_argument("--wikis", default="", help="database names, with commas between (all)")
     flags.add_argument("--venv", type=Path, help="environment of the other splitters")
@@ -179,11 +179,8 @@ _CALL = re.compile(r"\{\{\s*([^{}|\n]+)")
 
 def compare_templates(arguments: Namespace) -> None:
     """Print how many kept sentences stand in the pages that MediaWiki shows, for each way to read templates."""
-    if not arguments.dumps:
-        raise SystemExit("templates: give --dumps")
     lines: list[list[object]] = []
-    for given in arguments.dumps:
-        wiki, dump = slices.wiki_and_dump(given)
+    for wiki, dump in slices.given_or_whole(arguments.dumps):
         name = dump.name.partition(".")[0]
         site = site_from_header(read_head(str(dump)).decode("utf-8", "replace"), wiki, str(dump))
         rendered, known = rendered_pages(arguments, dump, name, site)

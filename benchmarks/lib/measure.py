@@ -10,7 +10,6 @@ import argparse
 import hashlib
 import json
 import os
-import platform
 import resource
 import shlex
 import shutil
@@ -38,7 +37,7 @@ class Cost:
     peak: float
 
 
-def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> Cost:
+def run(command: Sequence[str | Path]) -> Cost:
     """Run a command to its end and return its cost.
 
     Raises:
@@ -50,7 +49,7 @@ def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = N
         pid = os.posix_spawnp(
             str(command[0]),
             [str(part) for part in command],
-            {**os.environ, **(environment or {})},
+            os.environ,
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_DUP2, log.fileno(), 1),
@@ -65,24 +64,6 @@ def run(command: Sequence[str | Path], environment: Mapping[str, str] | None = N
             line, code = shlex.join(map(str, command)), os.waitstatus_to_exitcode(status)
             raise SystemExit(f"{line}\nended with {code}:\n{tail}")
     return Cost(usage.ru_utime, wall, usage.ru_maxrss / 1024)
-
-
-def instructions(command: Sequence[str | Path]) -> int | None:
-    """Return the instructions that a command and its children execute outside of the kernel.
-
-    Unlike seconds they do not depend on what else the machine does.
-
-    Returns:
-        None where there is no `perf`, or the processor's counters cannot be read, as in many virtual machines.
-    """
-    if shutil.which("perf") is None:
-        return None
-    with tempfile.NamedTemporaryFile("r") as counts:
-        run(
-            ["perf", "stat", "--field-separator=,", "--event=instructions:u", f"--output={counts.name}", "--", *command]
-        )
-        numbers = [line.partition(",")[0] for line in counts if ",instructions" in line]
-    return int(numbers[0]) if numbers and numbers[0].isdecimal() else None
 
 
 # A program that decompresses the file of its argument.
@@ -177,9 +158,8 @@ def _cell(value: object) -> str:
 
 
 def report(title: str, text: str) -> None:
-    """Print a table under its title, the command and the machine."""
-    command = shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
-    print(f"### {title}\n\n`{command}`, Python {platform.python_version()}, {os.cpu_count()} cores\n\n{text}\n")
+    """Print a table under its title."""
+    print(f"### {title}\n\n{text}\n")
 
 
 def parser(description: str | None, rounds: int = 3, parts: Sequence[str] = ()) -> argparse.ArgumentParser:

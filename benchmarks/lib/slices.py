@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from lib import generate
@@ -20,6 +21,15 @@ SLICES = {
     "zh": ("zh/wikidumpreader_zhwiki-test-pages.xml",),
 }
 
+# Whole wikis with their own templates, by name: the wiki where the header names none of Wikimedia's, and the file.
+WHOLE = {
+    "papwiki": (None, "with-templates/papwiki-20220702.xml.bz2"),
+    "gagwiki": (None, "with-templates/gagwiki-20220703.xml.bz2"),
+    "dsbwiki": (None, "states/dsbwiki-20220701-pages-articles.xml.bz2"),
+    "kwwiki": (None, "states/kwwiki-20220701-pages-articles.xml.bz2"),
+    "freecad": ("enwiki", "with-templates/freecad-en-20141228.xml.bz2"),
+}
+
 
 def data() -> Path:
     """Return the directory of the real data.
@@ -31,6 +41,18 @@ def data() -> Path:
     if not directory:
         raise SystemExit("WIKIANCHOR_DATA is not set: set it to the directory of the real dumps")
     return Path(directory)
+
+
+def whole(name: str) -> tuple[str | None, Path]:
+    """Return the wiki (where the header does not name it) and the dump of a whole wiki.
+
+    Raises:
+        SystemExit: the dump is missing.
+    """
+    wiki, file = WHOLE[name]
+    if not (path := data() / file).exists():
+        raise SystemExit(f"the dump of {name} is missing: {path}")
+    return wiki, path
 
 
 def paths(language: str) -> list[str]:
@@ -74,6 +96,11 @@ def one_page(work: Path) -> Path:
         page = source.pages[0]._replace(title="Article", namespace=0, redirect=None, text="This is [[one]] article.")
         generate.write_dump(generate.Source(source.head, source.site, [page]), path)
     return path
+
+
+def given_or_whole(given: Sequence[str]) -> list[tuple[str | None, Path]]:
+    """Return the wiki and the path of each given dump, or of the whole wikis if none is given."""
+    return [wiki_and_dump(one) for one in given] or [whole(name) for name in WHOLE]
 
 
 WIKI_AND_DUMP = "dumps, as FILE, or as WIKI=FILE where their header names no wiki of Wikimedia"
