@@ -27,7 +27,7 @@ def test_the_report_of_the_demo(demo: Path, capsys: pytest.CaptureFixture[str]) 
         "articles",
         "sentences:",
         "links:",
-        "pairs of",
+        "entities in their table",
         "https://en.wikipedia.org/w/index.php?oldid=",
         ".parquet",
     ):
@@ -43,6 +43,21 @@ def test_the_report_of_the_demo(demo: Path, capsys: pytest.CaptureFixture[str]) 
     ]
     places = [shown.index(words) for words in order]
     assert places == sorted(places)
+
+
+def test_the_headline_and_the_coverage_say_the_same_number_of_entities(
+    demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    linked = len(set(pq.read_table(demo / "pairs" / "data" / "pairs")["entity_id"].to_pylist()))
+    table = pq.read_table(demo / "pairs" / "data" / "entities").num_rows
+    assert linked < table
+    assert main(["report", str(demo / "pairs")]) == 0
+    shown = capsys.readouterr().out
+    assert f" pairs, {linked} linked entities, " in shown
+    coverage = shown.partition("How frequent the entities are")[2].splitlines()
+    assert coverage[1].split()[:2] == ["linked", "entities"]
+    assert coverage[2].split()[:2] == ["all", str(linked)]
+    assert f", {table} entities in their table\n" in shown
 
 
 def test_the_demo_builds_pairs_in_each_of_its_languages(demo: Path) -> None:

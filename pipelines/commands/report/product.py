@@ -94,7 +94,7 @@ def _of_pairs(pairs: Dataset, inputs: Sequence[Dataset], seed: int) -> Product:
         pairs.directory,
         [
             (f"{number:,}", "pairs"),
-            (f"{pairs.rows('entities'):,}", "entities"),
+            (f"{_different(linked):,}", "linked entities"),
             (f"{len(kept):,}", "wiki" if len(kept) == 1 else "wikis"),
             (f"{negatives:,}", "hard negative per pair" if negatives == 1 else "hard negatives per pair"),
             (_size([pairs]), "Parquet"),
@@ -223,6 +223,11 @@ def _coverage(pairs: Dataset) -> tuple[Counter[tuple[str, int]], Counter[tuple[s
     return frequency, types, linked
 
 
+def _different(linked: Mapping[str, Any]) -> int:
+    """Return the number of different entities that the pairs of any wiki link to, given a bit for each entity."""
+    return int(np.logical_or.reduce(list(linked.values())).sum()) if linked else 0
+
+
 def _groups(table: pa.Table, column: str) -> list[dict[str, Any]]:
     return list(table.group_by(["wiki", column]).aggregate([([], "count_all")]).to_pylist())
 
@@ -239,10 +244,10 @@ def _frequency_grid(wikis: Sequence[str], frequency: Counter[tuple[str, int]], l
     rows = _with_total(rows)
     if len(rows) > 1:
         # Wikis share entities.
-        rows[0] = rows[0]._replace(counts=[int(np.logical_or.reduce(list(linked.values())).sum())])
+        rows[0] = rows[0]._replace(counts=[_different(linked)])
     names = FREQUENCIES[: len(bins)]
     note = "Pairs by the number of links to their entity in all wikis; and the different entities of each wiki."
-    return Grid("How frequent the entities are", note, ["entities"], [*names], len(bins), rows)
+    return Grid("How frequent the entities are", note, ["linked entities"], [*names], len(bins), rows)
 
 
 def _type_grid(

@@ -121,7 +121,7 @@ def _entities(dataset: Dataset) -> Iterator[str | Counts]:
 
 def _pairs(dataset: Dataset) -> Iterator[str | Counts]:
     shards = len(dataset.shards("pairs"))
-    yield f"{dataset.rows('pairs'):,} pairs of {dataset.rows('entities'):,} entities in {shards} shards"
+    yield f"{dataset.rows('pairs'):,} pairs in {shards} shards, {dataset.rows('entities'):,} entities in their table"
     if dataset.manifest["options"].get("split"):
         held_out = ", ".join(f"{dataset.rows(split_config('pairs', name)):,} pairs of {name}" for name in SPLITS[1:])
         yield f"held out, beside these of train: {held_out}"
