@@ -68,7 +68,7 @@ cells of tables and captions that contain links."""
 COUNT = pa.struct(
     [
         field("name", pa.string(), "Kind and reason, such as links:table for links in tables."),
-        field("number", pa.int32(), "Number of links or sentences."),
+        field("number", pa.int32(), "Number of links, sentences or characters."),
     ]
 )
 
@@ -78,6 +78,6 @@ LEDGER = schema(
     field("wiki", pa.string(), "Database name of the wiki, such as enwiki."),
     field("page_id", pa.int64(), "Id of the article."),
     field("rev_id", pa.int64(), "Id of the revision that was read."),
-    field("counts", list_of(COUNT), "Number of links and sentences of the article, by what became of them."),
+    field("counts", list_of(COUNT), "Links, sentences and characters of the article, by what became of them."),
 )
 """The ledger: for each article, the number of its links and sentences by what became of them."""

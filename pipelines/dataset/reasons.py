@@ -9,7 +9,7 @@ REASONS = {
     "kept": "is in the dataset",
     "table": "is in a table",
     "reference": "is in a footnote",
-    "template": "is in the argument of a template",
+    "markup": "is in an attribute, or in a variant of the language that is not shown",
     "caption": "is in a caption",
     "file": "embeds a file",
     "category": "sets a category of the page",
@@ -51,6 +51,19 @@ REASONS = {
     "equal_negative": "too few of its hard negatives have a text that is no positive",
 }
 
+_OF_SOURCE = {
+    "links": "stand in the wikitext",
+    "comment": "are in comments",
+    "nowiki": "are shown as wikitext",
+    "in_calls": "are given to calls of templates; through two calls, they count twice",
+    "from_calls": "are shown by calls of templates",
+    "joined": "come from brackets between which something is removed",
+}
+_OF_TEXT = {
+    "alone": "in calls alone on their line",
+    "several_lines": "in calls of unknown templates over several lines",
+    "block": "in calls over several lines of templates that show a block",
+}
 _OF_SENTENCES = {"template": "lost words to an unknown template", "gap": "lost words"}
 
 # By dataset, and for the candidates of `negatives`: the flag that changes how much is dropped for a reason. The other
@@ -100,7 +113,7 @@ OUTCOMES = (
         "not in prose",
         "links in prose",
         (
-            *("table", "reference", "template", "caption", "file", "category", "language", "interwiki", "namespace"),
+            *("table", "reference", "markup", "caption", "file", "category", "language", "interwiki", "namespace"),
             *("self", "extension_tag", "heading", "preformatted", "back_matter", "disambiguation_page"),
             *("not_a_link", "empty_label"),
         ),
@@ -173,11 +186,13 @@ def reason(name: str, dataset: str = "") -> str:
 
     Args:
         name: of the bucket.
-        dataset: "prose" for the sentences of a page; otherwise what is dropped is a link.
+        dataset: "prose" for the sentences of a page, "source" for the links of its wikitext, "text" for characters in
+            calls of templates; otherwise what is dropped is a link.
     """
     if name.startswith("fragment:"):
         return f"its sentence is a fragment: {name.removeprefix('fragment:').replace('_', ' ')}"
-    return (_OF_SENTENCES if dataset == "prose" else REASONS).get(name, REASONS.get(name, ""))
+    meanings = {"prose": _OF_SENTENCES, "source": _OF_SOURCE, "text": _OF_TEXT}.get(dataset, REASONS)
+    return meanings.get(name, REASONS.get(name, ""))
 
 
 def meaning(dataset: str, name: str) -> str:

@@ -36,6 +36,7 @@ from wikianchor.pipelines.wikimedia.inventory import read_site, wiki_of_header
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.unpacked import is_slow
+from wikianchor.pipelines.wikimedia.wikitext.link_counts import unbalanced
 from wikianchor.schemas import sentences as schema
 
 # Copies of decompressed ranges are made where so many times the size of the dumps is free. They take up to 1.8 times.
@@ -267,26 +268,18 @@ def balance(counts: Mapping[str, int], wiki: str) -> dict[str, dict[str, int]]:
     cost most sentences.
 
     Raises:
-        InputError: the links found in prose are not those kept and those dropped with a reason.
+        InputError: the links seen are not those of the buckets, or not those of the source.
     """
-    kinds = ("pages", "sentences", "fragments", "links", "files", "templates")
+    if (problem := unbalanced(counts)) is not None:
+        raise InputError(f"{wiki}: the ledger does not balance: {problem}")
+    kinds = ("pages", "sentences", "fragments", "links", "source", "text", "files", "templates")
     ledger: dict[str, dict[str, int]] = {kind: {} for kind in kinds} | counts_by_kind([counts])
-    links = ledger["links"]
-    prose = links.pop("prose", 0)
-    dropped = sum(number for name, number in links.items() if name.startswith("fragment:") or name in PROSE_REASONS)
-    if links.get("kept", 0) + dropped != prose:
-        raise InputError(
-            f"{wiki}: the ledger does not balance: {prose} links in prose, "
-            f"{links.get('kept', 0)} kept, {dropped} dropped"
-        )
-    links["seen"] = sum(links.values())
     ledger["templates"] = most_costly(ledger["templates"])
     return {kind: names for kind, names in ledger.items() if names}
 
 
 # Why links in prose are dropped, besides that they are in fragments of sentences ("fragment:...").
 IN_FRAGMENTS = frozenset({"gap", "preformatted", "back_matter", "disambiguation_page"})
-PROSE_REASONS = IN_FRAGMENTS | {"heading"}
 
 
 def repeated_pages(readings: Sequence[Any]) -> list[str]:

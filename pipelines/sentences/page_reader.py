@@ -21,6 +21,7 @@ from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import parse_target
 from wikianchor.pipelines.wikimedia.wikitext import Extract
 from wikianchor.pipelines.wikimedia.wikitext.definitions import template_title
+from wikianchor.pipelines.wikimedia.wikitext.link_counts import unbalanced
 from wikianchor.schemas import sentences
 
 
@@ -178,11 +179,20 @@ class PageReader:
         Returns:
             The ledger of the page: its kind, how many of its links and sentences are kept, or dropped by reason, and
             its number of fragments by region.
+
+        Raises:
+            InputError: the ledger does not balance.
         """
         if page.redirect is not None:
             self._add_redirect(page, *self._redirect_of(page))
             return {"pages:redirects": 1}
-        return self._read_article(page)
+        counts = self._read_article(page)
+        if (problem := unbalanced(counts)) is not None:
+            raise InputError(
+                f"page {page.title!r} of {self._site.wiki}: its ledger does not balance: {problem}: "
+                "please report it, and leave the page out with --exclude_pages"
+            )
+        return counts
 
     def _add_redirect(self, page: Page, target: str, fragment: str) -> None:
         self._titles.add_redirect(page, target, fragment)
@@ -215,10 +225,9 @@ class PageReader:
             counts["sentences:kept"] += len(kept)
         for reason, number in extract.counts.items():
             if reason != "link":
-                counts[f"links:{reason}"] += number
+                counts[reason if ":" in reason else f"links:{reason}"] += number
         for reason, number in dropped.items():
             counts[reason if reason.startswith(("sentences:", TEMPLATE)) else f"links:{reason}"] += number
-        counts["links:prose"] += len(extract.links.starts)
         self._ledger.add(page, counts)
         return counts
 

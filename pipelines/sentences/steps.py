@@ -323,7 +323,7 @@ def sound_pages(
 
 def so_far(counts: Mapping[str, int], read: int) -> dict[str, int]:
     """Return the counts that the progress shows while a range is read."""
-    kept = ("links:kept", "links:prose")
+    kept = ("links:kept", "links:seen")
     return {
         "pages": read,
         "sentences": counts.get("sentences:kept", 0),

@@ -24,6 +24,7 @@ from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor, Links
 from wikianchor.pipelines.wikimedia.wikitext.definitions import FindTemplate
 from wikianchor.pipelines.wikimedia.wikitext.gaps import take_names
+from wikianchor.pipelines.wikimedia.wikitext.link_counts import SEEN
 from wikianchor.pipelines.wikimedia.wikitext.links import LinkReader
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, NAMED, PIPE, PREFORMATTED, restore
 from wikianchor.pipelines.wikimedia.wikitext.templates import Templates
@@ -151,7 +152,10 @@ class MwparserExtractor:
         shown, links, other_links = _joined(walk.pieces)
         shown, gaps = take_names(shown, tuple(walk.missing), (links, other_links))
         walk.counts["link"], walk.counts["namespace"] = len(links.starts), len(other_links.starts)
-        return Extract(restore(shown), links, other_links, gaps, walk.counts)
+        # This parser reads a tree, in which nothing else can be counted.
+        counts = Counter({name: number for name, number in walk.counts.items() if ":" not in name})
+        counts[SEEN] = counts.total()
+        return Extract(restore(shown), links, other_links, gaps, counts)
 
     def _walk(self, nodes: Iterable[Any], walk: _Walk, expand: bool) -> None:
         """Add the visible text of nodes. Templates are rendered if `expand`, otherwise kept as text."""

@@ -154,6 +154,12 @@ def link(rows: list[dict[str, Any]], **values: Any) -> None:
 
 ROWS: dict[str, tuple[str, str, Callable[[list[dict[str, Any]]], object], str]] = {
     "a link after the end": ("sentences/enwiki", "sentences", lambda rows: link(rows, end=9999), "outside its text"),
+    "a page whose ledger says more": (
+        "sentences/enwiki",
+        "ledger",
+        lambda rows: rows[0]["counts"][0].update(number=9999),
+        "in the ledgers of pages: the ledger says",
+    ),
     "an empty link": ("sentences/enwiki", "sentences", lambda rows: link(rows, end=0, start=0), "outside its text"),
     "a link to nowhere": ("sentences/enwiki", "sentences", lambda rows: link(rows, target=""), "leads nowhere"),
     "links that overlap": (

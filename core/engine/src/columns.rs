@@ -231,7 +231,8 @@ impl Ledger {
         self.rev_ids.push_long(page.rev_id);
         for (name, &number) in &counts.0 {
             self.names.push(name);
-            self.numbers.push(usize::try_from(number).unwrap_or(0));
+            // The caller refuses a page with a negative number.
+            self.numbers.push(number.max(0) as usize);
         }
         self.counts += counts.0.len();
         self.count_ends.push(self.counts);

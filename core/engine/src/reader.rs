@@ -102,13 +102,13 @@ impl Reader {
             counts.add("sentences:kept", kept.len() as i64);
         }
         for (reason, number) in extract.counts.0.iter().filter(|(reason, _)| reason.as_ref() != "link") {
-            counts.add(format!("links:{reason}"), *number);
+            let is_whole = reason.contains(':');
+            counts.add(if is_whole { reason.clone() } else { format!("links:{reason}").into() }, *number);
         }
         for (reason, number) in take(&mut dropped.0) {
             let is_whole = reason.starts_with("sentences:") || reason.starts_with("templates:");
             counts.add(if is_whole { reason } else { format!("links:{reason}").into() }, number);
         }
-        counts.add("links:prose", extract.links.starts.len() as i64);
         self.ledger.add(page, &counts);
         counts
     }

@@ -8,7 +8,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.pipelines.commands.report.model import Counts, Summary
 from wikianchor.pipelines.dataset.manifest import MANIFEST, manifest_problems
 from wikianchor.pipelines.dataset.reader import Dataset
-from wikianchor.pipelines.dataset.reasons import listed, meaning
+from wikianchor.pipelines.dataset.reasons import listed, meaning, reason
 from wikianchor.pipelines.dataset.split_configs import split_config
 from wikianchor.schemas.pairs import SPLITS
 
@@ -72,8 +72,22 @@ def _sentences(dataset: Dataset) -> Iterator[str | Counts]:
             yield _templates(lost, sum(sentences.values()), counts.get("templates", {}))
         lead = f"links: {links.get('seen', 0):,} seen, {links.get('kept', 0):,} in sentences; else"
         yield ledger(f"Links of {wiki}", lead, "sentences", links)
+        if source := counts.get("source"):
+            yield _source(wiki, source)
+        if text := counts.get("text"):
+            lead = "characters in calls of templates that show nothing"
+            yield ledger(f"Text in calls of {wiki} that show nothing, in characters", lead, "text", text)
         if fragments := counts.get("fragments"):
             yield _by_region(f"Fragments of {wiki}", "fragments, text that is no sentence", fragments)
+
+
+def _source(wiki: str, source: Mapping[str, int]) -> Counts:
+    line = (
+        f"links in the source: {source.get('links', 0):,}; {source.get('in_calls', 0):,} given to templates, "
+        f"{source.get('from_calls', 0):,} shown by them"
+    )
+    rows = [(name, number, reason(name, "source")) for name, number in source.items() if number]
+    return Counts(f"Links in the source of {wiki}", "source", rows, source.get("links", 0), line)
 
 
 def _by_region(title: str, lead: str, regions: Mapping[str, int]) -> Counts:

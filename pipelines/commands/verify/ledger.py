@@ -10,6 +10,9 @@ from wikianchor.pipelines.sentences.graph import IN_FRAGMENTS
 from wikianchor.pipelines.wikimedia.choices import PARSERS
 from wikianchor.schemas.choices import ASIDES, FRAGMENT_REGIONS
 
+# Kinds of counts of which the ledger of each page has its share.
+OF_PAGES = ("sentences", "fragments", "links", "source", "text")
+
 
 def check_ledger(dataset: Dataset, tally: Tally) -> Iterator[str]:
     """Yield the counts of a ledger that are wrong.
@@ -27,6 +30,7 @@ def _sentences(dataset: Dataset, tally: Tally) -> Iterator[str]:
     for wiki, counts in dataset.manifest["ledger"].items():
         links, fragments = counts.get("links", {}), counts.get("fragments", {})
         yield from _adds_up(wiki, links)
+        yield from _of_pages(wiki, counts, tally)
         yield from _agrees(f"{wiki}: links", links.get("kept", 0), tally["links", "sentences"])
         for kind, bucket, counted in (
             ("sentences", "kept", "sentences"),
@@ -44,6 +48,15 @@ def _sentences(dataset: Dataset, tally: Tally) -> Iterator[str]:
                 number for name, number in links.items() if name in IN_FRAGMENTS or name in asides or ":" in name
             )
             yield from _agrees(f"{wiki}: links in fragments", dropped, tally["links", "fragments"])
+
+
+def _of_pages(wiki: str, counts: Mapping[str, Mapping[str, int]], tally: Tally) -> Iterator[str]:
+    """Yield the counts that are not the sums of those of the pages. Of templates, the rarest are not recorded."""
+    recorded = {f"{kind}:{name}": number for kind in OF_PAGES for name, number in counts.get(kind, {}).items()}
+    summed = {key[1]: number for key, number in tally.items() if key[0] == "ledger" and number}
+    for name in sorted(recorded.keys() | summed.keys()):
+        if name.partition(":")[0] in OF_PAGES:
+            yield from _agrees(f"{wiki}: {name}, in the ledgers of pages", recorded.get(name, 0), summed.get(name, 0))
 
 
 def _mentions(dataset: Dataset, tally: Tally) -> Iterator[str]:

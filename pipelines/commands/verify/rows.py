@@ -184,6 +184,15 @@ def _titles(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Itera
     yield "a flag is unknown", _per_row(~known, _rows_of(flags), batch.num_rows)
 
 
+def _ledger(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
+    counts = batch["counts"]
+    names, numbers = counts.flatten().field("name"), counts.flatten().field("number")
+    sums = pa.table([names, numbers], ["name", "number"]).group_by("name").aggregate([("number", "sum")])
+    for name, number in zip(*(sums[column].to_pylist() for column in ("name", "number_sum")), strict=True):
+        tally["ledger", name] += number
+    yield "a number is negative", _per_row(_numpy(pc.less(numbers, 0)), _rows_of(counts), batch.num_rows)
+
+
 def _items(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iterator[tuple[str, Any]]:
     tally["items",] += batch.num_rows
     yield "the item has no number", batch["qid"].to_numpy() <= 0
@@ -304,6 +313,7 @@ _CHECKS: Mapping[str, Mapping[str, Check]] = {
         "sentences": partial(_sentences, config="sentences", regions=choices.REGIONS),
         "fragments": partial(_sentences, config="fragments", regions=choices.FRAGMENT_REGIONS),
         "titles": _titles,
+        "ledger": _ledger,
     },
     "entities": {"entities": _items, "sitelinks": _sitelinks},
     "pairs": {"entities": _table, "pairs": _pairs},

@@ -26,6 +26,17 @@ from wikianchor.pipelines.wikimedia.wikitext.external import strip_external_link
 from wikianchor.pipelines.wikimedia.wikitext.files import FileStripper
 from wikianchor.pipelines.wikimedia.wikitext.gaps import take_names
 from wikianchor.pipelines.wikimedia.wikitext.lines import read_lines
+from wikianchor.pipelines.wikimedia.wikitext.link_counts import (
+    COMMENT,
+    FROM_CALLS,
+    IN_CALLS,
+    JOINED,
+    NOWIKI,
+    SEEN,
+    SOURCE,
+    count_change,
+    links_in,
+)
 from wikianchor.pipelines.wikimedia.wikitext.links import FILE, LinkReader, Links
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import REMOVED, restore
@@ -62,8 +73,9 @@ class Extract:
         links: links to articles in `text`.
         other_links: links to pages of other namespaces in `text`.
         gaps: for each `GAP` in `text` the lower-case name of the template that left it, "" if it was no template.
-        counts: number of "[[" of the page by what became of them; "link" for those in `links`, and the region for those
-            in an aside.
+        counts: number of "[[" by what became of them: "link" for those in `links`, the region for those in an aside;
+            "seen" is counted by itself where the templates show their text. Names that begin with "source:" count those
+            of the wikitext (`link_counts`), with "text:" characters in calls that show nothing (`templates`).
         asides: of the page, if they were asked for.
     """
 
@@ -116,10 +128,13 @@ class Extractor:
         missing: dict[str, str] = {}
         tables: list[str] = []
         galleries: list[str] | None = [] if self._asides else None
-        text = strip_extension_tags(text, counts, galleries)
-        text = self._templates.expand(text, title, counts, missing)
+        text = self._strip_extension_tags(text, counts, galleries)
+        text = self._expand(text, title, counts, missing)
+        before = links_in(text)
         text = strip_external_links(text, self._number_links)
+        count_change(counts, before, before := links_in(text))
         text = strip_tables("\n" + text + "\n", counts, tables)
+        count_change(counts, before - counts["table"], links_in(text), has_bucket=True)
         extract, captions = self._extract(text, title, counts, tuple(missing))
         captions += [self._gallery_caption(caption, title, counts, missing) for caption in galleries or ()]
         if self._asides and (tables or captions):
@@ -134,8 +149,13 @@ class Extractor:
     ) -> tuple[Extract, list[str]]:
         """Return what is visible of wikitext without templates and tables, and the captions that contain links."""
         captions: list[str] = []
+        before = links_in(text)
         text = self._variants.choose(text)
+        count_change(counts, before, before := links_in(text))
+        before += counts["file"] + counts["caption"]
         text = self._files.strip(text, counts, captions)
+        before -= counts["file"] + counts["caption"]
+        count_change(counts, before, before := links_in(text), has_bucket=True)
         text = strip_switches(text, self._switches)
         text = read_lines(text, self._literal)
         text = strip_html_tags(text)
@@ -143,9 +163,37 @@ class Extractor:
         text = text.replace(REMOVED, "") if self._literal else mend_brackets(drop_note_numbers(text))
         text = fold_spaces(text)
         text = text if self._literal else close_up(text)
+        count_change(counts, before, links_in(text))
         text, links, other_links = self._links.split_links(text, title, counts)
         text, gaps = take_names(text, missing, (links, other_links))
         return Extract(restore(text), links, other_links, gaps, counts), captions
+
+    @staticmethod
+    def _strip_extension_tags(text: str, counts: Counter[str], galleries: list[str] | None) -> str:
+        """Return wikitext without comments and extension tags; count its links, and as seen those in the tags."""
+        counts[SOURCE] = links_in(text)
+        text = strip_extension_tags(text, counts, galleries)
+        in_tags = counts["reference"] + counts["extension_tag"] + counts["caption"]
+        expected = counts[SOURCE] - counts[COMMENT] - counts[NOWIKI] - in_tags
+        left = links_in(text) + sum(map(links_in, galleries or ()))
+        if left < expected:
+            # In attributes of tags of which the content is kept.
+            counts["extension_tag"] += expected - left
+        elif left > expected:
+            counts[JOINED] += left - expected
+        counts[SEEN] = max(0, expected - left) + in_tags
+        return text
+
+    def _expand(self, text: str, title: str, counts: Counter[str], missing: dict[str, str]) -> str:
+        """Return wikitext in which templates show their text, and count its links as seen."""
+        expected = links_in(text) + counts[IN_CALLS] - counts[FROM_CALLS]
+        text = self._templates.expand(text, title, counts, missing)
+        expected -= counts[IN_CALLS] - counts[FROM_CALLS]
+        after = links_in(text)
+        if after > expected:
+            counts[JOINED] += after - expected
+        counts[SEEN] += after
+        return text
 
     def _gallery_caption(self, text: str, title: str, counts: Counter[str], missing: dict[str, str]) -> str:
         """Return what a line of a gallery shows below its image, without templates.
@@ -153,11 +201,12 @@ class Extractor:
         Args:
             text: of the line after the name of the file: options and caption, with links.
             title: of the page.
-            counts: of the page, with each "[[" of the line as "caption"; those that its templates show are added.
+            counts: of the page; each "[[" that the line shows is added as "caption".
             missing: templates of the page that left a gap, added to.
         """
-        shown = strip_external_links(self._templates.expand(text, title, counts, missing), self._number_links)
-        counts["caption"] += shown.count("[[") - text.count("[[")
+        text = self._expand(text, title, counts, missing)
+        counts["caption"] += links_in(text)
+        shown = strip_external_links(text, self._number_links)
         first, last = shown.find("[["), shown.rfind("]]")
         # The caption comes last: "link=[[a]]|text" has no link in it.
         return shown[shown.rfind("|", 0, first) + 1 :].strip() if 0 <= first < last and "|" not in shown[last:] else ""
@@ -179,11 +228,10 @@ class Extractor:
         text = "\n\n".join([line.replace("\n", " ") for line in lines])
         kinds: Counter[str] = Counter()
         extract, captions = self._extract(text, title, kinds, missing)
-        links = kinds.pop("link")
-        in_captions = kinds.pop("caption", 0)
-        # Brackets in attributes of cells, and in the variants of a language that are not chosen, show nothing.
-        kinds["not_a_link"] += max(0, counts[region] - links - kinds.total() - in_captions)
+        links, in_captions = kinds.pop("link"), kinds.pop("caption", 0)
         kinds["caption" if region == "table" else "file"] += in_captions
+        # In attributes of cells and options of images.
+        count_change(kinds, counts[region], links_in(text))
         counts[region] = links
         counts.update(+kinds)
         return [Aside(region, extract.text, extract.links)] if links else [], captions

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.characters import decode_entities
+from wikianchor.pipelines.wikimedia.wikitext.link_counts import COMMENT, NOWIKI, links_in
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
 
 # Extension tag -> its replacement. A formula leaves a gap in its sentence; a footnote or an image does not.
@@ -74,8 +75,10 @@ def strip_extension_tags(text: str, dropped: Counter[str], captions: list[str] |
 
     Args:
         text: wikitext.
-        dropped: counts the removed links, as "reference", "caption" (in a gallery) or "extension_tag".
-        captions: if given, the captions in galleries that contain links are appended, with their options.
+        dropped: counts the removed links, as "reference", "caption" (in a gallery), "extension_tag", or what
+            `link_counts` calls those in comments and in verbatim text.
+        captions: if given, the captions in galleries that contain links are appended, with their options, and not
+            counted.
     """
     if "<" not in text:
         return text
@@ -88,6 +91,8 @@ def strip_extension_tags(text: str, dropped: Counter[str], captions: list[str] |
         start, end, shown = match.start(), match.end(), ""
         if match[1] is None:
             start, end = _comment(text, start)
+            if links := text.count("[[", start, end):
+                dropped[COMMENT] += links
         else:
             name = match[1].lower()
             if name not in _EXTENSIONS:
@@ -98,6 +103,8 @@ def strip_extension_tags(text: str, dropped: Counter[str], captions: list[str] |
                 # No tag is closed from here on; an unclosed comment extends to the end.
                 comment = text.find("<!--", end)
                 pieces.append(text[position:] if comment < 0 else text[position:comment])
+                if comment >= 0:
+                    dropped[COMMENT] += text.count("[[", comment)
                 position = len(text)
                 break
             if text[tag_end - 2] == "/":
@@ -152,6 +159,8 @@ def _comment(text: str, start: int) -> tuple[int, int]:
 
 def _replacement(name: str, content: str, dropped: Counter[str]) -> str:
     """Return what replaces an extension tag; count the links in it."""
+    if name in _VERBATIM and (links := links_in(content)):
+        dropped[NOWIKI] += links
     if name == "nowiki":
         return protect(decode_entities(content.replace("\n", BREAK))) or SEAM
     if name == "pre":
@@ -168,8 +177,9 @@ def _without_captions(gallery: str, dropped: Counter[str], captions: list[str] |
     for line in strip_extension_tags(gallery, dropped).split("\n"):
         caption = line.partition("|")[2]
         if "[[" in caption and "[[" not in line[: -len(caption)]:
-            dropped["caption"] += caption.count("[[")
-            if captions is not None:
+            if captions is None:
+                dropped["caption"] += links_in(caption)
+            else:
                 captions.append(caption)
         else:
             others.append(line)

@@ -17,6 +17,7 @@ from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, FindTemplate
 from wikianchor.pipelines.wikimedia.wikitext.inline import inline, join_lines, makes_block
+from wikianchor.pipelines.wikimedia.wikitext.link_counts import FROM_CALLS, IN_CALLS, links_in
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, PIPE, SEAM, protect, restore
@@ -69,7 +70,8 @@ class Templates:
         Args:
             text: wikitext without comments and extension tags.
             title: of the page, for {{PAGENAME}}.
-            dropped: counts the links in removed calls as "template".
+            dropped: counts the links that calls are given and show (`link_counts`), and the characters of their
+                arguments where they show nothing: "text:several_lines", "text:alone" and "text:block".
             missing: filled with the names of the templates that leave gaps, in order, and the placeholder of their
                 gaps.
 
@@ -149,9 +151,11 @@ class Templates:
                 place = _INSIDE if len(opened) > 1 or width > 2 or widths[-1] > 2 else _IN_LINE
                 if place == _IN_LINE and ends_line and (index == 0 or pieces[index - 1][-1:] == "\n"):
                     place = _ALONE
-                shown = self._render(call, title, missing, place)
+                shown = self._render(call, title, missing, place, dropped)
             if "[[" in call:
-                dropped["template"] += call.count("[[") - shown.count("[[")
+                dropped[IN_CALLS] += links_in(call)
+            if "[[" in shown:
+                dropped[FROM_CALLS] += links_in(shown)
             width -= taken
             widths[-1] -= taken
             if widths[-1] >= 2:
@@ -163,7 +167,7 @@ class Templates:
         if width:
             pieces.append("}" * width)
 
-    def _render(self, call: str, title: str, missing: dict[str, str], place: int) -> str:
+    def _render(self, call: str, title: str, missing: dict[str, str], place: int, dropped: Counter[str]) -> str:
         """Return the visible text of a call, given without its braces."""
         name, bar, rest = call.partition("|")
         kind, text = self._cached(name) if len(name) < _CACHED_LENGTH else self._read_name(name)
@@ -171,7 +175,7 @@ class Templates:
             shown = self._definitions.evaluate(call, title)
             return shown.replace(UNKNOWN, self._gap(text, missing)) if UNKNOWN in shown else shown
         if self._has_definitions and kind in (_RULE, _UNKNOWN):
-            defined = self._defined(call, title, missing, place, kind == _RULE)
+            defined = self._defined(call, title, missing, place, kind == _RULE, dropped)
             if defined is not None:
                 return defined
         if kind == _RULE:
@@ -179,19 +183,21 @@ class Templates:
             return self._gap(_normalised(name), missing) if shown == GAP else shown
         if kind == _UNKNOWN:
             # An infobox or a similar call over several lines is not part of a sentence.
-            return "" if "\n" in call else self._gap(text, missing)
+            return _nothing(call, "several_lines", dropped) if "\n" in call else self._gap(text, missing)
         if kind == _NUMBER:
             return text if rest.strip().upper() in ("R", "NOSEP") else self._number(text)
         if kind == _NO_CALL:
             return "{{" + call + "}}"
         return title if kind == _TITLE else text
 
-    def _defined(self, call: str, title: str, missing: dict[str, str], place: int, has_rule: bool) -> str | None:
+    def _defined(
+        self, call: str, title: str, missing: dict[str, str], place: int, has_rule: bool, dropped: Counter[str]
+    ) -> str | None:
         """Return what a call shows by the wiki's own definition; None if that is not known, or the rule is taken."""
         name, bar, rest = call.partition("|")
         if place == _ALONE:
             # Not in running text: a notice, a box, navigation. Rules know those that hold text, such as quotations.
-            return None if has_rule or not self._definitions.has(name) else ""
+            return None if has_rule or not self._definitions.has(name) else _nothing(call, "alone", dropped)
         shown = self._definitions.expand(name, _exact_arguments(rest) if bar else {}, title)
         if shown is None:
             return None
@@ -202,7 +208,7 @@ class Templates:
         shown = shown.replace(UNKNOWN, gap)
         if place == _INSIDE:
             return shown.replace("|", PIPE).replace("=", protect("="))
-        return "" if block and "\n" in call else inline(shown, gap)
+        return _nothing(call, "block", dropped) if block and "\n" in call else inline(shown, gap)
 
     def _by_rule(self, name: str, arguments: Mapping[str, str]) -> str | None:
         """Return what a template shows by its rule; None if it has none, or the rule does not fit."""
@@ -248,6 +254,13 @@ class Templates:
             if known in self._rules:
                 return _RULE, self._rules[known]
         return (_UNKNOWN, _normalised(name)) if _is_name(name) else (_NO_CALL, "")
+
+
+def _nothing(call: str, reason: str, dropped: Counter[str]) -> str:
+    """Return what a call shows that is removed with its arguments; count their characters."""
+    if characters := len(call.partition("|")[2]):
+        dropped[f"text:{reason}"] += characters
+    return ""
 
 
 def _normalised(name: str) -> str:

@@ -10,6 +10,7 @@ use super::external::strip_external_links;
 use super::files::FileStripper;
 use super::gaps::take_names;
 use super::lines::read_lines;
+use super::link_counts::{count_change, links_in, COMMENT, FROM_CALLS, IN_CALLS, JOINED, NOWIKI, SEEN, SOURCE};
 use super::links::{LinkReader, Links};
 use super::placeholders::restore;
 use super::tables::{linked_cells, strip_tables};
@@ -67,12 +68,19 @@ impl Extractor {
         let mut tables = Vec::new();
         let mut galleries = Vec::new();
         let of_galleries = self.asides.then_some(&mut galleries);
+        let source = links_in(&text);
         let text = strip_extension_tags(text, &self.site.entities, &mut counts, of_galleries);
-        let text = self.templates.expand(text, title, &mut counts, &mut missing);
+        count_tags(&mut counts, source, links_in(&text) + galleries.iter().map(|text| links_in(text)).sum::<i64>());
+        let text = self.expand(text, title, &mut counts, &mut missing);
+        let expanded = links_in(&text);
         let mut text = strip_external_links(text, None);
+        let before = links_in(&text);
+        count_change(&mut counts, expanded, before, false);
         text.insert(0, '\n');
         text.push('\n');
         let text = strip_tables(text, &mut counts, &mut tables);
+        let expected = before - counts.get("table");
+        count_change(&mut counts, expected, links_in(&text), true);
         let (mut extract, mut captions) = self.extract_part(text, title, counts, &missing.names);
         for caption in galleries {
             captions.push(self.gallery_caption(caption, title, &mut extract.counts, &mut missing));
@@ -96,24 +104,45 @@ impl Extractor {
         missing: &[String],
     ) -> (Extract, Vec<String>) {
         let mut captions = Vec::new();
+        let before = links_in(&text);
         let text = self.variants.choose(text);
+        let chosen = links_in(&text);
+        count_change(&mut counts, before, chosen, false);
+        let expected = chosen + counts.get("file") + counts.get("caption");
         let text = self.files.strip(text, &mut counts, &mut captions);
+        let expected = expected - counts.get("file") - counts.get("caption");
+        let before = links_in(&text);
+        count_change(&mut counts, expected, before, true);
         let text = self.switches.strip(text);
         let text = read_lines(text, false);
         let text = strip_html_tags(text);
         let text = decode_entities(text, &self.site.entities);
         let text = mend_brackets(drop_note_numbers(text));
         let text = close_up(fold_spaces(text));
+        count_change(&mut counts, before, links_in(&text), false);
         let (text, mut links, mut other_links) = self.links.split_links(&text, title, &mut counts);
         let (text, gaps) = take_names(text, missing, [&mut links, &mut other_links]);
         (Extract { text: restore(text), links, other_links, gaps, counts, asides: Vec::new() }, captions)
     }
 
+    /// Return wikitext in which templates show their text, and count its links as seen.
+    fn expand(&mut self, text: String, title: &str, counts: &mut Counts, missing: &mut Missing) -> String {
+        let taken = |counts: &Counts| counts.get(IN_CALLS) - counts.get(FROM_CALLS);
+        let before = links_in(&text) + taken(counts);
+        let text = self.templates.expand(text, title, counts, missing);
+        let (expected, after) = (before - taken(counts), links_in(&text));
+        if after > expected {
+            counts.add(JOINED, after - expected);
+        }
+        counts.add(SEEN, after);
+        text
+    }
+
     /// Return what a line of a gallery shows below its image, without templates.
     fn gallery_caption(&mut self, text: String, title: &str, counts: &mut Counts, missing: &mut Missing) -> String {
-        let links = text.matches("[[").count() as i64;
-        let shown = strip_external_links(self.templates.expand(text, title, counts, missing), None);
-        counts.add("caption", shown.matches("[[").count() as i64 - links);
+        let text = self.expand(text, title, counts, missing);
+        counts.add("caption", links_in(&text));
+        let shown = strip_external_links(text, None);
         match (shown.find("[["), shown.rfind("]]")) {
             // The caption comes last: "link=[[a]]|text" has no link in it.
             (Some(first), Some(last)) if first < last && !shown[last..].contains('|') => {
@@ -133,13 +162,15 @@ impl Extractor {
         missing: &[String],
     ) -> (Option<Aside>, Vec<String>) {
         let lines: Vec<String> = lines.iter().map(|line| line.replace('\n', " ")).collect();
-        let (extract, captions) = self.extract_part(lines.join("\n\n"), title, Counts::default(), missing);
+        let text = lines.join("\n\n");
+        let written = links_in(&text);
+        let (extract, captions) = self.extract_part(text, title, Counts::default(), missing);
         let mut kinds = extract.counts;
         let links = kinds.0.remove("link").unwrap_or(0);
         let in_captions = kinds.0.remove("caption").unwrap_or(0);
-        let shown: i64 = kinds.0.values().sum();
-        kinds.add("not_a_link", (counts.get(region) - links - shown - in_captions).max(0));
         kinds.add(if region == "table" { "caption" } else { "file" }, in_captions);
+        // In attributes of cells and options of images.
+        count_change(&mut kinds, counts.get(region), written, false);
         counts.set(region, links);
         for (name, number) in kinds.0 {
             if number > 0 {
@@ -149,4 +180,19 @@ impl Extractor {
         let aside = Aside { region, text: extract.text, links: extract.links };
         ((links > 0).then_some(aside), captions)
     }
+}
+
+/// Count the links of the source, those that are left after the extension tags are removed, and as seen those in the
+/// tags.
+fn count_tags(counts: &mut Counts, source: i64, left: i64) {
+    counts.set(SOURCE, source);
+    let in_tags = counts.get("reference") + counts.get("extension_tag") + counts.get("caption");
+    let expected = source - counts.get(COMMENT) - counts.get(NOWIKI) - in_tags;
+    if left < expected {
+        // In attributes of tags of which the content is kept.
+        counts.add("extension_tag", expected - left);
+    } else if left > expected {
+        counts.add(JOINED, left - expected);
+    }
+    counts.set(SEEN, in_tags + (expected - left).max(0));
 }

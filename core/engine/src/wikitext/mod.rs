@@ -11,6 +11,7 @@ pub mod files;
 pub mod gaps;
 pub mod inline;
 pub mod lines;
+pub mod link_counts;
 pub mod links;
 pub mod numbers;
 pub mod parser_functions;

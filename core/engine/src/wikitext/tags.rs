@@ -4,8 +4,9 @@ use crate::counts::Counts;
 use crate::unicode::{is_alpha, is_decimal, is_digit, is_space, lstrip};
 use crate::wikitext::blanks::removed;
 use crate::wikitext::characters::decode_entities;
+use crate::wikitext::link_counts::{links_in, COMMENT, NOWIKI};
 use crate::wikitext::placeholders::{protect, BREAK, PREFORMATTED, SEAM};
-use crate::wikitext::search::{count_doubles, find_double};
+use crate::wikitext::search::find_double;
 use memchr::{memchr, memchr2, memmem, memrchr3};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
@@ -97,7 +98,7 @@ impl LowerName {
 /// Remove comments and extension tags; protect the contents of nowiki and pre.
 ///
 /// Removed links are counted as "reference", "caption" (in a gallery) or "extension_tag". If `captions` is given, the
-/// captions in galleries that contain links are appended, with their options.
+/// captions in galleries that contain links are appended, with their options, and not counted.
 pub fn strip_extension_tags(
     text: String,
     entities: &FxHashMap<String, String>,
@@ -125,6 +126,7 @@ fn without_extensions(
         let (mut start, mut end, mut shown) = (start, name_end, Cow::Borrowed(""));
         if text.as_bytes()[start + 1] == b'!' {
             (start, end) = comment(&text, start);
+            count_links(&text[start..end], COMMENT, dropped);
         } else {
             search = end;
             let lower = LowerName::new(&text[start + 1..end]);
@@ -133,8 +135,9 @@ fn without_extensions(
             if tag_end <= end {
                 let Some(length) = memchr(b'>', &text.as_bytes()[end..]) else {
                     // No tag is closed from here on; an unclosed comment extends to the end.
-                    let comment = memmem::find(&text.as_bytes()[end..], b"<!--");
-                    result += &text[position..comment.map_or(text.len(), |offset| end + offset)];
+                    let comment = memmem::find(&text.as_bytes()[end..], b"<!--").map_or(text.len(), |at| end + at);
+                    result += &text[position..comment];
+                    count_links(&text[comment..], COMMENT, dropped);
                     return result;
                 };
                 tag_end = end + length + 1;
@@ -293,10 +296,12 @@ fn replacement(
 ) -> Cow<'static, str> {
     match kind {
         Extension::Nowiki => {
+            count_links(content, NOWIKI, dropped);
             let shown = protect(&decode_entities(content.replace('\n', BREAK_TEXT), entities));
             return if shown.is_empty() { Cow::Borrowed(SEAM_TEXT) } else { Cow::Owned(shown) };
         }
         Extension::Pre => {
+            count_links(content, NOWIKI, dropped);
             let content = decode_entities(without_nowiki(content), entities);
             let mut result = String::from(BREAK);
             for line in content.trim_matches('\n').split('\n') {
@@ -308,15 +313,19 @@ fn replacement(
         }
         Extension::Gap | Extension::Break | Extension::Nothing => {}
     }
-    let links = count_doubles(content.as_bytes(), b'[');
-    if links > 0 {
-        dropped.add(if name.starts_with("ref") { "reference" } else { "extension_tag" }, links as i64);
-    }
+    count_links(content, if name.starts_with("ref") { "reference" } else { "extension_tag" }, dropped);
     Cow::Borrowed(match kind {
         Extension::Gap => GAP_TEXT,
         Extension::Break => BREAK_TEXT,
         _ => "",
     })
+}
+
+fn count_links(text: &str, bucket: &'static str, dropped: &mut Counts) {
+    match links_in(text) {
+        0 => {}
+        links => dropped.add(bucket, links),
+    }
 }
 
 /// Return the lines of a gallery without links in a caption; count the links of the others.
@@ -331,12 +340,10 @@ fn without_captions(
     let mut others: Vec<&str> = Vec::new();
     for line in gallery.split('\n') {
         match line.split_once('|') {
-            Some((name, caption)) if caption.contains("[[") && !name.contains("[[") => {
-                dropped.add("caption", count_doubles(caption.as_bytes(), b'[') as i64);
-                if let Some(captions) = captions.as_deref_mut() {
-                    captions.push(caption.to_owned());
-                }
-            }
+            Some((name, caption)) if caption.contains("[[") && !name.contains("[[") => match captions.as_deref_mut() {
+                Some(captions) => captions.push(caption.to_owned()),
+                None => count_links(caption, "caption", dropped),
+            },
             _ => others.push(line),
         }
     }

@@ -5,14 +5,15 @@
 use super::blanks::removed;
 use super::definitions::{self, Definitions, Evaluate, FindTemplate};
 use super::inline::{after_link, inline, join_lines, makes_block};
+use super::link_counts::{links_in, FROM_CALLS, IN_CALLS};
 use super::numbers::NumberWriter;
 use super::parser_functions::UNKNOWN;
 use super::placeholders::{protect, restore, GAP, NAMED, PIPE, SEAM};
-use super::search::{count_doubles, find_double};
+use super::search::find_double;
 use super::template_rules::{fill, position_name, Given, Rule};
 use crate::counts::Counts;
 use crate::rules::Site;
-use crate::unicode::{lower, strip, upper};
+use crate::unicode::{length, lower, strip, upper};
 use memchr::{memchr, memchr2};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -119,8 +120,8 @@ impl Templates {
 
     /// Replace all template calls of a text without comments and extension tags, innermost first.
     ///
-    /// `dropped` counts the links in removed calls as "template", `missing` gets the names of the templates that leave
-    /// gaps.
+    /// `dropped` counts the links that calls are given and show (`link_counts`), and the characters of the arguments of
+    /// calls that show nothing; `missing` gets the names of the templates that leave gaps.
     pub fn expand(&mut self, text: String, title: &str, dropped: &mut Counts, missing: &mut Missing) -> String {
         if find_double(text.as_bytes(), b'{').is_none() {
             return text;
@@ -194,7 +195,7 @@ impl Templates {
             rounds += 1;
             let taken = open.width.min(width).min(3);
             let call = &read[open.start..];
-            let links = count_links(call);
+            let given = links_in(call);
             shown.clear();
             if depth > MAX_DEPTH || rounds > MAX_DEPTH {
                 // Removed.
@@ -210,8 +211,12 @@ impl Templates {
                 };
                 self.render(call, page, place, shown);
             }
-            if links > 0 {
-                page.dropped.add("template", links - count_links(shown));
+            if given > 0 {
+                page.dropped.add(IN_CALLS, given);
+            }
+            let from_call = links_in(shown);
+            if from_call > 0 {
+                page.dropped.add(FROM_CALLS, from_call);
             }
             width -= taken;
             open.width -= taken;
@@ -273,6 +278,8 @@ impl Templates {
                 // An infobox or a similar call over several lines is not part of a sentence.
                 if memchr(b'\n', call.as_bytes()).is_none() {
                     shown.push_str(&self.gap(text, page.missing));
+                } else {
+                    count_nothing(rest, "text:several_lines", page.dropped);
                 }
             }
             Call::Text(text) => shown.push_str(text),
@@ -297,10 +304,14 @@ impl Templates {
     ) -> Option<String> {
         if place == Place::Alone {
             // Not in running text: a notice, a box, navigation. Rules know those that hold text, such as quotations.
-            return (!has_rule && self.definitions.has(name)).then(String::new);
+            let is_removed = !has_rule && self.definitions.has(name);
+            if is_removed {
+                count_nothing(rest, "text:alone", page.dropped);
+            }
+            return is_removed.then(String::new);
         }
-        let rest = rest.map(with_pipes);
-        let given = rest.as_deref().map_or_else(definitions::Arguments::new, exact_arguments);
+        let arguments = rest.map(with_pipes);
+        let given = arguments.as_deref().map_or_else(definitions::Arguments::new, exact_arguments);
         let rules = &mut self.rules;
         let mut fallback = |name: &str, given: &definitions::Arguments| rules.by_rule(name, given);
         let mut shown = self.definitions.expand(name, given, page.title, &mut fallback)?;
@@ -315,7 +326,10 @@ impl Templates {
         }
         Some(match place {
             Place::Inside => shown.replace('|', &PIPE.to_string()).replace('=', &protect("=")),
-            _ if is_block && call.contains('\n') => String::new(),
+            _ if is_block && call.contains('\n') => {
+                count_nothing(rest, "text:block", page.dropped);
+                String::new()
+            }
             _ => inline(&shown, &gap),
         })
     }
@@ -490,8 +504,12 @@ fn next_run(bytes: &[u8], mut start: usize) -> Option<(usize, usize)> {
     }
 }
 
-fn count_links(text: &str) -> i64 {
-    count_doubles(text.as_bytes(), b'[') as i64
+/// Count the characters of the arguments of a call that is removed with them.
+fn count_nothing(rest: Option<&str>, reason: &'static str, dropped: &mut Counts) {
+    match rest.map_or(0, length) {
+        0 => {}
+        characters => dropped.add(reason, characters as i64),
+    }
 }
 
 /// The arguments of a call with a PIPE for each "|" inside of a link.
