@@ -10,6 +10,7 @@ number as its end. https://en.wikipedia.org/wiki/Bzip2#File_format
 from __future__ import annotations
 
 import bz2
+import os
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator
@@ -84,6 +85,20 @@ def unpack_block(data: bytes, first: int, last: int) -> bytes | None:
     except OSError:
         return None
     return text if decompressor.eof and not decompressor.unused_data else None
+
+
+def has_end(file: BinaryIO) -> bool:
+    """Return whether a bz2 file ends with the end of a stream; zeros may follow. The outer bits of the magic number are
+    not compared, because a damaged byte may hold them and the end of the last block."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - READ_BYTES))
+    data = file.read()
+    for shift, inner, _, _, end in _PATTERNS:
+        position = data.rfind(inner) if end else -1
+        stream_end = position - 1 + (shift + MARK_BITS + CHECKSUM_BITS + 7) // 8
+        if position >= 0 and stream_end <= len(data) and not data[stream_end:].strip(b"\x00"):
+            return True
+    return False
 
 
 def read_blocks(file: BinaryIO, path: str, start: int, end: int) -> Iterator[tuple[bytes, int]]:

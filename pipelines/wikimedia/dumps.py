@@ -17,13 +17,15 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import os
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 from wikianchor.io.errors import InputError, Truncated
 from wikianchor.io.storage import READ_BYTES, file_size, open_file, reading
-from wikianchor.pipelines.wikimedia.bzip2_blocks import read_blocks
+from wikianchor.pipelines.wikimedia.bzip2_blocks import has_end, read_blocks
 from wikianchor.pipelines.wikimedia.compressed import CompressedFile, find_all
 from wikianchor.pipelines.wikimedia.gzip_members import find_member, read_members
 
@@ -36,6 +38,8 @@ BEYOND_BYTES = 64 << 10
 # chance.
 STREAM_START = re.compile(rb"BZh[1-9]1AY&SY")
 STREAM_START_BYTES = 10
+XZ_MAGIC = b"\xfd7zXZ\x00"
+XZ_FOOTER_BYTES = 12
 # Bytes. Ranges are small enough that one file keeps many workers busy, and large enough for large shards.
 SMALLEST_RANGE, LARGEST_RANGE, RANGES = 4 << 20, 64 << 20, 64
 # Bytes. The streams of a multistream dump have a hundred pages, a few hundred KB; longer ones are cut at their blocks.
@@ -86,7 +90,7 @@ def compression(path: str) -> str:
         head = file.read(STREAM_START_BYTES)
     if not head:
         raise InputError(f"{path}: the file is empty: fetch it again")
-    for magic, name in ((b"BZh", "bz2"), (b"\x1f\x8b", "gz"), (b"\xfd7zXZ\x00", "xz")):
+    for magic, name in ((b"BZh", "bz2"), (b"\x1f\x8b", "gz"), (XZ_MAGIC, "xz")):
         if head.startswith(magic):
             return name
     for magic, name in ((b"7z\xbc\xaf", "7z"), (b"PK\x03\x04", "zip"), (b"\x28\xb5\x2f\xfd", "zstd")):
@@ -157,8 +161,14 @@ def read_range(part: Range) -> Iterator[Chunk]:
     with open_file(part.path) as file, reading(part.path):
         if kind == "plain":
             yield from _read_plain(file, part)
-        else:
+            return
+        try:
             yield from _joined(_UNPACK[kind](file, part))
+        except Truncated as error:
+            # A flipped bit can hide the end of a stream, so that the decompressor reads past it.
+            if _HAS_END[kind](file):
+                raise InputError(f"{str(error).partition(' is cut off')[0]} is damaged: fetch it again") from error
+            raise
 
 
 def _joined(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
@@ -251,17 +261,32 @@ def _read_gz(file: BinaryIO, part: Range) -> Iterator[Chunk]:
 
 
 def _read_xz(file: BinaryIO, part: Range) -> Iterator[Chunk]:
-    offset = 0
-    try:
-        with lzma.LZMAFile(file) as unpacked:
-            # read1 instead of read: it returns the data before the point where a file is cut off.
-            while data := unpacked.read1(CHUNK_BYTES):
-                yield Chunk(data, offset, True)
-                offset = file.tell()
-    except EOFError as error:
-        raise Truncated(f"{part.path}: the xz data are cut off at byte {file.tell()}: fetch it again") from error
-    except lzma.LZMAError as error:
-        raise InputError(f"{part.path}: damaged xz data near byte {file.tell()} ({error}): fetch it again") from error
+    source, stream, decompressor = CompressedFile(file, 0), 0, lzma.LZMADecompressor(lzma.FORMAT_XZ)
+    while True:
+        offset = source.position
+        data = source.take()
+        if not data:
+            raise Truncated(f"{part.path}: the xz stream at byte {stream} is cut off at byte {offset}: fetch it again")
+        drained = False
+        while not drained:
+            try:
+                out = decompressor.decompress(data, CHUNK_BYTES)
+            except lzma.LZMAError as error:
+                damaged = f"{part.path}: damaged xz data in the stream at byte {stream} ({error}): fetch it again"
+                raise InputError(damaged) from error
+            data = b""
+            if out:
+                yield Chunk(out, offset, True)
+            drained = decompressor.eof or decompressor.needs_input
+        if decompressor.eof:
+            # Zeros in multiples of four may pad each stream.
+            zeros = source.begin_stream(len(decompressor.unused_data))
+            stream = source.position
+            if zeros % 4 or not (source.ended or source.starts_with(XZ_MAGIC)):
+                raise InputError(f"{part.path}: byte {stream - zeros} is not xz data: fetch it again")
+            if source.ended:
+                return
+            decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ)
 
 
 _UNPACK: dict[str, Callable[[BinaryIO, Range], Iterator[Chunk]]] = {
@@ -269,6 +294,18 @@ _UNPACK: dict[str, Callable[[BinaryIO, Range], Iterator[Chunk]]] = {
     "gz": _read_gz,
     "xz": _read_xz,
 }
+
+
+def _has_xz_footer(file: BinaryIO) -> bool:
+    """Return whether an xz file ends with the footer of a stream; zeros may follow."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - READ_BYTES))
+    footer = file.read().rstrip(b"\x00")[-XZ_FOOTER_BYTES:]
+    return footer.endswith(b"YZ") and zlib.crc32(footer[4:10]) == int.from_bytes(footer[:4], "little")
+
+
+# `read_members` checks the end of a gzip file by itself: it needs to know the member.
+_HAS_END: dict[str, Callable[[BinaryIO], bool]] = {"bz2": has_end, "gz": lambda file: False, "xz": _has_xz_footer}
 
 
 def read_head(path: str, limit: int = 1 << 20) -> bytes:

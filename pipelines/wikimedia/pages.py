@@ -72,6 +72,10 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
     ends_allowed: int | None = None
     for chunk in chunks:
         if not chunk.owned and start < 0 and not _may_open(buffer, owned_to):
+            # The reader of the next range would take a page without <page> for the end of a page of this one.
+            tag = _TAG.search(buffer + chunk.data) if chunk.exact and ends_allowed == 0 else None
+            if tag and tag[0] == CLOSE:
+                raise InputError(f"{source}: a </page> near byte {chunk.offset} has no <page>: the XML is malformed")
             return
         before = len(buffer)
         buffer += chunk.data
@@ -86,7 +90,7 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
                 if start >= 0:
                     raise InputError(f"{source}: a <page> near byte {offset} has no </page>: the XML is malformed")
                 if begin >= owned_to:
-                    break
+                    return
                 start, ends_allowed = begin, 0
                 if chunk.exact:
                     offset = chunk.offset + start - before
@@ -107,6 +111,8 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
                 f"{source}: a page near byte {offset} has no </page> within {PAGE_LIMIT >> 20} MB: the XML is malformed"
             )
     if start >= 0:
+        if b"</mediawiki>" in buffer:
+            raise InputError(f"{source}: a <page> near byte {offset} has no </page>: the XML is malformed")
         raise _cut_off(bytes(buffer), offset, source)
 
 

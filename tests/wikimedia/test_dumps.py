@@ -3,12 +3,14 @@
 import bz2
 import gzip
 import hashlib
+import itertools
 import lzma
 import os
 import random
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from unittest import mock
 
@@ -21,6 +23,7 @@ from wikianchor.io.errors import InputError, Truncated
 from wikianchor.io.storage import expand, file_size, sha1
 from wikianchor.pipelines.wikimedia import compressed, dumps
 from wikianchor.pipelines.wikimedia.dumps import Range, compression, read_range, split_file
+from wikianchor.pipelines.wikimedia.inventory import read_site
 from wikianchor.pipelines.wikimedia.pages import cut_pages
 
 RANDOM = random.Random(1)
@@ -213,7 +216,54 @@ def test_zeros_may_pad_the_end_but_not_hide_a_hole(place: Path) -> None:
                 whole(place)
 
 
-@pytest.mark.parametrize("packing", ["bz2", "gz"])
+def test_zeros_in_multiples_of_four_may_pad_each_stream_of_xz(place: Path) -> None:
+    start, rest = lzma.compress(head() + PAGES[0]), lzma.compress(PAGES[1] + END)
+    for between, after in ((0, 4), (8, 0), (4, 4000)):
+        place.write_bytes(start + bytes(between) + rest + bytes(after))
+        assert whole(place) == head() + PAGES[0] + PAGES[1] + END
+    for between, after in ((0, 3), (5, 0), (4, 4001)):
+        place.write_bytes(start + bytes(between) + rest + bytes(after))
+        with pytest.raises(InputError, match="is not xz data"):
+            whole(place)
+
+
+FLIP_PAGES = [page(f"Page {number}", number, noise(40)) for number in range(9)]
+THREE_STREAMS = [export(FLIP_PAGES[:3])[: -len(END)], b"".join(FLIP_PAGES[3:6]), b"".join(FLIP_PAGES[6:]) + END]
+
+
+def flips(place: Path, packing: str, step: int) -> None:
+    """Flip bits of every `step`th byte of a file of three streams, and read it as `--allow_truncated` does."""
+    packed = b"".join(PACKINGS[packing](text) for text in THREE_STREAMS)
+    for cuts in (1, 4):
+        range_bytes = -(-len(packed) // cuts)
+        for at, mask in itertools.product(range(0, len(packed), step), (0xFF, 1, 16, 128)):
+            damaged = bytearray(packed)
+            damaged[at] ^= mask
+            place.write_bytes(damaged)
+            found: list[bytes] = []
+            with suppress(InputError):
+                read_site([str(place)], None)
+                for part in split_file(str(place), range_bytes):
+                    with suppress(Truncated):
+                        found += pages_of(part)
+                if packing == "plain":
+                    assert len(found) >= len(FLIP_PAGES), (at, mask, cuts)
+                else:
+                    assert found == inner(FLIP_PAGES), (at, mask, cuts)
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_a_flipped_byte_is_an_error_or_gives_the_same_pages(place: Path, packing: str) -> None:
+    flips(place, packing, 29)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_each_flipped_byte_is_an_error_or_gives_the_same_pages(place: Path, packing: str) -> None:
+    flips(place, packing, 1)
+
+
+@pytest.mark.parametrize("packing", ["bz2", "gz", "xz"])
 def test_what_follows_the_compressed_data_is_not_passed_over(place: Path, packing: str) -> None:
     place.write_bytes(PACKINGS[packing](export(PAGES)) + b"<html>403 Forbidden</html>")
     with pytest.raises(InputError, match=str(place)):
