@@ -55,11 +55,14 @@ class BothEngines:
         ]
 
     def difference(self, pages: Sequence[Raw]) -> str:
-        """Return the first value that the engines read otherwise; "" if there is none."""
+        """Return the first value that the engines read otherwise, or a page whose ledger does not balance; "" if there
+        is none."""
         python, core = (list(_read(reader, pages)) for reader in self._readers)
         for one, other in zip(python, core, strict=True):
             if one != other:
                 return _difference(one, other, "")
+            if unbalanced := next((problem for problem in one["problems"] if "does not balance" in problem), ""):
+                return unbalanced
         return ""
 
 

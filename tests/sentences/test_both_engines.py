@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from collections import Counter
 from functools import cache
@@ -15,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.both_engines import BothEngines, raw_page
-from tests.fuzzing import MARKUP
+from tests.fuzzing import MARKUP, TITLE
 from tests.test_fuzz import PAGE, PIECES, WIKIS
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.sentences import compiled_reader
-from wikianchor.pipelines.sentences.page_reader import DumpReader
+from wikianchor.pipelines.sentences import compiled_reader, page_reader
+from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
 from wikianchor.pipelines.wikimedia import core
 from wikianchor.pipelines.wikimedia.site import site_for
 
@@ -77,6 +78,42 @@ def test_a_dataset_has_the_same_bytes(tmp_path: Path) -> None:
         digests.append([(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in files])
     assert digests[0] == digests[1]
     assert digests[0]
+
+
+@pytest.mark.parametrize("engine", ["python", pytest.param("core", marks=needs_core)])
+@pytest.mark.parametrize(
+    ("counts", "problem"),
+    [
+        ({"links:seen": 2, "links:kept": 1}, "2 links seen, 1 in buckets"),
+        ({"links:seen": 0, "links:table": -1, "links:kept": 1}, "links:table is -1"),
+        ({"links:seen": 1, "links:kept": 1, "source:links": 3}, "1 links seen, 3 by the source"),
+    ],
+)
+def test_a_page_whose_ledger_does_not_balance_fails_the_run_with_its_name(
+    engine: str, counts: dict[str, int], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader_of_engine = PageReader if engine == "python" else compiled_reader._CompiledReader
+    monkeypatch.setattr(reader_of_engine, "_read_article", lambda self, page: counts)
+    reader = compiled_reader.make_page_reader(
+        DumpReader(site_for("enwiki"), Workspace("", "", ""), "rules", "wikianchor", True, engine=engine)
+    )
+    page = reader.parse(*raw_page("A."), Counter(), [])
+    assert page is not None
+    expected = f"page '{TITLE}' of enwiki: its ledger does not balance: {problem}: please report it"
+    with pytest.raises(InputError, match=re.escape(expected)):
+        reader.read_page(page)
+
+
+@pytest.mark.parametrize("engine", ["python", pytest.param("core", marks=needs_core)])
+def test_a_run_ends_at_a_page_whose_ledger_does_not_balance(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(page_reader, "unbalanced", lambda counts: "links:table is -1")
+    command = ["sentences", f"--dumps={DUMP}", f"--output={tmp_path}/out", f"--engine={engine}", "--workers=1"]
+    assert main(command) == 1
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert re.fullmatch(r"wikianchor: .*page '.+' of enwiki: its ledger does not balance: links:table is -1: .*", last)
+    assert not (tmp_path / "out" / "manifest.json").exists()
 
 
 def test_a_core_that_is_asked_for_and_not_there_is_one_line(
