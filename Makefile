@@ -76,19 +76,27 @@ docs: $(VENV)/.docs
 try-it: $(VENV)/.dev
 	$(BIN)/python -m pytest -m nightly tests/test_site.py
 
-# Known vulnerabilities of what the lock pins.
+# Known vulnerabilities of what the locks pin; licences, sources and duplicates of the crates (cargo install cargo-deny).
 audit: $(VENV)/.audit
 	$(BIN)/python tools/audit.py
 
-# Pin again: every package and its hashes for each supported Python, the digests of the base images, and the software
-# bill of materials (SBOM) of each image.
+# Pin again: every package and its hashes for each supported Python, the tools that build the package in the images, the
+# digests of the base images and the commits of the actions; and the software bill of materials (SBOM) of each image.
+# The licences of the SBOM are those of the packages that are installed under out/locked, by the lock.
 lock: $(VENV)/.audit
 	$(BIN)/uv pip compile pyproject.toml --extra gcp --extra hub --universal --python-version 3.10 --generate-hashes \
 		--no-annotate --quiet --custom-compile-command="make lock" -o docker/requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --extra gcp --extra ja --extra train --extra eval --extra t5 --python-platform linux \
 		--python-version 3.11 --generate-hashes --no-annotate --quiet --custom-compile-command="make lock" -o docker/gpu.lock
+	mkdir -p out
+	$(BIN)/python -c "from wikianchor.io.config_file import tomllib; \
+		print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" > out/build.in
+	$(BIN)/uv pip compile out/build.in --universal --python-version 3.10 --generate-hashes --no-annotate --quiet \
+		--custom-compile-command="make lock" -o docker/build.lock
 	$(BIN)/python -m tools.base_images
-	$(BIN)/python -m tools.sbom
+	$(BIN)/python -m tools.actions
+	$(BIN)/uv pip install --quiet --no-deps --target out/locked -r docker/requirements.lock
+	$(BIN)/python -m tools.sbom out/locked
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.data
 	$(PIP) -e '.[docs]'

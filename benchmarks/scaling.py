@@ -10,8 +10,10 @@
   the default.
 - `cost`: the hours that whole wikis take. CPU seconds are measured on real slices, less the start. A stage is its
   ranges, dealt out to cores as they become free; the last range to end sets the time. Sizes of dumps are rounded, as of
-  2025 (bz2 for wikis, gz for Wikidata); `wikianchor download --dry_run` prints present ones. Descriptions of ranges and
-  their counts go through the shuffle, and with a sample its lowest hashes; sentences go from worker to worker as files.
+  2025 (bz2 for wikis, gz for Wikidata); `wikianchor download --dry_run` prints present ones. "Disk" is the dataset with
+  every pair, and the scratch files of the shuffle; "memory" the peak of one worker on slices. Descriptions of ranges
+  and their counts go through the shuffle, and with a sample its lowest hashes; sentences go from worker to worker as
+  files.
 """
 
 from __future__ import annotations
@@ -36,7 +38,6 @@ from lib.measure import (
     ROOT,
     UNPACK,
     fresh,
-    job,
     parser,
     ratio,
     report,
@@ -49,6 +50,12 @@ from lib.measure import (
 )
 
 from wikianchor.io.storage import file_size
+from wikianchor.pipelines.commands.build.plan import (
+    BYTES_PER_LINK,
+    BYTES_PER_PAIR,
+    BYTES_PER_SHUFFLED_ROW,
+    ITEMS_DISK,
+)
 from wikianchor.pipelines.engine.machine import Load, cores, default_workers
 from wikianchor.pipelines.engine.rates import dump_seconds
 from wikianchor.pipelines.wikimedia.dumps import LARGEST_RANGE, RANGES, SMALLEST_RANGE, Range, read_range, split_dumps
@@ -219,13 +226,16 @@ START_SECONDS = {"here": 2, "cluster": 240}
 
 
 class Stage(NamedTuple):
-    """A stage of a build: CPU seconds in all, number of ranges, and bytes through files and through the shuffle."""
+    """A stage of a build: CPU seconds in all, number of ranges, bytes through files and through the shuffle, bytes on
+    disk at most, and the peak of a worker in MB."""
 
     name: str
     seconds: float
     ranges: int
     files: float
     shuffled: float
+    disk: float
+    memory: float
 
 
 def compare_cost(arguments: Namespace) -> None:
@@ -237,11 +247,13 @@ def compare_cost(arguments: Namespace) -> None:
         for stage in stages(languages, rates):
             hours = [spread(stage, number) / 3600 for number in numbers]
             through = f"{stage.files / 1e9:,.0f} GB", f"{stage.shuffled / 1e6:,.1f} MB"
+            needs = f"{stage.disk / 1e9:,.0f} GB", f"{stage.memory:,.0f} MB"
             pays = max(1, stage.ranges // 4)
-            rows.append([f"{build}: {stage.name}", stage.seconds / 3600, stage.ranges, *hours, pays, *through])
+            rows.append([f"{build}: {stage.name}", stage.seconds / 3600, stage.ranges, *hours, pays, *through, *needs])
     head = ["stage", "CPU hours", "ranges", *(f"{number} cores, h" for number in numbers), "cores that pay"]
     lines = ", ".join(f"{name} {value:,.0f}" for name, value in rates.items())
-    text = f"Measured here: {lines}.\n\n{table([*head, 'through files', 'shuffled'], rows)}"
+    head += ["through files", "shuffled", "disk", "memory of a worker"]
+    text = f"Measured here: {lines}.\n\n{table(head, rows)}"
     more = f"English Wikipedia's sentences on {numbers[-1]} cores:\n\n"
     report("time and cost", f"{text}\n\n{more}{stragglers(stages(('en',), rates)[0], numbers[-1])}")
 
@@ -250,8 +262,16 @@ def measured(arguments: Namespace) -> dict[str, float]:
     """Return the rates of this machine: CPU seconds, links and bytes per GB, and links per CPU second."""
     work: Path = arguments.work
 
+    peaks: dict[str, float] = {}
+
     def cpu(stage: str, name: str, *flags: str | Path) -> float:
-        return median(job(stage, work / "cost" / name, *flags) for _ in range(arguments.rounds))
+        command = wikianchor(stage, *flags, f"--output={work / 'cost' / name}")
+        costs = []
+        for _ in range(arguments.rounds):
+            fresh(work / "cost" / name)
+            costs.append(run(command))
+        peaks[f"MB of {stage}"] = max(peaks.get(f"MB of {stage}", 0), *(cost.peak for cost in costs))
+        return median(cost.user for cost in costs)
 
     start = cpu("sentences", "start", f"--dumps={slices.one_page(work)}")
     columns: dict[str, list[float]] = {"seconds": [], "links": [], "bytes": []}
@@ -278,6 +298,7 @@ def measured(arguments: Namespace) -> dict[str, float]:
         "bytes of sentences per GB": median(columns["bytes"]),
         "seconds per GB of unpacked Wikidata": entities,
         "links per second of pairs": next(iter(ledger.values()))["seen"] / pairs,
+        **peaks,
     }
 
 
@@ -290,11 +311,14 @@ def stages(languages: Sequence[str], rates: dict[str, float]) -> list[Stage]:
     items = rates["seconds per GB of unpacked Wikidata"] * WIKIDATA_GB * WIKIDATA_RATIO
     wikidata, shards = count(WIKIDATA_GB), max(ranges, int(links // 2_500_000))
     # Sentences are read twice and rows written twice; of these the lowest hashes of a sample are shuffled.
-    files, hashes = 2 * written + 2 * 120 * links, 8 * 1_000_000
+    files, hashes = 2 * written + 2 * BYTES_PER_PAIR * links, 8 * 1_000_000
+    described, deciding = shards * RANGE_BYTES + hashes, links / rates["links per second of pairs"]
+    entities, scratch = ITEMS_DISK * WIKIDATA_GB * 1e9, links * (BYTES_PER_SHUFFLED_ROW + BYTES_PER_LINK)
+    memory = [rates[f"MB of {stage}"] for stage in ("sentences", "entities", "pairs")]
     return [
-        Stage("sentences", reading, ranges, written, ranges * RANGE_BYTES),
-        Stage("entities", items, wikidata, 0.02 * WIKIDATA_GB * 1e9, wikidata * RANGE_BYTES),
-        Stage("pairs", links / rates["links per second of pairs"], shards, files, shards * RANGE_BYTES + hashes),
+        Stage("sentences", reading, ranges, written, ranges * RANGE_BYTES, written, memory[0]),
+        Stage("entities", items, wikidata, entities, wikidata * RANGE_BYTES, entities, memory[1]),
+        Stage("pairs", deciding, shards, files, described, BYTES_PER_PAIR * links + scratch, memory[2]),
     ]
 
 

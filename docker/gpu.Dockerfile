@@ -18,7 +18,8 @@ COPY pipelines /opt/wikianchor/pipelines
 COPY schemas /opt/wikianchor/schemas
 COPY trainer /opt/wikianchor/trainer
 COPY wikianchor /opt/wikianchor/wikianchor
-RUN pip install --no-cache-dir --no-deps /opt/wikianchor && pip check
+# By the locked build tools, which torch needs too: an isolated build would download others.
+RUN pip install --no-cache-dir --no-deps --no-build-isolation /opt/wikianchor && pip check
 
 ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \
     MALLOC_ARENA_MAX=2 \

@@ -16,8 +16,8 @@ COPY --from=beam /opt/apache/beam /opt/apache/beam
 COPY --from=launcher /opt/google/dataflow/python_template_launcher /opt/google/dataflow/python_template_launcher
 
 # What is pinned changes seldom, so it is a layer of its own.
-COPY docker/requirements.lock /opt/wikianchor/requirements.lock
-RUN pip install --no-cache-dir --require-hashes -r /opt/wikianchor/requirements.lock
+COPY docker/requirements.lock docker/build.lock /opt/wikianchor/
+RUN pip install --no-cache-dir --require-hashes -r /opt/wikianchor/requirements.lock -r /opt/wikianchor/build.lock
 COPY setup.py pyproject.toml README.md /opt/wikianchor/
 COPY demo /opt/wikianchor/demo
 COPY pipelines /opt/wikianchor/pipelines
@@ -26,7 +26,8 @@ COPY trainer /opt/wikianchor/trainer
 COPY wikianchor /opt/wikianchor/wikianchor
 COPY docker/launch.py /opt/wikianchor/launch.py
 COPY --from=core /wheels /opt/wikianchor/wheels
-RUN pip install --no-cache-dir --no-deps /opt/wikianchor /opt/wikianchor/wheels/*.whl && pip check
+# By the locked build tools: an isolated build would download others.
+RUN pip install --no-cache-dir --no-deps --no-build-isolation /opt/wikianchor /opt/wikianchor/wheels/*.whl && pip check
 
 # Beam would else make an environment of its own at each start.
 ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \

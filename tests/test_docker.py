@@ -17,8 +17,10 @@ from types import ModuleType
 
 import launch
 import pytest
+from packaging.requirements import Requirement
 
 from tools import base_images, sbom, templates
+from wikianchor.io.config_file import tomllib
 from wikianchor.io.errors import UsageError
 
 ROOT = Path(__file__).parent.parent
@@ -143,6 +145,40 @@ def test_a_lock_has_a_hash_for_every_version(name: str) -> None:
     assert all("==" in lines[number] and "--hash=sha256:" in lines[number + 1] for number in pins)
     beam = next(lines[number] for number in pins if lines[number].startswith("apache-beam=="))
     assert f"beam_python3.11_sdk:{beam.split('==')[1].split()[0]}" in "".join(path.read_text() for path in FILES)
+
+
+@pytest.mark.parametrize("image", sbom.LOCKS)
+def test_the_package_is_built_by_locked_tools(image: str) -> None:
+    dockerfile = (ROOT / f"docker/{image}.Dockerfile").read_text()
+    (build,) = re.findall(r"^RUN pip install (.*) /opt/wikianchor[ \n]", dockerfile, re.MULTILINE)
+    assert "--no-build-isolation" in build.split()
+    (install,) = re.findall(r"^RUN pip install .* --require-hashes (.*)$", dockerfile, re.MULTILINE)
+    assert install == " ".join(f"-r /opt/wikianchor/{lock}" for lock in sbom.LOCKS[image])
+    pins = "".join((ROOT / "docker" / lock).read_text() for lock in sbom.LOCKS[image])
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        needs = [Requirement(need) for need in tomllib.load(file)["build-system"]["requires"]]
+    for need in needs:
+        (version,) = re.findall(rf"^{need.name}==(\S+) \\\n +--hash=sha256:", pins, re.MULTILINE)
+        assert version in need.specifier
+
+
+def test_a_bill_has_crates_and_licences() -> None:
+    crates = '[[package]]\nname = "own"\nversion = "1"\n'
+    crates += '[[package]]\nname = "regex"\nversion = "1.0"\nsource = "registry+x"\nchecksum = "00"\n'
+    licences = {"pkg:cargo/regex": "MIT or Apache-2.0", "pkg:pypi/plain": "BSD License"}
+    lock = "plain==2.0 \\\n    --hash=sha256:11\n"
+    bill = sbom.bill("worker", "FROM python:3.11.13-slim\n", lock, crates, licences)
+    assert [(one["purl"], one.get("licenses"), one.get("hashes")) for one in bill["components"][1:]] == [
+        ("pkg:pypi/plain@2.0", [{"license": {"name": "BSD License"}}], None),
+        ("pkg:cargo/regex@1.0", [{"expression": "MIT OR Apache-2.0"}], [{"alg": "SHA-256", "content": "00"}]),
+    ]
+    crates_of = {
+        image: [one for one in sbom.bill_of(image)["components"] if one["purl"].startswith("pkg:cargo/")]
+        for image in sbom.LOCKS
+    }
+    assert crates_of["worker"]
+    assert all("licenses" in crate for crate in crates_of["worker"])
+    assert not crates_of["gpu"]
 
 
 @pytest.mark.parametrize("image", sbom.LOCKS)

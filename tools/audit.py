@@ -1,22 +1,47 @@
-"""Known vulnerabilities of what docker/requirements.lock pins: `make audit`.
+"""Known vulnerabilities of what docker/requirements.lock and core/Cargo.lock pin, and the licences and sources of the
+crates: `make audit`.
 
-pip-audit asks PyPI's advisory database. Status 1: a pinned version has a known vulnerability, or some could not be
-looked up. Status 0 with a line that begins "NOT AUDITED" where the database cannot be reached at all.
+pip-audit asks PyPI's advisory database, cargo-deny that of RustSec; `core/deny.toml` says which licences, sources and
+duplicates are allowed. Status 1: a finding, or some packages could not be looked up. Status 0 with a line that begins
+"NOT AUDITED" where a database cannot be reached at all, or cargo-deny is not installed.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-LOCK = Path(__file__).parent.parent / "docker" / "requirements.lock"
+ROOT = Path(__file__).parent.parent
+LOCK, MANIFEST = ROOT / "docker" / "requirements.lock", ROOT / "core" / "Cargo.toml"
 
 
 def main() -> int:
+    """Audit packages and crates; return the exit status."""
+    return max(audit_packages(), audit_crates())
+
+
+def audit_crates() -> int:
+    """Run cargo-deny on the crates, and print what it says of each that is not allowed."""
+    if shutil.which("cargo-deny") is None:
+        print("NOT AUDITED: crates: cargo-deny is missing: cargo install cargo-deny")
+        return 0
+    command = ["cargo-deny", f"--manifest-path={MANIFEST}", "--log-level=error", "check"]
+    allowed = subprocess.run([*command, "bans", "licenses", "sources"]).returncode
+    advisories = subprocess.run([*command, "advisories"], capture_output=True, text=True)
+    offline = "failed to fetch advisory database" in advisories.stderr
+    if offline:
+        print("NOT AUDITED: crates: the advisory database of RustSec cannot be reached")
+    else:
+        print(advisories.stderr, end="")
+    return 1 if allowed or (advisories.returncode and not offline) else 0
+
+
+def audit_packages() -> int:
     """Run pip-audit on the lock and judge what it says."""
     program = Path(sys.executable).with_name("pip-audit")
     options = ["--disable-pip", "--require-hashes", "--progress-spinner=off", "--format=json"]

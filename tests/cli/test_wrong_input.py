@@ -476,6 +476,10 @@ wikianchor download --wikis= --output=new
   2 --wikis= names no wiki: write it like en,ja
 wikianchor download --wikis=commons --output=new
   2 --wikis: commons is not a wiki in a language: write it like en or enwiki
+wikianchor download --wikis=en --output=new --mirror=http://example.org --contact=me@example.org
+  2 --mirror=http://example.org: not encrypted, so others can change what is sent: write https://, or add --allow_http
+wikianchor download --wikis=en --output=new --site=http://localhost.a.org --contact=me@example.org
+  2 --site=http://localhost.a.org: not encrypted, so others can change what is sent: write https://, or add --allow_http
 wikianchor download --wikis=en --output=new --mirror=ftp://example.org --contact=me@example.org
   2 --mirror=ftp://example.org: not a web address: write it like https://dumps.wikimedia.org
 wikianchor download --wikis=en --output=new --runner=DirectRunner

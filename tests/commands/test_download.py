@@ -12,7 +12,9 @@ from pyarrow import fs
 from tests.dumps import item, json_dump, multistream, page
 from tests.servers import dump_server as faults
 from tests.servers.dump_server import DATE, OLDER, UNFINISHED_RUN, DumpServer, directory, run_of, serving, site
+from wikianchor.io.errors import UsageError
 from wikianchor.pipelines.commands.download import command as download
+from wikianchor.pipelines.commands.download.options import DownloadOptions
 
 Run = Callable[..., object]
 CONTACT = "--contact=somebody@example.org"
@@ -246,3 +248,11 @@ def test_a_store_of_objects(get: Run, server: DumpServer, tmp_path: Path, monkey
     server.asked.clear()
     assert "(here and verified)" in get("--for=sentences", "--output=gs://bucket/dumps").output
     assert not server.requests(place)
+
+
+@pytest.mark.parametrize("flag", ["mirror", "site"])
+def test_an_address_without_encryption_needs_a_flag(flag: str, home: Path) -> None:
+    given = {"wikis": ("en",), "output": "dumps", "contact": "me@example.org", flag: "http://example.org"}
+    with pytest.raises(UsageError, match="or add --allow_http"):
+        DownloadOptions(**given).completed()
+    assert DownloadOptions(**given, allow_http=True).completed().wikis == ("enwiki",)

@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.options import option, without_slash
@@ -36,6 +37,10 @@ def _address(value: str, flag: str) -> str:
     return value.rstrip("/")
 
 
+def _is_encrypted_or_local(address: str) -> bool:
+    return address.startswith("https:") or urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1")
+
+
 @dataclass(frozen=True, kw_only=True)
 class DownloadOptions:
     """Options of the command `download`."""
@@ -64,14 +69,24 @@ class DownloadOptions:
     contact: str | None = option(
         None, help="how Wikimedia can reach you: an e-mail address or a URL; kept for next time"
     )
+    allow_http: bool = option(
+        False, help="take files and lists over http:// too, where others can read and change what is sent"
+    )
     dry_run: bool = option(False, help="list the files with their sizes and fetch none")
 
     def completed(self) -> DownloadOptions:
         """Return the options with the names of the wikis, which depend on the target, and the contact that is kept.
 
         Raises:
-            UsageError: a wiki that is none, no contact, or options that do not go together.
+            UsageError: a wiki that is none, no contact, an address without encryption, or options that do not go
+                together.
         """
+        for flag, address in (("mirror", self.mirror), ("site", self.site)):
+            if address and not (self.allow_http or _is_encrypted_or_local(address)):
+                raise UsageError(
+                    f"--{flag}={address}: not encrypted, so others can change what is sent: write https://, or add "
+                    "--allow_http"
+                )
         need = NEEDS[self.target]
         wikis = wikis_named(",".join(self.wikis), project=need.project)
         if not wikis:
