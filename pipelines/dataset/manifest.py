@@ -1,9 +1,10 @@
-"""Manifests: `manifest.json` is written last, and a directory without it is an unfinished dataset.
+"""Manifests: `manifest.json` names the files of a dataset, and replacing it is the commit.
 
-A run locks the output directory and writes parts under `_unfinished/<fingerprint>/`. `commit` first writes a journal of
-all renames, then follows it: it removes the old manifest, renames the parts to
-`data/<config>/<split>-00000-of-00064.parquet`, and renames the new manifest last. Before the journal is written, an
-older dataset in the directory is unchanged; afterwards the next run completes the commit, even if this one is killed.
+A run locks the output directory and writes parts under `_unfinished/<fingerprint>/`. `commit` links or copies them to
+`data/<config>/<split>-00000-of-00064-<sha256>.parquet`, beside the shards of an older dataset: the start of a shard's
+sha256 in its name keeps the two apart. Then it replaces the manifest, by one atomic rename or one PUT, and deletes the
+files that the manifest does not name. A run that is killed leaves the old manifest or the new one, each with all of its
+files; the next run on the directory deletes the other files.
 """
 
 from __future__ import annotations
@@ -12,32 +13,41 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.storage import filesystem, list_directory, reading, remove_directory, sync_file, writing
+from wikianchor.io.manifests import MANIFEST, is_inside
+from wikianchor.io.storage import (
+    duplicate,
+    filesystem,
+    is_link,
+    list_directory,
+    reading,
+    remove_directory,
+    sync_file,
+    writing,
+)
 from wikianchor.pipelines.dataset.card import card
 from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.split_configs import split_of
 from wikianchor.pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace, scratch_root
 
-MANIFEST = "manifest.json"
 LOCK = "_lock"
 CARD = "README.md"
 # Replaces the workspace of a failed run that has no work for a repetition to use.
 FAILED = "failed"
-# The journal of a commit, in the workspace of the run.
-JOURNAL = "commit.json"
 # Of releases (`wikianchor.pipelines.dataset.release`).
 CROISSANT, RECIPE = "croissant.json", "release.json"
 _OURS = {MANIFEST, LOCK, UNFINISHED, CARD, "data", CROISSANT, RECIPE}
-_SHARD_NAME = re.compile(r"(?:train|dev|test)-\d{5,}-of-\d{5,}\.(?:parquet|jsonl\.gz|csv\.gz)")
-# The paths of a manifest are opened, so a path must not lead out of the dataset.
-_SHARD_PATH = re.compile(rf"data/[\w.-]+/{_SHARD_NAME.pattern}")
+# Hex digits of a shard's sha256 in its name. Older datasets have none.
+_NAME_DIGITS = 16
+_SHARD_PATH = re.compile(
+    rf"data/[\w.-]+/(?:train|dev|test)-\d{{5,}}-of-\d{{5,}}(?:-[0-9a-f]{{{_NAME_DIGITS}}})?\.(?:parquet|jsonl\.gz|csv\.gz)"
+)
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 
@@ -66,7 +76,19 @@ def read_manifest(directory: str, is_output: bool = False) -> dict[str, Any] | N
         ) from error
     if not isinstance(manifest, dict) or not isinstance(manifest.get("configs"), dict) or "dataset" not in manifest:
         raise InputError(f"{directory}/{MANIFEST}: not a manifest of ours: choose another directory")
+    if (foreign := _foreign_path(manifest)) is not None:
+        raise InputError(f"{directory}/{MANIFEST}: {foreign!r:.200} is no path of a shard: build the dataset again")
     return manifest
+
+
+def _foreign_path(manifest: Mapping[str, Any]) -> str | None:
+    """Return a path of a manifest that is not one of a shard within its dataset, or None."""
+    for config in manifest["configs"].values():
+        shards = config.get("shards") if isinstance(config, dict) else None
+        for shard in shards if isinstance(shards, list) else ():
+            if isinstance(shard, dict) and not is_shard_path(shard.get("path")):
+                return str(shard.get("path"))
+    return None
 
 
 def manifest_problems(manifest: Mapping[str, Any]) -> Iterator[str]:
@@ -89,15 +111,14 @@ def manifest_problems(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 def _is_shard_entry(shard: dict[str, object]) -> bool:
     return (
-        is_shard_path(shard.get("path"))
-        and all(isinstance(shard.get(key), int) for key in ("rows", "bytes"))
+        all(isinstance(shard.get(key), int) for key in ("rows", "bytes"))
         and _HEX.fullmatch(str(shard.get("sha256"))) is not None
     )
 
 
 def is_shard_path(path: object) -> bool:
     """Return whether a value is the path of a shard within a dataset."""
-    return isinstance(path, str) and _SHARD_PATH.fullmatch(path) is not None and ".." not in path
+    return isinstance(path, str) and is_inside("data", path) and _SHARD_PATH.fullmatch(path) is not None
 
 
 def damaged_shard(directory: str, manifest: Mapping[str, Any]) -> str | None:
@@ -132,8 +153,8 @@ def claim(directory: str, dataset: str, keep: str = "", flag: str = "--output") 
     """Lock an output directory for one run.
 
     The lock is one of the operating system, so it ends with its process. Object stores have no such lock: there, the
-    user must not start two runs on one output. First, a commit that an earlier run has begun is completed, and the work
-    of other runs is removed.
+    user must not start two runs on one output. First, what a killed run has left is removed: its work, and files that
+    the manifest does not name.
 
     Args:
         directory: of the dataset.
@@ -155,7 +176,8 @@ def claim(directory: str, dataset: str, keep: str = "", flag: str = "--output") 
         lock = _lock(directory, inner, flag) if local else None
     try:
         with writing(directory, flag):
-            _complete_commits(directory)
+            if has_unfinished_work(directory):
+                _tidy(directory, read_manifest(directory))
             _remove_work(directory, keep)
         try:
             yield
@@ -171,17 +193,15 @@ def claim(directory: str, dataset: str, keep: str = "", flag: str = "--output") 
 
 
 def _leave_work(directory: str, keep: str) -> None:
-    """Keep the work of a run that failed if a repetition can use it: results of steps, or a commit that had begun.
+    """Keep the work of a run that failed if a repetition can use it: results of steps.
 
-    Otherwise leave a mark beside an older dataset, so that those who read that dataset are warned.
+    Otherwise leave a mark beside an older dataset, so that those who read that dataset are warned. Files that the
+    failed run has put beside those of a dataset are removed.
     """
     with suppress(OSError, InputError):
-        kept = [
-            files
-            for files, root in _work_roots(directory)
-            for name in (RECORDS, JOURNAL)
-            if keep and _exists(files, f"{root}/{keep}/{name}")
-        ]
+        kept = [files for files, root in _work_roots(directory) if keep and _exists(files, f"{root}/{keep}/{RECORDS}")]
+        _tidy(directory, read_manifest(directory))
+    with suppress(OSError, InputError):
         _remove_work(directory, keep if kept else "")
         if not kept and read_manifest(directory) is not None:
             files, inner = filesystem(directory)
@@ -196,11 +216,12 @@ def _remove_work(directory: str, keep: str = "") -> None:
     """Remove the workspaces of all runs but one; what cannot be removed is left to the next run."""
     for files, root in _work_roots(directory):
         with suppress(OSError):
-            entries = list_directory(files, root)
+            entries = [] if is_link(files, root) else list_directory(files, root)
+            kept = [entry for entry in entries if entry.base_name == keep and not is_link(files, entry.path)]
             for entry in entries:
-                if entry.base_name != keep:
+                if entry not in kept:
                     _remove(files, entry.path)
-            if not any(entry.base_name == keep for entry in entries):
+            if not kept:
                 _remove(files, root)
 
 
@@ -224,14 +245,21 @@ def _check_ours(files: fs.FileSystem, directory: str, dataset: str, flag: str) -
     """Check that a directory contains nothing but a dataset of this name.
 
     Raises:
-        UsageError: it contains something else, which a commit could remove.
+        UsageError: it contains something else, which a commit could remove, or a symbolic link to a directory.
     """
     inner = filesystem(directory)[1]
-    foreign = sorted(info.base_name for info in list_directory(files, inner) if info.base_name not in _OURS) or sorted(
+    entries = list_directory(files, inner)
+    foreign = sorted(info.base_name for info in entries if info.base_name not in _OURS)
+    # What is behind a link is not ours to write or to delete.
+    data = [] if foreign or is_link(files, f"{inner}/data") else _list_data(files, inner)
+    foreign = foreign or sorted(
         info.path[len(inner) + 1 :]
-        for info in files.get_file_info(fs.FileSelector(f"{inner}/data", allow_not_found=True, recursive=True))
-        if info.type == fs.FileType.File and not _SHARD_NAME.fullmatch(info.base_name)
+        for info in data
+        if info.type == fs.FileType.File and not is_shard_path(info.path[len(inner) + 1 :])
     )
+    for info in (*entries, *data):
+        if is_link(files, info.path) and (info.type != fs.FileType.File or info in entries):
+            raise UsageError(f"{flag}={directory}: {info.path[len(inner) + 1 :]} is a symbolic link: remove it")
     if not foreign and not _is_our_card(files, f"{inner}/{CARD}"):
         foreign = [CARD]
     if foreign:
@@ -280,6 +308,9 @@ def _lock(directory: str, inner: str, flag: str) -> TextIO:
 
 
 def _remove(files: fs.FileSystem, path: str) -> None:
+    if is_link(files, path):
+        os.unlink(path)
+        return
     kind = files.get_file_info(path).type
     if kind == fs.FileType.File:
         files.delete_file(path)
@@ -296,141 +327,132 @@ def _remove(files: fs.FileSystem, path: str) -> None:
 
 
 def commit(directory: str, work: str, parts: Iterable[Part], head: Mapping[str, Any]) -> dict[str, Any]:
-    """Rename parts to their final names, and write the manifest. Idempotent.
+    """Put parts under their final names, and replace the manifest. Idempotent.
 
     Args:
         directory: of the dataset.
-        work: directory of the run's parts.
-        parts: the parts of the dataset, in any order; other files of the run are removed.
+        work: directory of the run's parts, which stay there.
+        parts: the parts of the dataset, in any order.
         head: the manifest without its files.
 
     Returns:
         The manifest.
+
+    Raises:
+        InputError: the directory cannot be written, or a part has vanished.
     """
     files, inner = filesystem(directory)
     by_config: dict[str, list[Part]] = {}
     for part in parts:
         by_config.setdefault(part.config, []).append(part)
     configs: dict[str, Any] = {}
-    moves: list[tuple[str, str]] = []
+    sources: dict[str, str] = {}
     for config, members in sorted(by_config.items()):
         members.sort(key=lambda part: part.order)
         shards = []
         for number, part in enumerate(members):
-            ending = part.path.rpartition("/")[2].partition(".")[2]
-            name = f"data/{config}/{split_of(config)[1]}-{number:05d}-of-{len(members):05d}.{ending}"
-            moves.append((part.path, name))
+            shard = f"{split_of(config)[1]}-{number:05d}-of-{len(members):05d}-{part.sha256[:_NAME_DIGITS]}"
+            name = f"data/{config}/{shard}.{part.path.rpartition('/')[2].partition('.')[2]}"
+            sources[name] = part.path
             shards.append({"path": name, "rows": part.rows, "bytes": part.size, "sha256": part.sha256})
         configs[config] = {"rows": sum(part.rows for part in members), "shards": shards}
     manifest = {**head, "configs": configs}
     text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-    inner_work = filesystem(work)[1]
     with writing(directory):
-        _check_movable(files, inner, moves)
-        # Everything that needs disk space is written before the old dataset is changed.
-        for name, content in ((CARD, card(manifest)), (MANIFEST, text)):
-            _write_file(files, f"{inner_work}/{name}", content)
-            moves.append((f"{work}/{name}", name))
-        _write_file(files, f"{inner_work}/{JOURNAL}", json.dumps(moves, ensure_ascii=False))
-        _follow(files, inner, f"{inner_work}/{JOURNAL}")
+        _check_parts(sources.values(), work)
+        directories = sorted({f"{inner}/{name.rpartition('/')[0]}" for name in sources})
+        for path in directories:
+            files.create_dir(path, recursive=True)
+        for name, source in sources.items():
+            _put_shard(files, filesystem(source)[1], f"{inner}/{name}", f"{filesystem(work)[1]}/new")
+        for path in (*directories, f"{inner}/data", inner):
+            _sync_directory(files, path)
+        _write_file(files, inner, MANIFEST, text)
+        _tidy(directory, manifest)
     return manifest
 
 
-def _complete_commits(directory: str) -> None:
-    """Complete the commits that earlier runs have begun."""
+def _check_parts(paths: Iterable[str], work: str) -> None:
+    """Check that each part exists, and is one of this run.
+
+    Raises:
+        InputError: a part is not there, or outside of the run's workspace.
+    """
+    needed = set(paths)
+    if outside := sorted(path for path in needed if not is_inside(work, path)):
+        raise InputError(f"{outside[0]}: a part outside of {work}: remove {work} and run the same command again")
+    if missing := sorted(needed - _existing(needed)):
+        raise InputError(f"{missing[0]}: a finished part has vanished: is something else writing there?")
+
+
+def _existing(paths: set[str]) -> set[str]:
+    """Return the paths at which there is a file, by listing their directories."""
+    listed: set[str] = set()
+    for directory in {path.rpartition("/")[0] for path in paths}:
+        files, inner = filesystem(directory)
+        entries = files.get_file_info(fs.FileSelector(inner, allow_not_found=True))
+        listed.update(f"{directory}/{entry.base_name}" for entry in entries if entry.type == fs.FileType.File)
+    return listed & paths
+
+
+def _put_shard(files: fs.FileSystem, source: str, target: str, temporary: str) -> None:
+    """Put a part under its final name, atomically. The part stays, so a run that is killed need not write it again."""
+    if isinstance(files, fs.LocalFileSystem):
+        duplicate(source, temporary)
+        os.replace(temporary, target)
+    else:
+        files.copy_file(source, target)
+
+
+def _tidy(directory: str, manifest: Mapping[str, Any] | None) -> None:
+    """Delete the shards that a manifest does not name, and the directories that become empty, and write its card."""
     files, inner = filesystem(directory)
-    for entry in list_directory(files, f"{inner}/{UNFINISHED}"):
-        journal = f"{entry.path}/{JOURNAL}"
-        if files.get_file_info(journal).type == fs.FileType.File:
-            _follow(files, inner, journal)
-
-
-def _follow(files: fs.FileSystem, inner: str, journal: str) -> None:
-    """Make the renames of a journal that an earlier attempt has not made."""
-    with files.open_input_stream(journal) as stream:
-        moves = [(source, name) for source, name in json.loads(stream.read())]
-    # A file that does not exist any more was renamed by an earlier attempt.
-    present = _existing(files, {source for source, _ in moves})
-    shards, last = moves[:-2], moves[-2:]
-    for source, name in last:
-        # The old manifest goes first: it must never stand beside files that it does not describe. Where the source is
-        # gone, an earlier attempt has put the new file there.
-        if source in present:
-            _remove(files, f"{inner}/{name}")
-    directories = sorted({f"{inner}/{name.rpartition('/')[0]}" for _, name in shards})
-    for directory in directories:
-        files.create_dir(directory, recursive=True)
-    for source, name in shards:
-        if source in present:
-            _move(files, filesystem(source)[1], f"{inner}/{name}")
-    _remove_others(files, inner, {name for _, name in shards})
-    for directory in (*directories, f"{inner}/data", inner):
-        _sync_directory(files, directory)
-    for source, name in last:
-        if source in present:
-            _move(files, filesystem(source)[1], f"{inner}/{name}")
-    _sync_directory(files, inner)
-    files.delete_file(journal)
-
-
-def _remove_others(files: fs.FileSystem, inner: str, names: set[str]) -> None:
-    """Remove the shards of an older dataset, and the directories that become empty."""
-    entries = files.get_file_info(fs.FileSelector(f"{inner}/data", allow_not_found=True, recursive=True))
-    directories = {f"{inner}/{name.rpartition('/')[0]}" for name in names}
+    configs = manifest["configs"].values() if manifest else ()
+    names = {f"{inner}/{shard['path']}" for config in configs for shard in config["shards"]}
+    directories = {name.rpartition("/")[0] for name in names}
+    entries = _list_data(files, inner)
     for entry in entries:
-        if entry.type == fs.FileType.File and entry.path[len(inner) + 1 :] not in names:
-            files.delete_file(entry.path)
+        if entry.type == fs.FileType.File and entry.path not in names:
+            _remove(files, entry.path)
     for entry in entries:
         if entry.type == fs.FileType.Directory and entry.path not in directories:
             _remove(files, entry.path)
+    if manifest is not None:
+        _write_card(files, inner, card(manifest))
 
 
-def _write_file(files: fs.FileSystem, path: str, text: str) -> None:
-    """Write a file atomically and durably."""
+def _list_data(files: fs.FileSystem, inner: str) -> list[fs.FileInfo]:
+    """Return the files and directories of the shards in a dataset's directory."""
+    return list(files.get_file_info(fs.FileSelector(f"{inner}/data", allow_not_found=True, recursive=True)))
+
+
+def _write_card(files: fs.FileSystem, inner: str, text: str) -> None:
+    path = f"{inner}/{CARD}"
+    if _exists(files, path):
+        with files.open_input_stream(path) as stream:
+            if stream.read() == text.encode():
+                return
+    _write_file(files, inner, CARD, text)
+
+
+def _write_file(files: fs.FileSystem, inner: str, name: str, text: str) -> None:
+    """Replace a file of a dataset atomically and durably."""
     if not isinstance(files, fs.LocalFileSystem):
         # An object becomes visible when its stream is closed.
-        with files.open_output_stream(path) as stream:
+        with files.open_output_stream(f"{inner}/{name}") as stream:
             stream.write(text.encode())
         return
-    unfinished = f"{path}.new"
+    unfinished = f"{inner}/{UNFINISHED}/{name}.new"
     os.makedirs(os.path.dirname(unfinished), exist_ok=True)
     with open(unfinished, "wb") as file:
         file.write(text.encode())
         file.flush()
         os.fsync(file.fileno())
-    os.replace(unfinished, path)
-    _sync_directory(files, path.rpartition("/")[0])
+    os.replace(unfinished, f"{inner}/{name}")
+    _sync_directory(files, inner)
 
 
 def _sync_directory(files: fs.FileSystem, path: str) -> None:
     """Wait until the renames in a local directory are on the disk."""
     if isinstance(files, fs.LocalFileSystem) and os.path.isdir(path):
         sync_file(path)
-
-
-def _check_movable(files: fs.FileSystem, inner: str, moves: Sequence[tuple[str, str]]) -> None:
-    """Check that each part exists, under its temporary or its final name.
-
-    Raises:
-        InputError: a part does not.
-    """
-    present = _existing(files, {source for source, _ in moves})
-    for source, name in moves:
-        if source not in present and files.get_file_info(f"{inner}/{name}").type != fs.FileType.File:
-            raise InputError(f"{source}: a finished part has vanished: is something else writing there?")
-
-
-def _existing(files: fs.FileSystem, paths: set[str]) -> set[str]:
-    """Return the paths at which there is a file, by listing their directories."""
-    listed: set[str] = set()
-    for directory in {path.rpartition("/")[0] for path in paths}:
-        entries = files.get_file_info(fs.FileSelector(filesystem(directory)[1], allow_not_found=True))
-        listed.update(f"{directory}/{entry.base_name}" for entry in entries if entry.type == fs.FileType.File)
-    return listed & paths
-
-
-def _move(files: fs.FileSystem, source: str, target: str) -> None:
-    files.move(source, target)
-    # POSIX: renaming a hard link to another link of the same file does nothing.
-    if isinstance(files, fs.LocalFileSystem) and os.path.exists(source):
-        os.unlink(source)

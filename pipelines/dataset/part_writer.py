@@ -1,6 +1,6 @@
 """Write one Parquet file of a dataset, from Arrow batches.
 
-Each attempt at a part has a temporary name of its own, so a runner may repeat or abandon a bundle; `commit` renames the
+Each attempt at a part has a temporary name of its own, so a runner may repeat or abandon a bundle; `commit` links the
 parts of the dataset to their final names. Peak memory is one row group.
 """
 
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from wikianchor.io.storage import filesystem, make_parent, sync_file, writing
 from wikianchor.pipelines.dataset.arrow_memory import release_memory
+from wikianchor.pipelines.dataset.workspace import WorkPath
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,7 +36,7 @@ class Part(NamedTuple):
 
     config: str
     order: int
-    path: str
+    path: WorkPath
     rows: int
     size: int
     sha256: str

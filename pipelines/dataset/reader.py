@@ -5,16 +5,17 @@ from __future__ import annotations
 import glob
 import logging
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.manifests import MANIFEST, read_dataset
 from wikianchor.io.storage import files_in, filesystem, matching, reading
 from wikianchor.pipelines.dataset.arrow_memory import release_memory
-from wikianchor.pipelines.dataset.manifest import MANIFEST, RECIPE, damaged_shard, has_unfinished_work, read_manifest
+from wikianchor.pipelines.dataset.manifest import RECIPE, damaged_shard, has_unfinished_work, read_manifest
 
 
 class Dataset(NamedTuple):
@@ -53,7 +54,7 @@ def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dat
             raise InputError(f"--{flag}={pattern}: no such directory")
         for directory in directories:
             for path in _datasets_in(directory, name) or [directory]:
-                datasets[path] = _open(path, name, version, flag)
+                datasets[path] = read_dataset(path, partial(_open, path, name, version, flag))
     return [dataset for _, dataset in sorted(datasets.items())]
 
 
@@ -88,7 +89,7 @@ def _open(directory: str, name: str, version: str, flag: str) -> Dataset:
         raise InputError(f"{shard}: missing or not of the size in the manifest: build its dataset again")
     if has_unfinished_work(directory):
         logging.getLogger("wikianchor").warning(
-            "--%s=%s: a rebuild of this dataset has not finished: the older dataset there is used", flag, directory
+            "--%s=%s: a rebuild of this dataset has not finished: the dataset that is there is used", flag, directory
         )
     return Dataset(directory, manifest)
 
@@ -165,6 +166,8 @@ def read_batches(path: str, columns: Sequence[str], only: tuple[str, str] | None
                     .combine_chunks()
                     .to_batches()[0]
                 )
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: is gone: if its dataset was built again, run the same command again") from error
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"{path}: cannot be read ({str(error).splitlines()[0]}): build its dataset again") from error
     finally:

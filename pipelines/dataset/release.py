@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -18,13 +17,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.storage import writing
+from wikianchor.io.manifests import MANIFEST
+from wikianchor.io.storage import duplicate, writing
 from wikianchor.pipelines.dataset.card import card
 from wikianchor.pipelines.dataset.croissant import croissant
 from wikianchor.pipelines.dataset.manifest import (
     CARD,
     CROISSANT,
-    MANIFEST,
     RECIPE,
     claim,
     commit,
@@ -120,10 +119,7 @@ def _linked(source: str, output: str, config: str, order: int, shard: Mapping[st
     path = f"{output}/{UNFINISHED}/{WORK}/{config}-{order:06d}.parquet"
     with writing(path, "--release"):
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        try:
-            os.link(source, path)
-        except OSError:
-            shutil.copyfile(source, path)
+        duplicate(source, path)
     return Part(config, order, path, shard["rows"], shard["bytes"], shard["sha256"])
 
 

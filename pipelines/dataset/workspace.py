@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import lru_cache
 from importlib import resources
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.dataset.temporary import temporary_root
@@ -27,6 +27,10 @@ RECORDS = "finished"
 _LIBRARIES = ("apache-beam", "numpy", "pyarrow")
 _PACKAGES = ("wikianchor.pipelines", "wikianchor.schemas", "wikianchor.aliases", "wikianchor.io")
 _SOURCES = (".py", ".json", ".css", ".html", ".md")
+
+
+# The type of a field of a record that is a path below the workspace. `resume.load_record` checks it.
+WorkPath = Annotated[str, "below the workspace"]
 
 
 class Workspace(NamedTuple):

@@ -11,14 +11,16 @@ import os
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
+from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 from pyarrow import fs
 
+from wikianchor.io.manifests import is_inside
 from wikianchor.io.storage import filesystem, make_parent, writing
 from wikianchor.pipelines.dataset.part_writer import Part
-from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace
+from wikianchor.pipelines.dataset.workspace import RECORDS, WorkPath, Workspace
 
 
 def order_of(element: Any) -> str:
@@ -64,7 +66,8 @@ class CachedStep:
 
     def find(self, key: str) -> Any:
         """Return the result that an earlier run has kept for an element, or None."""
-        return load_record(self._path(key), self._result or result_type(self.step))
+        assert self._work is not None
+        return load_record(self._path(key), self._result or result_type(self.step), self._work)
 
     def _path(self, key: str) -> str:
         assert self._work is not None
@@ -74,7 +77,7 @@ class CachedStep:
 def result_type(step: Callable[..., Any]) -> Any:
     """Return the type that a step is annotated to return; for a generator the type of its return value."""
     function = step if hasattr(step, "__code__") else getattr(step, "__wrapped__", type(step).__call__)
-    kind = get_type_hints(function)["return"]
+    kind = get_type_hints(function, include_extras=True)["return"]
     return get_args(kind)[2] if get_origin(kind) is Generator else kind
 
 
@@ -100,11 +103,16 @@ def save_record(path: str, record: Any) -> None:
         os.replace(unfinished, inner)
 
 
-def load_record(path: str, kind: Any) -> Any:
+def load_record(path: str, kind: Any, work: Workspace) -> Any:
     """Return the record at a path, or None where there is none that can be used.
 
-    A record counts only if the parts that it names are there with the size that it says: after a power failure, files
-    may be missing that were written before it.
+    A record counts only if the files that it names are below the workspace, and its parts are there with the size that
+    it says: after a power failure, files may be missing that were written before it.
+
+    Args:
+        path: of the record.
+        kind: its type.
+        work: of the run.
     """
     files, inner = filesystem(path)
     try:
@@ -112,15 +120,46 @@ def load_record(path: str, kind: Any) -> Any:
             record = msgspec.msgpack.decode(stream.read(), type=kind, strict=False)
     except (OSError, msgspec.MsgspecError):
         return None
-    return record if all(map(_is_there, _parts_in(record))) else None
+    for value in _files_in(kind, record):
+        name = value.path if isinstance(value, Part) else value
+        if name and not any(is_inside(root, name) for root in (work.parts, work.scratch)):
+            return None
+        if isinstance(value, Part) and not _is_there(value):
+            return None
+    return record
 
 
-def _parts_in(record: Any) -> Iterator[Part]:
-    if isinstance(record, Part):
-        yield record
-    elif isinstance(record, (tuple, list)):
-        for value in record:
-            yield from _parts_in(value)
+def _files_in(kind: Any, value: Any) -> Iterator[Any]:
+    """Yield the parts and the paths of the workspace in a record of a type."""
+    if not _names_files(kind) or value is None:
+        return
+    if kind is Part or kind == WorkPath:
+        yield value
+    elif get_origin(kind) is None:
+        for name, field in _fields(kind).items():
+            yield from _files_in(field, getattr(value, name))
+    elif get_origin(kind) is tuple and get_args(kind)[-1] is not Ellipsis:
+        for member, item in zip(get_args(kind), value, strict=True):
+            yield from _files_in(member, item)
+    else:
+        # The last argument is the type of the values of a dictionary; `...` and None name no file.
+        (member,) = {member for member in get_args(kind) if _names_files(member)}
+        values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
+        for item in values:
+            yield from _files_in(member, item)
+
+
+@cache
+def _names_files(kind: Any) -> bool:
+    """Return whether a record of a type can name a file."""
+    if kind is Part or kind == WorkPath:
+        return True
+    return any(map(_names_files, get_args(kind) if get_origin(kind) else _fields(kind).values()))
+
+
+def _fields(kind: Any) -> dict[str, Any]:
+    """Return the fields of a NamedTuple with their types; none of another type."""
+    return get_type_hints(kind, include_extras=True) if hasattr(kind, "_fields") else {}
 
 
 def _is_there(part: Part) -> bool:

@@ -23,6 +23,7 @@ from pyarrow import ipc
 
 from wikianchor.io.storage import sync_file
 from wikianchor.pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
+from wikianchor.pipelines.dataset.workspace import WorkPath
 
 Key = Any  # int or str
 POSITION = pa.field("position", pa.int64(), False)
@@ -57,7 +58,7 @@ class SortedRun(NamedTuple):
 
     order: tuple[int, ...]
     group: str
-    path: str
+    path: WorkPath
     rows: int
 
 

@@ -137,8 +137,8 @@ def _result(pipeline: beam.Pipeline, head: Mapping[str, Any], output: str) -> di
 def _remove_leftovers(output: str, dataset: str) -> None:
     """Remove what a killed run has left beside a finished dataset."""
     if has_leftovers(output):
-        # A run that is just ending removes them itself; if they cannot be removed they do no harm.
-        with suppress(UsageError, InputError), claim(output, dataset):
+        # A run that is just ending removes them itself.
+        with suppress(UsageError), claim(output, dataset):
             pass
 
 

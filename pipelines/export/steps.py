@@ -20,7 +20,7 @@ from wikianchor.pipelines.arrays.tables import distinct, find, open_tables, read
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.text_part_writer import TextPartWriter
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.export.text_index import (
     EVERY_LANGUAGE,
@@ -127,7 +127,7 @@ def list_shards(directory: str, config: str) -> Iterator[InputShard]:
         yield InputShard(order, path)
 
 
-def count_rows(shard: InputShard, work: Workspace) -> str:
+def count_rows(shard: InputShard, work: Workspace) -> WorkPath:
     """Count the rows of each entity in a shard of pairs; return the path of the table."""
     ids = [np.zeros(0, np.int32)]
     ids += [batch.column("entity_id").to_numpy() for batch in read_batches(shard.path, ["entity_id"])]
@@ -135,7 +135,7 @@ def count_rows(shard: InputShard, work: Workspace) -> str:
     return save_tables(work.scratch, f"count-{shard.order:06d}", {"entities": entities, "counts": counts})
 
 
-def sum_counts(paths: Iterable[str], entities: int, work: Workspace) -> str:
+def sum_counts(paths: Iterable[str], entities: int, work: Workspace) -> WorkPath:
     """Add up the rows of each entity in all shards; return the path of the table."""
     total = np.zeros(entities, np.int64)
     for path in paths:
@@ -172,7 +172,7 @@ def sample_sentences(shard: InputShard, task: ExportTask, counts: str) -> Genera
     return sampled
 
 
-def index_items(pairs: str, work: Workspace) -> str:
+def index_items(pairs: str, work: Workspace) -> WorkPath:
     """Save the items of the entities, to find a dense id; return the path of the table."""
     batches = [batch for path in shards_of(pairs, "entities") for batch in read_batches(path, ["qid"])]
     qids = np.concatenate([np.zeros(0, np.int64), *(batch.column("qid").to_numpy() for batch in batches)])
@@ -210,12 +210,12 @@ def read_texts(shard: InputShard, task: ExportTask, kind: str, items: str) -> Ge
     return number
 
 
-def sampled_sentences(index: str, work: Workspace) -> str:
+def sampled_sentences(index: str, work: Workspace) -> WorkPath:
     """Save the ids of all sampled sentences, ascending; return the path of the table."""
     return save_tables(work.scratch, "sampled", {"sentences": distinct(read_table(index, "sentence_id"))})
 
 
-def find_links(shard: InputShard, sampled: str, work: Workspace) -> str:
+def find_links(shard: InputShard, sampled: str, work: Workspace) -> WorkPath:
     """Hash (sentence, entity) of the rows of a shard whose sentence is sampled; return the path of the table."""
     sentences, hashes = open_tables(sampled)["sentences"], [np.zeros(0, np.uint64)]
     for batch in read_batches(shard.path, ["sentence_id", "entity_id"]):
@@ -230,7 +230,7 @@ def link_hashes(sentences: Ints, entities: npt.NDArray[Any]) -> Hashes:
     return mix(0, sentences, entities)
 
 
-def join_links(paths: Sequence[str], work: Workspace) -> str:
+def join_links(paths: Sequence[str], work: Workspace) -> WorkPath:
     """Sort the hashes of all shards, one partition at a time in memory; return the path of the table."""
     ordered = sorted(paths)
     total = sum(len(open_tables(path)["hashes"]) for path in ordered)

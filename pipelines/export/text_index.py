@@ -18,7 +18,7 @@ from xxhash import xxh3_64_intdigest
 
 from wikianchor.pipelines.arrays.hashing import Hashes, below, mix
 from wikianchor.pipelines.arrays.tables import map_tables, open_tables, save_pieces, save_tables
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting, key_ranges
 
 Ints = npt.NDArray[np.int64]
@@ -49,7 +49,7 @@ class IndexPiece(NamedTuple):
     """The texts of a range of entities: its first entity, the path of its tables, its numbers of texts and of bytes."""
 
     first: int
-    path: str
+    path: WorkPath
     texts: int
     size: int
 
@@ -103,7 +103,7 @@ def _first_of_each(rows: pa.Table, most: int) -> pa.Table:
     return rows.take(pa.array(order[within < most] if most else order)).drop_columns(["position"])
 
 
-def join_pieces(pieces: Iterable[IndexPiece], entities: int, name: str, work: Workspace) -> str:
+def join_pieces(pieces: Iterable[IndexPiece], entities: int, name: str, work: Workspace) -> WorkPath:
     """Concatenate the pieces, one at a time in memory; return the path of the index."""
     ordered = sorted(pieces)
     texts, size = sum(piece.texts for piece in ordered), sum(piece.size for piece in ordered)

@@ -24,7 +24,7 @@ from wikianchor.pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
 from wikianchor.pipelines.dataset.arrow_memory import release_memory
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting, key_ranges
 from wikianchor.pipelines.mentions.anchors import (
     ANCHOR,
@@ -104,8 +104,8 @@ class Merged(NamedTuple):
 
     order: int
     wiki: str
-    path: str
-    rows: str
+    path: WorkPath
+    rows: WorkPath
     names: int
 
     @property
@@ -118,7 +118,7 @@ class NameTableBuilt(NamedTuple):
     """The name table of a wiki."""
 
     wiki: str
-    path: str
+    path: WorkPath
 
 
 class NamesCounted(NamedTuple):
@@ -161,7 +161,7 @@ def list_name_shards(datasets: Sequence[tuple[str, str]]) -> Iterator[NameShard]
                 order += 1
 
 
-def find_meta_items(entities: str, work: Workspace) -> str:
+def find_meta_items(entities: str, work: Workspace) -> WorkPath:
     """Write the items whose type is a meta class, such as templates and categories.
 
     Args:

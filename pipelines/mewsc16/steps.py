@@ -24,7 +24,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.arrays.tables import changes
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.sorted_runs import KeyRange, Shard, Sorting
 from wikianchor.pipelines.mewsc16 import category_tables as tables
@@ -123,7 +123,7 @@ class CategoryReading(NamedTuple):
 
     language: str
     pages: list[tuple[int, str, str, tuple[str, ...]]]
-    templates: str = ""
+    templates: WorkPath = ""
 
 
 class TableReading(NamedTuple):
@@ -138,10 +138,10 @@ class TableReading(NamedTuple):
     """
 
     language: str
-    path: str
+    path: WorkPath
     problems: list[str]
-    templates: str = ""
-    bodies: str = ""
+    templates: WorkPath = ""
+    bodies: WorkPath = ""
 
 
 class NewsReading(NamedTuple):

@@ -25,6 +25,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.io.storage import filesystem, reading
 from wikianchor.pipelines.arrays.hashing import Hashes, hash_strings, mix_hashes
 from wikianchor.pipelines.arrays.tables import distinct, find, save_tables
+from wikianchor.pipelines.dataset.workspace import WorkPath
 
 # GPT-3 was decontaminated by 13-grams, PaLM by 8-grams: most sentences of STS sets have fewer than 13 words.
 WORDS = 8
@@ -101,7 +102,7 @@ def overlapping(texts: pa.Array, ngrams: Hashes) -> npt.NDArray[np.bool_]:
     return np.bincount(numbers[order[matches]], minlength=len(texts)) > 0
 
 
-def save_ngrams(files: Sequence[str], directory: str) -> str:
+def save_ngrams(files: Sequence[str], directory: str) -> WorkPath:
     """Write the distinct n-grams of the texts in files, ascending, as the array `ngrams`; return the path.
 
     Raises:

@@ -24,7 +24,7 @@ from wikianchor.pipelines.arrays.hashing import Hashes, hash_string, hash_string
 from wikianchor.pipelines.arrays.spill import Rows, Spill, hash_range, rows_of
 from wikianchor.pipelines.arrays.tables import distinct, find, map_tables, open_tables, read_table, save_tables
 from wikianchor.pipelines.dataset.reader import read_batches
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
 from wikianchor.pipelines.pairs.decisions import BUCKET, KEPT, hash_texts
@@ -82,7 +82,7 @@ class Checked(NamedTuple):
     """
 
     order: int
-    path: str
+    path: WorkPath
     sentences: int
 
 
@@ -162,8 +162,8 @@ class SentenceLimits(NamedTuple):
         shards: by number of a shard, the path that `check_shard` saved.
     """
 
-    path: str
-    shards: dict[int, str]
+    path: WorkPath
+    shards: dict[int, WorkPath]
 
 
 def limit_sentences(task: CheckTask, checked: Iterable[Checked]) -> SentenceLimits:

@@ -20,7 +20,7 @@ from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.tables import distinct, find, read_table, save_tables
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
 from wikianchor.pipelines.pairs.entity_table import TableOptions, build_entity_table
@@ -61,7 +61,7 @@ class Counted(NamedTuple):
     order: int
     wiki: str
     seen: int
-    path: str
+    path: WorkPath
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class TableBuilt(NamedTuple):
         parts: of the config `entities`, which publishes it.
     """
 
-    path: str
+    path: WorkPath
     rows: dict[str, int]
     parts: tuple[Part, ...]
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.arrays.tables import save_tables
 from wikianchor.pipelines.dataset.reader import read_batches, shards_of
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.templates.steps import TemplateReading
 from wikianchor.pipelines.templates.store import COLUMNS, save_store
 
@@ -23,7 +23,7 @@ def shards_of_readings(readings: Iterable[TemplateReading]) -> list[str]:
     return [part.path for reading in sorted(readings) for part in reading.parts]
 
 
-def save_definitions(readings: Iterable[TemplateReading], language: str, work: Workspace) -> str:
+def save_definitions(readings: Iterable[TemplateReading], language: str, work: Workspace) -> WorkPath:
     """Write the table of `TemplateStore` from the files of all ranges of a wiki in a language; return its path."""
     return save_store(work.scratch, shard_rows(shards_of_readings(readings)), language)
 
@@ -35,7 +35,7 @@ def shard_rows(shards: Sequence[str]) -> Iterator[tuple[Any, ...]]:
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def save_changes(previous: str, readings: Iterable[TemplateReading], work: Workspace) -> str:
+def save_changes(previous: str, readings: Iterable[TemplateReading], work: Workspace) -> WorkPath:
     """Write the hashes of the titles of changed templates, ascending; return the path of the table.
 
     Args:

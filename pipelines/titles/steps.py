@@ -11,7 +11,7 @@ import apache_beam as beam
 
 from wikianchor.pipelines.arrays.tables import save_tables
 from wikianchor.pipelines.dataset.reader import shards_of
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.transforms import RunStep
 from wikianchor.pipelines.titles.row_groups import row_groups
 from wikianchor.pipelines.titles.title_build import build_title_index
@@ -42,8 +42,8 @@ class IndexBuilt(NamedTuple):
     """
 
     wiki: str
-    path: str
-    groups: str
+    path: WorkPath
+    groups: WorkPath
     counts: dict[str, int]
 
 

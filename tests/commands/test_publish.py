@@ -43,7 +43,17 @@ def release(demo: Path, tmp_path: Path) -> Path:
 
 
 def names(place: Path) -> list[str]:
-    return sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
+    return sorted(plain(str(path.relative_to(place))) for path in place.rglob("*") if path.is_file())
+
+
+def plain(text: str) -> str:
+    """Return a text with the names of shards without their digest."""
+    return re.sub(r"(?<=-of-\d{5})-[0-9a-f]{16}", "", text)
+
+
+def shard_of(directory: Path) -> Path:
+    (shard,) = directory.glob("*.parquet")
+    return shard
 
 
 SHARD = "train-00000-of-00001.parquet"
@@ -52,9 +62,9 @@ PAIRS = ["README.md", "croissant.json", *(f"data/{name}/{SHARD}" for name in ("d
 
 def test_what_is_published(release: Path) -> None:
     assert names(release) == [*PAIRS, "manifest.json"]
-    rows = pq.read_table(release / "data" / "pairs" / SHARD)
+    rows = pq.read_table(shard_of(release / "data" / "pairs"))
     for language in ("de", "en", "ja"):
-        some = pq.read_table(release / "data" / language / SHARD)
+        some = pq.read_table(shard_of(release / "data" / language))
         assert some.to_pylist() == [row for row in rows.to_pylist() if row["wiki"] == f"{language}wiki"]
 
 
@@ -63,7 +73,7 @@ def test_what_is_published_can_be_verified(release: Path, wikianchor: Run) -> No
 
 
 def test_shards_are_not_copied(demo: Path, release: Path) -> None:
-    assert os.path.samefile(demo / "pairs/data/pairs" / SHARD, demo / "pairs-release/data/pairs" / SHARD)
+    assert os.path.samefile(shard_of(demo / "pairs/data/pairs"), shard_of(demo / "pairs-release/data/pairs"))
 
 
 def test_a_release_is_not_reported_twice(demo: Path, release: Path, wikianchor: Run) -> None:
@@ -83,7 +93,7 @@ def test_the_head_of_the_card(release: Path) -> None:
 def test_one_language_needs_no_copy(demo: Path, tmp_path: Path, wikianchor: Run) -> None:
     ended = wikianchor("publish", demo / "sentences" / "jawiki", f"--to={tmp_path}/ja")
     assert ended.status == 0
-    assert f"data/sentences/{SHARD}" in ended.output
+    assert f"data/sentences/{SHARD}" in plain(ended.output)
     assert "data/ja/" not in ended.output
     head = yaml.safe_load((tmp_path / "ja" / "README.md").read_text("utf-8").split("---")[1])
     assert {"config_name": "ja", "data_files": [{"split": "train", "path": "data/sentences/train-*.parquet"}]} in head[
@@ -94,15 +104,15 @@ def test_one_language_needs_no_copy(demo: Path, tmp_path: Path, wikianchor: Run)
 def test_a_dry_run_shows_the_tree_and_sends_nothing(demo: Path, tmp_path: Path, wikianchor: Run) -> None:
     ended = wikianchor("publish", demo / "pairs", f"--to={tmp_path}/place", "--dry_run")
     assert ended.status == 0
-    assert all(name in ended.output for name in PAIRS)
+    assert all(name in plain(ended.output) for name in PAIRS)
     assert not (tmp_path / "place").exists()
 
 
 def test_what_is_there_is_not_sent_again(demo: Path, release: Path, wikianchor: Run) -> None:
-    before = {name: (release / name).stat().st_mtime_ns for name in names(release)}
+    before = {path: path.stat().st_mtime_ns for path in release.rglob("*")}
     ended = wikianchor("publish", demo / "pairs", f"--to={release}")
     assert ended.output.count("(there)") == len(PAIRS) + 1
-    assert {name: (release / name).stat().st_mtime_ns for name in names(release)} == before
+    assert {path: path.stat().st_mtime_ns for path in release.rglob("*")} == before
 
 
 def test_another_release_takes_its_place(demo: Path, release: Path, wikianchor: Run) -> None:
@@ -110,8 +120,8 @@ def test_another_release_takes_its_place(demo: Path, release: Path, wikianchor: 
     assert wikianchor(*build, "--wikis=dewiki,enwiki").status == 0
     ended = wikianchor("publish", demo / "pairs", f"--to={release}")
     assert ended.status == 0, ended.said
-    assert f"data/ja/{SHARD}  (of an earlier release, to be removed)" in ended.output
-    assert not (release / "data" / "ja" / SHARD).exists()
+    assert f"data/ja/{SHARD}  (of an earlier release, to be removed)" in plain(ended.output)
+    assert not (release / "data" / "ja").exists() or not list((release / "data" / "ja").iterdir())
     assert pq.read_table(release / "data" / "pairs").num_rows == 200
 
 
@@ -141,17 +151,17 @@ def change_a_byte(data: bytes) -> bytes:
 
 
 def test_a_changed_file_of_the_same_size_is_sent_again(demo: Path, release: Path, wikianchor: Run) -> None:
-    shard = release / "data" / "pairs" / SHARD
+    shard = shard_of(release / "data" / "pairs")
     content = shard.read_bytes()
     shard.write_bytes(change_a_byte(content))
     # A record, whoever wrote it, proves nothing of a file that can be read.
     digest = hashlib.sha256(content).hexdigest()
-    record = {f"data/pairs/{SHARD}": {"sha256": digest, "checksum": ""}, "README.md": [1, "x"]}
+    record = {f"data/pairs/{shard.name}": {"sha256": digest, "checksum": ""}, "README.md": [1, "x"]}
     (release / "_published.json").write_text(json.dumps(record))
     ended = wikianchor("publish", demo / "pairs", f"--to={release}")
     assert ended.status == 0, ended.said
-    assert f"data/pairs/{SHARD}\n" in ended.output
-    assert ended.output.count("(there)") == len(PAIRS) - 1
+    assert f"data/pairs/{shard.name}\n" in ended.output
+    assert ended.output.count("(there)") == len(PAIRS)
     assert shard.read_bytes() == content
 
 
@@ -164,7 +174,7 @@ def test_a_damaged_release_is_not_published(
         request.getfixturevalue("hub")
         target = f"hf://{REPO}"
     assert wikianchor("publish", demo / "pairs", f"--to={target}", "--dry_run").status == 0
-    shard = demo / "pairs-release" / "data" / "de" / SHARD
+    shard = shard_of(demo / "pairs-release" / "data" / "de")
     shard.write_bytes(change_a_byte(shard.read_bytes()))
     ended = wikianchor("publish", demo / "pairs", f"--to={target}")
     assert ended.status == 1
@@ -215,17 +225,17 @@ def test_an_object_store(demo: Path, s3: fs.FileSystem, wikianchor: Run) -> None
     command = ("publish", demo / "pairs", "--to=s3://bucket/toy")
     assert wikianchor(*command).status == 0
     record = json.loads(read(s3, "bucket/toy/_published.json"))
-    assert sorted(record) == sorted([*PAIRS, "manifest.json"])
+    assert sorted(map(plain, record)) == sorted([*PAIRS, "manifest.json"])
     assert wikianchor(*command).output.count("(there)") == len(PAIRS) + 1
     # An object that has changed, and one that the record does not know, are sent again.
-    shard = f"bucket/toy/data/pairs/{SHARD}"
+    shard = f"bucket/toy/data/pairs/{shard_of(demo / 'pairs/data/pairs').name}"
     content = read(s3, shard)
     write(s3, shard, change_a_byte(content))
     del record["README.md"]
     write(s3, "bucket/toy/_published.json", json.dumps(record).encode())
     ended = wikianchor(*command)
     assert ended.status == 0, ended.said
-    assert ended.output.count("(there)") == len(PAIRS) - 2
+    assert ended.output.count("(there)") == len(PAIRS) - 1
     assert read(s3, shard) == content
     assert wikianchor(*command).output.count("(there)") == len(PAIRS) + 1
 
@@ -248,7 +258,7 @@ def test_the_record_is_written_now_and_then(
 
     monkeypatch.setattr(store, "RECORD_SECONDS", seconds)
     bucket._files = Watched()
-    shard = demo / "pairs" / "data" / "pairs" / SHARD
+    shard = shard_of(demo / "pairs" / "data" / "pairs")
     digest = hashlib.sha256(shard.read_bytes()).hexdigest()
     locals_ = [store.ReleaseFile(f"{number}", str(shard), shard.stat().st_size, digest) for number in range(6)]
     bucket.upload(locals_, lambda file, amount: None)
@@ -269,7 +279,7 @@ def test_what_is_wrong(demo: Path, tmp_path: Path, wikianchor: Run) -> None:
         assert ended.status == 2
         assert words in ended.said[0]
     assert wikianchor("publish", demo, f"--to={tmp_path}/x").status == 1
-    (demo / "pairs/data/pairs" / SHARD).write_bytes(b"PAR1")
+    shard_of(demo / "pairs/data/pairs").write_bytes(b"PAR1")
     ended = wikianchor("publish", demo / "pairs", f"--to={tmp_path}/x")
     assert ended.status == 1
     assert "has 4 bytes, the manifest says" in ended.said[0]
@@ -296,7 +306,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 def test_the_hub(hub: HubServer, demo: Path, wikianchor: Run) -> None:
     ended = wikianchor("publish", demo / "pairs", f"--to=hf://{REPO}", "--private")
     assert ended.status == 0, ended.said
-    assert sorted(hub.files) == sorted([*PAIRS, "manifest.json"])
+    assert sorted(map(plain, hub.files)) == sorted([*PAIRS, "manifest.json"])
     assert hub.private
     assert len(hub.uploads) == 5
     # The manifest comes by itself, last.
@@ -319,7 +329,7 @@ def test_an_interrupted_upload_goes_on(
     hub.faults.clear()
     assert wikianchor("publish", demo / "pairs", f"--to=hf://{REPO}").status == 0
     assert len(hub.uploads) == 5
-    assert sorted(hub.files) == sorted([*PAIRS, "manifest.json"])
+    assert sorted(map(plain, hub.files)) == sorted([*PAIRS, "manifest.json"])
 
 
 def test_who_may_not_is_told_how(hub: HubServer, demo: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -450,7 +460,7 @@ def test_files_that_would_be_loaded_with_a_model_go(hub: HubServer, model: Path,
         hub.files[name] = b"{}"
     ended = wikianchor("publish", model, f"--to=hf://{REPO}")
     assert "2_Dense/model.safetensors  (of an earlier release, to be removed)" in ended.output
-    assert sorted(hub.files) == sorted([*MODEL, "onnx/model.onnx", "notes.json"])
+    assert sorted(map(plain, hub.files)) == sorted([*MODEL, "onnx/model.onnx", "notes.json"])
 
 
 def test_a_model_in_a_directory(model: Path, tmp_path: Path, wikianchor: Run) -> None:

@@ -97,12 +97,6 @@ FILES: dict[str, tuple[Callable[[Path], object], str]] = {
         "is not in the manifest",
     ),
     "no ledger": (lambda place: manifest(place, lambda found: found.pop("ledger")), "'ledger' is missing"),
-    "a shard outside": (
-        lambda place: manifest(
-            place, lambda found: found["configs"]["pairs"]["shards"][0].update(path="../../../etc/passwd")
-        ),
-        "a wrong entry for a shard",
-    ),
     "rows that do not add up": (
         lambda place: manifest(place, lambda found: found["configs"]["pairs"].update(rows=3)),
         "do not add up to 3",

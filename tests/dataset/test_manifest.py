@@ -1,20 +1,25 @@
 """Claiming, clearing and committing an output directory: what may be in it, and what a death at any moment leaves."""
 
+import errno
 import hashlib
+import json
 import os
+import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import fs
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.pipelines.dataset import manifest
+from wikianchor.io.manifests import read_dataset
+from wikianchor.pipelines.dataset import manifest, reader
 from wikianchor.pipelines.dataset import part_writer as parts
 from wikianchor.pipelines.dataset.manifest import (
     CARD,
@@ -28,6 +33,7 @@ from wikianchor.pipelines.dataset.manifest import (
     read_manifest,
 )
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
+from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, read_batches
 from wikianchor.pipelines.dataset.workspace import RECORDS, UNFINISHED, Workspace
 
 SCHEMA = pa.schema([("number", pa.int64())])
@@ -35,6 +41,7 @@ HEAD = {"dataset": "rows", "schema_version": "1.0", "options": {"ü": [1, None]}
 
 
 RUN = "fingerprint"
+DIGEST = re.compile(r"(?<=\d{5})-[0-9a-f]{16}(?=\.parquet)")
 
 
 def work(output: Path, run: str = RUN) -> str:
@@ -56,7 +63,9 @@ def run(output: Path, rows: int = 5) -> dict[str, Any]:
 
 
 def names(output: Path) -> list[str]:
-    return sorted(str(path.relative_to(output)) for path in output.rglob("*") if path.is_file())
+    """The files, shards without the digest in their names."""
+    paths = (str(path.relative_to(output)) for path in output.rglob("*") if path.is_file())
+    return sorted(DIGEST.sub("", path) for path in paths)
 
 
 FINISHED = [
@@ -76,6 +85,7 @@ def check_whole(output: Path, besides: Set[str] = frozenset()) -> None:
         assert config["rows"] == sum(shard["rows"] for shard in config["shards"])
         for shard in config["shards"]:
             data = (output / shard["path"]).read_bytes()
+            assert shard["sha256"].startswith(shard["path"].rpartition("-")[2].removesuffix(".parquet"))
             assert (len(data), hashlib.sha256(data).hexdigest()) == (shard["bytes"], shard["sha256"])
 
 
@@ -275,47 +285,201 @@ def test_an_error_ends_the_claim_and_is_what_comes_out(tmp_path: Path, monkeypat
         assert names(tmp_path) == [LOCK]
 
 
-def test_a_worker_that_is_still_ending_does_not_keep_the_parts(tmp_path: Path) -> None:
-    real, calls = manifest.filesystem, []
+def test_a_worker_that_is_still_ending_does_not_keep_the_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, calls = shutil.rmtree, []
 
-    class Busy:
-        def __init__(self, files: Any) -> None:
-            self.get_file_info, self._delete = files.get_file_info, files.delete_dir
+    def busy(path: str) -> None:
+        calls.append(path)
+        if len(calls) == 1:
+            raise OSError("Directory not empty")
+        real(path)
 
-        def delete_dir(self, path: str) -> None:
-            calls.append(path)
-            if len(calls) == 1:
-                raise OSError("Directory not empty")
-            self._delete(path)
-
+    monkeypatch.setattr(shutil, "rmtree", busy)
     write_part(tmp_path, "a", 0)
-    manifest._remove(Busy(real(str(tmp_path))[0]), str(tmp_path / UNFINISHED))
+    manifest._remove(fs.LocalFileSystem(), str(tmp_path / UNFINISHED))
     assert len(calls) == 2
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("older", [False, True])
-@pytest.mark.parametrize("moves", range(len(FINISHED)))
-def test_a_commit_that_stops_after_any_rename_is_completed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int, older: bool
+# --- links ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Iterator[Path]:
+    """A directory beside the dataset, which must stay as it is."""
+    place = tmp_path / "victim"
+    (place / "below").mkdir(parents=True)
+    for name in ("thesis.tex", "below/train-00000-of-00001.parquet"):
+        (place / name).write_text("precious")
+    yield place
+    assert [(place / name).read_text() for name in ("thesis.tex", "below/train-00000-of-00001.parquet")] == [
+        "precious",
+        "precious",
+    ]
+
+
+@pytest.mark.parametrize("name", [UNFINISHED, "data", "data/a", LOCK])
+def test_an_output_with_a_link_to_a_directory_is_refused(tmp_path: Path, victim: Path, name: str) -> None:
+    output = tmp_path / "out"
+    run(output)
+    path = output / name
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.symlink_to(victim / "below" if name != LOCK else victim / "thesis.tex")
+    with pytest.raises(UsageError, match=f"^--output={output}: {name} is a symbolic link: remove it$"):
+        run(output, rows=3)
+
+
+def test_links_in_a_workspace_are_removed_and_not_followed(tmp_path: Path, victim: Path) -> None:
+    output = tmp_path / "out"
+    (output / UNFINISHED / "other").mkdir(parents=True)
+    for path in (RUN, "link", "dangling", "other/link"):
+        (output / UNFINISHED / path).symlink_to(victim if path != "dangling" else tmp_path / "none")
+    run(output)
+    check_whole(output)
+
+
+def test_a_shard_that_is_a_link_is_replaced_and_not_what_is_behind_it(tmp_path: Path, victim: Path) -> None:
+    output = tmp_path / "out"
+    found = run(output)
+    for shard in found["configs"]["a"]["shards"]:
+        (output / shard["path"]).unlink()
+        (output / shard["path"]).symlink_to(victim / "thesis.tex")
+    run(output)
+    check_whole(output)
+
+
+def test_an_output_that_is_a_link_is_the_directory_behind_it(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "disk")
+    run(tmp_path / "out")
+    check_whole(tmp_path / "disk")
+
+
+def test_a_planted_journal_moves_nothing(tmp_path: Path, victim: Path) -> None:
+    """Older versions followed a journal that they found in a workspace."""
+    output = tmp_path / "out"
+    work_of_other = output / UNFINISHED / "other"
+    work_of_other.mkdir(parents=True)
+    (work_of_other / "evil").write_text("evil")
+    (work_of_other / "commit.json").write_text(json.dumps([[f"{work_of_other}/evil", "../victim/thesis.tex"]] * 3))
+    run(output)
+    check_whole(output)
+
+
+def test_a_part_outside_of_the_workspace_is_refused(tmp_path: Path, victim: Path) -> None:
+    output = tmp_path / "out"
+    part = write_part(output, "a", 0)._replace(path=f"{work(output)}/../../../victim/thesis.tex")
+    with claim(str(output), "rows", RUN), pytest.raises(InputError, match="a part outside of"):
+        commit(str(output), work(output), [part], HEAD)
+    assert read_manifest(str(output)) is None
+
+
+@pytest.mark.parametrize("path", ["data/a/../../../victim/thesis.tex", "/etc/passwd", "data/../a.parquet", None, ""])
+def test_a_manifest_that_names_a_file_elsewhere_is_refused(tmp_path: Path, path: str | None) -> None:
+    found = run(tmp_path)
+    found["configs"]["a"]["shards"][0]["path"] = path
+    (tmp_path / MANIFEST).write_text(json.dumps(found))
+    with pytest.raises(
+        InputError, match=rf"^{tmp_path}/{MANIFEST}: .* is no path of a shard: build the dataset again$"
+    ):
+        read_manifest(str(tmp_path))
+
+
+# --- replacing --------------------------------------------------------------------------------------------------------
+
+
+def test_a_dataset_whose_shards_have_no_digest_in_their_names_is_read_and_replaced(tmp_path: Path) -> None:
+    found = run(tmp_path)
+    for config in found["configs"].values():
+        for shard in config["shards"]:
+            old = tmp_path / shard["path"]
+            shard["path"] = DIGEST.sub("", shard["path"])
+            old.rename(tmp_path / shard["path"])
+    (tmp_path / MANIFEST).write_text(json.dumps(found))
+    assert read_manifest(str(tmp_path)) == found
+    assert damaged_shard(str(tmp_path), found) is None
+    run(tmp_path)
+    check_whole(tmp_path)
+
+
+def test_equal_rows_have_equal_paths_and_other_rows_other_ones(tmp_path: Path) -> None:
+    first, second = run(tmp_path / "first"), run(tmp_path / "second")
+    assert first == second
+    paths = {shard["path"] for config in first["configs"].values() for shard in config["shards"]}
+    other = run(tmp_path / "first", rows=3)
+    assert not paths & {shard["path"] for config in other["configs"].values() for shard in config["shards"]}
+
+
+def test_a_file_system_without_hard_links_gets_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    run(tmp_path, rows=3)
+    run(tmp_path)
+    check_whole(tmp_path)
+
+
+def rows_of(directory: str) -> int:
+    """Read a dataset as a stage does, and return its option, which is the number of rows of a shard."""
+
+    def read() -> int:
+        found = read_manifest(directory)
+        assert found is not None
+        assert damaged_shard(directory, found) is None or fail(directory)
+        shards = Dataset(directory, found).shards("a")
+        rows = [sum(batch.num_rows for batch in read_batches(shard, ["number"])) for shard in shards]
+        assert rows == [found["options"]] * 2
+        return int(found["options"])
+
+    return read_dataset(directory, read)
+
+
+def fail(directory: str) -> bool:
+    raise InputError(f"{directory}: damaged")
+
+
+def test_a_reader_sees_the_old_or_the_new_dataset_at_every_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if older:
-        run(tmp_path, rows=3)
-    left = moves
+    """After each call and return within the commit; a dataset that is replaced between two reads is read again."""
+    run(tmp_path, rows=3)
+    seen: list[int] = []
 
-    def move(files: Any, source: str, target: str) -> None:
-        nonlocal left
-        if not left:
-            raise KeyboardInterrupt
-        left -= 1
-        files.move(source, target)
+    def look(frame: Any, kind: str, argument: Any) -> None:
+        if frame.f_code.co_filename == manifest.__file__:
+            sys.setprofile(None)
+            seen.append(rows_of(str(tmp_path)))
+            sys.setprofile(look)
 
-    monkeypatch.setattr(manifest, "_move", move)
-    with pytest.raises(KeyboardInterrupt):
+    sys.setprofile(look)
+    try:
         run(tmp_path)
-    monkeypatch.undo()
-    with claim(str(tmp_path), "rows"):
-        check_whole(tmp_path, {LOCK})
+    finally:
+        sys.setprofile(None)
+    assert set(seen) == {3, 5}
+    assert seen == sorted(seen)
+
+
+def test_a_reader_whose_dataset_is_replaced_reads_the_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path, rows=3)
+    real = reader.damaged_shard
+
+    def replaced(directory: str, found: Any) -> str | None:
+        monkeypatch.undo()
+        run(tmp_path)
+        return real(directory, found)
+
+    monkeypatch.setattr(reader, "damaged_shard", replaced)
+    (dataset,) = open_datasets(str(tmp_path), "rows", "1.0", "rows")
+    assert dataset.manifest["options"] == 5
+    old = dataset.shards("a")[0]
+    run(tmp_path, rows=3)
+    with pytest.raises(
+        InputError, match=f"^{old}: is gone: if its dataset was built again, run the same command again$"
+    ):
+        next(read_batches(old, ["number"]))
 
 
 # --- death ------------------------------------------------------------------------------------------------------------
@@ -347,30 +511,26 @@ def dies_at(event: int, job: Callable[[], object]) -> bool:
 @pytest.mark.parametrize("older", [False, True])
 def test_death_at_any_moment_leaves_no_half_dataset_and_the_same_command_mends_it(tmp_path: Path, older: bool) -> None:
     """Every call and return of the code that writes is a moment to be killed at."""
-    died = whole = completed = 0
+    died = olds = news = 0
     for event in range(1, 10_000, 7):
         output = tmp_path / str(event)
         if older:
             run(output, rows=3)
         ended = not dies_at(event, lambda output=output: run(output))
         died += not ended
-        if read_manifest(str(output)) is not None:
-            # The old one or the new one, but whole; what else lies there goes with the next run.
-            whole += 1
-            found = read_manifest(str(output))
-            assert found is not None
-            assert damaged_shard(str(output), found) is None
-            assert found["options"] == 5 or (older and found["options"] == 3)
-        elif older or list(output.glob(f"{UNFINISHED}/*/{manifest.JOURNAL}")):
-            # The commit had begun: whoever comes next completes it, without the parts being written again.
-            completed += 1
-            with claim(str(output), "rows"):
-                check_whole(output, {LOCK})
+        found = read_manifest(str(output))
+        assert found is not None or not older, "no moment is without a dataset"
+        if found is not None:
+            assert found["options"] == rows_of(str(output))
+            olds, news = olds + (found["options"] == 3), news + (found["options"] == 5)
+            # Whoever comes next deletes the files of the other dataset.
+            with claim(str(output), "rows", RUN):
+                assert names(output / "data") == [name.removeprefix("data/") for name in FINISHED[1:-1]]
         run(output)
         check_whole(output)
         shutil.rmtree(output)
         if ended:
             break
-    assert died > 50
-    assert whole > 1
-    assert completed > 1
+    assert died > 40
+    assert olds > 20 or not older
+    assert news > 10

@@ -13,8 +13,9 @@ from tests.every_pipeline import all_digests
 from tests.stand_in import work_of
 from wikianchor.pipelines.cli import command_line as cli
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.workspace import fingerprint_of, sources_digest
+from wikianchor.pipelines.dataset.workspace import WorkPath, fingerprint_of, sources_digest
 from wikianchor.pipelines.engine.resume import CachedStep, load_record, result_type, save_record
+from wikianchor.pipelines.engine.sorted_runs import SortedRun
 from wikianchor.pipelines.engine.transforms import RunStep
 from wikianchor.pipelines.pairs import steps as rows
 from wikianchor.pipelines.sentences import steps as dump
@@ -57,29 +58,53 @@ def logged(name: str, log: Path, step: Callable[..., Any]) -> Callable[..., Any]
 def test_a_record_is_what_was_saved(tmp_path: Path) -> None:
     result = Result(1, (), {"pages:kept": 2}, {("a", "b"): 3}, b"\xff\x00", None)
     save_record(f"{tmp_path}/finished/read-1", result)
-    assert load_record(f"{tmp_path}/finished/read-1", Result) == result
+    assert load_record(f"{tmp_path}/finished/read-1", Result, work_of(tmp_path)) == result
     assert [path.name for path in (tmp_path / "finished").iterdir()] == ["read-1"]
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"\x93\x01", b"\x93\x01\xa1x\xc0"])
 def test_a_record_that_cannot_be_read_is_none(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "record").write_bytes(data)
-    assert load_record(f"{tmp_path}/record", Result) is None
-    assert load_record(f"{tmp_path}/none", Result) is None
+    assert load_record(f"{tmp_path}/record", Result, work_of(tmp_path)) is None
+    assert load_record(f"{tmp_path}/none", Result, work_of(tmp_path)) is None
 
 
 def test_a_record_counts_only_with_its_parts(tmp_path: Path) -> None:
     schema = pa.schema([("number", pa.int64())])
-    with PartWriter(str(tmp_path), "rows", 0, schema) as writer:
+    with PartWriter(work_of(tmp_path).parts, "rows", 0, schema) as writer:
         writer.write(pa.table({"number": [1]}, schema=schema))
     assert writer.part is not None
     result = Result(1, (writer.part,), {}, {}, b"", "x")
     save_record(f"{tmp_path}/record", result)
-    assert load_record(f"{tmp_path}/record", Result) == result
+    assert load_record(f"{tmp_path}/record", Result, work_of(tmp_path)) == result
     Path(writer.part.path).write_bytes(b"")
-    assert load_record(f"{tmp_path}/record", Result) is None
+    assert load_record(f"{tmp_path}/record", Result, work_of(tmp_path)) is None
     Path(writer.part.path).unlink()
-    assert load_record(f"{tmp_path}/record", Result) is None
+    assert load_record(f"{tmp_path}/record", Result, work_of(tmp_path)) is None
+
+
+class Planted(NamedTuple):
+    order: int
+    path: WorkPath
+    parts: tuple[Part, ...] = ()
+    shards: dict[int, WorkPath] = {}  # noqa: RUF012 of a test
+    other: str | None = None
+
+
+def test_a_record_that_names_a_file_outside_of_the_workspace_does_not_count(tmp_path: Path) -> None:
+    """Whoever can write to the workspace must not choose which files a run reads, publishes or deletes."""
+    work = work_of(tmp_path)
+    (tmp_path / "victim").write_text("precious")
+    inside, outside = f"{work.parts}/a", [f"{tmp_path}/victim", f"{work.parts}/../../victim", "victim", "/etc/passwd"]
+    part = Part("rows", 0, outside[0], 1, 8, "0" * 64)
+    good = Planted(1, inside, (), {2: inside}, "/not/a/path/of/ours")
+    bad = [good._replace(path=path) for path in outside] + [good._replace(shards={1: path}) for path in outside]
+    bad += [good._replace(parts=(part._replace(path=path),)) for path in outside]
+    for record, counts in ((good, True), (good._replace(path=""), True), *((record, False) for record in bad)):
+        save_record(f"{work.scratch}/record", record)
+        assert load_record(f"{work.scratch}/record", Planted, work) == (record if counts else None)
+    save_record(f"{work.scratch}/record", (1, (SortedRun((1,), "", f"{tmp_path}/victim", 1),)))
+    assert load_record(f"{work.scratch}/record", tuple[int, tuple[SortedRun, ...]], work) is None
 
 
 def test_the_type_of_a_result_is_that_of_the_annotation() -> None:

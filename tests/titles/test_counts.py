@@ -29,12 +29,12 @@ def test_links_count_by_what_they_lead_to(tmp_path: Path) -> None:
     sentences = write_sentences(tmp_path / "s", "enwiki", pages)
     entities = write_entities(tmp_path / "e", ["enwiki"], [Item(2, sitelinks={"enwiki": "B"})])
     path, _ = build_title_index(
-        [str(sentences / "data/titles/train-00000-of-00001.parquet")],
-        [str(entities / "data/sitelinks/train-00000-of-00001.parquet")],
+        [str(next((sentences / "data/titles").iterdir()))],
+        [str(next((entities / "data/sitelinks").iterdir()))],
         "enwiki",
         str(tmp_path),
     )
-    shard = str(sentences / "data/sentences/train-00000-of-00001.parquet")
+    shard = str(next((sentences / "data/sentences").iterdir()))
     found = count_links(shard, TitleIndex(path), sections=False)
     assert (found.items.tolist(), found.counts.tolist()) == ([2], [2])
     assert found.which.tolist() == [0, 0, -1, -1, -1]

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from pyarrow import fs
 
 import wikianchor.schemas.pairs
 from wikianchor.io.errors import InputError
+from wikianchor.io.manifests import MANIFEST, is_inside, read_dataset
 from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import exists, filesystem, read_bytes, reading
 
@@ -63,6 +65,10 @@ def open_pairs(path: str) -> PairDataset:
         InputError: the directory holds no finished `pairs` dataset of a supported version, or one without rows.
     """
     path = path.rstrip("/")
+    return read_dataset(path, partial(_open_pairs, path))
+
+
+def _open_pairs(path: str) -> PairDataset:
     manifest = read_manifest(path, {"pairs": wikianchor.schemas.pairs.VERSION})
     shards, rows, fingerprint = list_shards(path, manifest, "pairs")
     entity_shards, entities, _ = list_shards(path, manifest, "entities")
@@ -148,11 +154,11 @@ def read_manifest(path: str, versions: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         InputError: there is no manifest, or it is of another dataset or of another version.
     """
-    file = f"{path}/manifest.json"
+    file = f"{path}/{MANIFEST}"
     name = next(iter(versions))
     if not exists(file):
         inner = f"{path}/{name}"
-        hint = f"did you mean {inner}?" if exists(f"{inner}/manifest.json") else f"{_COMMANDS[name]} makes one"
+        hint = f"did you mean {inner}?" if exists(f"{inner}/{MANIFEST}") else f"{_COMMANDS[name]} makes one"
         raise InputError(f"{file}: not there, so this is no finished dataset: {hint}")
     with malformed(f"{file}: not a manifest of wikianchor"):
         manifest = dict(json.loads(read_bytes(file)))
@@ -171,11 +177,13 @@ def list_shards(path: str, manifest: dict[str, Any], config: str) -> tuple[list[
     Raises:
         InputError: the manifest does not list them, or a shard is missing or not of the size in the manifest.
     """
-    with malformed(f"{path}/manifest.json: says nothing of the config {config}"):
+    with malformed(f"{path}/{MANIFEST}: says nothing of the config {config}"):
         stated = manifest["configs"][config]
         listed = [(f"{path}/{shard['path']}", int(shard["bytes"]), str(shard["sha256"])) for shard in stated["shards"]]
         rows = int(stated["rows"])
     for shard, size, _ in listed:
+        if not is_inside(path, shard):
+            raise InputError(f"{path}/{MANIFEST}: {shard!r} is outside of the dataset: build it again")
         files, inner = filesystem(shard)
         with reading(shard):
             info = files.get_file_info(inner)

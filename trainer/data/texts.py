@@ -15,12 +15,14 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import wikianchor.schemas.corpus
 import wikianchor.schemas.negatives
 import wikianchor.schemas.sentences
 from wikianchor.io.errors import InputError
+from wikianchor.io.manifests import MANIFEST, read_dataset
 from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import exists, read_bytes
 from wikianchor.trainer.data.shards import check_columns, list_shards, read_manifest, read_shard
@@ -101,8 +103,12 @@ def open_texts(paths: str) -> Texts:
 
 
 def _open_dataset(path: str) -> TextSource:
-    if not exists(f"{path}/manifest.json"):
+    if not exists(f"{path}/{MANIFEST}"):
         raise InputError(f"{path}: no finished dataset, and no {', '.join(FILES)} file: wikianchor corpus makes one")
+    return read_dataset(path, partial(_open_texts, path))
+
+
+def _open_texts(path: str) -> TextSource:
     manifest = read_manifest(path, {name: schema.VERSION for name, schema in SCHEMAS.items()})
     dataset = manifest["dataset"]
     shards, rows, fingerprint = list_shards(path, manifest, dataset)

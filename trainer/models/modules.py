@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.manifests import is_inside
 from wikianchor.io.parsing import malformed
 
 # Written by this project, for poolers that sentence-transformers does not have.
@@ -51,6 +52,9 @@ def read_layout(path: str) -> Layout:
     modules = _json(path, "modules.json")
     if modules is None:
         return Layout((_json(path, LAYOUT) or {}).get("pooler", Layout.pooler))
+    for module in modules:
+        if module["path"] and not is_inside(path, f"{path}/{module['path']}"):
+            raise InputError(f"{path}/modules.json: {module['path']!r} is outside of the model")
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     folders = {kind: str(module["path"]) for kind, module in zip(kinds, modules, strict=True)}
     expected = [kind for kind in ("Transformer", "Pooling", "Dense", "Normalize") if kind in folders]

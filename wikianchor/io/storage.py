@@ -458,7 +458,34 @@ def remove(path: str) -> None:
 
 
 def remove_directory(files: fs.FileSystem, path: str) -> None:
-    """Remove a directory and everything in it."""
-    # On GCS pyarrow removes what is in it, and then fails if no object of its own marks the directory.
+    """Remove a directory and everything in it. Links are removed and not followed."""
+    if is_link(files, path):
+        os.unlink(path)
+    elif files.type_name == "local":
+        # pyarrow would remove what is behind a link.
+        shutil.rmtree(path)
+    else:
+        # On GCS pyarrow removes what is in it, and then fails if no object of its own marks the directory.
+        with suppress(FileNotFoundError):
+            files.delete_dir(path)
+
+
+def is_link(files: fs.FileSystem, path: str) -> bool:
+    """Return whether there is a symbolic link at a path of a filesystem."""
+    return bool(files.type_name == "local" and os.path.islink(path))
+
+
+def duplicate(source: str, target: str) -> None:
+    """Put a local file at a second path, replacing what is there: by a hard link, or by a copy where there are none.
+
+    Raises:
+        OSError: the file cannot be read or written.
+    """
     with suppress(FileNotFoundError):
-        files.delete_dir(path)
+        os.unlink(target)
+    try:
+        # A link to a symbolic link would be one itself.
+        os.link(os.path.realpath(source), target)
+    except OSError:
+        shutil.copyfile(source, target)
+        sync_file(target)

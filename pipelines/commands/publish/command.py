@@ -15,13 +15,14 @@ from typing import NamedTuple
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.hub import MODEL_CONFIG
+from wikianchor.io.manifests import MANIFEST
 from wikianchor.io.storage import checksum
 from wikianchor.io.units import size
 from wikianchor.pipelines.commands.publish.model import is_model, is_model_file, make_model_release
 from wikianchor.pipelines.commands.publish.options import PublishOptions
 from wikianchor.pipelines.commands.publish.store import ReleaseFile, Store, differing, open_store
 from wikianchor.pipelines.dataset.integrity import file_problems
-from wikianchor.pipelines.dataset.manifest import CARD, CROISSANT, MANIFEST, manifest_problems, read_manifest
+from wikianchor.pipelines.dataset.manifest import CARD, CROISSANT, manifest_problems, read_manifest
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.release import is_release_file, make_release
 from wikianchor.pipelines.dataset.summary import spent
@@ -46,17 +47,13 @@ def run(config: PublishOptions, beam_args: Sequence[str]) -> None:
     if foreign and release.mark not in stored and not config.target.startswith("hf://"):
         raise UsageError(f"--to={config.target} holds something else ({foreign[0]}): name an empty or a new place")
     sending = differing(files, stored)
-    if release.is_mark_last and sending and files[-1] not in sending:
-        # The manifest is removed while other files change.
-        sending = [*sending, files[-1]]
     old = sorted({name for name in stored if release.is_ours(name)} - names)
     print("\n".join([*plan_lines(config.target, files, sending, old), *release.notes]))
     if config.dry_run:
         print("next: the same command without --dry_run")
         return
     if sending or old:
-        last = sending[-1:] if release.is_mark_last else []
-        send(store, sending[: len(sending) - len(last)], last, old, release.mark in stored)
+        send(store, sending, old)
     print(f"{len(sending)} files sent, {spent(start)}")
     print(f"published: {web_address(config.target, kind)}")
 
@@ -68,15 +65,12 @@ class Release(NamedTuple):
         files: in the order in which they are sent.
         is_ours: whether a file that the target has and the release has not is of an earlier release, to be removed.
         mark: the file by which an earlier release is recognised.
-        is_mark_last: whether the mark is the last of the files, and removed while other files change. Not for a model:
-            its files are sent in one commit, and users of the old one are not left without.
         notes: lines to print.
     """
 
     files: Sequence[ReleaseFile]
     is_ours: Callable[[str], bool]
     mark: str
-    is_mark_last: bool
     notes: Sequence[str] = ()
 
 
@@ -89,14 +83,14 @@ def dataset_release(config: PublishOptions) -> Release:
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     address = web_address(config.target, "dataset")
     files = release_files(make_release(dataset, config.release, config.by_language, address, today))
-    return Release(files, is_release_file, MANIFEST, is_mark_last=True)
+    return Release(files, is_release_file, MANIFEST)
 
 
 def model_release(config: PublishOptions) -> Release:
     """Make the release of a model; raises as `run`."""
     files, lacking = make_model_release(config)
     note = f"{config.release}/{CARD}: no {', '.join(lacking)}: add to the head of {config.directory}/{CARD}"
-    return Release(files, is_model_file, MODEL_CONFIG, is_mark_last=False, notes=[note] if lacking else [])
+    return Release(files, is_model_file, MODEL_CONFIG, notes=[note] if lacking else [])
 
 
 def sound_dataset(directory: str) -> Dataset:
@@ -154,14 +148,10 @@ def plan_lines(
     ]
 
 
-def send(
-    store: Store, sending: Sequence[ReleaseFile], last: Sequence[ReleaseFile], old: Sequence[str], is_update: bool
-) -> None:
-    """Send files and remove old ones. The files of `last` are removed first, if `is_update`, and sent last."""
+def send(store: Store, sending: Sequence[ReleaseFile], old: Sequence[str]) -> None:
+    """Send files in their order, and then remove old ones: until the manifest is sent, the old one is complete."""
     name = "publish"
     with closing(store), Progress() as progress:
-        progress.begin(name, sum(file.size for file in (*sending, *last)))
-        store.remove([file.name for file in last] if is_update else [])
+        progress.begin(name, sum(file.size for file in sending))
         store.upload(sending, lambda file, amount: progress.advance(name, amount))
         store.remove(old)
-        store.upload(last, lambda file, amount: progress.advance(name, amount))

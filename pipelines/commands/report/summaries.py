@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.manifests import MANIFEST
 from wikianchor.pipelines.commands.report.model import Counts, Summary
-from wikianchor.pipelines.dataset.manifest import MANIFEST, manifest_problems
+from wikianchor.pipelines.dataset.manifest import manifest_problems
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.reasons import listed, meaning, reason
 from wikianchor.pipelines.dataset.split_configs import split_config

@@ -24,7 +24,7 @@ from wikianchor.io.storage import filesystem, make_parent, sync_file, writing
 from wikianchor.pipelines.arrays.hashing import hash_string, mix
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import read_batches
-from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.japanese.choices import SPAN_RULES
 from wikianchor.pipelines.japanese.corpus.options import CorpusOptions
 from wikianchor.pipelines.japanese.corpus.records import RecordRange, read_records
@@ -67,7 +67,7 @@ class ParsedRange(NamedTuple):
     """The parsed sentences of a range: their file ("" without a row), rows, counts by outcome, and problems."""
 
     order: int
-    path: str
+    path: WorkPath
     rows: int
     counts: dict[str, int]
     problems: list[str]
@@ -207,7 +207,7 @@ def sentence_id(text: str) -> int:
     return hash_string(text) >> 1
 
 
-def find_repeats(parsed: Iterable[ParsedRange], config: CorpusOptions, work: Workspace) -> str:
+def find_repeats(parsed: Iterable[ParsedRange], config: CorpusOptions, work: Workspace) -> WorkPath:
     """Find the sentences that repeat earlier ones, and those that the sample leaves out.
 
     Returns:
