@@ -38,6 +38,17 @@ def test_templates_are_what_the_flags_say(stage: str) -> None:
         assert all(re.compile(pattern) for pattern in parameter.get("regexes", ()))
 
 
+@pytest.mark.parametrize("stage", templates.STAGES)
+def test_a_flex_template_has_the_image_and_what_its_launcher_reads(stage: str) -> None:
+    flex = json.loads(templates.template(stage, "registry/wikianchor:1"))
+    assert flex["image"] == "registry/wikianchor:1"
+    assert flex["sdkInfo"] == {"language": "PYTHON"}
+    assert flex["metadata"] == json.loads(templates.metadata(stage))
+    switches = [one for one in flex["metadata"]["parameters"] if one.get("regexes") == ["^(true|false)$"]]
+    flags = launch.command([f"--stage={stage}", *(f"--{one['name']}=false" for one in switches)])
+    assert flags == [stage, *(f"--no-{one['name']}" for one in switches)]
+
+
 def test_the_launcher_turns_parameters_into_flags() -> None:
     given = ["--stage=pairs", "--min_links=5", "--back_off=false", "--section_links=true", "--runner=DataflowRunner"]
     assert launch.command(given) == [

@@ -1,12 +1,15 @@
 """Write docker/templates/STAGE.json, what Dataflow's console shows of a stage, from the flags that the stage declares.
 
     python tools/templates.py
+    python tools/templates.py --image=IMAGE --output=DIR
 
-A test fails when a file is not what this would write.
+With an image it writes the Flex Templates themselves, as `gcloud dataflow flex-template build` does: files for a
+bucket. A test fails when a file of docker/templates/ is not what this would write.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 from pathlib import Path
@@ -45,11 +48,24 @@ def parameter(option: Option) -> dict[str, Any]:
     return described
 
 
+def template(stage: str, image: str) -> str:
+    """Return the Flex Template of a stage, for an image that is a tag or a digest of a registry."""
+    parts = {"image": image, "sdkInfo": {"language": "PYTHON"}, "metadata": json.loads(metadata(stage))}
+    return json.dumps(parts, indent=2, ensure_ascii=False) + "\n"
+
+
 def main() -> None:
     """Write all of them."""
-    PLACE.mkdir(parents=True, exist_ok=True)
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("--image", help="of worker.Dockerfile, in a registry: write Flex Templates")
+    flags.add_argument("--output", type=Path, default=PLACE, help="directory (docker/templates)")
+    arguments = flags.parse_args()
+    if arguments.image and arguments.output == PLACE:
+        flags.error("--image needs --output: docker/templates has the metadata alone")
+    arguments.output.mkdir(parents=True, exist_ok=True)
     for stage in STAGES:
-        (PLACE / f"{stage}.json").write_text(metadata(stage), encoding="utf-8")
+        text = template(stage, arguments.image) if arguments.image else metadata(stage)
+        (arguments.output / f"{stage}.json").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,9 +21,10 @@ import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from tests.conftest import Ended
-from tests.engines import clean_environment, unstable_keys
+from tests.engines import ROOT, clean_environment, unstable_keys
 from tests.every_pipeline import DEMO, has
 from tests.stand_in import digests
+from tools import templates
 from wikianchor.io.errors import UsageError
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.manifest import read_manifest
@@ -136,28 +141,42 @@ def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         httpd.server_close()
 
 
+IMAGE = "europe-west4-docker.pkg.dev/my-project/wikianchor/wikianchor:0.1.0"
+
+
 @pytest.mark.nightly
-def test_the_job_that_is_posted_and_the_graph_that_is_staged(tmp_path: Path, wikianchor: Callable[..., Ended]) -> None:
+def test_the_job_that_a_template_posts_and_the_graph_that_it_stages(
+    tmp_path: Path, wikianchor: Callable[..., Ended]
+) -> None:
     python = clean_environment(tmp_path, "[gcp]")
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    if shutil.which("cargo"):
+        install = [sys.executable, "-m", "pip", "--quiet", f"--python={python}", "install", "--no-deps"]
+        subprocess.run([*install, str(ROOT / "core")], check=True, env=surroundings)
     dump = next(DEMO.glob("enwiki*stream.xml.bz2"))
     out = tmp_path / "out"
     (tmp_path / "staged").mkdir()
+    flex = json.loads(templates.template("sentences", IMAGE))
+    parameters = {"stage": "sentences", "dumps": str(dump), "output": f"file://{out}", "fragments": "true"}
+    described = {parameter["name"]: parameter for parameter in flex["metadata"]["parameters"]}
+    assert {name for name, parameter in described.items() if not parameter.get("isOptional")} <= set(parameters)
+    assert all(
+        re.fullmatch(pattern, value)
+        for name, value in parameters.items()
+        for pattern in described[name].get("regexes", ())
+    )
     with server() as (url, jobs):
+        # What the launcher of a Flex Template adds, but for the address of the stand-in.
         cloud = ["--runner=DataflowRunner", "--no_auth", "--project=my-project", "--region=us-central1"]
         places = [
             f"--dataflow_endpoint={url}",
             f"--staging_location={tmp_path}/staged",
             f"--temp_location={tmp_path}/tmp",
+            f"--sdk_container_image={flex['image']}",
         ]
-        command = [
-            python,
-            "-m",
-            "wikianchor.pipelines.cli.command_line",
-            "sentences",
-            f"--dumps={dump}",
-            f"--output=file://{out}",
-        ]
-        ended = subprocess.run([*command, *cloud, *places], capture_output=True, text=True, cwd=tmp_path)
+        given = [f"--{name}={value}" for name, value in parameters.items()]
+        command = [str(python), str(ROOT / "docker/launch.py"), *given, *cloud, *places]
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=surroundings)
     # The server lies: nothing has run, and that is seen.
     assert ended.returncode == 1
     assert "the pipeline ended without a dataset" in ended.stderr.splitlines()[-1]
@@ -178,12 +197,22 @@ def test_the_job_that_is_posted_and_the_graph_that_is_staged(tmp_path: Path, wik
         "threads": 2,
         "type": "FNAPI_BATCH",
     }
+    # Nothing is installed when a worker starts: the image has the packages, in the versions of the launcher.
+    assert [one["containerImage"] for one in pool["sdkHarnessContainerImages"]] == [IMAGE]
+    assert {path.name for path in (tmp_path / "staged").rglob("*") if path.is_file()} == STAGED
+    assert {package["name"] for package in pool["packages"]} <= STAGED
+    beam_version = job["environment"]["userAgent"]["version"]
+    assert f"FROM apache/beam_python3.11_sdk:{beam_version}" in (ROOT / "docker/worker.Dockerfile").read_text()
     run_staged(tmp_path / "staged/pipeline.pb")
     assert main(["sentences", f"--dumps={dump}", f"--output={tmp_path}/here"]) == 0
     found, expected = read_manifest(str(out)), read_manifest(f"{tmp_path}/here")
     assert found is not None
     assert expected is not None
     assert digests(found) == digests(expected)
+
+
+# The graph, and a list of the launcher's packages that Beam compares with the worker's.
+STAGED = {"pipeline.pb", "submission_environment_dependencies.txt"}
 
 
 def run_staged(path: Path) -> None:
