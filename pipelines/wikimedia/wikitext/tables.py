@@ -123,6 +123,8 @@ def _without_cells(text: str, position: int, dropped: Counter[str], tables: list
             continue
         yield _shown(text[position : match.start()], in_cell, dropped, tables)
         position = match.end()
+        if "[[" in mark:
+            dropped["table"] += mark.count("[[")
         if wiki_opening or (name == "table" and not match[1]):
             if in_cell and not in_cell[-1]:
                 in_cell.pop()

@@ -122,7 +122,10 @@ class Templates:
             pieces[index] = "{{" if width == 2 else "{" * width
         text = "".join(pieces)
         if self._has_definitions:
-            text = join_lines(text)
+            text = join_lines(before := text)
+            if text is not before and (removed_links := links_in(before) - links_in(text)) > 0:
+                # Of calls in lines of nothing but calls, which show nothing.
+                dropped[FROM_CALLS] -= removed_links
         return text.replace(PIPE, "|") if PIPE in text else text
 
     def _close(

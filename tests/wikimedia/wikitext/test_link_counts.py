@@ -52,6 +52,8 @@ def test_the_ledger_of_any_page_balances(wikitext: str) -> None:
         ("a\n{{D|Prose that nobody reads.}}\nb", {"text:alone": 24}),
         ("a {{unknown|x\n|text=[[y]]}} b", {"text:several_lines": 13, "source:in_calls": 1, "links:seen": 0}),
         ("a {{Box|x\n}} b", {"text:block": 2}),
+        ("a\n{{D|b}} {{D|c}}\n{{D|e}}", {"source:from_calls": 0, "links:seen": 0}),
+        ("{|[[\na\n|}", {"links:table": 1, "links:seen": 1}),
     ],
 )
 def test_what_is_counted(wikitext: str, expected: dict[str, int]) -> None:

@@ -366,6 +366,10 @@ fn without_cells(text: &str, start: usize, dropped: &mut Counts, tables: &mut Ve
         }
         show(&text[position..start], &in_cell, dropped, tables, result);
         position = end;
+        let in_mark = count_doubles(&bytes[start..end], b'[');
+        if in_mark > 0 {
+            dropped.add("table", in_mark as i64);
+        }
         match mark {
             Mark::Opening | Mark::HtmlTable { closes: false } => {
                 if in_cell.last() == Some(&false) {
