@@ -2,39 +2,55 @@
 
     WIKIANCHOR_DATA=data python -m tests.both_engines --cases=1000000
 
-First all dumps below WIKIANCHOR_DATA, by the definitions of their own templates; then random splices (`fuzzing`).
+First all dumps below WIKIANCHOR_DATA, by the definitions of their own templates; then random pages: splices of real
+pages by built-in rules alone, by the templates of their wiki, and by mutations of these; and pages that call random
+sets of templates (`fuzzing`, `fuzz_templates`). Each case depends on the seed and its number alone.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
+
+import pyarrow as pa
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 import rightness
 
 from tests import dumps, fuzzing
+from tests.fuzz_templates import BATCH, Batch, Definitions, make_batch
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size
-from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.sentences.columns import PageTables
+from wikianchor.pipelines.dataset.workspace import Workspace, private_directory
 from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
 from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
 from wikianchor.pipelines.templates.cache import table_of_dumps
+from wikianchor.pipelines.templates.steps import TemplatePages
+from wikianchor.pipelines.templates.store import COLUMNS, save_store
+from wikianchor.pipelines.wikimedia.compiled import fastest_extractor
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.pages import cut_pages
 from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.wikitext import Extract
+from wikianchor.pipelines.wikimedia.wikitext.definitions import TEMPLATE
 
 Raw = tuple[bytes, str]
 """A page element, and where it stands."""
-BATCH = 500
+PAGES = 500
+# Failing cases that are cut down and printed; the others are only counted.
+SHOWN = 20
 
 
 class BothEngines:
@@ -53,40 +69,65 @@ class BothEngines:
             )
             for engine in ("python", "core")
         ]
+        # What is no row is seen here: a text without a link, or a sentence that is not kept.
+        self._read_by_python = self._readers[0]._extractor = _Keeping(self._readers[0]._extractor)
+        find = self._readers[1]._store.find if templates else None
+        self._core = fastest_extractor(site, find, asides=True, engine="core")
 
     def difference(self, pages: Sequence[Raw]) -> str:
         """Return the first value that the engines read otherwise, or a page whose ledger does not balance; "" if there
         is none."""
-        python, core = (list(_read(reader, pages)) for reader in self._readers)
-        for one, other in zip(python, core, strict=True):
-            if one != other:
-                return _difference(one, other, "")
-            if unbalanced := next((problem for problem in one["problems"] if "does not balance" in problem), ""):
-                return unbalanced
-        return ""
+        self._read_by_python.found.clear()
+        python, core = (_read(reader, pages) for reader in self._readers)
+        for text, title, extract in self._read_by_python.found:
+            if extract != (by_core := self._core.extract(text, title)):
+                return _difference(vars(extract), vars(by_core), "extract")
+        if python.pages != core.pages:
+            return _difference(python.pages, core.pages, "")
+        for name, one, other in zip(python.tables, python.tables.values(), core.tables.values(), strict=True):
+            if not one.equals(other):
+                return _difference(one.to_pylist(), other.to_pylist(), f".{name}")
+        problems = (problem for page in python.pages for problem in page["problems"])
+        return next((problem for problem in problems if "does not balance" in problem), "")
 
 
-def _read(reader: PageReader, pages: Iterable[Raw]) -> Iterator[dict[str, Any]]:
-    """Yield what becomes of each page."""
-    tables: PageTables = reader.new_tables()
+class _Keeping:
+    """An extractor that keeps what it has read."""
+
+    def __init__(self, extractor: Any) -> None:
+        self._extract, self.linked_titles = extractor.extract, extractor.linked_titles
+        self.found: list[tuple[str, str, Extract]] = []
+
+    def extract(self, text: str, title: str) -> Extract:
+        extract: Extract = self._extract(text, title)
+        self.found.append((text, title, extract))
+        return extract
+
+
+class _Found(NamedTuple):
+    """What an engine makes of pages: of each page by itself, and the tables of all."""
+
+    pages: list[dict[str, Any]]
+    tables: dict[str, pa.RecordBatch]
+
+
+def _read(reader: PageReader, pages: Sequence[Raw]) -> _Found:
+    tables = reader.new_tables()
+    found: list[dict[str, Any]] = []
     for raw, where in pages:
         counts: Counter[str] = Counter()
         problems: list[str] = []
+        ledger: dict[str, int] = {}
         page = reader.parse(raw, where, counts, problems)
-        found: dict[str, Any] = {"page": None, "counts": dict(counts), "problems": problems}
         if page is not None:
-            found["page"] = page._replace(text="")
             try:
-                found["ledger"] = dict(sorted(reader.read_page(page).items()))
+                ledger = dict(reader.read_page(page))
             except InputError as error:
-                found["problems"] = [str(error)]
-        found |= {
-            f"{name} sizes": (len(table), table.list_values) for name, table in zip(tables._fields, tables, strict=True)
-        }
-        yield found | {
-            name: table.take().to_pylist() if len(table) else []
-            for name, table in zip(tables._fields, tables, strict=True)
-        }
+                problems = [str(error)]
+            page = page._replace(text="")
+        sizes = [(len(table), table.list_values) for table in tables]
+        found.append({"page": page, "counts": counts, "problems": problems, "ledger": ledger, "sizes": sizes})
+    return _Found(found, {name: table.take() for name, table in zip(tables._fields, tables, strict=True)})
 
 
 def _difference(one: Any, other: Any, place: str) -> str:
@@ -106,24 +147,71 @@ def raw_page(text: str, number: int = 1) -> Raw:
     return dumps.page(fuzzing.TITLE, number, text), "a page"
 
 
-@cache
-def _engines(language: str) -> BothEngines:
-    return BothEngines(fuzzing.real_pages(language)[0])
+def save_definitions(definitions: Definitions, site: Site) -> str:
+    """Return the path of a table of definitions."""
+    pages = TemplatePages(site)
+    rows = []
+    for number, (title, text) in enumerate(definitions.items(), 1):
+        page = pages.parse(dumps.page(f"{site.namespace_names[TEMPLATE]}:{title}", number, text, TEMPLATE), "")
+        rows.append({"title": pages.title(page), **pages.definition(page)._asdict()})
+    return save_store(private_directory(), map(itemgetter(*COLUMNS), rows), site.language)
 
 
-def smallest(text: str, engines: BothEngines) -> str:
-    """Cut down a text as far as the engines still differ on it."""
-    size = len(text)
+@contextmanager
+def engines_of(site: Site, definitions: Definitions | None) -> Iterator[BothEngines]:
+    """Yield the engines for a wiki with these templates, None for the built-in rules."""
+    templates = None if definitions is None else save_definitions(definitions, site)
+    try:
+        yield BothEngines(site, templates)
+    finally:
+        if templates:
+            shutil.rmtree(templates)
+
+
+def difference_of(site: Site, definitions: Definitions | None, text: str) -> str:
+    """Return the first value that the engines read otherwise on a page of a wiki with these templates."""
+    with engines_of(site, definitions) as engines:
+        return engines.difference([raw_page(text)])
+
+
+def smallest(batch: Batch, text: str) -> tuple[Definitions | None, str]:
+    """Cut down a text, and the templates that it is read with, as far as the engines still differ."""
+    site, definitions = batch.site, batch.definitions
+
+    def differs(definitions: Definitions | None, text: str) -> bool:
+        return bool(difference_of(site, definitions, text))
+
+    if definitions is None:
+        engines = BothEngines(site)
+        return None, _cut(text, lambda text: bool(engines.difference([raw_page(text)])))
+    titles = _cut(sorted(definitions), lambda titles: differs({title: definitions[title] for title in titles}, text))
+    definitions = {title: definitions[title] for title in titles}
+    text = _cut(text, lambda text: differs(definitions, text))
+    for title in titles:
+        definitions[title] = _cut(definitions[title], partial(_with, differs, definitions, text, title))
+    return definitions, _cut(text, lambda text: differs(definitions, text))
+
+
+def _with(differs: Callable[..., bool], definitions: Definitions, text: str, title: str, body: str) -> bool:
+    return differs({**definitions, title: body}, text)
+
+
+_Cut = TypeVar("_Cut", str, list[str])
+
+
+def _cut(whole: _Cut, differs: Callable[[_Cut], bool]) -> _Cut:
+    """Cut pieces out of a sequence as long as what is left differs."""
+    size = len(whole)
     while size:
         start = 0
-        while start < len(text):
-            shorter = text[:start] + text[start + size :]
-            if engines.difference([raw_page(shorter)]):
-                text = shorter
+        while start < len(whole):
+            shorter = whole[:start] + whole[start + size :]
+            if differs(shorter):
+                whole = shorter
             else:
                 start += size
         size //= 2
-    return text
+    return whole
 
 
 def compare_dump(path: str) -> tuple[int, int]:
@@ -137,7 +225,7 @@ def compare_dump(path: str) -> tuple[int, int]:
     engines = BothEngines(site, table_of_dumps([path], site, tempfile.gettempdir()))
     elements = ((raw, f"{path} near byte {offset}") for raw, offset in cut_pages(read_range(part), path))
     try:
-        while batch := list(islice(elements, BATCH)):
+        while batch := list(islice(elements, PAGES)):
             pages += len(batch)
             if engines.difference(batch):
                 for element in batch:
@@ -149,20 +237,42 @@ def compare_dump(path: str) -> tuple[int, int]:
     return pages, differences
 
 
-def compare_cases(seed: int, cases: int) -> int:
-    """Compare the engines on random splices; return the number of those that differ, which are printed."""
-    differences = 0
-    for number in range(cases):
-        case = fuzzing.make_case(seed, number)
-        engines = _engines(case.language)
-        if problem := engines.difference([raw_page(case.text)]):
-            differences += 1
-            text = smallest(case.text, engines)
-            problem = engines.difference([raw_page(text)]) or problem
-            print(f"case {number} ({case.language}): {text!r}\n  {problem}", flush=True)
-        if (number + 1) % 50_000 == 0:
-            print(f"{number + 1} cases, {differences} differences", flush=True)
-    return differences
+def compare_batch(batch: Batch, engines: BothEngines, shown: int = SHOWN) -> int:
+    """Return the number of pages that the engines read otherwise.
+
+    As many as `shown` are cut down and printed as arguments of `difference_of`.
+    """
+    pages = [raw_page(text, number) for number, text in enumerate(batch.texts, 1)]
+    if not (problem := engines.difference(pages)):
+        return 0
+    differing = [text for text, page in zip(batch.texts, pages, strict=True) if engines.difference([page])]
+    if not differing:
+        print(f"only together: {batch}\n  {problem}", flush=True)
+    for text in differing[:shown]:
+        definitions, text = smallest(batch, text)
+        problem = difference_of(batch.site, definitions, text)
+        print(f'(site_for("{batch.site.wiki}"), {definitions!r}, {text!r}),\n  {problem}', flush=True)
+    return len(differing) or 1
+
+
+def compare_cases(seed: int, cases: int) -> Counter[str]:
+    """Compare the engines on random pages; return their number by kind, and of those that differ as "differ"."""
+    counts: Counter[str] = Counter()
+    kept: dict[str, BothEngines] = {}
+    with ExitStack() as stack:
+        for number in range(-(-cases // BATCH)):
+            batch = make_batch(seed, number)
+            batch = batch._replace(texts=batch.texts[: cases - number * BATCH])
+            if batch.whose and batch.whose not in kept:
+                kept[batch.whose] = stack.enter_context(engines_of(batch.site, batch.definitions))
+            with (
+                nullcontext(kept[batch.whose]) if batch.whose else engines_of(batch.site, batch.definitions) as engines
+            ):
+                counts["differ"] += compare_batch(batch, engines, max(0, SHOWN - counts["differ"]))
+            counts[batch.kind] += len(batch.texts)
+            if (number + 1) * BATCH % 50_000 == 0:
+                print(f"{(number + 1) * BATCH} cases, {counts['differ']} differ", flush=True)
+    return counts
 
 
 def main() -> int:
@@ -172,15 +282,17 @@ def main() -> int:
     parser.add_argument("--dumps", default="", help="only dumps with this in their path; none: no dump")
     arguments = parser.parse_args()
     root, total = Path(os.environ["WIKIANCHOR_DATA"]), Counter[str]()
-    folders = ("wikipedia-xml", "with-templates", "multistream", "wikinews", "wiktionary-xml")
+    folders = ("wikipedia-xml", "with-templates", "states", "multistream", "wikinews", "wiktionary-xml")
     for path in sorted(str(path) for folder in folders for path in (root / folder).rglob("*") if path.is_file()):
         if arguments.dumps in path:
             pages, differences = compare_dump(path)
             total.update(dumps=int(pages > 0), pages=pages, differences=differences)
     print(f"{total['pages']} pages of {total['dumps']} dumps, {total['differences']} differ", flush=True)
-    differences = compare_cases(arguments.seed, arguments.cases)
-    print(f"{arguments.cases} cases, {differences} differ")
-    return 1 if differences or total["differences"] else 0
+    counts = compare_cases(arguments.seed, arguments.cases)
+    differ = counts.pop("differ", 0)
+    kinds = ", ".join(f"{number} {kind}" for kind, number in counts.items())
+    print(f"{counts.total()} cases by seed {arguments.seed} ({kinds}), {differ} differ")
+    return 1 if differ or total["differences"] else 0
 
 
 if __name__ == "__main__":

@@ -11,16 +11,18 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, islice
 from typing import NamedTuple
 
 from lib import generate, slices
 
 from wikianchor.pipelines.text.prose import aside_fragments, judged_sentences, page_sentences
 from wikianchor.pipelines.text.splitter import Splitter, make_splitter
-from wikianchor.pipelines.wikimedia.site import Site
+from wikianchor.pipelines.wikimedia.dumps import read_head
+from wikianchor.pipelines.wikimedia.site import Site, site_from_header
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
 from wikianchor.pipelines.wikimedia.wikitext.links import Links
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, LINE_MARKS
@@ -69,10 +71,12 @@ class Engine:
 @cache
 def real_pages(language: str) -> tuple[Site, list[str]]:
     """Return the wiki of a slice and its first articles."""
-    source = generate.read_source(slices.paths(language))
-    texts = [page.text for page in source.pages if not page.namespace and page.redirect is None and page.text]
+    paths = slices.paths(language)
+    pages = chain.from_iterable(map(generate.read_pages, paths))
+    articles = (page.text for page in pages if not page.namespace and page.redirect is None and page.text)
     # What a dump cannot hold, the job takes out.
-    return source.site, [text.translate(dict.fromkeys({*range(32)} - {9, 10})) for text in texts[:PAGES]]
+    texts = [text.translate(dict.fromkeys({*range(32)} - {9, 10})) for text in islice(articles, PAGES)]
+    return site_from_header(read_head(paths[0]).decode("utf-8", "replace"), None, paths[0]), texts
 
 
 @cache
@@ -90,7 +94,12 @@ def make_case(seed: int, number: int) -> Case:
     """Return a case, which depends on the seed and the number alone."""
     chance = random.Random(seed * 1_000_000_007 + number)
     language = LANGUAGES[int(chance.random() * len(LANGUAGES))]
-    pages = real_pages(language)[1]
+    text = splice(chance, real_pages(language)[1])
+    return Case(language, chance.random() < 0.2, text)
+
+
+def splice(chance: random.Random, pages: Sequence[str]) -> str:
+    """Return a page of a few pieces of pages and markup."""
     pieces = []
     for _ in range(1 + int(chance.random() * PIECES)):
         if chance.random() < 0.55:
@@ -101,7 +110,7 @@ def make_case(seed: int, number: int) -> Case:
             if chance.random() < 0.5:
                 start = max(0, page.find(STARTS[int(chance.random() * len(STARTS))], start))
             pieces.append(page[start : start + int(chance.random() ** 2 * PIECE) + 1])
-    return Case(language, chance.random() < 0.2, "".join(pieces))
+    return "".join(pieces)
 
 
 def problem_of(text: str, one: Engine, other: Engine, found: Counter[str]) -> str:

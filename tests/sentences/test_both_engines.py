@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import re
 import sys
 from collections import Counter
@@ -15,7 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.both_engines import BothEngines, raw_page
+from tests.both_engines import BothEngines, compare_batch, engines_of, raw_page
+from tests.fuzz_templates import BATCH, Batch, Fuzz
 from tests.fuzzing import MARKUP, TITLE
 from tests.test_fuzz import PAGE, PIECES, WIKIS
 from wikianchor.io.errors import InputError, UsageError
@@ -25,10 +27,13 @@ from wikianchor.pipelines.sentences import compiled_reader, page_reader
 from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
 from wikianchor.pipelines.wikimedia import core
 from wikianchor.pipelines.wikimedia.site import site_for
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
 
 ROOT = Path(__file__).parents[2]
 DUMP = next((ROOT / "demo/dumps").glob("enwiki*stream.xml.bz2"))
 needs_core = pytest.mark.skipif(core.installed_core() is None, reason="NO COMPILED CORE: make core")
+# Of 250 pages each; a page takes a millisecond.
+SEEDS, SETS = 4, 12
 
 
 @cache
@@ -41,6 +46,29 @@ def engines(wiki: str) -> BothEngines:
 @given(st.sampled_from(WIKIS), st.lists(PIECES, max_size=14).map("".join))
 def test_splices_are_read_in_the_same_way(wiki: str, text: str) -> None:
     assert engines(wiki).difference([raw_page(text)]) == ""
+
+
+@needs_core
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_templates_are_read_in_the_same_way(seed: int) -> None:
+    for number in range(SETS):
+        chance = random.Random(seed * SETS + number)
+        site = site_for(WIKIS[number % len(WIKIS)])
+        fuzz = Fuzz(chance, site, [PAGE], [PAGE])
+        definitions = fuzz.definitions()
+        if number % 2:
+            definitions = fuzz.mutated(definitions)
+        with engines_of(site, definitions) as engines:
+            assert compare_batch(Batch("", "", site, definitions, fuzz.pages(BATCH)), engines, 1) == 0
+
+
+@needs_core
+def test_a_page_that_differs_is_cut_down(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(FUNCTIONS, "uc", lambda given: given.text(0))
+    site, definitions = site_for("enwiki"), {"A": "[[b]] {{uc:{{{1}}}}} c", "B": "x"}
+    with engines_of(site, definitions) as engines:
+        assert compare_batch(Batch("", "", site, definitions, ["A.", "It is {{A|oak}} and {{B}}. {{B|"]), engines) == 1
+    assert capsys.readouterr().out.startswith("""(site_for("enwiki"), {'A': '{{uc:{{{1}}}}}'}, 's{{A|k}}'),""")
 
 
 @needs_core
