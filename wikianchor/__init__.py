@@ -12,9 +12,12 @@ train, evaluate         what `wikianchor train` and `wikianchor evaluate` do (th
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+# Importing `typing` would double the time in which Ctrl-C prints a traceback of Python's own.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from wikianchor.api.datasets import OpenDataset, open_dataset
     from wikianchor.api.dumps import PageRows, Wiki, open_wiki, read_items, read_pages
     from wikianchor.api.models import evaluate, train, train_config

@@ -5,12 +5,20 @@ Only the side that a command belongs to is imported, so the pipelines work witho
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
+    if argv is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # Until the command has its own handler: an interrupt of an import would print a traceback.
+        signal.signal(signal.SIGINT, _end_at_once)
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] == ["train"]:
         return train(arguments[1:])
@@ -21,6 +29,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     from wikianchor.pipelines.cli.command_line import main as run_pipeline
 
     return run_pipeline(argv)
+
+
+def _end_at_once(number: int, frame: object) -> None:
+    os.write(2, b"wikianchor: interrupted\n")
+    os._exit(130)
+
+
+def _imported() -> None:
+    """Handle interrupts as Python does, in a command without a handler of its own."""
+    if signal.getsignal(signal.SIGINT) is _end_at_once:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def train(arguments: Sequence[str]) -> int:
@@ -36,6 +55,7 @@ def train(arguments: Sequence[str]) -> int:
     need(TRAIN)
     from wikianchor.trainer.task import main as run_trainer
 
+    _imported()
     return run_trainer(arguments)
 
 
@@ -48,6 +68,7 @@ def evaluate(arguments: Sequence[str]) -> int:
     need(EVAL)
     from wikianchor.trainer.evaluate.command import main as run_evaluation
 
+    _imported()
     return run_evaluation(arguments)
 
 
@@ -60,6 +81,7 @@ def mteb(arguments: Sequence[str]) -> int:
     need(MTEB)
     from wikianchor.mteb.command import main as run_mteb
 
+    _imported()
     return run_mteb(arguments)
 
 

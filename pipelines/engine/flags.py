@@ -23,6 +23,20 @@ class EngineFlags:
         help="worker processes on this machine, 1 for none beside that of the command",
         unset="one for each core, as far as the memory and the work go",
     )
+    worker_memory: int | None = option(
+        None,
+        metavar="MB",
+        help="private memory of a worker process, above which it is ended and its work tried again alone",
+        unset="unlimited",
+    )
+    stall_limit: int | None = option(
+        None,
+        metavar="SECONDS",
+        help="time without progress after which a worker process is ended and its work tried again alone; it is "
+        "reported after a minute",
+        unset="600",
+    )
+    skip_bad_pages: bool = option(False, help="leave out and count pages that end their worker process twice")
     verbose: bool = option(False, help="show Beam's log, with the traceback of a step that fails")
 
 

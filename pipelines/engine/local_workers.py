@@ -7,29 +7,41 @@ itself and keeps it in `LocalWorkers`, so that the launcher sees when one dies.
 from __future__ import annotations
 
 import itertools
+import json
+import logging
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import IO, Any
 from weakref import WeakValueDictionary
 
+from apache_beam.portability.api import beam_fn_api_pb2
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.fn_api_runner.fn_runner import BundleManager
 from apache_beam.runners.portability.fn_api_runner.worker_handlers import GrpcWorkerHandler, WorkerHandler
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
-from wikianchor.io.errors import WorkerDied
+from wikianchor.io.units import duration, size
+from wikianchor.pipelines.engine.limits import NO_LIMITS, Limits
+from wikianchor.pipelines.engine.machine import private_memory
 from wikianchor.pipelines.engine.on_demand import OnDemandBundles
+from wikianchor.pipelines.engine.retries import Retries
+from wikianchor.pipelines.engine.worker_status import WorkerDied, WorkerStatus, new_status_file
 
 URN = "wikianchor:environment:local_workers:v1"
 # The time in which a worker without work has to end before it is killed, and that in which a killed one has to end.
 EXIT_SECONDS, KILL_SECONDS = 10.0, 2.0
+# A worker without progress is reported after this time.
+REPORT_SECONDS = 60.0
+# Time between two looks counts as so much at most: the launcher may have been stopped too, or the machine asleep.
+LOOK_SECONDS = 1.0
 # The shell ignores SIGINT before Python starts: Ctrl-C reaches every process of a terminal, and a worker that is still
 # starting would print a traceback. `exec` keeps the process id.
 _SHELL = ("/bin/sh", "-c", "trap '' INT; exec \"$@\"", "sh")
@@ -42,12 +54,29 @@ class Worker:
     Attributes:
         number: 1 for the first worker of a run.
         process: its process.
+        file: what its status is in.
         released: whether the runner has no more work for it, so that it may end.
+        progress: the sign of its progress that was seen last.
+        stalled: seconds since that has changed.
     """
 
     number: int
     process: subprocess.Popen[bytes]
+    file: IO[bytes] = field(default_factory=new_status_file)
     released: bool = False
+    progress: Any = None
+    stalled: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.status = WorkerStatus(self.file.fileno())
+
+    def ran(self, seconds: float) -> float:
+        """Return how long the worker is without progress, when some seconds have passed."""
+        if self.progress != (progress := self.status.progress()):
+            self.progress, self.stalled = progress, 0.0
+        else:
+            self.stalled += seconds
+        return self.stalled
 
 
 class LocalWorkers:
@@ -56,13 +85,22 @@ class LocalWorkers:
     Args:
         count: the number of workers of the run.
         verbose: whether they write Beam's log to stderr.
+        limits: what ends them.
+        retries: what earlier runs of the same command know.
     """
 
-    def __init__(self, count: int, verbose: bool = False) -> None:
-        self._count, self._verbose = count, verbose
+    def __init__(
+        self, count: int, verbose: bool = False, limits: Limits = NO_LIMITS, retries: Retries | None = None
+    ) -> None:
+        self._count, self._verbose, self._limits = count, verbose, limits
+        self._retries = retries or Retries()
         self._workers: list[Worker] = []
         self._killed = False
         self._lock = threading.Lock()
+        self._turns = tempfile.TemporaryFile()  # noqa: SIM115 open as long as the run
+        self._looked = time.monotonic()
+        # Called when all workers are killed.
+        self.on_kill: list[Callable[[], None]] = []
 
     def start(self, environment: Mapping[str, str]) -> Worker:
         """Start a worker process.
@@ -74,13 +112,17 @@ class LocalWorkers:
             RuntimeError: the workers of this run have been killed.
             OSError: the process cannot be started.
         """
+        file = new_status_file()
+        descriptors = {"status": file.fileno(), "lock": self._turns.fileno()}
+        told = {**descriptors, "alone": self._retries.alone, "bad_pages": self._retries.bad_pages}
         command = [*_SHELL, sys.executable, "-m", "wikianchor.pipelines.engine.worker", str(os.getpid())]
-        command += ["--verbose"] * self._verbose
+        command += [json.dumps(told), *["--verbose"] * self._verbose]
         with self._lock:
             if self._killed:
                 raise RuntimeError("the workers of this run have been killed")
-            process = subprocess.Popen(command, env={**os.environ, **environment})
-            worker = Worker(len(self._workers) + 1, process)
+            surroundings = {**os.environ, **environment}
+            process = subprocess.Popen(command, env=surroundings, pass_fds=tuple(descriptors.values()))
+            worker = Worker(len(self._workers) + 1, process, file)
             self._workers.append(worker)
         return worker
 
@@ -99,17 +141,42 @@ class LocalWorkers:
             _kill([worker])
 
     def check(self) -> None:
-        """Check that no worker has died: ended before it was released, or by a signal at any time.
+        """Check that no worker has died: ended before it was released, or by a signal at any time; that each makes
+        progress, and none needs too much memory. To be called again and again.
 
         Raises:
-            WorkerDied: one has.
+            WorkerDied: one has, or has to be killed.
         """
+        now = time.monotonic()
+        seconds, self._looked = min(now - self._looked, LOOK_SECONDS), now
         with self._lock:
             workers = list(self._workers)
         for worker in workers:
             status = worker.process.poll()
-            if status is not None and (status < 0 or not worker.released):
-                raise WorkerDied(_explain(worker, self._count, status))
+            if status is None:
+                self._check_limits(worker, seconds)
+            elif status < 0 or not worker.released:
+                cause, advice = _cause(status)
+                raise WorkerDied(f"{self._name(worker)} {cause}", worker.status.position(), advice)
+
+    def _check_limits(self, worker: Worker, seconds: float) -> None:
+        before, stalled = worker.stalled, worker.ran(seconds)
+        position, limit = worker.status.position(), self._limits.stall_seconds
+        if stalled >= limit:
+            raise WorkerDied(f"{self._name(worker)} made no progress for {duration(stalled)}", position)
+        if before < REPORT_SECONDS <= stalled:
+            logging.getLogger("wikianchor").warning(
+                "%s makes no progress: it is ended after %s", self._name(worker), duration(limit)
+            )
+        if self._limits.memory < float("inf") and (memory := private_memory(worker.process.pid)) > self._limits.memory:
+            raise WorkerDied(
+                f"{self._name(worker)} needed {size(memory)} of memory, more than --worker_memory allows",
+                position,
+                "raise --worker_memory, or ",
+            )
+
+    def _name(self, worker: Worker) -> str:
+        return f"worker {worker.number} of {self._count} (process {worker.process.pid}){worker.status.position()}"
 
     def kill(self) -> None:
         """Kill all workers, wait until they have ended, and prevent that others start."""
@@ -117,6 +184,8 @@ class LocalWorkers:
             self._killed = True
             workers = list(self._workers)
         _kill(workers)
+        for fail in self.on_kill:
+            fail()
 
 
 def _kill(workers: list[Worker]) -> None:
@@ -128,16 +197,13 @@ def _kill(workers: list[Worker]) -> None:
             worker.process.wait(max(0.0, last - time.monotonic()))
 
 
-def _explain(worker: Worker, count: int, status: int) -> str:
-    """Return the line for the user about a worker that died."""
-    name = f"worker {worker.number} of {count} (process {worker.process.pid})"
+def _cause(status: int) -> tuple[str, str]:
+    """Return how a worker died, and what the user can do against it."""
     if status == -signal.SIGKILL:
-        cause, advice = "was killed by SIGKILL (by the kernel for memory?)", "use fewer workers or more memory, and "
-    elif status < 0:
-        cause, advice = f"was killed by {signal_name(-status)}", ""
-    else:
-        cause, advice = f"ended too early with exit status {status}", ""
-    return f"{name} {cause}: {advice}run the same command again: finished work is kept"
+        return "was killed by SIGKILL (by the kernel for memory?)", "use fewer workers or more memory, or "
+    if status < 0:
+        return f"was killed by {signal_name(-status)}", ""
+    return f"ended too early with exit status {status}", ""
 
 
 def signal_name(number: int) -> str:
@@ -161,15 +227,11 @@ class LocalRunner(FnApiRunner):
     """Beam's direct runner, with worker processes that its caller can check.
 
     Args:
-        count: number of worker processes.
-        verbose: whether they write Beam's log to stderr.
-
-    Attributes:
         workers: the processes.
     """
 
-    def __init__(self, count: int, verbose: bool = False) -> None:
-        self.workers = LocalWorkers(count, verbose)
+    def __init__(self, workers: LocalWorkers) -> None:
+        self.workers = workers
         run = str(next(_run_numbers))
         _runs[run] = self.workers
         super().__init__(_LocalEnvironment.from_command_string(run))
@@ -196,6 +258,7 @@ class _LocalWorkerHandler(GrpcWorkerHandler):
         super().__init__(state, provision_info, grpc_server)
         self._workers = _runs[run.decode()]
         self._worker: Worker | None = None
+        self._workers.on_kill.append(self._fail)
 
     def start_worker(self) -> None:
         # No address of a log service: errors come back with the results, and --verbose writes to stderr.
@@ -211,6 +274,11 @@ class _LocalWorkerHandler(GrpcWorkerHandler):
         if self._worker is not None:
             self._workers.release(self._worker)
         super().close()
+
+    def _fail(self) -> None:
+        """Let Beam's threads, which would wait for ever for a killed worker, end with an error."""
+        for future in list(self.control_conn._futures_by_id.values()):
+            future.set(beam_fn_api_pb2.InstructionResponse(error="the worker was killed"))
 
     def stop_worker(self) -> None:
         if self._worker is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -67,6 +68,22 @@ def available_memory() -> float:
             if line.startswith("MemAvailable:"):
                 return min(most, 1024 * float(line.split()[1]))
     return min(most, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2)
+
+
+def private_memory(process: int) -> float:
+    """Return the bytes of memory that only one process uses; all its memory where /proc/PID/smaps_rollup does not
+    exist, and 0 for a process that has ended."""
+    with suppress(OSError, ValueError):
+        if os.path.exists("/proc/self/smaps_rollup"):
+            with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
+                return 1024 * sum(float(line.split()[1]) for line in file if line.startswith(_PRIVATE))
+        return 1024 * float(
+            subprocess.check_output(["ps", "-o", "rss=", "-p", str(process)], stderr=subprocess.DEVNULL)
+        )
+    return 0.0
+
+
+_PRIVATE = ("Private_Clean:", "Private_Dirty:", "Swap:")
 
 
 def _first_line(path: str) -> str:

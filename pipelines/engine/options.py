@@ -12,6 +12,7 @@ from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import add_options, declared
 from wikianchor.pipelines.engine.flags import EngineFlags
+from wikianchor.pipelines.engine.limits import Limits
 
 _BY_FILES = frozenset(("directrunner", "fnapirunner", "prismrunner"))
 _BY_BEAM = frozenset(("dataflowrunner", "flinkrunner", "sparkrunner"))
@@ -61,6 +62,30 @@ def flag_parser() -> FlagParser:
 def is_verbose(options: PipelineOptions) -> bool:
     """Return whether Beam's log is shown."""
     return bool(options.view_as(EngineOptions).verbose)
+
+
+def limits_of(options: PipelineOptions) -> Limits:
+    """Return what ends a worker process."""
+    engine, limits = options.view_as(EngineOptions), Limits()
+    return Limits(
+        engine.stall_limit or limits.stall_seconds,
+        engine.worker_memory * 1e6 if engine.worker_memory else limits.memory,
+    )
+
+
+# Flags about worker processes, which only the direct runner has here.
+OF_PROCESSES = ("worker_memory", "stall_limit", "skip_bad_pages")
+
+
+def needs_process(options: PipelineOptions) -> bool:
+    """Return whether a flag asks for worker processes, though there may be but one."""
+    engine = options.view_as(EngineOptions)
+    return any(getattr(engine, name) for name in OF_PROCESSES)
+
+
+def skips_bad_pages(options: PipelineOptions) -> bool:
+    """Return whether pages that end their worker process are left out."""
+    return bool(options.view_as(EngineOptions).skip_bad_pages)
 
 
 def shuffle_of(options: PipelineOptions) -> str:

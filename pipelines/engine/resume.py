@@ -21,6 +21,7 @@ from wikianchor.io.manifests import is_inside
 from wikianchor.io.storage import filesystem, make_parent, writing
 from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.workspace import RECORDS, WorkPath, Workspace
+from wikianchor.pipelines.engine.worker_status import watched
 
 
 def order_of(element: Any) -> str:
@@ -55,14 +56,18 @@ class CachedStep:
 
     def __call__(self, element: Any, *args: Any) -> Any:
         if not (key := self._key(element)):
-            return self.step(element, *args)
+            return self._run(key, element, *args)
         result = self.find(key)
         if result is None:
-            result = self.step(element, *args)
+            result = self._run(key, element, *args)
             save_record(self._path(key), result)
         if self._release is not None:
             self._release(element)
         return result
+
+    def _run(self, key: str, element: Any, *args: Any) -> Any:
+        with watched(f"{self._name}-{key}", element):
+            return self.step(element, *args)
 
     def find(self, key: str) -> Any:
         """Return the result that an earlier run has kept for an element, or None."""

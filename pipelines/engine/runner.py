@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from apache_beam.options.pipeline_options import PipelineOptions
 
     from wikianchor.pipelines.engine.local_workers import LocalWorkers
+    from wikianchor.pipelines.engine.retries import Retries
 
 # Beam's DirectRunner may download and start Prism, or start Docker; this one starts nothing.
 DIRECT = "FnApiRunner"
@@ -36,11 +37,18 @@ DIRECT = "FnApiRunner"
 _OF_DIRECT = ("--direct_num_workers", "--direct_running_mode")
 NO_LOAD = Load()
 LOOK_SECONDS = 0.5
+# The time in which the threads of a run have to end whose workers were killed.
+ABANDON_SECONDS = 3.0
 _abandoned = False
 
 
 def make_pipeline(
-    beam_args: Sequence[str], dataset: str, wiki: str | None, output: str, load: Load = NO_LOAD
+    beam_args: Sequence[str],
+    dataset: str,
+    wiki: str | None,
+    output: str,
+    load: Load = NO_LOAD,
+    retries: Retries | None = None,
 ) -> beam.Pipeline:
     """Return an empty pipeline on the runner that the flags name.
 
@@ -49,6 +57,7 @@ def make_pipeline(
         dataset, wiki: what the pipeline makes, and of which wiki.
         output: directory of the dataset.
         load: of the stage; decides the number of worker processes, unless the flags do.
+        retries: what earlier runs of this command know about deaths of workers.
 
     Raises:
         UsageError: a flag that neither we nor Beam know, or one that Beam or Dataflow refuses.
@@ -56,21 +65,23 @@ def make_pipeline(
     options, processes = beam_options(beam_args)
     import apache_beam as beam
 
-    from wikianchor.pipelines.engine.options import is_verbose
+    from wikianchor.pipelines.engine.options import is_verbose, limits_of, needs_process
 
     if dataflow.is_dataflow(runner_of(options)):
         options, _ = beam_options(dataflow.with_defaults(beam_args, dataset, wiki))
         dataflow.check(options, output)
     runner: Any = None
-    if processes is None and (processes := _processes(default_workers(load))):
-        logging.getLogger("wikianchor").info("%s: %d worker processes, see --workers", output, processes)
+    if processes is None:
+        processes = _processes(default_workers(load), needs_process(options))
+        if processes > 1:
+            logging.getLogger("wikianchor").info("%s: %d worker processes, see --workers", output, processes)
     if processes:
         from apache_beam.options.pipeline_options import DirectOptions
 
-        from wikianchor.pipelines.engine.local_workers import LocalRunner
+        from wikianchor.pipelines.engine.local_workers import LocalRunner, LocalWorkers
 
         options.view_as(DirectOptions).direct_num_workers = processes
-        runner = LocalRunner(processes, is_verbose(options))
+        runner = LocalRunner(LocalWorkers(processes, is_verbose(options), limits_of(options), retries))
     try:
         pipeline = beam.Pipeline(runner, options)
     except (ValueError, ImportError) as error:
@@ -130,19 +141,20 @@ def _watched(work: Callable[[], object], look: Callable[[], None], workers: Loca
             # What Beam says of a dead worker, if it says anything, is less clear.
             workers.check()
     except BaseException:
-        _abandon(workers)
+        _abandon(ended, workers)
         raise
     ended.result()
 
 
-def _abandon(workers: LocalWorkers | None) -> None:
-    """Abandon a run whose threads, which are Beam's, go on, and kill its workers."""
+def _abandon(ended: Future[None], workers: LocalWorkers | None) -> None:
+    """Abandon a run, and kill its workers. Its threads, which are Beam's, may go on."""
     global _abandoned
-    _abandoned = True
     if workers is not None:
         # Each thread that loses its worker would print a traceback.
         threading.excepthook = lambda _: None
         workers.kill()
+    if workers is None or not wait([ended], ABANDON_SECONDS).done:
+        _abandoned = True
 
 
 def abandoned() -> bool:
@@ -164,7 +176,7 @@ def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, in
     import_beam()
     from apache_beam.options.pipeline_options import DirectOptions
 
-    from wikianchor.pipelines.engine.options import ParsedOptions, flag_parser
+    from wikianchor.pipelines.engine.options import OF_PROCESSES, ParsedOptions, flag_parser, needs_process
 
     parser = flag_parser()
     known, unknown = parser.parse_known_args(list(args))
@@ -174,6 +186,12 @@ def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, in
     of_beam = [flag for flag in _OF_DIRECT if any(arg.partition("=")[0] == flag for arg in args)]
     if known.workers is not None:
         _check_workers(known.workers, None if direct else known.runner, of_beam)
+    for name in OF_PROCESSES:
+        value = getattr(known, name)
+        if value and not direct:
+            raise UsageError(f"--{name} is about processes on this machine, and --runner={known.runner} has none")
+        if value is not None and value is not False and value < 1:
+            raise UsageError(f"--{name}={value}: must be at least 1")
     options = ParsedOptions([*args, f"--runner={DIRECT}"] if direct else list(args))
     if not direct:
         return options, 0
@@ -183,13 +201,14 @@ def beam_options(args: Sequence[str], ours: Iterable[str] = ()) -> tuple[Any, in
         # For Beam 0 means one for each core.
         return options, mode.direct_num_workers or cores()
     if known.workers is not None:
-        return options, _processes(known.workers)
+        return options, _processes(known.workers, needs_process(options))
     return options, 0 if of_beam else None
 
 
-def _processes(workers: int) -> int:
-    """Return how many processes are started for some workers: a single one works in the process of the command."""
-    return workers if workers > 1 else 0
+def _processes(workers: int, needs_process: bool) -> int:
+    """Return how many processes are started for some workers: a single one works in the process of the command, unless
+    it has to be watched."""
+    return workers if workers > 1 or needs_process else 0
 
 
 def _check_workers(workers: int, runner: str | None, of_beam: Sequence[str]) -> None:

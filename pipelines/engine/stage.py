@@ -25,8 +25,10 @@ from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace, fingerpri
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.progress import Progress
 from wikianchor.pipelines.engine.progress_file import read_progress
+from wikianchor.pipelines.engine.retries import Retries
 from wikianchor.pipelines.engine.runner import NO_LOAD, make_pipeline, run_apart
 from wikianchor.pipelines.engine.step_errors import find_error
+from wikianchor.pipelines.engine.worker_status import WorkerDied
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -88,7 +90,7 @@ def run_stage(
     if (done := _done(output, head)) is not None:
         _remove_leftovers(output, dataset)
         return done
-    from wikianchor.pipelines.engine.options import shuffle_of
+    from wikianchor.pipelines.engine.options import shuffle_of, skips_bad_pages
 
     # Whatever can be wrong with the command is found before anything is written.
     pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output, load)
@@ -102,7 +104,18 @@ def run_stage(
         # Another run may have made it while this one waited for the claim, or the claim completed its commit.
         if (done := _done(output, head)) is not None:
             return done
-        _run_watched(pipeline, head, work, output, bytes_read)
+        retries = Retries(skips_bad_pages(pipeline.options))
+        while True:
+            try:
+                _run_watched(pipeline, head, work, output, bytes_read)
+                break
+            except WorkerDied as death:
+                # It may have died after the commit.
+                if (done := _done(output, head)) is not None:
+                    return done
+                log.warning("%s", retries.after(death))
+            pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output, load, retries)
+            build(pipeline, head, work)
     return _result(pipeline, head, output)
 
 

@@ -1,11 +1,12 @@
 """A worker process of a run on one machine: Beam's worker, which prints nothing, and ends when its launcher ends.
 
-`local_workers.py` starts it by `python -m wikianchor.pipelines.engine.worker LAUNCHER [--verbose]`, with the process id
-of the launcher. The settings of Beam's worker are in the environment.
+`local_workers.py` starts it by `python -m wikianchor.pipelines.engine.worker LAUNCHER STATUS [--verbose]`, with the
+process id of the launcher, and JSON for `worker_status.join`. The settings of Beam's worker are in the environment.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ from wikianchor.io import buckets
 from wikianchor.pipelines.engine.beam_import import import_beam, own_process
 from wikianchor.pipelines.engine.log import log_to_stderr, show_beams_log
 from wikianchor.pipelines.engine.machine import raise_gc_threshold
+from wikianchor.pipelines.engine.worker_status import WorkerStatus, join
 
 LOOK_SECONDS = 0.2
 
@@ -28,7 +30,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Not os.getppid(): the launcher may have been killed before this line.
     launcher = int(sys.argv[1])
-    threading.Thread(target=_end_with, args=(launcher,), daemon=True).start()
+    told = json.loads(sys.argv[2])
+    status = WorkerStatus(told["status"])
+    join(status, told["lock"], told["alone"], [(unit, page) for unit, page in told["bad_pages"]])
+    threading.Thread(target=_end_with, args=(launcher, status), daemon=True).start()
     log_to_stderr()
     raise_gc_threshold()
     verbose = "--verbose" in sys.argv
@@ -53,8 +58,9 @@ def main() -> None:
         os._exit(0)
 
 
-def _end_with(launcher: int) -> None:
+def _end_with(launcher: int, status: WorkerStatus) -> None:
     while os.getppid() == launcher:
+        status.beat()
         time.sleep(LOOK_SECONDS)
     os._exit(1)
 

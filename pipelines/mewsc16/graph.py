@@ -264,7 +264,8 @@ def ledger_of(decision: Any, readings: Sequence[Any]) -> dict[str, Any]:
     ledger |= counts_by_kind(result.counts for result in (decision, *readings))
     pages, labels = ledger["pages"], dict.fromkeys(schema.TOPICS, 0) | ledger["labels"]
     seen, kept = pages.get("seen", 0), pages.get(KEPT, 0)
-    parted = sum(number for name, number in pages.items() if name != "seen")
+    # Of a page that ended its worker not even the namespace is known.
+    parted = sum(number for name, number in pages.items() if name not in ("seen", "crashed"))
     rows = sum(part.rows for part in decision.parts)
     if parted != seen or rows != kept or sum(labels.values()) != kept:
         raise InputError(

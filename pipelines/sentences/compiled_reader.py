@@ -5,6 +5,7 @@ The core holds the rows as the buffers of Arrow arrays; nothing of an article be
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -18,7 +19,7 @@ from wikianchor.pipelines.text.core_rules import text_rules
 from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.core_rules import site_rules
 from wikianchor.pipelines.wikimedia.page_kinds import disambiguation_templates
-from wikianchor.pipelines.wikimedia.pages import Page, parse_page
+from wikianchor.pipelines.wikimedia.pages import Page, parse_page, unescape
 from wikianchor.schemas import sentences, titles
 
 _SENTENCES, _FRAGMENTS, _TITLES, _LEDGER = range(4)
@@ -34,6 +35,9 @@ def make_page_reader(reader: DumpReader, templates: str | None = None) -> PageRe
     has_core = reader.parser == "wikianchor" and reader.splitter == "rules"
     core = core_of(reader.engine) if has_core else None
     return PageReader(reader, templates) if core is None else _CompiledReader(core, reader, templates)
+
+
+_PAGE_TITLE = re.compile(rb"<title>([^<]*)</title>")
 
 
 class _CompiledReader(PageReader):
@@ -62,7 +66,12 @@ class _CompiledReader(PageReader):
         return super().new_tables()
 
     def _parse_page(self, raw: bytes, where: str) -> Page:
-        found = self._core.parse(raw)
+        try:
+            found = self._core.parse(raw)
+        except RuntimeError as error:
+            page = _PAGE_TITLE.search(raw)
+            title = unescape(page[1].decode("utf-8", "replace")) if page else "without a title"
+            raise InputError(self._failure(title, error)) from error
         # What the core refuses has a fault, which the other reader names.
         return parse_page(raw, where) if found is None else Page(*found)
 
@@ -73,10 +82,11 @@ class _CompiledReader(PageReader):
         try:
             counts: dict[str, int] = self._core.read_article(self._kinds.is_list(page.title))
         except RuntimeError as error:
-            raise InputError(
-                f"page {page.title!r} of {self._site.wiki}: {error}: read it with --engine=python"
-            ) from error
+            raise InputError(self._failure(page.title, error)) from error
         return counts
+
+    def _failure(self, title: str, error: RuntimeError) -> str:
+        return f"page {title!r} of {self._site.wiki}: {error}: read it with --engine=python"
 
 
 class _CoreColumns(Columns):

@@ -24,6 +24,7 @@ from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
+from wikianchor.pipelines.engine.worker_status import watched_pages
 from wikianchor.pipelines.sentences.columns import TableBuffer
 from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
 from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
@@ -303,7 +304,7 @@ def sound_pages(
     """
     read = 0
     try:
-        for raw, offset in cut_pages(keep_tail(chunks, tail), part.path):
+        for raw, offset in watched_pages(cut_pages(keep_tail(chunks, tail), part.path), counts, "pages:crashed"):
             read += 1
             if len(problems) >= MAX_PROBLEMS:
                 return

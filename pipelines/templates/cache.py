@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from operator import itemgetter
@@ -56,7 +57,7 @@ def table_of_dumps(dumps: Sequence[str], site: Site, cache: str, before: Callabl
         for path in dumps:
             # What comes before the damage counts, as in `read_templates`.
             with suppress(InputError, Truncated):
-                pages = template_rows(read_range(Range(path, 0, file_size(path), True)), path, site)
+                pages = template_rows(read_range(Range(path, 0, file_size(path), True)), path, site, Counter())
                 yield from (itemgetter(*COLUMNS)(row) for row, _ in pages)
 
     return cached_table(table_key(dumps, site), rows, site, cache)

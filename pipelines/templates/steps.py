@@ -14,6 +14,7 @@ from wikianchor.io.errors import InputError, Truncated
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
+from wikianchor.pipelines.engine.worker_status import watched_pages
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, read_range, split_dumps
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
@@ -76,7 +77,7 @@ def read_templates(task: TemplateRange, work: Workspace, site: Site, copies: boo
                 chunks = read_range(task.part)
                 if copies:
                     chunks = stack.enter_context(ChunkCopy(copy_of_range(work, task.order))).copied(chunks)
-                for row, offset in template_rows(chunks, task.part.path, site):
+                for row, offset in template_rows(chunks, task.part.path, site, counts):
                     if progress_file.is_due():
                         progress_file.write(min(offset, task.part.end) - task.part.start, {"templates": counts.total()})
                     counts[row["kind"]] += 1
@@ -92,19 +93,22 @@ def read_templates(task: TemplateRange, work: Workspace, site: Site, copies: boo
     return TemplateReading(task.order, [writer.part] if writer.part else [], dict(counts))
 
 
-def template_rows(chunks: Iterator[Chunk], source: str, site: Site) -> Iterator[tuple[dict[str, Any], int]]:
+def template_rows(
+    chunks: Iterator[Chunk], source: str, site: Site, counts: Counter[str]
+) -> Iterator[tuple[dict[str, Any], int]]:
     """Yield a row of `schemas.templates` for each template in a range of a dump, and where it is in the file.
 
     Args:
         chunks: of the range.
         source: name of the file, for messages.
         site: the wiki.
+        counts: of the range: pages that are left out are added.
 
     Raises:
         InputError, Truncated: the file is damaged or cut off.
     """
     pages = TemplatePages(site)
-    for raw, offset in cut_pages(chunks, source):
+    for raw, offset in watched_pages(cut_pages(chunks, source), counts, "crashed"):
         if page_namespace(raw, source) == TEMPLATE:
             page = pages.parse(raw, f"{source} near byte {offset}")
             ids = {"page_id": page.page_id, "rev_id": page.rev_id}

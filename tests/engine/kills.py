@@ -59,7 +59,7 @@ class Ended:
         phase: in which the kill came, by what was in the output directory.
         status: exit status of the command.
         seconds: from the kill to the end of the command and its workers.
-        hung: the command had to be killed after `LIMIT` seconds.
+        hung: the command had to be killed, after `LIMIT` seconds where it was hit itself.
         orphans: workers that were left.
         lines: of stderr, without those of progress.
     """
@@ -72,10 +72,8 @@ class Ended:
     lines: tuple[str, ...]
 
     def is_clear(self, target: str) -> bool:
-        """Return whether the command said what it should: one line about a worker, nothing where it was killed."""
-        if target == "launcher":
-            return not self.lines
-        return self.status == 1 and len(self.lines) == 1 and self.lines[0].startswith("wikianchor: worker ")
+        """Return whether the command ended as it should: without a line, and well where a worker was killed."""
+        return not self.lines and (target == "launcher" or self.status == 0)
 
 
 @dataclass
@@ -140,9 +138,9 @@ class Job:
         pids = [launcher.pid] if target == "launcher" else workers
         killed = bool(pids) and kill(chance.choice(pids))
         begin = time.monotonic()
-        hung = launcher.end(LIMIT if killed else PATIENCE)
-        # What was killed was about to end in the same moment.
-        if not killed or (target == "worker" and phase == "close" and launcher.status == 0):
+        # With a worker less the command goes on.
+        hung = launcher.end(LIMIT if killed and target == "launcher" else PATIENCE)
+        if not killed:
             return None
         orphans = left_of(workers, begin + LIMIT)
         return Ended(phase, launcher.status, time.monotonic() - begin, hung, len(orphans), launcher.lines())
@@ -204,8 +202,12 @@ class Launcher:
 
     def lines(self) -> tuple[str, ...]:
         """Return the lines of its stderr without those of progress."""
+        return tuple(line for line in self.log() if not _PROGRESS.match(line))
+
+    def log(self) -> list[str]:
+        """Return the lines of its stderr."""
         self._errors.seek(0)
-        return tuple(line for line in self._errors.read().splitlines() if not _PROGRESS.match(line))
+        return self._errors.read().splitlines()
 
 
 def environment() -> dict[str, str]:
@@ -215,12 +217,12 @@ def environment() -> dict[str, str]:
 
 def workers_of(launcher: int) -> list[int]:
     """Return the worker processes of a launcher, which may have ended."""
-    tail = f"\0wikianchor.pipelines.engine.worker\0{launcher}\0".encode()
+    words = f"\0wikianchor.pipelines.engine.worker\0{launcher}\0".encode()
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if (entry / "cmdline").read_bytes().endswith(tail):
+                if words in (entry / "cmdline").read_bytes():
                     found.append(int(entry.name))
             except OSError:
                 continue

@@ -9,7 +9,7 @@ import pytest
 
 from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
 from wikianchor.pipelines.engine import machine
-from wikianchor.pipelines.engine.local_workers import LocalRunner
+from wikianchor.pipelines.engine.local_workers import LocalWorkers
 from wikianchor.pipelines.engine.machine import Load, default_workers, most_workers
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
@@ -85,9 +85,9 @@ def test_the_plan_is_for_the_workers_that_are_started(
     assert "with 3 workers" in wikianchor(*flags, "--dry_run", "--workers=3").output
     # So little that for Python the sentences of a sample are worth two workers, and the items are not.
     started: list[int] = []
-    start = LocalRunner.__init__
+    start = LocalWorkers.__init__
     monkeypatch.setattr(
-        LocalRunner, "__init__", lambda self, count, *more: (started.append(count), start(self, count, *more))[1]
+        LocalWorkers, "__init__", lambda self, count, *more: (started.append(count), start(self, count, *more))[1]
     )
     monkeypatch.setattr(machine, "WORKER_SECONDS", 0.004)
     monkeypatch.setattr(machine, "cores", lambda: 2)

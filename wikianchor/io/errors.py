@@ -11,7 +11,3 @@ class InputError(Exception):
 
 class Truncated(InputError):
     """A file is truncated. Its complete part has been returned."""
-
-
-class WorkerDied(InputError):
-    """A worker process was killed, or ended before it had finished."""

@@ -45,6 +45,8 @@ struct CharacterTables {
 #[pyfunction]
 fn set_up(tables: CharacterTables, evaluator: Py<PyAny>) {
     let _ = EVALUATE.set(evaluator);
+    // A fault becomes an error of Python, which names the page; the default hook would print lines of its own.
+    std::panic::set_hook(Box::new(|_| {}));
     let mut bits = vec![0; 0xE0200];
     for (index, char) in tables.others.chars().enumerate() {
         for (number, class) in tables.classes.iter().enumerate() {
