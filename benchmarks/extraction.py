@@ -18,7 +18,7 @@ import gzip
 from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -105,14 +105,14 @@ def compare_previous(arguments: Namespace) -> None:
     """Print `--previous` against a full build."""
     work = arguments.work
     rows: list[list[Any]] = []
-    for months in MONTHS:
+    for months, kind in product(MONTHS, ENGINES):
         old, new = (slices.data() / "states" / f"{month}-pages-articles.xml.bz2" for month in months)
-        last = work / "previous-old"
-        job("sentences", last, f"--dumps={old}")
+        last, flag = work / "previous-old", f"--engine={kind}"
+        job("sentences", last, f"--dumps={old}", flag)
         cases: dict[str, Callable[[], float]] = {
-            "full": partial(job, "sentences", work / "previous-full", f"--dumps={new}"),
-            "previous": partial(job, "sentences", work / "previous-new", f"--dumps={new}", f"--previous={last}"),
-            "start": partial(sentences, work, None, slices.one_page(work)),
+            "full": partial(job, "sentences", work / "previous-full", f"--dumps={new}", flag),
+            "previous": partial(job, "sentences", work / "previous-new", f"--dumps={new}", f"--previous={last}", flag),
+            "start": partial(sentences, work, None, slices.one_page(work), flag),
             "unpacking": partial(seconds, partial(unpack, new)),
         }
         times = rounds_of(arguments.rounds, cases)
@@ -121,8 +121,8 @@ def compare_previous(arguments: Namespace) -> None:
         net = [less(of, times["start"]) for of in (full, again)]
         rest = [less(of, times["unpacking"]) for of in net]
         cells = [unpack(new) / 1e6, median(full), median(again), ratio(full, again), ratio(*net)]
-        rows.append([months[1], *cells, median(times["unpacking"]), ratio(*rest), "yes" if same else "NO"])
-    head = ["dump", "MB of XML", "full, CPU s", "--previous, CPU s", "times less", "both less start"]
+        rows.append([f"{months[1]}, {kind}", *cells, median(times["unpacking"]), ratio(*rest), "yes" if same else "NO"])
+    head = ["dump, engine", "MB of XML", "full, CPU s", "--previous, CPU s", "times less", "both less start"]
     head += ["unpacking, CPU s", "both less start and unpacking", "same bytes"]
     report("sentences of the next month's dump", table(head, rows))
 
