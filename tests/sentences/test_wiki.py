@@ -17,11 +17,14 @@ from apache_beam.testing.util import assert_that, equal_to
 
 import wikianchor
 from tests.dumps import export, multistream, page
-from tests.fuzzing import MARKUP
 from wikianchor.beam import ExtractSentences, ReadPages, ReadSentences
 from wikianchor.io.errors import InputError, Truncated, UsageError
+from wikianchor.pipelines.arrays.tables import map_tables
 from wikianchor.pipelines.commands.report.dropped import dropped_sentences
 from wikianchor.pipelines.dataset.reader import find_datasets
+from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.mewsc16.steps import NewsReader, NewsWiki, list_ranges, read_categories
+from wikianchor.pipelines.mewsc16.template_pages import save_stores
 from wikianchor.pipelines.sentences import wiki
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.sentences.wiki import Wiki, open_wiki
@@ -56,7 +59,7 @@ PIECES = (
     ),
     *("\n* [[Name]]\n", "'''Bold''' words about [[a thing|things]] are here.<ref>A [[note]].</ref> ", "\n\n"),
     *("\n{|\n| [[Cell]] of a table\n|}\n", "[[File:a.jpg|thumb|A [[caption]] here]]\n", "The sum of it is {{sum|2}}. "),
-    *("\n== References ==\n", "A sentence of plain words stands in this place. "),
+    *("\n== References ==\n", "A sentence of plain words stands in this place. ", "[[", "{{", "}}", "]]", "''", "|"),
 )
 EXCLUDED = ("Article 7", "Left out")
 
@@ -64,7 +67,7 @@ EXCLUDED = ("Article 7", "Left out")
 def write_dump(directory: Path, seed: int = 1, pages: int = 150) -> str:
     """Write a wiki whose articles are made of pieces by chance, with its templates and with pages of other kinds."""
     chance = Random(seed)
-    texts = ["".join(chance.choices(PIECES + MARKUP, k=chance.randrange(1, 25))) for _ in range(pages)]
+    texts = ["".join(chance.choices(PIECES, k=chance.randrange(1, 25))) for _ in range(pages)]
     elements = [page(f"Article {number}", number, text) for number, text in enumerate(texts, 1)]
     model = page("Data", 1003, '{"a": "[[b]]"}').replace(b"<model>wikitext<", b"<model>json<")
     elements += [
@@ -314,6 +317,19 @@ def test_loops_do_not_disturb_each_other(dump: str) -> None:
         rows.append(row)
         wiki.read(each)
     assert rows == expected[: len(rows)]
+
+
+def test_mewsc16_shows_templates_as_sentences_does(dump: str, tmp_path: Path) -> None:
+    opened = open_wiki(dump)
+    news = NewsWiki(opened.site, (dump,), {})
+    reader = NewsReader({}, "direct", None, 1, False, True)
+    work = Workspace(str(tmp_path), str(tmp_path), "")
+    readings = [read_categories(task, reader, work) for task in list_ranges([news])]
+    shown, _ = save_stores((reading.templates for reading in readings), work, opened.site.language)
+    assert opened.templates is not None
+    ours, theirs = map_tables(shown), map_tables(opened.templates)
+    for name in ("keys", "spans", "bodies"):
+        assert ours[name].tolist() == theirs[name].tolist(), name
 
 
 def test_the_example_runs() -> None:
