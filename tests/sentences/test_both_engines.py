@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.both_engines import BothEngines, compare_batch, engines_of, raw_page
+from tests.both_engines import BothEngines, compare_batch, difference_of, engines_of, raw_page
 from tests.fuzz_templates import BATCH, Batch, Fuzz
 from tests.fuzzing import MARKUP, TITLE
 from tests.test_fuzz import PAGE, PIECES, WIKIS
@@ -60,6 +60,20 @@ def test_random_templates_are_read_in_the_same_way(seed: int) -> None:
             definitions = fuzz.mutated(definitions)
         with engines_of(site, definitions) as engines:
             assert compare_batch(Batch("", "", site, definitions, fuzz.pages(BATCH)), engines, 1) == 0
+
+
+@needs_core
+@pytest.mark.parametrize(
+    ("definitions", "text"),
+    [
+        (None, "<ref <!--"),
+        (None, "{|[[\na"),
+        ({"A": "[["}, "{{A}} {{A}}\nb"),
+        ({"D": "[[{{{1}}}]]"}, "It is {{D|{{D|x}}}}."),
+    ],
+)
+def test_pages_that_once_differed_or_did_not_balance(definitions: dict[str, str] | None, text: str) -> None:
+    assert difference_of(site_for("enwiki"), definitions, text) == ""
 
 
 @needs_core

@@ -103,8 +103,8 @@ def strip_extension_tags(text: str, dropped: Counter[str], captions: list[str] |
                 # No tag is closed from here on; an unclosed comment extends to the end.
                 comment = text.find("<!--", end)
                 pieces.append(text[position:] if comment < 0 else text[position:comment])
-                if comment >= 0:
-                    dropped[COMMENT] += text.count("[[", comment)
+                if comment >= 0 and (links := text.count("[[", comment)):
+                    dropped[COMMENT] += links
                 position = len(text)
                 break
             if text[tag_end - 2] == "/":
