@@ -140,3 +140,17 @@ def test_tables_are_measured_by_the_flags_that_users_get() -> None:
 def test_lines_of_the_page_are_short() -> None:
     lines = results.PAGE.read_text("utf-8").splitlines()
     assert max(map(len, lines)) < 350
+
+
+def test_benchmarks_that_the_docs_name_have_these_parts_and_flags() -> None:
+    shared = "".join(path.read_text("utf-8") for path in (ROOT / "benchmarks/lib").glob("*.py"))
+    pages = [*ROOT.glob("*.md"), ROOT / "benchmarks/README.md", *(ROOT / "docs").rglob("*.md")]
+    commands = set()
+    for page in pages:
+        # Figures of an older commit name it behind the command.
+        commands |= set(re.findall(r"python (benchmarks/\w+\.py)([^`\n]*)`(?! of commit)", page.read_text("utf-8")))
+    assert len(commands) > 20
+    for script, words in commands:
+        source = (ROOT / script).read_text("utf-8") + shared
+        names = [word.partition("=")[0] for word in words.split() if re.match("--|[a-z]+$", word)]
+        assert [name for name in names if f'"{name}"' not in source] == [], f"{script}{words}"
