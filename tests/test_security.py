@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from tests.dumps import head, item, json_dump, multistream, page
-from tools.audit import judge
+from tools.audit import audit_crates, judge
 from wikianchor.io.config_file import tomllib
 from wikianchor.pipelines.arrays.tables import open_tables, save_tables
 
@@ -207,3 +207,23 @@ def test_an_audit_is_judged(packages: list[dict[str, Any]], status: int, said: s
     lines, found = judge({"dependencies": packages})
     assert found == status
     assert said in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "advisories", "status"),
+    [
+        ("exit 0", "exit 0", 0),
+        ("exit 4", "exit 0", 1),
+        ("exit 0", "echo RUSTSEC >&2; exit 1", 1),
+        ("exit 0", "echo failed to fetch advisory database >&2; exit 1", 0),
+    ],
+)
+def test_crates_are_audited_where_cargo_deny_is(
+    allowed: str, advisories: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert audit_crates() == 0
+    program = tmp_path / "cargo-deny"
+    program.write_text(f'#!/bin/sh\ncase "$*" in *advisories) {advisories};; *) {allowed};; esac\n')
+    program.chmod(0o755)
+    assert audit_crates() == status

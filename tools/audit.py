@@ -55,7 +55,7 @@ def audit_packages() -> int:
         print(f"{'NOT AUDITED' if connection else 'pip-audit failed'}: {lines[-1]}")
         return 0 if connection else 1
     lines, status = judge(report)
-    print("\n".join(lines))
+    print("\n".join(lines), flush=True)
     return status
 
 
