@@ -60,7 +60,7 @@ def start(place: Path, monkeypatch: pytest.MonkeyPatch, title: str, *flags: str)
     (place / "site").mkdir()
     (place / "site/sitecustomize.py").write_text(HARM)
     monkeypatch.setattr("tests.engine.kills.ROOT", f"{place}/site:{os.environ.get('PYTHONPATH', '')}:{os.getcwd()}")
-    return Launcher(["sentences", f"--dumps={place}/dump.xml", f"--output={place}/out", *flags])
+    return Launcher(["sentences", f"--dumps={place}/dump.xml", f"--output={place}/out", "--engine=python", *flags])
 
 
 @pytest.mark.slow

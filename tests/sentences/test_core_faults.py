@@ -11,7 +11,7 @@ from wikianchor.io.errors import InputError
 from wikianchor.pipelines.sentences.compiled_reader import _CompiledReader
 from wikianchor.pipelines.wikimedia.pages import parse_page
 
-RAW = page("Moon &amp; Sun", 1, "Text.")
+RAW = page("Moon & Sun", 1, "Text.")
 
 
 def fail(*_: Any) -> Any:
