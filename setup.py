@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -11,7 +12,17 @@ ROOT = Path(__file__).parent
 CODE = "https://github.com/wikianchor/wikianchor/blob/main/"
 # Pictures need the file itself, not the page that shows it.
 FILES = "https://raw.githubusercontent.com/wikianchor/wikianchor/main/"
+FALLBACK_VERSION = "0.1.dev0"
 SAMPLE = ("dumps/*", "documents.jsonl", "sts.tsv")
+
+
+def version() -> str | None:
+    """Return the version where setuptools-scm does not: where it is not installed, for lack of a network, and in an
+    archive of a commit before the first tag."""
+    archival = (ROOT / ".git_archival.txt").read_text("utf-8") if (ROOT / ".git_archival.txt").exists() else ""
+    if (node := re.search(r"node: ([0-9a-f]{9})", archival)) and "describe-name: v" not in archival:
+        return f"{FALLBACK_VERSION}+g{node[1]}"
+    return None if find_spec("setuptools_scm") else FALLBACK_VERSION
 
 
 def readme() -> str:
@@ -36,10 +47,13 @@ class BuildWithSample(build_py):
 
 
 setup(
+    version=version(),
     long_description=readme(),
     long_description_content_type="text/markdown",
     # wikianchor/{pipelines,schemas,trainer} are links to the folders at the top: one package for all tools.
     packages=find_packages(include=["wikianchor", "wikianchor.*"]),
+    # What git knows would count as data, and the links are no files.
+    include_package_data=False,
     package_data={
         "wikianchor": ["py.typed", "beam.yaml"],
         "wikianchor.pipelines": ["*/data/*.json", "commands/report/templates/*", "dataset/templates/*"],

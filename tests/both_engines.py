@@ -5,6 +5,7 @@
 First all dumps below WIKIANCHOR_DATA, by the definitions of their own templates; then random pages: splices of real
 pages by built-in rules alone, by the templates of their wiki, and by mutations of these; and pages that call random
 sets of templates (`fuzzing`, `fuzz_templates`). Each case depends on the seed and its number alone.
+With --record, `core_record.json` says that these sources were compared, where no row differs.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 import rightness
 
 from tests import dumps, fuzzing
+from tests.core_sources import check_core_is_current, write_record
 from tests.fuzz_templates import BATCH, Batch, Definitions, make_batch
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size
@@ -40,6 +42,7 @@ from wikianchor.pipelines.templates.cache import table_of_dumps
 from wikianchor.pipelines.templates.steps import TemplatePages
 from wikianchor.pipelines.templates.store import COLUMNS, save_store
 from wikianchor.pipelines.wikimedia.compiled import fastest_extractor
+from wikianchor.pipelines.wikimedia.core_record import ANY_CORE
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
 from wikianchor.pipelines.wikimedia.pages import cut_pages
 from wikianchor.pipelines.wikimedia.site import Site
@@ -280,7 +283,10 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--dumps", default="", help="only dumps with this in their path; none: no dump")
+    parser.add_argument("--record", action="store_true", help="write core_record.json if nothing differs")
     arguments = parser.parse_args()
+    os.environ[ANY_CORE] = "1"
+    check_core_is_current()
     root, total = Path(os.environ["WIKIANCHOR_DATA"]), Counter[str]()
     folders = ("wikipedia-xml", "with-templates", "states", "multistream", "wikinews", "wiktionary-xml")
     for path in sorted(str(path) for folder in folders for path in (root / folder).rglob("*") if path.is_file()):
@@ -292,7 +298,11 @@ def main() -> int:
     differ = counts.pop("differ", 0)
     kinds = ", ".join(f"{number} {kind}" for kind, number in counts.items())
     print(f"{counts.total()} cases by seed {arguments.seed} ({kinds}), {differ} differ")
-    return 1 if differ or total["differences"] else 0
+    if differ or total["differences"]:
+        return 1
+    if arguments.record:
+        write_record()
+    return 0
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import pytest
 from hypothesis import settings
 
+from tests.core_sources import core_sources
 from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.wikimedia.core import installed_core
 
 # Two workers of pytest with two threads each wait for one another most of the time on two cores, where the models here
 # are so small that one thread is quicker anyway. Read when torch is loaded, and by every process that a test starts.
@@ -25,6 +27,10 @@ os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 if "WIKIANCHOR_CACHE" not in os.environ:
     os.environ["WIKIANCHOR_CACHE"] = tempfile.mkdtemp(prefix="wikianchor-cache-")
     atexit.register(shutil.rmtree, os.environ["WIKIANCHOR_CACHE"], ignore_errors=True)
+
+# Tests compare the core of this checkout with Python, whatever it was compared with before.
+if getattr(installed_core(), "sources", None) == core_sources():
+    os.environ.setdefault("WIKIANCHOR_ANY_CORE", "1")
 
 # No test loses power; waiting for the disk would be most of the time of many of them.
 os.fsync = lambda descriptor: None

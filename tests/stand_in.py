@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from wikianchor.io.rules import stage_digest
 from wikianchor.pipelines.arrays.hashing import hash_string, mix
 from wikianchor.pipelines.dataset.manifest import commit
 from wikianchor.pipelines.dataset.part_writer import PartWriter
@@ -131,8 +132,9 @@ def write_dataset(
             with PartWriter(work_of(directory).parts, config, order, schema) as writer:
                 writer.write(pa.Table.from_pylist(rows, schema))
             parts += [writer.part] if writer.part else []
-    head = {"dataset": name, "schema_version": version, "inputs": [], "options": dict(options), "made_with": {}}
-    commit(str(directory), work_of(directory).parts, parts, {**head, "ledger": {}})
+    head = {"dataset": name, "schema_version": version, "inputs": [], "options": dict(options)}
+    made_with = {"rules": stage_digest(name)}
+    commit(str(directory), work_of(directory).parts, parts, {**head, "made_with": made_with, "ledger": {}})
     shutil.rmtree(directory / UNFINISHED)
     return directory
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Ended
+from wikianchor.io import version
 from wikianchor.io.config_file import tomllib
 
 ROOT = Path(__file__).parent.parent
@@ -112,9 +113,39 @@ def test_links_and_pictures_work_on_an_index(metadata: Message) -> None:
 
 
 def test_the_version_is_the_same_everywhere(metadata: Message) -> None:
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
-    assert metadata["Version"] == version
-    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    """A copy without git has the version that setup.py falls back to. The core has a version of its own."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert metadata["Version"] == settings["tool"]["setuptools_scm"]["fallback_version"]
+    core = tomllib.loads((ROOT / "core" / "Cargo.toml").read_text("utf-8"))["workspace"]["package"]["version"]
+    assert settings["project"]["optional-dependencies"]["core"] == [f"wikianchor-core=={core}"]
+
+
+def test_an_archive_of_a_commit_names_it(tmp_path: Path) -> None:
+    """`git archive` writes the commit into .git_archival.txt, from which setup.py takes it before the first tag."""
+    assert (ROOT / ".gitattributes").read_text("utf-8") == ".git_archival.txt export-subst\n"
+    for name in ("setup.py", "pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    command = [sys.executable, "setup.py", "--quiet", "--version"]
+    template = (ROOT / ".git_archival.txt").read_text("utf-8")
+    versions = []
+    for text in (template, template.replace("$Format:%H$", "0898a760d" + 31 * "f")):
+        (tmp_path / ".git_archival.txt").write_text(text.replace("$Format:%(describe", "(describe"))
+        versions.append(subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout.split()[-1])
+    assert versions == ["0.1.dev0", "0.1.dev0+g0898a760d"]
+
+
+def test_a_checkout_names_its_commit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if shutil.which("git") is None:
+        pytest.skip("NO git")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=A"], check=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout[:9]
+    monkeypatch.setattr(version, "CHECKOUT", tmp_path)
+    found = version.program_version.__wrapped__()
+    assert re.fullmatch(rf"\d[\d.]*\.dev0\+g{commit}", found)
+    monkeypatch.setattr(version, "CHECKOUT", tmp_path / "none")
+    assert version.program_version.__wrapped__() != found
 
 
 def test_the_demo_works_without_a_checkout(wheel: Path, tmp_path: Path) -> None:

@@ -88,9 +88,10 @@ def _run(arguments: Sequence[str]) -> int:
         print(_overview())
         return 0 if arguments else 2
     if arguments[0] == "--version":
-        from wikianchor.pipelines.engine.stage import program_version
+        from wikianchor.io.version import program_version
+        from wikianchor.pipelines.wikimedia.core import engine_line
 
-        print(program_version())
+        print(f"wikianchor {program_version()}\n{engine_line()}")
         return 0
     name, rest = arguments[0], arguments[1:]
     if name not in COMMANDS:
@@ -122,7 +123,12 @@ def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> No
 
     dataset = Dataset(config.output.rstrip("/"), dict(manifest))
     print_report([dataset])
-    print(f"\n{summary.made(dataset)}\n{summary.spent(start)}")
+    engine = ""
+    if dataset.manifest["dataset"] == "sentences":
+        from wikianchor.pipelines.sentences.compiled_reader import engine_of
+
+        engine = engine_of(config.engine, config.parser, config.splitter)
+    print(f"\n{summary.made(dataset)}\n{summary.spent(start, engine)}")
     print("\n".join(summary.next_lines(summary.after(dataset, config))))
 
 

@@ -5,6 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+RULES = "rules"
+"""The key of the digest of `wikianchor.io.rules` in manifests."""
+
+
+def rules_of(manifest: Mapping[str, Any]) -> str | None:
+    """Return the digest of the rules that made a dataset; None where its manifest does not say."""
+    digest: str | None = manifest.get("made_with", {}).get(RULES)
+    return digest
+
+
+def deciding(made_with: Mapping[str, str]) -> dict[str, str]:
+    """Return what decides bytes in `made_with` of a manifest: all but the version of the program."""
+    return {name: value for name, value in made_with.items() if name != "wikianchor"}
+
 
 def difference(manifest: Mapping[str, Any], head: Mapping[str, Any]) -> str:
     """Return the first difference of a manifest from the head of another, in a few words, or "".
@@ -18,13 +32,24 @@ def difference(manifest: Mapping[str, Any], head: Mapping[str, Any]) -> str:
     """
     for key, describe in (
         ("schema_version", lambda old, new: f"its schema version was {old}"),
-        ("made_with", lambda old, new: _first(old or {}, new, "made with {name} {value}")),
+        ("made_with", lambda old, new: _made_otherwise(manifest, old, new)),
         ("options", lambda old, new: _first(old or {}, new, "--{name} was {value}")),
         ("inputs", lambda old, new: _input(old or (), new)),
     ):
-        if key in head and manifest.get(key) != head[key]:
-            return str(describe(manifest.get(key), head[key]))
+        old, new = manifest.get(key), head.get(key)
+        if key == "made_with":
+            old, new = deciding(old or {}), deciding(new or {})
+        if key in head and old != new:
+            return str(describe(old, new))
     return ""
+
+
+def _made_otherwise(manifest: Mapping[str, Any], old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """Return the text for other rules, which are named first, or other versions."""
+    if old.get(RULES) == new.get(RULES):
+        return _first(old, new, "made with {name} {value}")
+    name = f"rules of `{manifest.get('dataset')}`"
+    return f"{name} changed" if RULES in old else f"its manifest is older than the digest of the {name}"
 
 
 def _first(old: Mapping[str, Any], new: Mapping[str, Any], text: str) -> str:

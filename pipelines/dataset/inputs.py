@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.dataset.changes import RULES, rules_of
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.schemas import entities as entities_schema
 from wikianchor.schemas import sentences as sentences_schema
@@ -33,12 +34,14 @@ def open_inputs(sentences: str, entities: str) -> tuple[list[Dataset], Dataset]:
 
 
 def input_records(datasets: Iterable[Dataset]) -> list[dict[str, Any]]:
-    """Return what a manifest says of the datasets that a stage read."""
+    """Return what a manifest says of the datasets that a stage read, and the rules that they were made by, of which
+    `run_stage` keeps those that are not the rules of this program."""
     return [
         {
             "dataset": dataset.manifest["dataset"],
             "wiki": dataset.manifest["options"].get("wiki"),
             "sha256": fingerprint(dataset),
+            RULES: rules_of(dataset.manifest),
         }
         for dataset in datasets
     ]

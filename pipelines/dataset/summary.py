@@ -39,15 +39,17 @@ def _extent(datasets: Sequence[Dataset]) -> str:
     return f"{len(shards)} shard{'' if len(shards) == 1 else 's'}, {total}"
 
 
-def spent(start: float) -> str:
-    """Return the time since `start`, of `time.monotonic`, and the peak memory of the largest process.
+def spent(start: float, engine: str = "") -> str:
+    """Return the time since `start`, of `time.monotonic`, the peak memory of the largest process, and the engine that
+    read pages.
 
     The processes are this one and its workers.
     """
     # Linux counts in kilobytes, macOS in bytes.
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / unit
-    return f"{time.monotonic() - start:.1f} seconds, {peak:.0f} MB peak memory"
+    used = f", engine: {engine}" if engine else ""
+    return f"{time.monotonic() - start:.1f} seconds, {peak:.0f} MB peak memory{used}"
 
 
 def next_lines(*commands: Sequence[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """The directories of a running stage: parts of the dataset, tables and sorted runs, records of finished steps.
 
 They are named by the fingerprint of the run, so a repeated command finds the finished work of an interrupted one, and
-never that of other inputs, options or sources.
+never that of other inputs, options or rules.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import os
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
-from importlib import resources
 from importlib.metadata import version
 from typing import Annotated, Any, NamedTuple
 
 from wikianchor.io.errors import InputError
+from wikianchor.pipelines.dataset.changes import deciding
 from wikianchor.pipelines.dataset.temporary import temporary_root
 
 UNFINISHED = "_unfinished"
@@ -25,8 +24,6 @@ UNFINISHED = "_unfinished"
 RECORDS = "finished"
 # Packages whose version may change rows or files, besides those whose version is in the manifest.
 _LIBRARIES = ("apache-beam", "numpy", "pyarrow")
-_PACKAGES = ("wikianchor.pipelines", "wikianchor.schemas", "wikianchor.aliases", "wikianchor.io")
-_SOURCES = (".py", ".json", ".css", ".html", ".md")
 
 
 # The type of a field of a record that is a path below the workspace. `resume.load_record` checks it.
@@ -86,32 +83,14 @@ def fingerprint_of(head: Mapping[str, Any], output: str, **how: Any) -> str:
     """Return the fingerprint of a run, a hash of everything that decides the content of its intermediate files.
 
     Args:
-        head: inputs, options and versions, as in the manifest.
+        head: inputs, options, rules and versions, as in the manifest.
         output: directory of the dataset, as the user wrote it; records of finished steps contain paths below it.
         how: anything else that changes the files of steps, such as the kind of shuffle.
     """
     parts = {
-        "head": head,
+        "head": {**head, "made_with": deciding(head.get("made_with", {}))},
         "output": output,
         "how": how,
-        "sources": sources_digest(),
         "libraries": {name: version(name) for name in _LIBRARIES},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
-
-
-@lru_cache(maxsize=1)
-def sources_digest() -> str:
-    """Return the sha256 of the installed sources, data files included."""
-    digest = hashlib.sha256()
-    for package in _PACKAGES:
-        root = str(resources.files(package))
-        for directory, names, files in os.walk(root):
-            names[:] = sorted(name for name in names if name != "__pycache__")
-            for name in sorted(files):
-                if name.endswith(_SOURCES):
-                    path = os.path.join(directory, name)
-                    digest.update(f"{package}/{os.path.relpath(path, root)}\0".encode())
-                    with open(path, "rb") as file:
-                        digest.update(hashlib.sha256(file.read()).digest())
-    return digest.hexdigest()

@@ -1,8 +1,8 @@
 """Run one stage: a pipeline that makes a dataset with its manifest, or ends with an error of one line.
 
-A stage is skipped if the manifest in its output names this version of the program, the same inputs and the same
-options. A stage that was interrupted goes on with the steps that it had not finished. An older dataset in the output
-stays valid until the new one is complete.
+A stage is skipped if the manifest in its output names the same rules, which are the code that decides its rows, the
+same inputs and the same options. A stage that was interrupted goes on with the steps that it had not finished. An
+older dataset in the output stays valid until the new one is complete.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.pipelines.dataset.changes import difference
+from wikianchor.io.rules import stage_digest
+from wikianchor.io.version import program_version
+from wikianchor.pipelines.dataset.changes import RULES, difference
 from wikianchor.pipelines.dataset.manifest import claim, commit, damaged_shard, discard, has_leftovers, read_manifest
 from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace, fingerprint_of, workspace_of
@@ -40,19 +42,13 @@ _NO_SERVICE = re.compile(r"^RuntimeError: Service failed to start up with error"
 _FULL_DISK = re.compile(r"^OSError: .*No space left on device.*$", re.MULTILINE)
 
 
-def program_version() -> str:
-    """Return the version that manifests carry."""
-    try:
-        return version("wikianchor")
-    except PackageNotFoundError:
-        return "uninstalled"
-
-
-def made_with() -> dict[str, str]:
-    """Return the versions that decide the bytes of a dataset: of this program, of the writer of Parquet, and of
-    Python's Unicode tables, which split sentences and compare names."""
+def made_with(dataset: str) -> dict[str, str]:
+    """Return what decides the bytes of a dataset besides inputs and options: the digest of its rules, the version of
+    the writer of Parquet, and that of Python's Unicode tables, which split sentences and compare names. The version of
+    the program is for readers alone."""
     return {
         "wikianchor": program_version(),
+        "rules": stage_digest(dataset),
         "pyarrow": version("pyarrow"),
         "unicode": unicodedata.unidata_version,
     }
@@ -68,6 +64,7 @@ def run_stage(
     beam_args: Sequence[str],
     bytes_read: int = 0,
     load: Load = NO_LOAD,
+    keep_older: bool = False,
 ) -> dict[str, Any]:
     """Run a stage unless it is done, and return its manifest.
 
@@ -81,13 +78,14 @@ def run_stage(
         beam_args: flags for Beam.
         bytes_read: final sum of the progress files of the workers, in bytes; 0 for a stage without them.
         load: the work and memory of the stage; decides the number of workers, unless the flags do.
+        keep_older: whether a finished dataset may be of other rules or versions.
 
     Raises:
         InputError: an input is broken or the output cannot be written.
         UsageError: the output directory cannot be used, or a flag of Beam's is wrong.
     """
     head = _head(dataset, schema_version, inputs, options)
-    if (done := _done(output, head)) is not None:
+    if (done := _done(output, head, keep_older)) is not None:
         _remove_leftovers(output, dataset)
         return done
     from wikianchor.pipelines.engine.options import shuffle_of, skips_bad_pages
@@ -100,9 +98,15 @@ def run_stage(
     build(pipeline, head, work)
     if (old := read_manifest(output)) is not None and (change := difference(old, head)):
         log.info("%s: rebuild, %s; the dataset there stays until the new one is complete", output, change)
+    for source in head.get("older_inputs", ()):
+        log.warning(
+            "%s: %s was made by other rules than those of this program, which the manifest says",
+            output,
+            " ".join(filter(None, (source["dataset"], source.get("wiki")))),
+        )
     with claim(output, dataset, fingerprint):
         # Another run may have made it while this one waited for the claim, or the claim completed its commit.
-        if (done := _done(output, head)) is not None:
+        if (done := _done(output, head, keep_older)) is not None:
             return done
         retries = Retries(skips_bad_pages(pipeline.options))
         while True:
@@ -111,7 +115,7 @@ def run_stage(
                 break
             except WorkerDied as death:
                 # It may have died after the commit.
-                if (done := _done(output, head)) is not None:
+                if (done := _done(output, head, keep_older)) is not None:
                     return done
                 log.warning("%s", retries.after(death))
             pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output, load, retries)
@@ -122,14 +126,22 @@ def run_stage(
 def _head(
     dataset: str, schema_version: str, inputs: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the head of a manifest: what identifies the dataset before it is made."""
-    return {
+    """Return the head of a manifest: what identifies the dataset before it is made, and `older_inputs`, where it has
+    inputs that other rules made than those of this program."""
+    records = [{name: value for name, value in item.items() if name != RULES} for item in inputs]
+    older = [
+        {**record, RULES: item[RULES]}
+        for record, item in zip(records, inputs, strict=True)
+        if RULES in item and item[RULES] != stage_digest(item["dataset"])
+    ]
+    head = {
         "dataset": dataset,
         "schema_version": schema_version,
-        "inputs": [dict(item) for item in inputs],
+        "inputs": records,
         "options": dict(options),
-        "made_with": made_with(),
+        "made_with": made_with(dataset),
     }
+    return {**head, "older_inputs": older} if older else head
 
 
 def _result(pipeline: beam.Pipeline, head: Mapping[str, Any], output: str) -> dict[str, Any]:
@@ -173,15 +185,18 @@ def _run_watched(
         raise _clear(error, output) from error
 
 
-def _done(output: str, head: Mapping[str, Any]) -> dict[str, Any] | None:
+def _done(output: str, head: Mapping[str, Any], keep_older: bool) -> dict[str, Any] | None:
     """Return the manifest of a finished dataset with this head of the manifest, or None."""
     manifest = read_manifest(output, is_output=True)
-    if manifest is None or any(manifest.get(key) != value for key, value in head.items()):
+    if manifest is None or manifest["dataset"] != head["dataset"]:
+        return None
+    change = difference(manifest, head)
+    if change and (not keep_older or difference({**manifest, "made_with": head["made_with"]}, head)):
         return None
     if (damaged := damaged_shard(output, manifest)) is not None:
         log.info("%s: missing or damaged, so its dataset is made again", damaged)
         return None
-    log.info("%s: up to date, skipped", output)
+    log.info("%s: %s", output, f"kept as it is, though {change}" if change else "up to date, skipped")
     return manifest
 
 

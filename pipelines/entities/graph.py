@@ -25,7 +25,7 @@ from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.schemas import entities as schema
 
 
-def run(config: EntitiesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
+def run(config: EntitiesOptions, beam_args: Sequence[str], keep_older: bool = False) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     paths = [*config.wikidata, *config.page_props]
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in paths]
@@ -40,6 +40,7 @@ def run(config: EntitiesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         beam_args,
         sum(file_size(path) for path in paths),
         Load(item_seconds(paths)),
+        keep_older,
     )
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from wikianchor.pipelines.pairs.table_steps import TableTask
 
 
-def run(config: PairsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
+def run(config: PairsOptions, beam_args: Sequence[str], keep_older: bool = False) -> dict[str, Any]:
     """Run the stage and return its manifest.
 
     Raises:
@@ -62,7 +62,7 @@ def run(config: PairsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         for ledger in dataset.manifest["ledger"].values()
     )
     load = Load(pair_seconds(links))
-    return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work, load)
+    return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work, load, keep_older)
 
 
 def options_of(config: PairsOptions) -> dict[str, Any]:

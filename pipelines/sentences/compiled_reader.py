@@ -31,13 +31,28 @@ def make_page_reader(reader: DumpReader, templates: str | None = None) -> PageRe
     Raises:
         UsageError: the core is asked for, and not installed.
     """
-    # The core has the default parser and splitter.
-    has_core = reader.parser == "wikianchor" and reader.splitter == "rules"
-    core = core_of(reader.engine) if has_core else None
+    core = _core_for(reader.engine, reader.parser, reader.splitter)
     return PageReader(reader, templates) if core is None else _CompiledReader(core, reader, templates)
 
 
 _PAGE_TITLE = re.compile(rb"<title>([^<]*)</title>")
+
+
+def engine_of(engine: str | None, parser: str, splitter: str) -> str:
+    """Return the name of the engine that reads pages.
+
+    Args:
+        engine, parser, splitter: the options of those names.
+
+    Raises:
+        UsageError: the core is asked for, and not installed or of other rules.
+    """
+    return "python" if _core_for(engine, parser, splitter) is None else "core"
+
+
+def _core_for(engine: str | None, parser: str, splitter: str) -> ModuleType | None:
+    """Return the core if it is to read pages. It has the default parser and splitter."""
+    return core_of(engine) if (parser, splitter) == ("wikianchor", "rules") else None
 
 
 class _CompiledReader(PageReader):

@@ -21,16 +21,17 @@ from typing import Any
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
 from wikianchor.io.storage import file_size, free_bytes, is_local, sha1
+from wikianchor.pipelines.dataset.changes import difference
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.reasons import listed, most
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds, template_seconds
 from wikianchor.pipelines.engine.stage import commit_dataset, counts_by_kind, made_with, run_stage
+from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.text.template_losses import most_costly
 from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
-from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, ExcludedPages, read_excluded_pages
 from wikianchor.pipelines.wikimedia.inventory import read_site, wiki_of_header
 from wikianchor.pipelines.wikimedia.mwparser import make_extractor
@@ -43,7 +44,7 @@ from wikianchor.schemas import sentences as schema
 COPY_ROOM = 4
 
 
-def run(config: SentencesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
+def run(config: SentencesOptions, beam_args: Sequence[str], keep_older: bool = False) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     from wikianchor.pipelines.text.splitter import make_splitter
 
@@ -68,9 +69,10 @@ def run(config: SentencesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         beam_args,
         passes * sum(file_size(path) for path in config.dumps),
         Load(
-            dump_seconds(config.dumps, core_of(config.engine) is not None)
+            dump_seconds(config.dumps, engine_of(config.engine, config.parser, config.splitter) == "core")
             + (template_seconds(config.dumps) if passes > 1 else 0)
         ),
+        keep_older,
     )
     matches = manifest["ledger"].get(site.wiki, {}).get("pages", {}).get("excluded", 0)
     if matches < len(excluded):
@@ -121,11 +123,8 @@ def check_previous(config: SentencesOptions, options: Mapping[str, Any]) -> None
     names = [name for name in options if manifest["options"].get(name) != options[name] and name != "exclude_pages"]
     if names:
         raise UsageError(f"--previous={config.previous} was made with another {', '.join(names)}: leave it out")
-    for name, value in made_with().items():
-        if (old := manifest["made_with"].get(name, "an unknown version")) != value:
-            raise UsageError(
-                f"--previous={config.previous} was made with {name} {old}, and this program has {value}: leave it out"
-            )
+    if change := difference(manifest, {"made_with": made_with("sentences")}):
+        raise UsageError(f"--previous={config.previous} would give other rows, {change}: leave it out")
 
 
 def build(

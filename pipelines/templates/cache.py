@@ -1,7 +1,7 @@
 """The table of a wiki's templates, kept in a cache for readers that are no stage: the Python API, `extract`, `verify`.
 
 It is the table that `sentences` makes of the same dumps. Its name is a hash of the paths, sizes and times of the files,
-the wiki and the sources of this program, so a table of another dump or of other rules is never used.
+the wiki and the rules of this program, so a table of another dump or of other rules is never used.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 
 from wikianchor.io.cache import CACHE_VARIABLE, open_cache
 from wikianchor.io.errors import InputError, Truncated
+from wikianchor.io.rules import digest_of
 from wikianchor.io.storage import file_size, file_version, is_local
-from wikianchor.pipelines.dataset.workspace import sources_digest
 from wikianchor.pipelines.templates.steps import template_rows
 from wikianchor.pipelines.templates.store import COLUMNS, save_store
 from wikianchor.pipelines.templates.tables import shard_rows
@@ -37,7 +37,7 @@ def table_key(files: Sequence[str], site: Site) -> str:
         InputError: there is no such file.
     """
     versions = [(os.path.abspath(path) if is_local(path) else path, *file_version(path)) for path in files]
-    parts = json.dumps([versions, site.digest(), sources_digest()])
+    parts = json.dumps([versions, site.digest(), digest_of(("pipelines.templates.cache",))])
     return f"templates-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
 
 

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from tests.dumps import export, page
+from wikianchor.io.rules import stage_digest
 from wikianchor.pipelines.cli import command_line as cli
 from wikianchor.pipelines.commands.build import plan
 from wikianchor.pipelines.commands.download.needs import NEEDS
+from wikianchor.pipelines.engine import stage as engine_stage
 from wikianchor.pipelines.engine.progress_file import ProgressFile, read_progress
 from wikianchor.pipelines.wikimedia import dumps
 from wikianchor.pipelines.wikimedia.inventory import Dumps
@@ -62,6 +64,46 @@ def test_what_is_rebuilt_is_told_with_the_reason(built: Path, wikianchor: Run, t
     next((copy / "sentences/enwiki/data/titles").iterdir()).unlink()
     ended = wikianchor("build", f"--dumps={DEMO}", f"--output={copy}", "--min_links=2", "--dry_run")
     assert re.search(r"sentences enwiki .* rebuild, \S+parquet is missing or damaged: about", ended.output)
+
+
+def test_changed_rules_are_told_and_older_datasets_kept_if_asked(
+    built: Path, wikianchor: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copytree(built, tmp_path / "copy")
+    base = ("build", f"--dumps={DEMO}", f"--output={copy}", "--min_links=2", "--engine=python")
+
+    def digest(dataset: str) -> str:
+        return "another" if dataset == "sentences" else stage_digest(dataset)
+
+    monkeypatch.setattr(engine_stage, "stage_digest", digest)
+    monkeypatch.setattr("wikianchor.pipelines.commands.verify.command.stage_digest", digest)
+    ended = wikianchor(*base, "--dry_run")
+    assert len(re.findall(r"sentences \w+ .* rebuild, rules of `sentences` changed: about \d+ s", ended.output)) == 3
+    assert re.search(r"entities .* done", ended.output)
+    assert "rebuild, a dataset that it reads will be another one" in ended.output
+    assert "--keep_older uses finished datasets of other rules as they are" in ended.output
+    assert "  engine: python" in ended.output
+    # All of it is kept, and nothing runs.
+    before = {path: path.stat().st_mtime_ns for path in copy.rglob("*")}
+    ended = wikianchor(*base, "--keep_older")
+    assert ended.output.count("kept, though rules of `sentences` changed") == 3
+    assert sum("kept as it is, though rules of `sentences` changed" in line for line in ended.progress) == 3
+    assert {path: path.stat().st_mtime_ns for path in copy.rglob("*")} == before
+    assert re.search(r"MB peak memory, engine: python", ended.output)
+    # Pairs of other options are made of the older sentences, and their manifest says so.
+    ended = wikianchor(*base[:3], "--min_links=3", "--engine=python", "--keep_older")
+    assert ended.status == 0
+    assert sum("sentences dewiki was made by other rules" in line for line in ended.progress) == 1
+    older = json.loads((copy / "pairs/manifest.json").read_bytes())["older_inputs"]
+    assert [(source["wiki"], source["rules"]) for source in older] == [
+        (wiki, stage_digest("sentences")) for wiki in ("dewiki", "enwiki", "jawiki")
+    ]
+    again = wikianchor(*base[:3], "--min_links=3", "--engine=python", "--keep_older")
+    assert sum("up to date, skipped" in line for line in again.progress) == 2
+    # `verify` fails, or accepts what is older.
+    ended = wikianchor("verify", copy)
+    assert (ended.status, ended.output.count("FAIL  made by the rules of this program")) == (1, 3)
+    assert wikianchor("verify", copy, "--keep_older").status == 0
 
 
 def test_the_scratch_disk_of_a_shuffle_is_told(tmp_path: Path, wikianchor: Run) -> None:

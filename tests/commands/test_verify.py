@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,10 @@ import pytest
 from tests import wikinews as news
 from wikianchor.io.storage import checksum
 from wikianchor.pipelines.cli.command_line import main
+from wikianchor.pipelines.commands.verify import derive_again
 from wikianchor.pipelines.dataset.manifest import read_manifest
+from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, open_wiki
+from wikianchor.pipelines.wikimedia import core
 
 DEMO = Path(__file__).parents[2] / "demo" / "dumps"
 Run = Callable[..., Any]
@@ -70,12 +74,33 @@ def test_a_sound_build(built: Path, wikianchor: Run) -> None:
     assert "rows derived again: 605" in ended.output
 
 
+def test_a_page_that_the_engines_read_otherwise_fails(
+    built: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Core(Wiki):
+        def read_element(self, raw: bytes, where: str) -> PageRows:
+            rows = super().read_element(raw, where)
+            return rows._replace(sentences=rows.sentences[:-1])
+
+    def open_engine(paths: Any, engine: str, **options: Any) -> Wiki:
+        wiki = open_wiki(paths, engine="python", **options)
+        wiki.__class__ = Core if engine == "core" else Wiki
+        return wiki
+
+    monkeypatch.setattr(derive_again, "engine_of", lambda *options: "core")
+    monkeypatch.setattr(derive_again, "open_wiki", open_engine)
+    ended = wikianchor("verify", built / "sentences" / "enwiki", f"--against={DEMO}", "--rows=1")
+    assert ended.status == 1
+    assert "FAIL  rows derived again: 3, by python and core" in ended.output
+    assert re.search(r"enwiki page \d+: python and core read it otherwise", ended.output)
+
+
 def test_fewer_rows_than_there_are(built: Path, wikianchor: Run) -> None:
     ended = wikianchor("verify", built / "sentences" / "enwiki", f"--against={DEMO}", "--rows=20")
     assert ended.status == 0
-    number = int(ended.output.rpartition("derived again: ")[2].split()[0])
-    # Twenty sentences, twenty titles and the twenty fragments.
-    assert number == 60
+    # Twenty sentences, twenty titles and the twenty fragments, read with every engine that is installed.
+    engines = "python" if core.installed_core() is None else "python and core"
+    assert f"rows derived again: 60, by {engines}\n" in ended.output
 
 
 def first(place: Path, config: str) -> Path:

@@ -17,7 +17,7 @@ from wikianchor.pipelines.dataset.summary import after_download
 from wikianchor.pipelines.pairs.decisions import BUCKETS
 
 Run = Callable[..., Any]
-SPENT = re.compile(r"\d+\.\d seconds, \d+ MB peak memory")
+SPENT = re.compile(r"\d+\.\d seconds, \d+ MB peak memory(, engine: (python|core))?")
 
 
 def check_command(line: str, output: Path | None = None) -> list[str]:

@@ -13,7 +13,7 @@ from tests.every_pipeline import all_digests
 from tests.stand_in import work_of
 from wikianchor.pipelines.cli import command_line as cli
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.workspace import WorkPath, fingerprint_of, sources_digest
+from wikianchor.pipelines.dataset.workspace import WorkPath, fingerprint_of
 from wikianchor.pipelines.engine.resume import CachedStep, load_record, result_type, save_record
 from wikianchor.pipelines.engine.sorted_runs import SortedRun
 from wikianchor.pipelines.engine.transforms import RunStep
@@ -149,21 +149,10 @@ def test_a_fingerprint_is_of_everything_that_decides() -> None:
     assert fingerprint_of(head, "out", shuffle="files") in every
 
 
-def test_a_changed_source_is_another_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from wikianchor.pipelines.dataset import workspace
-
-    (tmp_path / "module.py").write_text("x = 1")
-    (tmp_path / "data.json").write_text("{}")
-    (tmp_path / "__pycache__").mkdir()
-    monkeypatch.setattr(workspace.resources, "files", lambda package: tmp_path)
-    found = []
-    for path, text in (("module.py", "x = 1"), ("module.py", "x = 2"), ("data.json", "[]"), ("__pycache__/x.py", "")):
-        (tmp_path / path).write_text(text)
-        sources_digest.cache_clear()
-        found.append(sources_digest())
-    sources_digest.cache_clear()
-    assert len(set(found)) == 3
-    assert found[2] == found[3]
+def test_other_rules_are_another_program_and_another_version_is_not() -> None:
+    made = [{"wikianchor": "1", "rules": "a"}, {"wikianchor": "2", "rules": "a"}, {"wikianchor": "2", "rules": "b"}]
+    first, same, other = (fingerprint_of({"made_with": made_with}, "out") for made_with in made)
+    assert first == same != other
 
 
 # --- Beam -------------------------------------------------------------------------------------------------------------

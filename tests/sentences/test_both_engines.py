@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import re
-import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.both_engines import BothEngines, compare_batch, difference_of, engines_of, raw_page
+from tests.core_sources import core_sources, current_record
 from tests.fuzz_templates import BATCH, Batch, Fuzz
 from tests.fuzzing import MARKUP, TITLE
 from tests.test_fuzz import PAGE, PIECES, WIKIS
@@ -25,7 +26,7 @@ from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.sentences import compiled_reader, page_reader
 from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
-from wikianchor.pipelines.wikimedia import core
+from wikianchor.pipelines.wikimedia import core, core_record
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
 
@@ -168,9 +169,49 @@ def test_a_core_that_is_asked_for_and_not_there_is_one_line(
         core.core_of("core")
 
 
-def test_a_core_of_another_version_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "wikianchor_core", SimpleNamespace(__version__="0.0.1"))
-    assert core.installed_core.__wrapped__() is None
+def test_a_core_of_other_sources_or_rules_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(core_record.ANY_CORE, raising=False)
+    record = tmp_path / "record.json"
+    record.write_text(json.dumps({"core": "abc", "python": core_record.engine_digest()}))
+    monkeypatch.setattr(core_record, "RECORD", record)
+    monkeypatch.setattr(core, "_set_up", lambda module: None)
+
+    def installed(sources: str) -> ModuleType:
+        module = ModuleType("wikianchor_core")
+        vars(module).update({"sources": sources, "__version__": "0.1.0"})
+        monkeypatch.setattr(core, "installed_core", lambda: module)
+        return module
+
+    same = installed("abc")
+    assert core.core_of(None) is same
+    assert main(["--version"]) == 0
+    assert "engine: core 0.1.0, of sources abc" in capsys.readouterr().out
+    installed("older")
+    core._warn.cache_clear()
+    assert core.core_of(None) is core.core_of(None) is None
+    assert capsys.readouterr().err.count("built from other sources than this program's: run make core") == 1
+    with pytest.raises(UsageError, match=r"--engine=core: .* run make core"):
+        core.core_of("core")
+    # A rule of Python has changed since the comparison.
+    record.write_text(json.dumps({"core": "abc", "python": "older"}))
+    installed("abc")
+    with pytest.raises(UsageError, match=r"not been compared with the rules .* python -m tests.both_engines --record"):
+        core.core_of("core")
+    assert main(["--version"]) == 0
+    assert "engine: python; the compiled core has not been compared" in capsys.readouterr().out
+
+
+def test_the_engines_were_compared_since_they_changed() -> None:
+    """If this fails: make core && python -m tests.both_engines --record"""
+    assert json.loads(core_record.RECORD.read_bytes()) == current_record()
+
+
+@needs_core
+def test_the_core_was_built_from_this_checkout() -> None:
+    """If this fails: make core"""
+    assert getattr(core.installed_core(), "sources", None) == core_sources()
 
 
 def test_a_fault_in_the_core_names_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """`wikianchor sentences --previous`: what has not changed is taken from the earlier dataset, to the same bytes."""
 
 import bz2
+import json
 import random
 import shutil
 import unicodedata
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from tests.dumps import export, multistream, page, revision
+from wikianchor.io.rules import stage_digest
 from wikianchor.pipelines.dataset.manifest import read_manifest
+from wikianchor.pipelines.engine import stage
 from wikianchor.pipelines.sentences import steps as dump
 
 Run = Callable[..., Any]
@@ -173,12 +176,56 @@ def test_another_unicode_version_gives_other_sentences(
     assert any("up to date, skipped" in line for line in wikianchor(*base).progress)
     monkeypatch.setattr(unicodedata, "unidata_version", "99.0.0")
     ended = wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out")
-    reason = f"was made with unicode {manifest['made_with']['unicode']}, and this program has 99.0.0"
+    reason = f"would give other rows, made with unicode {manifest['made_with']['unicode']}: leave it out"
     assert (ended.status, reason in ended.said[0]) == (2, True)
     ended = wikianchor(*base)
     reason = f"rebuild, made with unicode {manifest['made_with']['unicode']}"
     assert (ended.status, any(reason in line for line in ended.progress)) == (0, True)
     assert read_manifest(str(tmp_path / "out"))["made_with"]["unicode"] == "99.0.0"  # type: ignore[index]
+
+
+def test_a_change_of_rules_is_noticed_and_one_of_the_version_is_not(
+    tmp_path: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "old", pages_of(), multistream)
+    base = ("sentences", f"--dumps={path}", f"--output={tmp_path}/out")
+    previous = (*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out")
+    assert wikianchor(*base).status == 0
+    manifest = read_manifest(str(tmp_path / "out"))
+    assert manifest is not None
+    assert manifest["made_with"]["rules"] == stage_digest("sentences")
+    monkeypatch.setattr(stage, "program_version", lambda: "99.0")
+    assert any("up to date, skipped" in line for line in wikianchor(*base).progress)
+    assert wikianchor(*previous).status == 0
+    monkeypatch.setattr(stage, "stage_digest", lambda dataset: "another")
+    ended = wikianchor(*previous)
+    assert ended.said[0].endswith(f"{tmp_path}/out would give other rows, rules of `sentences` changed: leave it out")
+    ended = wikianchor(*base)
+    assert any("rebuild, rules of `sentences` changed; the dataset" in line for line in ended.progress)
+    assert read_manifest(str(tmp_path / "out"))["made_with"]["rules"] == "another"  # type: ignore[index]
+
+
+def test_a_dataset_of_before_the_digest_is_read_and_not_taken_for_up_to_date(tmp_path: Path, wikianchor: Run) -> None:
+    path = write(tmp_path / "old", pages_of(), multistream)
+    base = ("sentences", f"--dumps={path}", f"--output={tmp_path}/out")
+    assert wikianchor(*base).status == 0
+    place = tmp_path / "out" / "manifest.json"
+    manifest = json.loads(place.read_bytes())
+    del manifest["made_with"]["rules"]
+    place.write_text(json.dumps(manifest))
+    reason = "its manifest is older than the digest of the rules of `sentences`"
+    ended = wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out")
+    assert (ended.status, len(ended.said), reason in ended.said[0]) == (2, 1, True)
+    ended = wikianchor("verify", tmp_path / "out")
+    assert (ended.status, f"{reason}, made by wikianchor {manifest['made_with']['wikianchor']}" in ended.output) == (
+        1,
+        True,
+    )
+    ended = wikianchor("verify", tmp_path / "out", "--keep_older")
+    assert (ended.status, f"--  accepted, and its rows not derived again: {reason}" in ended.output) == (0, True)
+    assert wikianchor("report", tmp_path / "out").status == 0
+    assert any(f"rebuild, {reason}" in line for line in wikianchor(*base).progress)
+    assert wikianchor("verify", tmp_path / "out").status == 0
 
 
 def test_hidden_text_is_not_taken(tmp_path: Path, wikianchor: Run) -> None:

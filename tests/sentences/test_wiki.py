@@ -221,7 +221,7 @@ def test_a_table_is_made_once_and_found_by_the_files(
     changed = write_dump(tmp_path, seed=2, pages=5)
     assert table_key([changed], first.site) != table_key([dump], first.site)
     with monkeypatch.context() as patched:
-        patched.setattr(template_cache, "sources_digest", lambda: "another rule")
+        patched.setattr(template_cache, "digest_of", lambda names: "another rule")
         assert open_wiki(dump, cache=cache).templates != first.templates
 
 

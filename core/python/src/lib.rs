@@ -79,6 +79,7 @@ fn set_up(tables: CharacterTables, evaluator: Py<PyAny>) {
 #[pymodule]
 fn wikianchor_core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("sources", env!("WIKIANCHOR_CORE_SOURCES"))?;
     module.add_function(wrap_pyfunction!(set_up, module)?)?;
     reader::register(module)
 }

@@ -23,8 +23,8 @@ from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.pipelines.pairs import graph as pairs
 from wikianchor.pipelines.pairs.options import PairsOptions
 from wikianchor.pipelines.sentences import graph as sentences
+from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.options import SentencesOptions
-from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.inventory import Dumps, find_dumps, read_site
 from wikianchor.pipelines.wikimedia.languages import language_of_wiki
 
@@ -47,21 +47,23 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
         site = read_site(stage.dumps, None)[0]
         options.append(sentences.options_of(stage, site, sentences.excluded_pages(stage, site)))
     options += [entities.options_of(of_entities), pairs.options_of(of_pairs)]
-    stages = build_stages(dumps, config.output, rows, options, core_of(config.engine) is not None)
+    engine = engine_of(config.engine, config.parser, config.splitter)
+    stages = build_stages(dumps, config.output, rows, options, engine == "core")
     workers = [workers_of(beam_args, stage.load) for stage in stages]
     machine = machine_type(beam_options(beam_args)[0])
-    print("\n".join(plan_lines(stages, config.output, workers, machine, config.price_per_vcpu_hour)), flush=True)
+    lines = plan_lines(stages, config.output, workers, machine, config.price_per_vcpu_hour, config.keep_older)
+    print("\n".join([*lines, f"  engine: {engine}"]), flush=True)
     if config.dry_run:
         return
     # As many workers as in the plan: a stage by itself may choose another number.
     flags = [with_workers(beam_args, stage.load) for stage in stages]
     for stage_config, stage_flags in zip(of_sentences, flags, strict=False):
-        sentences.run(stage_config, stage_flags)
-    entities.run(of_entities, flags[-2])
-    pairs.run(of_pairs, flags[-1])
+        sentences.run(stage_config, stage_flags, config.keep_older)
+    entities.run(of_entities, flags[-2], config.keep_older)
+    pairs.run(of_pairs, flags[-1], config.keep_older)
     datasets = finished_datasets(config.output)
     print_report(datasets)
-    print(f"\n{summary.made_together(datasets, config.output)}\n{summary.spent(start)}")
+    print(f"\n{summary.made_together(datasets, config.output)}\n{summary.spent(start, engine)}")
     check = ["wikianchor", "verify", config.output, f"--against={config.dumps}"]
     print("\n".join(summary.next_lines(check, summary.train_ease(of_pairs.output))))
 

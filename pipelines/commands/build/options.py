@@ -66,4 +66,7 @@ class BuildOptions:
         help="the --output of an earlier build: pages that have not changed since are copied from its sentences, with "
         "the same result",
     )
+    keep_older: bool = option(
+        False, help="use finished datasets as they are, though rules or versions have changed since they were made"
+    )
     choices: PairChoices = option_group(PairChoices, "which pairs come out")

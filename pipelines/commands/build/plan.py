@@ -13,7 +13,7 @@ from typing import Any
 
 from wikianchor.io.storage import file_size, free_bytes, is_local
 from wikianchor.io.units import duration, size
-from wikianchor.pipelines.dataset.changes import difference
+from wikianchor.pipelines.dataset.changes import RULES, difference
 from wikianchor.pipelines.dataset.manifest import damaged_shard, read_manifest
 from wikianchor.pipelines.dataset.workspace import UNFINISHED, scratch_root
 from wikianchor.pipelines.engine.dataflow import memory_per_vcpu
@@ -59,6 +59,11 @@ class Stage:
     options: Mapping[str, Any]
 
     @property
+    def dataset(self) -> str:
+        """The name of its dataset."""
+        return self.name.partition(" ")[0]
+
+    @property
     def load(self) -> Load:
         """The load on a machine, which decides the number of workers."""
         return Load(self.seconds)
@@ -99,7 +104,7 @@ def build_stages(
     return stages
 
 
-def reason_to_run(stage: Stage, rebuilt: bool) -> str | None:
+def reason_to_run(stage: Stage, rebuilt: bool, keep_older: bool) -> str | None:
     """Return why a stage runs: "" where there is no dataset yet, else what has changed; None where it is finished.
 
     Inputs are compared by name and size; the stage itself compares their checksums.
@@ -107,11 +112,12 @@ def reason_to_run(stage: Stage, rebuilt: bool) -> str | None:
     Args:
         stage: of the plan.
         rebuilt: whether an earlier stage of the plan runs.
+        keep_older: whether the dataset may be of other rules or versions.
     """
     manifest = read_manifest(stage.output, is_output=True)
     if manifest is None:
         return ""
-    head: dict[str, Any] = {"made_with": made_with()}
+    head: dict[str, Any] = {} if keep_older else {"made_with": made_with(stage.dataset)}
     if stage.options:
         head["options"] = dict(stage.options)
     if change := difference(manifest, head):
@@ -126,7 +132,12 @@ def reason_to_run(stage: Stage, rebuilt: bool) -> str | None:
 
 
 def plan_lines(
-    stages: Sequence[Stage], output: str, workers: Sequence[int | None], machine_type: str = "", price: float = 0
+    stages: Sequence[Stage],
+    output: str,
+    workers: Sequence[int | None],
+    machine_type: str = "",
+    price: float = 0,
+    keep_older: bool = False,
 ) -> list[str]:
     """Return the lines of the plan.
 
@@ -136,14 +147,19 @@ def plan_lines(
         workers: of each stage; None where the number is not known, on a cluster.
         machine_type: of Dataflow's workers; "" for another runner.
         price: of a vCPU for an hour; 0 where it is not known.
+        keep_older: whether finished datasets may be of other rules or versions.
     """
     width = max(len(stage.name) for stage in stages)
     lines = ["plan"]
     running: list[tuple[Stage, int | None]] = []
+    is_older = False
     for stage, count in zip(stages, workers, strict=True):
         read = f"{size(sum(file_size(path) for path in stage.inputs))} in {len(stage.inputs)} files"
-        reason = reason_to_run(stage, bool(running))
+        reason = reason_to_run(stage, bool(running), keep_older)
         about = "done"
+        if keep_older and reason is None and (change := reason_to_run(stage, False, keep_older=False)):
+            about = f"kept, though {change}"
+        is_older = is_older or (reason or "").startswith(RULES)
         if reason is not None:
             running.append((stage, count))
             about = "to do" if count is None else f"about {duration(stage.seconds / count)}"
@@ -155,6 +171,8 @@ def plan_lines(
                 for path in stage.inputs
                 if is_one_task(path)
             ]
+    if is_older:
+        lines.append("  --keep_older uses finished datasets of other rules as they are")
     lines += _total_lines(running, output)
     if running and (machine_type or price):
         lines.append(f"  {cost_line([stage for stage, _ in running], machine_type, price)}")

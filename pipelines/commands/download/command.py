@@ -19,6 +19,7 @@ from pyarrow import fs
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import checksum, filesystem, free_bytes, is_local, reading, writing
 from wikianchor.io.units import size
+from wikianchor.io.version import program_version
 from wikianchor.pipelines.commands.download.client import Client
 from wikianchor.pipelines.commands.download.dump_site import DumpSite
 from wikianchor.pipelines.commands.download.needs import NEEDS
@@ -26,7 +27,6 @@ from wikianchor.pipelines.commands.download.options import DownloadOptions
 from wikianchor.pipelines.commands.download.target import PART, RemoteFile
 from wikianchor.pipelines.dataset.summary import after_download, next_lines, spent
 from wikianchor.pipelines.engine.progress import Progress
-from wikianchor.pipelines.engine.stage import program_version
 
 RECORD = "download.json"
 # Wikimedia allows three connections per address.

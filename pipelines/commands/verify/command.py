@@ -9,10 +9,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.rules import has_rules, stage_digest
 from wikianchor.io.storage import sha1
 from wikianchor.pipelines.commands.verify.ledger import check_ledger
 from wikianchor.pipelines.commands.verify.options import VerifyOptions
 from wikianchor.pipelines.commands.verify.rows import Tally, check_rows, check_schema, schema_of
+from wikianchor.pipelines.dataset.changes import RULES, difference, rules_of
 from wikianchor.pipelines.dataset.integrity import file_problems
 from wikianchor.pipelines.dataset.manifest import manifest_problems
 from wikianchor.pipelines.dataset.reader import Dataset, finished_datasets
@@ -41,6 +43,13 @@ def run(config: VerifyOptions, beam_args: Sequence[str]) -> None:
     for dataset in datasets:
         print(f"\n{dataset.manifest['dataset']}  {dataset.directory}")
         failed += sum(_print_check(name, problems) for name, problems in _checks(dataset, datasets))
+        if change := _other_rules(dataset):
+            maker = dataset.manifest.get("made_with", {}).get("wikianchor", "an unknown version")
+            problem = f"{change}, made by wikianchor {maker}"
+            if config.keep_older:
+                print(f"  --  accepted, and its rows not derived again: {problem}")
+                continue
+            failed += _print_check("made by the rules of this program", [f"{problem}: build it again, or --keep_older"])
         if dataset.manifest["dataset"] == "export" and not failed:
             failed += _compare_texts(dataset, config, datasets)
         if config.against is not None and not failed:
@@ -89,6 +98,16 @@ def _checks(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[tuple[str
         yield "ledger", check_ledger(dataset, tally)
     if any(isinstance(source.get("sha256"), str) for source in manifest["inputs"]):
         yield "made from the datasets beside it", _changed_inputs(dataset, datasets)
+
+
+def _other_rules(dataset: Dataset) -> str:
+    """Return how the rules that made a dataset differ from those of this program; "" where they are the same, or where
+    this program has no such stage."""
+    name = str(dataset.manifest["dataset"])
+    if not has_rules(name):
+        return ""
+    made_with = {RULES: digest} if (digest := rules_of(dataset.manifest)) else {}
+    return difference({"dataset": name, "made_with": made_with}, {"made_with": {RULES: stage_digest(name)}})
 
 
 def _changed_inputs(dataset: Dataset, datasets: Sequence[Dataset]) -> Iterator[str]:
@@ -148,7 +167,8 @@ def _derive_again(
     if not outcome.checked and not outcome.problems:
         print("  --  no row derived again: none of its dumps is there")
         return False, 0
-    return _print_check(f"rows derived again: {outcome.checked:,}", outcome.problems), outcome.checked
+    engines = f", by {' and '.join(outcome.engines)}" if outcome.engines else ""
+    return _print_check(f"rows derived again: {outcome.checked:,}{engines}", outcome.problems), outcome.checked
 
 
 def _sources(paths: Sequence[str], dumps: Sequence[str], datasets: Sequence[Dataset]) -> Sources:

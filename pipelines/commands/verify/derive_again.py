@@ -14,7 +14,9 @@ from wikianchor.pipelines.arrays.sample_rows import sample
 from wikianchor.pipelines.commands.verify.articles import read_articles
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.entities.steps import entity_batch, item_lines, page_props_of
+from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, element_title, open_wiki
+from wikianchor.pipelines.wikimedia.choices import PARSERS, SPLITTERS
 from wikianchor.pipelines.wikimedia.pages import page_id
 from wikianchor.pipelines.wikimedia.wikidata import BadLine, Item, Skip, parse_item, wanted_filter
 
@@ -43,24 +45,36 @@ class Sources:
 
 @dataclass
 class Outcome:
-    """Number of rows that were derived again, their differences, and what was skipped for which reason."""
+    """Number of rows that were derived again, the engines that read their pages, their differences, and what was
+    skipped for which reason."""
 
     checked: int = 0
+    engines: tuple[str, ...] = ()
     problems: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
 
-def _open(paths: Sequence[str], options: Mapping[str, Any]) -> Wiki:
-    """Return a wiki that is read with the options of its dataset of sentences."""
+def _open(paths: Sequence[str], options: Mapping[str, Any], outcome: Outcome) -> list[Wiki]:
+    """Return a wiki that is read with the options of its dataset of sentences, by each engine that is installed."""
     names = ("wiki", "templates", "splitter", "parser")
-    return open_wiki(paths, **{name: options[name] for name in names if name in options}, allow_truncated=True)
+    given = {name: options[name] for name in names if name in options}
+    core = engine_of(None, given.get("parser", PARSERS[0]), given.get("splitter", SPLITTERS[0]))
+    outcome.engines = tuple(dict.fromkeys(("python", core)))
+    return [open_wiki(paths, **given, engine=engine, allow_truncated=True) for engine in outcome.engines]
 
 
-def _read(wiki: Wiki, page_ids: Collection[int], titles: Collection[str] = ()) -> Iterator[tuple[Any, PageRows]]:
-    """Yield the row of `titles`, and all rows, of each page asked for, by id or title."""
-    for raw, where in wiki.elements():
-        if page_id(raw) in page_ids or (titles and element_title(raw) in titles):
-            rows = wiki.read_element(raw, where)
+def _read(
+    wikis: Sequence[Wiki], outcome: Outcome, page_ids: Collection[int], titles: Collection[str] = ()
+) -> Iterator[tuple[Any, PageRows]]:
+    """Yield the row of `titles`, and all rows, of each page asked for, by id or title. A page of which the engines make
+    other rows is a problem."""
+    for raw, where in wikis[0].elements():
+        number = page_id(raw)
+        if number in page_ids or (titles and element_title(raw) in titles):
+            rows, *others = (wiki.read_element(raw, where) for wiki in wikis)
+            if any(other != rows for other in others):
+                problem = f"{' and '.join(outcome.engines)} read it otherwise"
+                outcome.problems.append(f"{wikis[0].site.wiki} page {number}: {problem}")
             if rows.title is not None:
                 yield rows.title, rows
 
@@ -82,7 +96,7 @@ def _sentences(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome
         **{(row["page_id"], row["sentence_index"]): row for row in sample(dataset, "fragments", rows, seed)},
         **{(row["page_id"], None): row for row in sample(dataset, "titles", rows, seed)},
     }
-    for title, rows_of_page in _read(_open(paths, options), {page for page, _ in wanted}):
+    for title, rows_of_page in _read(_open(paths, options, outcome), outcome, {page for page, _ in wanted}):
         page = title["page_id"]
         sentences = (*rows_of_page.sentences, *rows_of_page.fragments)
         derived = {(page, sentence["sentence_index"]): sentence for sentence in sentences} | {(page, None): title}
@@ -184,13 +198,13 @@ def _pairs_of_wiki(
     pages_of: Mapping[tuple[str, int], str],
     outcome: Outcome,
 ) -> None:
-    pages = _open(sources.pages[wiki], sources.options.get(wiki, {"wiki": wiki}))
+    pages = _open(sources.pages[wiki], sources.options.get(wiki, {"wiki": wiki}), outcome)
     wanted: dict[int, list[dict[str, Any]]] = {}
     for row in rows:
         wanted.setdefault(row["page_id"], []).append(row)
     # Rows whose link leads to another title than their entity's, perhaps a redirect.
     redirected: list[tuple[dict[str, Any], str]] = []
-    for title, rows_of_page in _read(pages, wanted.keys()):
+    for title, rows_of_page in _read(pages, outcome, wanted.keys()):
         for row in wanted.pop(title["page_id"], ()):
             outcome.checked += 1
             where = f"{wiki} page {row['page_id']} ({row['title']})"
@@ -223,7 +237,7 @@ def _targets(row: Mapping[str, Any], sentences: Sequence[Mapping[str, Any]]) -> 
 
 def _follow(
     wiki: str,
-    pages: Wiki,
+    pages: Sequence[Wiki],
     redirected: list[tuple[dict[str, Any], str]],
     sources: Sources,
     pages_of: Mapping[tuple[str, int], str],
@@ -235,7 +249,7 @@ def _follow(
         ends = {_end(target, known) for _, target in redirected}
         if not (missing := ends - known.keys()):
             break
-        known |= {title["title"]: title for title, _ in _read(pages, (), missing)}
+        known |= {title["title"]: title for title, _ in _read(pages, outcome, (), missing)}
     page_items: dict[int, int] = {}
     if redirected and wiki in sources.page_props:
         ids = {known[end]["page_id"] for _, target in redirected if (end := _end(target, known)) in known}

@@ -15,6 +15,7 @@ from typing import Any
 from wikianchor.io.errors import InputError
 from wikianchor.io.options import recorded
 from wikianchor.io.storage import file_size, sha1
+from wikianchor.pipelines.dataset.changes import RULES, rules_of
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, shards_of
 from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -104,6 +105,7 @@ def _input(dataset: Dataset) -> dict[str, Any]:
         "dataset": "sentences",
         "wiki": dataset.manifest["options"]["wiki"],
         "sha256": [shard["sha256"] for shard in shards],
+        RULES: rules_of(dataset.manifest),
     }
 
 

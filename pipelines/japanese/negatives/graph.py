@@ -16,6 +16,7 @@ from typing import Any
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
 from wikianchor.io.storage import sha1
+from wikianchor.pipelines.dataset.changes import RULES, rules_of
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -41,7 +42,11 @@ def run(config: NegativesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     make_reader()
     most_holes = load_filler(config.model, search).most_holes
     inputs = [
-        {"dataset": "corpus", "sha256": [shard["sha256"] for shard in dataset.manifest["configs"]["corpus"]["shards"]]}
+        {
+            "dataset": "corpus",
+            "sha256": [shard["sha256"] for shard in dataset.manifest["configs"]["corpus"]["shards"]],
+            RULES: rules_of(dataset.manifest),
+        }
         for dataset in datasets
     ] + [{"model": os.path.basename(config.model.rstrip("/")), "sha1": model_digests(config.model)}]
     return run_stage(

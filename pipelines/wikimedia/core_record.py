@@ -1,0 +1,40 @@
+"""Which sources of the compiled core were compared with which rules of Python: `data/core_record.json`.
+
+`python -m tests.both_engines --record` writes it where no row differs. A core of other sources, or one whose rules have
+changed in Python since, is not used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from wikianchor.io.rules import digest_of
+
+RECORD = Path(__file__).parent / "data" / "core_record.json"
+# Set by tests, which compare the engines.
+ANY_CORE = "WIKIANCHOR_ANY_CORE"
+
+
+def engine_digest() -> str:
+    """Return the digest of the Python modules whose rows the core makes too."""
+    return digest_of(("pipelines.sentences.compiled_reader",))
+
+
+@cache
+def core_problem(core: ModuleType) -> str:
+    """Return why a core is not used; "" where it is."""
+    if os.environ.get(ANY_CORE):
+        return ""
+    record = json.loads(RECORD.read_bytes())
+    if getattr(core, "sources", None) != record["core"]:
+        return "the compiled core that is installed was built from other sources than this program's: run make core"
+    if engine_digest() != record["python"]:
+        return (
+            "the compiled core has not been compared with the rules of this program since they changed: "
+            "run python -m tests.both_engines --record in a checkout"
+        )
+    return ""

@@ -1,0 +1,186 @@
+"""A digest of the rules of a stage changes with what decides its rows, and with nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wikianchor.io import rules
+
+ROOT = Path(__file__).parents[2]
+STAGES = (
+    *("sentences", "templates", "entities", "pairs", "export", "mentions", "interlanguage", "mewsc16", "corpus"),
+    "negatives",
+)
+READ_WIKITEXT = {"sentences", "templates", "mentions", "mewsc16"}
+CODE = "\n\nADDED = True\n"
+# Modules that a stage loads through infrastructure alone, besides those of its digest.
+LOADED_BESIDE = {
+    "pipelines.wikimedia.pages": "titles of bad pages in messages",
+    "pipelines.wikimedia.dumps": "imported by wikimedia.pages",
+    "pipelines.wikimedia.bzip2_blocks": "imported by wikimedia.pages",
+    "pipelines.wikimedia.compressed": "imported by wikimedia.pages",
+    "pipelines.wikimedia.gzip_members": "imported by wikimedia.pages",
+    "schemas.mewsc16": "the card of a dataset",
+    "schemas.pairs": "the card of a dataset",
+    "pipelines.dataset.split_configs": "the names of shards",
+    "schemas.choices": "values of options, which manifests record",
+    "io.package_data": "names of wikis in options, which manifests record",
+    "pipelines.wikimedia.languages": "names of wikis in options, which manifests record",
+    "pipelines.wikimedia.dump_names": "names of wikis in options, which manifests record",
+}
+DUMPS = ROOT / "demo" / "dumps"
+
+# Runs a command and prints the modules and the data files of the package that it used.
+WATCHED = """
+import json, sys
+opened = set()
+def watch(event, arguments):
+    if event == "open" and str(arguments[0]).endswith(".json"):
+        opened.add(str(arguments[0]))
+sys.addaudithook(watch)
+from wikianchor.io import rules
+from wikianchor.io.options import read_options
+from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
+rules.digest_of = lambda *names: ""
+stage = COMMANDS[sys.argv[1]]
+stage.code.run(read_options(stage.options, command_parser(sys.argv[1]).parse_args(sys.argv[2:])), [])
+print("\\n" + json.dumps([sorted(sys.modules), sorted(opened)]))
+"""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as a wheel has it: without links."""
+    root = tmp_path_factory.mktemp("package") / "wikianchor"
+    shutil.copytree(rules.ROOT, root, ignore=shutil.ignore_patterns("__pycache__", "templates/*.html"))
+    return root
+
+
+def affected(package: Path, name: str, added: str) -> set[str]:
+    """Return the stages whose digest changes when something is added to a file, which is taken back."""
+    path = package / name
+    before = path.read_text("utf-8")
+    digests = {stage: rules.stage_digest(stage, package) for stage in STAGES}
+    try:
+        path.write_text(before + added, "utf-8")
+        rules.digest_of.cache_clear()
+        return {stage for stage in STAGES if rules.stage_digest(stage, package) != digests[stage]}
+    finally:
+        path.write_text(before, "utf-8")
+        rules.digest_of.cache_clear()
+
+
+def test_a_copy_of_the_package_has_the_same_digests(package: Path) -> None:
+    digests = [rules.stage_digest(stage) for stage in STAGES]
+    assert [rules.stage_digest(stage, package) for stage in STAGES] == digests
+    assert len(set(digests)) == len(STAGES)
+
+
+@pytest.mark.parametrize(
+    ("name", "added"),
+    [
+        ("trainer/models/losses.py", CODE),
+        ("pipelines/commands/report/page.py", CODE),
+        ("pipelines/cli/command_line.py", CODE),
+        ("pipelines/sentences/options.py", CODE),
+        ("pipelines/dataset/card.py", CODE),
+        ("pipelines/engine/progress.py", CODE),
+        ("io/flags.py", CODE),
+        ("pipelines/wikimedia/wikitext/links.py", "# A comment.\n"),
+        ("pipelines/wikimedia/wikitext/links.py", '\n"""A docstring."""\n'),
+        ("pipelines/wikimedia/wikitext/links.py", "\n\n\nif TYPE_CHECKING:\n    import json\n"),
+    ],
+)
+def test_what_decides_no_row_changes_no_digest(package: Path, name: str, added: str) -> None:
+    assert affected(package, name, added) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "added", "stages"),
+    [
+        ("pipelines/wikimedia/data/languages.json", " ", READ_WIKITEXT),
+        ("pipelines/wikimedia/wikidata.py", CODE, {"entities", "pairs", "mentions"}),
+        ("pipelines/pairs/negatives.py", CODE, {"pairs"}),
+        ("pipelines/engine/sorted_runs.py", CODE, {"pairs", "export", "mentions", "mewsc16"}),
+        ("pipelines/mewsc16/data/topics.json", " ", {"mewsc16"}),
+        ("schemas/sentences.py", CODE, {"sentences", "pairs", "mentions", "interlanguage", "corpus"}),
+    ],
+)
+def test_what_decides_rows_changes_the_digests_of_its_stages(
+    package: Path, name: str, added: str, stages: set[str]
+) -> None:
+    assert affected(package, name, added) >= stages
+
+
+def test_wikidata_is_not_read_again_because_a_rule_of_wikitext_changed(package: Path) -> None:
+    assert affected(package, "pipelines/wikimedia/wikitext/links.py", CODE) == READ_WIKITEXT
+
+
+def test_formatting_is_not_code_and_every_expression_is() -> None:
+    def code(text: str) -> bytes:
+        return rules._parsed(text.encode()).code
+
+    texts = ["x = f(1, 'a')", "x = f(1, 'b')", "x = f(1, b'a')", "x = f('a', 1)", "x = f(1)('a')", "x += f(1, 'a')"]
+    assert len({code(text) for text in texts}) == len(texts)
+    assert code("x=f( 1,\n'a', )  # why\n") == code(texts[0])
+
+
+def test_every_data_file_decides_rows_of_a_stage() -> None:
+    files = {path for stage in STAGES for path in rules.files_of((rules._graph(stage),))}
+    assert {path.name for path in {*rules._data_files(rules.ROOT)} - files} == {"core_record.json"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("built")
+    watched("build", f"--dumps={DUMPS}", f"--output={output}", "--min_links=2", "--wikis=en")
+    return output
+
+
+def watched(*arguments: str) -> tuple[set[str], set[Path]]:
+    """Run a command in a process; return the modules of the package that it imported, and data files that it opened."""
+    ended = subprocess.run(
+        [sys.executable, "-c", WATCHED, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert ended.returncode == 0, ended.stderr
+    modules, opened = json.loads(ended.stdout.splitlines()[-1])
+    inner = {name.removeprefix("wikianchor.") for name in modules if name.startswith("wikianchor.")}
+    return inner, {Path(path).resolve() for path in opened if Path(path).resolve().is_relative_to(ROOT)}
+
+
+@pytest.mark.parametrize("stage", ["sentences", "entities", "pairs", "mentions"])
+def test_no_module_and_no_data_file_of_a_stage_is_missing(stage: str, built: Path, tmp_path: Path) -> None:
+    """Whatever a stage imports or opens is in its digest, or known to decide no row."""
+    dump = str(next(DUMPS.glob("enwiki-*stream.xml.bz2")))
+    wikidata = str(next(DUMPS.glob("wikidata-*")))
+    datasets = [f"--sentences={built}/sentences", f"--entities={built}/entities"]
+    flags = {
+        "sentences": [f"--dumps={dump}", "--engine=python"],
+        "entities": [f"--wikidata={wikidata}", "--wikis=en"],
+        "pairs": [*datasets, "--min_links=2"],
+        "mentions": datasets,
+    }[stage]
+    modules, opened = watched(stage, *flags, f"--output={tmp_path}/out")
+    files = {path.resolve() for path in rules.files_of((f"pipelines.{stage}.graph",))}
+    loaded = {name: rules._source(name, rules.ROOT) for name in modules if not rules.is_infrastructure(name)}
+    missing = {name for name, path in loaded.items() if path and path.resolve() not in files}
+    assert missing - LOADED_BESIDE.keys() == set()
+    # Of --wikis, which the manifest records.
+    names = {"languages.json"} if stage == "entities" else set()
+    assert {path.name for path in opened - files} == names
+    if stage == "sentences":
+        assert len(opened) == 5
+
+
+def test_the_list_of_infrastructure_names_modules() -> None:
+    assert all(rules._source(name, rules.ROOT) for name in (*rules.INFRASTRUCTURE, *rules.ROWS))

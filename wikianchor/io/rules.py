@@ -1,0 +1,164 @@
+"""Digests of the code and data files that decide the rows of a dataset.
+
+A stage has the modules that its module `graph` imports, however deep. They are found from the import statements of the
+sources, so nothing is imported. Comments, docstrings and formatting do not count; `INFRASTRUCTURE` does not either.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PACKAGE = "wikianchor"
+ROOT = Path(__file__).parents[1]
+"""The directory of the package."""
+
+INFRASTRUCTURE = {
+    "pipelines.cli": "reads the command line, and calls a stage with its options, which manifests record",
+    "pipelines.commands": "plans, reports and checks datasets",
+    "pipelines.dataset.card": "writes README.md beside the rows",
+    "pipelines.dataset.changes": "compares manifests",
+    "pipelines.dataset.manifest": "renames finished files",
+    "pipelines.dataset.reasons": "explains the ledger to readers",
+    "pipelines.dataset.summary": "prints what was made",
+    "pipelines.dataset.temporary": "names temporary directories",
+    "pipelines.dataset.workspace": "names temporary directories",
+    "pipelines.engine": "runs steps, whose results do not depend on where and when they run",
+    "pipelines.wikimedia.core_record": "decides which engine runs; both make the same rows",
+    "pipelines.wikimedia.wiki_lists": "reads names of wikis on the command line",
+    "io": "reads the command line, opens files, prints, names errors",
+}
+"""Modules, and packages with all below them, that decide no row, and why. So does every module `options`: it declares
+options, whose values the manifest records."""
+
+ROWS = {"pipelines.engine.shuffle", "pipelines.engine.sorted_runs", "pipelines.engine.transforms", "io.package_data"}
+"""Modules in packages of `INFRASTRUCTURE` that rows pass through."""
+
+_FOLDERS = {"corpus": "japanese.corpus", "negatives": "japanese.negatives"}
+# What differs between versions of Python, or follows from the rest.
+_NO_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
+
+
+def stage_digest(dataset: str, root: Path = ROOT) -> str:
+    """Return the digest of what decides the rows of a dataset: 16 hexadecimal digits, the same on every Python.
+
+    Args:
+        dataset: its name, such as "sentences".
+        root: directory of the package.
+    """
+    return digest_of((_graph(dataset),), root)
+
+
+def has_rules(dataset: str) -> bool:
+    """Return whether this program makes datasets of a name."""
+    return dataset.isidentifier() and _source(_graph(dataset), ROOT) is not None
+
+
+def _graph(dataset: str) -> str:
+    return f"pipelines.{_FOLDERS.get(dataset, dataset)}.graph"
+
+
+@cache
+def digest_of(names: tuple[str, ...], root: Path = ROOT) -> str:
+    """Return the digest of modules with all that they import, as `files_of` finds them."""
+    digest = hashlib.sha256()
+    for path in files_of(names, root):
+        content = path.read_bytes() if path.suffix == ".json" else _parsed(path.read_bytes()).code
+        digest.update(f"{path.relative_to(root).as_posix()} {hashlib.sha256(content).hexdigest()}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def files_of(names: Iterable[str], root: Path = ROOT) -> list[Path]:
+    """Return the sources of modules and of all that they import, and the data files that they name, sorted.
+
+    Args:
+        names: of modules, without "wikianchor.".
+        root: directory of the package.
+    """
+    todo, sources, texts = list(names), dict[str, Path](), set[str]()
+    while todo:
+        name = todo.pop()
+        if not name or name in sources or is_infrastructure(name) or (path := _source(name, root)) is None:
+            continue
+        sources[name] = path
+        parsed = _parsed(path.read_bytes())
+        texts |= parsed.texts
+        # Importing a module runs the packages that it is in.
+        todo += (*parsed.imports, name.rpartition(".")[0])
+    return sorted({*sources.values(), *(path for path in _data_files(root) if path.name in texts)})
+
+
+@cache
+def _data_files(root: Path) -> list[Path]:
+    return [path for side in ("aliases", "pipelines", "schemas") for path in (root / side).rglob("data/*.json")]
+
+
+def is_infrastructure(name: str) -> bool:
+    """Return whether a module, named without "wikianchor.", decides no row."""
+    parents = (name[:end] for end in (*(at for at, char in enumerate(name) if char == "."), len(name)))
+    return name not in ROWS and (name.endswith(".options") or any(parent in INFRASTRUCTURE for parent in parents))
+
+
+def _source(name: str, root: Path) -> Path | None:
+    path = root.joinpath(*name.split("."))
+    return next((found for found in (path / "__init__.py", path.with_suffix(".py")) if found.is_file()), None)
+
+
+class _Module(NamedTuple):
+    """A parsed module: its code without comments, docstrings and formatting, the names that it imports without
+    "wikianchor.", and its texts that end like a data file."""
+
+    code: bytes
+    imports: tuple[str, ...]
+    texts: frozenset[str]
+
+
+@cache
+def _parsed(source: bytes) -> _Module:
+    words: list[str] = []
+    imports: list[str] = []
+    texts: set[str] = set()
+    _describe(ast.parse(source), words, imports, texts)
+    inner = (name.removeprefix(f"{PACKAGE}.") for name in imports if name.startswith(f"{PACKAGE}."))
+    return _Module("\n".join(words).encode(), tuple(inner), frozenset(texts))
+
+
+def _describe(value: Any, words: list[str], imports: list[str], texts: set[str]) -> None:
+    """Append the words of a syntax tree, the names that it imports, and its texts that may name data files.
+
+    `ast.dump` and `ast.unparse` write other text in other versions of Python; the `repr` of a string, too, follows the
+    Unicode tables of the version.
+    """
+    if isinstance(value, ast.AST):
+        if isinstance(value, ast.Import):
+            imports += (alias.name for alias in value.names)
+        elif isinstance(value, ast.ImportFrom):
+            imports += (str(value.module), *(f"{value.module}.{alias.name}" for alias in value.names))
+        words.append(type(value).__name__)
+        for field in value._fields:
+            content = None if field in _NO_FIELDS else getattr(value, field, None)
+            # A field of a newer Python is empty in code that an older one can read.
+            if content is not None and content != []:
+                words.append(field)
+                _describe(content, words, imports, texts)
+        words.append(")")
+    elif isinstance(value, list):
+        for item in value:
+            if not _decides_nothing(item):
+                _describe(item, words, imports, texts)
+        words.append("]")
+    else:
+        if isinstance(value, str) and value.endswith(".json"):
+            texts.add(value)
+        words.append(ascii(value))
+
+
+def _decides_nothing(statement: Any) -> bool:
+    """Return whether a statement is a docstring, or imports for type checkers alone."""
+    if isinstance(statement, ast.If):
+        return isinstance(statement.test, ast.Name) and statement.test.id == "TYPE_CHECKING"
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
