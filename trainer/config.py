@@ -80,7 +80,10 @@ class Config:
     tensorboard: str = option("", help="directory of TensorBoard's files", unset="$AIP_TENSORBOARD_LOG_DIR, else none")
     wandb: str = option("", help="project of Weights & Biases: PROJECT or ENTITY/PROJECT", unset="none")
     cache: str = option(
-        "", help="directory of tokenised datasets, local or in a bucket", only=_PAIRS, unset="~/.cache/wikianchor"
+        "",
+        help="directory of tokenised datasets, local or in a bucket",
+        only=_PAIRS,
+        unset="$WIKIANCHOR_CACHE, else ~/.cache/wikianchor",
     )
     resume: bool = option(True, help="continue from the last checkpoint where there is one")
 

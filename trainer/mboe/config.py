@@ -51,7 +51,7 @@ class MboeConfig:
     )
     model: str = option("", help="the text encoder: a directory or a name on the Hub")
     output: str = option("", help="directory of the models, the tables and the reports")
-    cache: str = option("", help="directory of dictionaries", unset="~/.cache/wikianchor")
+    cache: str = option("", help="directory of dictionaries", unset="$WIKIANCHOR_CACHE, else ~/.cache/wikianchor")
 
     # The entities of a document
     entities: str = option(

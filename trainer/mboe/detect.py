@@ -38,7 +38,9 @@ class DetectOptions:
     )
     commonness: float = option(0.05, help="smallest share of a name's links that lead to the item", check=between(0, 1))
     all_spans: bool = option(False, help="use names inside and across others too")
-    cache: str = option("", metavar="DIR", help="directory of dictionaries", unset="~/.cache/wikianchor")
+    cache: str = option(
+        "", metavar="DIR", help="directory of dictionaries", unset="$WIKIANCHOR_CACHE, else ~/.cache/wikianchor"
+    )
 
 
 def parse(argv: Sequence[str] | None) -> DetectOptions:

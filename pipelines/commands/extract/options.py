@@ -80,7 +80,7 @@ class ExtractOptions:
     )
 
     def completed(self) -> ExtractOptions:
-        """Check that the wiki is known, and a title has a dump.
+        """Check that the wiki is known, and a title and a dataset of templates have a dump.
 
         Raises:
             UsageError: it is not, or has not.
@@ -89,6 +89,8 @@ class ExtractOptions:
             raise UsageError("say which wiki the pages are from, with --wikis=uk, --siteinfo=FILE or --dumps=FILES")
         if self.dumps and self.siteinfo is not None:
             raise UsageError("--dumps and --siteinfo both say which wiki the pages are from: give one")
+        if self.templates not in TEMPLATES and not self.dumps:
+            raise UsageError(f"--templates={self.templates} needs the dump of the same wiki: --dumps=FILES")
         if self.title is not None and not self.dumps:
             raise UsageError(f"--title={self.title} needs the dump that it is in: --dumps=FILES")
         return self
