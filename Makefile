@@ -18,7 +18,8 @@ test: $(VENV)/.dev
 core: $(VENV)/.data
 	$(PIP) ./core
 
-# Both engines on a million mutated pages and on all dumps at hand, and the tests of the crate.
+# Both engines on all dumps at hand and on a million random pages, 600,000 of them with tables of templates, and the
+# tests of the crate.
 core-test: core
 	cd core && cargo test --quiet --package wikianchor-engine
 	$(BIN)/python -m tests.both_engines --cases=1000000
