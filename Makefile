@@ -93,10 +93,10 @@ lock: $(VENV)/.audit
 	$(BIN)/python -c "from wikianchor.io.config_file import tomllib; \
 		print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" > out/build.in
 	$(BIN)/uv pip compile out/build.in --universal --python-version 3.10 --generate-hashes --no-annotate --quiet \
-		--custom-compile-command="make lock" -o docker/build.lock
+		-c docker/requirements.lock -c docker/gpu.lock --custom-compile-command="make lock" -o docker/build.lock
 	$(BIN)/python -m tools.base_images
 	$(BIN)/python -m tools.actions
-	$(BIN)/uv pip install --quiet --no-deps --target out/locked -r docker/requirements.lock
+	$(BIN)/uv pip install --quiet --no-deps --target out/locked -r docker/requirements.lock -r docker/build.lock
 	$(BIN)/python -m tools.sbom out/locked
 
 $(VENV)/.docs: pyproject.toml $(VENV)/.data

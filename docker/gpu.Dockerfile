@@ -10,16 +10,17 @@ FROM python:3.11.13-slim-bookworm
 
 COPY --from=beam /opt/apache/beam /opt/apache/beam
 
-COPY docker/gpu.lock /opt/wikianchor/gpu.lock
-RUN pip install --no-cache-dir --require-hashes -r /opt/wikianchor/gpu.lock
+COPY docker/gpu.lock docker/build.lock /opt/wikianchor/
+RUN pip install --no-cache-dir --require-hashes -r /opt/wikianchor/gpu.lock -r /opt/wikianchor/build.lock
 COPY setup.py pyproject.toml README.md /opt/wikianchor/
 COPY demo /opt/wikianchor/demo
 COPY pipelines /opt/wikianchor/pipelines
 COPY schemas /opt/wikianchor/schemas
 COPY trainer /opt/wikianchor/trainer
 COPY wikianchor /opt/wikianchor/wikianchor
-# By the locked build tools, which torch needs too: an isolated build would download others.
-RUN pip install --no-cache-dir --no-deps --no-build-isolation /opt/wikianchor && pip check
+# By the locked build tools: an isolated build would download others. There is no git here that knows the version.
+ARG VERSION=0.1.dev0
+RUN SETUPTOOLS_SCM_PRETEND_VERSION_FOR_WIKIANCHOR=$VERSION pip install --no-cache-dir --no-deps --no-build-isolation /opt/wikianchor && pip check
 
 ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \
     MALLOC_ARENA_MAX=2 \

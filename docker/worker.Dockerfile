@@ -26,8 +26,9 @@ COPY trainer /opt/wikianchor/trainer
 COPY wikianchor /opt/wikianchor/wikianchor
 COPY docker/launch.py /opt/wikianchor/launch.py
 COPY --from=core /wheels /opt/wikianchor/wheels
-# By the locked build tools: an isolated build would download others.
-RUN pip install --no-cache-dir --no-deps --no-build-isolation /opt/wikianchor /opt/wikianchor/wheels/*.whl && pip check
+# By the locked build tools: an isolated build would download others. There is no git here that knows the version.
+ARG VERSION=0.1.dev0
+RUN SETUPTOOLS_SCM_PRETEND_VERSION_FOR_WIKIANCHOR=$VERSION pip install --no-cache-dir --no-deps --no-build-isolation /opt/wikianchor /opt/wikianchor/wheels/*.whl && pip check
 
 # Beam would else make an environment of its own at each start.
 ENV RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT=1 \

@@ -39,7 +39,7 @@ ROOT = Path(__file__).parent.parent
 DOCKER, CORE = ROOT / "docker", ROOT / "core"
 LICENCES = DOCKER / "licences.json"
 # The requirements that pip installs.
-LOCKS = {"worker": ("requirements.lock", "build.lock"), "gpu": ("gpu.lock",)}
+LOCKS = {"worker": ("requirements.lock", "build.lock"), "gpu": ("gpu.lock", "build.lock")}
 BASE = re.compile(r"^FROM (?P<name>[^\s@]+)(?:@(?P<digest>\S+))?", re.MULTILINE)
 
 
@@ -162,7 +162,9 @@ def package_components(lock: str, markers: Mapping[str, str]) -> list[dict[str, 
             version = str(need.specifier).removeprefix("==")
             purl = f"pkg:pypi/{need.name}@{quote(version)}"
             component = {"type": "library", "bom-ref": purl, "name": need.name, "version": version, "purl": purl}
-            components.append(component)
+            # The tools that build the package may be among its requirements too.
+            if component not in components:
+                components.append(component)
     return components
 
 
