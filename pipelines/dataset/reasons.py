@@ -57,10 +57,12 @@ _OF_SOURCE = {
     "nowiki": "are shown as wikitext",
     "in_calls": "are given to calls of templates; through two calls, they count twice",
     "from_calls": "are shown by calls of templates",
+    "notices": "are shown by calls on a line of nothing but calls, and left out",
     "joined": "come from brackets between which something is removed",
 }
 _OF_TEXT = {
     "alone": "in calls alone on their line",
+    "notices": "shown by calls on a line of nothing but calls",
     "several_lines": "in calls of unknown templates over several lines",
     "block": "in calls over several lines of templates that show a block",
 }

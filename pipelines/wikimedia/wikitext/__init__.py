@@ -31,6 +31,7 @@ from wikianchor.pipelines.wikimedia.wikitext.link_counts import (
     FROM_CALLS,
     IN_CALLS,
     JOINED,
+    NOTICES,
     NOWIKI,
     SEEN,
     SOURCE,
@@ -186,9 +187,9 @@ class Extractor:
 
     def _expand(self, text: str, title: str, counts: Counter[str], missing: dict[str, str]) -> str:
         """Return wikitext in which templates show their text, and count its links as seen."""
-        expected = links_in(text) + counts[IN_CALLS] - counts[FROM_CALLS]
+        expected = links_in(text) + counts[IN_CALLS] + counts[NOTICES] - counts[FROM_CALLS]
         text = self._templates.expand(text, title, counts, missing)
-        expected -= counts[IN_CALLS] - counts[FROM_CALLS]
+        expected -= counts[IN_CALLS] + counts[NOTICES] - counts[FROM_CALLS]
         after = links_in(text)
         if after > expected:
             counts[JOINED] += after - expected

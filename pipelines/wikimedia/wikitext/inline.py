@@ -8,7 +8,9 @@ either: these are notices, navigation and signs for editors.
 from __future__ import annotations
 
 import re
+from collections import Counter
 
+from wikianchor.pipelines.wikimedia.wikitext.link_counts import NOTICES, links_in
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, NAMED, SEAM
 
 # Around what a template shows, up to `join_lines`; line marks come into the text later than templates.
@@ -58,22 +60,34 @@ def inline(shown: str, gap: str) -> str:
     return f"{_OPEN}{shown.replace(chr(10), ' ')}{_CLOSE}"
 
 
-def join_lines(text: str) -> str:
+def join_lines(text: str, dropped: Counter[str]) -> str:
     """Resolve what `inline` left, line by line.
 
+    Args:
+        text: wikitext with what `inline` left.
+        dropped: counts the links in lines of nothing but templates (`link_counts`), and as "text:notices" the
+            characters that these show.
+
+    >>> dropped = Counter()
     >>> notice, box = inline("A notice.", GAP), inline("{|" + chr(10) + "|}", GAP)
-    >>> join_lines(f"{notice} {box}"), join_lines(f"{box}It is {notice}"), join_lines(f"a {box} b")
-    ('', 'It is A notice.', 'a \\x01 b')
+    >>> [join_lines(line, dropped) for line in (f"{notice} {box}", f"{box}It is {notice}", f"a {box} b")]
+    ['', 'It is A notice.', 'a \\x01 b']
+    >>> dropped
+    Counter({'text:notices': 9})
     """
     if _OPEN not in text:
         return text
-    return "\n".join([_line(line) if _OPEN in line else line for line in text.split("\n")])
+    return "\n".join([_line(line, dropped) if _OPEN in line else line for line in text.split("\n")])
 
 
-def _line(line: str) -> str:
+def _line(line: str, dropped: Counter[str]) -> str:
     # Text and what templates show, alternately; text first and last.
     pieces = _MARKED.split(line)
     if not "".join(pieces[::2]).strip(f" \t{SEAM}{GAP}{NAMED}"):
+        if characters := sum(len(piece) - 2 for piece in pieces[1::2] if not piece.startswith(_BLOCK)):
+            dropped["text:notices"] += characters
+        if links := links_in(line):
+            dropped[NOTICES] += links
         return ""
     first, last = 0, len(pieces) - 1
     while first < last and not pieces[first].strip() and pieces[first + 1].startswith(_BLOCK):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 # In the wikitext of the page, and what is taken from and added to them until all templates show their text.
 SOURCE, COMMENT, NOWIKI = "source:links", "source:comment", "source:nowiki"
-IN_CALLS, FROM_CALLS = "source:in_calls", "source:from_calls"
+IN_CALLS, FROM_CALLS, NOTICES = "source:in_calls", "source:from_calls", "source:notices"
 # Where what stood between two brackets is removed, they become those of a link.
 JOINED = "source:joined"
 SEEN = "seen"
@@ -59,7 +59,7 @@ def unbalanced(counts: Mapping[str, int]) -> str | None:
     if buckets != seen:
         return f"{seen} links seen, {buckets} in buckets"
     if SOURCE in counts:
-        taken = counts.get(COMMENT, 0) + counts.get(NOWIKI, 0) + counts.get(IN_CALLS, 0)
+        taken = counts.get(COMMENT, 0) + counts.get(NOWIKI, 0) + counts.get(IN_CALLS, 0) + counts.get(NOTICES, 0)
         shown = counts[SOURCE] - taken + counts.get(FROM_CALLS, 0) + counts.get(JOINED, 0)
         if shown != seen:
             return f"{seen} links seen, {shown} by the source"

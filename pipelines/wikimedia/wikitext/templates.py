@@ -71,7 +71,8 @@ class Templates:
             text: wikitext without comments and extension tags.
             title: of the page, for {{PAGENAME}}.
             dropped: counts the links that calls are given and show (`link_counts`), and the characters of their
-                arguments where they show nothing: "text:several_lines", "text:alone" and "text:block".
+                arguments where they show nothing: "text:several_lines", "text:alone" and "text:block"; and what
+                `inline.join_lines` removes.
             missing: filled with the names of the templates that leave gaps, in order, and the placeholder of their
                 gaps.
 
@@ -122,10 +123,7 @@ class Templates:
             pieces[index] = "{{" if width == 2 else "{" * width
         text = "".join(pieces)
         if self._has_definitions:
-            text = join_lines(before := text)
-            if text is not before and (removed_links := links_in(before) - links_in(text)) > 0:
-                # Of calls in lines of nothing but calls, which show nothing.
-                dropped[FROM_CALLS] -= removed_links
+            text = join_lines(text, dropped)
         return text.replace(PIPE, "|") if PIPE in text else text
 
     def _close(

@@ -16,6 +16,7 @@ DEFINITIONS = {"D": "[[{{{1}}}]]", "Twice": "{{{1}}} and {{{1}}}", "Box": "{| cl
 PIECES = (
     *("[[", "]]", "[", "]", "|", "{{", "}}", "{{{1}}}", "{|", "|}", "\n", "\n|", "\n*", "=", "'", "''", "a", " "),
     *("D|", "Twice|", "Box|", "No|", "lang|uk|", "unknown|", "#if:x|", "File:A.jpg|", "Category:B"),
+    *("{{D|x}}", "{{D|x}}{{Twice|[[a]]}}\n"),
     *("<!--", "-->", "<ref>", "</ref>", "<nowiki>", "</nowiki>", "<pre>", "</pre>", "<b>", "<span title='", "'>"),
     *("<gallery>", "</gallery>", "<noinclude", "-{", "}-", "zh:", ";", "http://x ", "&#91;", "<math>", "</math>"),
 )
@@ -50,9 +51,13 @@ def test_the_ledger_of_any_page_balances(wikitext: str) -> None:
         ("-{zh-hans:[[a]];zh-hant:[[b]]}-", {"links:markup": 1, "links:link": 1, "links:seen": 2}),
         ("<span title='[[a]]'>b</span>", {"links:seen": 1, "links:markup": 1}),
         ("a\n{{D|Prose that nobody reads.}}\nb", {"text:alone": 24}),
+        (
+            "a\n{{D|x}} {{Box|x}}{{D|[[y]]}}\nb",
+            {"source:in_calls": 1, "source:from_calls": 3, "source:notices": 3, "links:seen": 0, "text:notices": 14},
+        ),
         ("a {{unknown|x\n|text=[[y]]}} b", {"text:several_lines": 13, "source:in_calls": 1, "links:seen": 0}),
         ("a {{Box|x\n}} b", {"text:block": 2}),
-        ("a\n{{D|b}} {{D|c}}\n{{D|e}}", {"source:from_calls": 0, "links:seen": 0}),
+        ("a\n{{D|b}} {{D|c}}\n{{D|e}}", {"source:from_calls": 3, "source:notices": 3, "links:seen": 0}),
         ("{|[[\na\n|}", {"links:table": 1, "links:seen": 1}),
     ],
 )

@@ -10,7 +10,9 @@ use super::external::strip_external_links;
 use super::files::FileStripper;
 use super::gaps::take_names;
 use super::lines::read_lines;
-use super::link_counts::{count_change, links_in, COMMENT, FROM_CALLS, IN_CALLS, JOINED, NOWIKI, SEEN, SOURCE};
+use super::link_counts::{
+    count_change, links_in, COMMENT, FROM_CALLS, IN_CALLS, JOINED, NOTICES, NOWIKI, SEEN, SOURCE,
+};
 use super::links::{LinkReader, Links};
 use super::placeholders::restore;
 use super::tables::{linked_cells, strip_tables};
@@ -127,7 +129,7 @@ impl Extractor {
 
     /// Return wikitext in which templates show their text, and count its links as seen.
     fn expand(&mut self, text: String, title: &str, counts: &mut Counts, missing: &mut Missing) -> String {
-        let taken = |counts: &Counts| counts.get(IN_CALLS) - counts.get(FROM_CALLS);
+        let taken = |counts: &Counts| counts.get(IN_CALLS) + counts.get(NOTICES) - counts.get(FROM_CALLS);
         let before = links_in(&text) + taken(counts);
         let text = self.templates.expand(text, title, counts, missing);
         let (expected, after) = (before - taken(counts), links_in(&text));

@@ -1,7 +1,9 @@
 //! Put what a template shows into the line of its call. See `pipelines/wikimedia/wikitext/inline.py`.
 
+use super::link_counts::{links_in, NOTICES};
 use super::placeholders::{GAP, HEADING, LIST, NAMED, SEAM};
-use crate::unicode::{is_alnum, is_decimal, is_word, lstrip, strip};
+use crate::counts::Counts;
+use crate::unicode::{is_alnum, is_decimal, is_word, length, lstrip, strip};
 use memchr::{memchr, memchr2, memchr2_iter, memchr_iter, memrchr};
 use std::borrow::Cow;
 
@@ -79,8 +81,8 @@ pub fn inline(shown: &str, gap: &str) -> String {
     left
 }
 
-/// Resolve what `inline` left, line by line.
-pub fn join_lines(text: String) -> String {
+/// Resolve what `inline` left, line by line; count what lines of nothing but templates show.
+pub fn join_lines(text: String, dropped: &mut Counts) -> String {
     let mark = OPEN as u8;
     let Some(first) = memchr(mark, text.as_bytes()) else {
         return text;
@@ -93,7 +95,7 @@ pub fn join_lines(text: String) -> String {
         let begin = memrchr(b'\n', &text.as_bytes()[start..index]).map_or(start, |newline| start + newline + 1);
         let end = memchr(b'\n', &text.as_bytes()[index..]).map_or(text.len(), |length| index + length);
         joined.push_str(&text[start..begin]);
-        join_line(&text[begin..end], &mut joined);
+        join_line(&text[begin..end], &mut joined, dropped);
         start = end;
         next = memchr(mark, &text.as_bytes()[end..]).map(|length| end + length);
     }
@@ -102,7 +104,7 @@ pub fn join_lines(text: String) -> String {
 }
 
 /// Write a line as it is without marks.
-fn join_line(line: &str, joined: &mut String) {
+fn join_line(line: &str, joined: &mut String, dropped: &mut Counts) {
     let marks = marks(line);
     // Text and marks, alternately; text first and last.
     let end_of_text = |number: usize| marks.get(number).map_or(line.len(), |mark| mark.0);
@@ -111,6 +113,16 @@ fn join_line(line: &str, joined: &mut String) {
     let is_block = |number: usize| line[marks[number].0..].starts_with(BLOCK);
     if (0..=marks.len()).all(|number| text(number).chars().all(|char| matches!(char, ' ' | '\t' | SEAM | GAP | NAMED)))
     {
+        let shown = (0..marks.len()).filter(|&number| !is_block(number));
+        // Without OPEN and CLOSE.
+        let characters: usize = shown.map(|number| length(&line[marks[number].0..marks[number].1]) - 2).sum();
+        if characters > 0 {
+            dropped.add("text:notices", characters as i64);
+        }
+        let links = links_in(line);
+        if links > 0 {
+            dropped.add(NOTICES, links);
+        }
         return;
     }
     let (mut first, mut last) = (0, marks.len());
@@ -379,9 +391,12 @@ mod tests {
     #[test]
     fn joins_lines() {
         let (notice, block) = (inline("A notice.", "\x01"), inline("{|\n|}", "\x01"));
-        assert_eq!(join_lines(format!("{notice} {block}")), "");
-        assert_eq!(join_lines(format!("a\n{block}It is {notice}\nb")), "a\nIt is A notice.\nb");
-        assert_eq!(join_lines(format!("a {block} b")), "a \x01 b");
+        let mut dropped = Counts::default();
+        assert_eq!(join_lines(format!("a\n{block}It is {notice}\nb"), &mut dropped), "a\nIt is A notice.\nb");
+        assert_eq!(join_lines(format!("a {block} b"), &mut dropped), "a \x01 b");
+        assert!(dropped.0.is_empty());
+        assert_eq!(join_lines(format!("{notice} {block}"), &mut dropped), "");
+        assert_eq!(dropped.get("text:notices"), 9);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub const COMMENT: &str = "source:comment";
 pub const NOWIKI: &str = "source:nowiki";
 pub const IN_CALLS: &str = "source:in_calls";
 pub const FROM_CALLS: &str = "source:from_calls";
+pub const NOTICES: &str = "source:notices";
 /// Where what stood between two brackets is removed, they become those of a link.
 pub const JOINED: &str = "source:joined";
 pub const SEEN: &str = "seen";

@@ -165,13 +165,7 @@ impl Templates {
         read.push_str(&text[start..]);
         let mut text = if opened.is_empty() { read } else { with_braces(&read, &opened) };
         if self.has_definitions {
-            let links = links_in(&text);
-            text = join_lines(text);
-            let removed_links = links - links_in(&text);
-            if removed_links > 0 {
-                // Of calls in lines of nothing but calls, which show nothing.
-                page.dropped.add(FROM_CALLS, -removed_links);
-            }
+            text = join_lines(text, page.dropped);
         }
         if memchr(PIPE as u8, text.as_bytes()).is_some() {
             text.replace(PIPE, "|")
