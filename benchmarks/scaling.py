@@ -1,6 +1,12 @@
 """What more workers gain, and a model of how long whole wikis take on many cores.
 
-    WIKIANCHOR_DATA=data python benchmarks/scaling.py [files] [default] [cost]
+    WIKIANCHOR_DATA=data python benchmarks/scaling.py [limits] [files] [default] [cost]
+
+- `limits`: what --workers=2 gains over --workers=1 in `sentences` (a multistream dump, and one bz2 stream), `pairs` and
+  `mentions`, beside what this machine allows in the same minutes: two processes that only decompress the dump, and two
+  copies of the stage on half of the input each. "Start" is the same command on the sample. "Serial" are the seconds of
+  steps that only one worker has, read from the status of the workers (`engine/worker_status.py`), by step; "waiting"
+  those of other steps in which a worker has nothing to do. Speed-ups are less the start and the serial steps.
 
 - `files`: one worker against two where both read a single file: `sentences` of real pages as a multistream dump, as one
   bz2 stream, as gzip members and as plain XML; `entities` of the members of a .json.gz (--packings). Each worker is
@@ -25,9 +31,12 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -58,19 +67,140 @@ from wikianchor.pipelines.commands.build.plan import (
 )
 from wikianchor.pipelines.engine.machine import Load, cores, default_workers
 from wikianchor.pipelines.engine.rates import dump_seconds
+from wikianchor.pipelines.engine.worker_status import WorkerStatus
 from wikianchor.pipelines.wikimedia.dumps import LARGEST_RANGE, RANGES, SMALLEST_RANGE, Range, read_range, split_dumps
+
+sys.path.insert(0, str(ROOT))
+
+from tests.engine.kills import workers_of
 
 
 def main() -> None:
     """Measure and print the tables."""
     flags = parser(__doc__, parts=list(PARTS))
     flags.add_argument("--language", default="en", help="whose slices (en)")
-    flags.add_argument("--megabytes", type=float, default=200, help="XML of the dump of `files` (200)")
+    flags.add_argument("--megabytes", type=float, default=200, help="XML of the dump of `files` and `limits` (200)")
     flags.add_argument("--packings", nargs="+", choices=PACKINGS, default=PACKINGS, help="of `files` (all)")
     flags.add_argument("--sizes", default="0.5,30,60,90,120", help="MB of XML of each dump of `default`")
     flags.add_argument("--cores", default="2,16,64,256", help="of the model (2,16,64,256)")
-    flags.add_argument("--links", type=int, default=1_500_000, help="of `pairs`, for the model (1500000)")
+    flags.add_argument("--links", type=int, default=1_500_000, help="of `pairs` and `mentions` (1500000)")
     run_parts(PARTS, flags)
+
+
+# ----------------------------------------------------------------------------------------- two workers and their limits
+
+
+def compare_limits(arguments: Namespace) -> None:
+    """Print what two workers gain, beside what the machine allows."""
+    sample = arguments.work / "sample"
+    run(wikianchor("build", f"--dumps={ROOT / 'demo/dumps'}", "--min_links=2", f"--output={fresh(sample)}"))
+    demo = next((ROOT / "demo/dumps").glob("enwiki-*-pages-articles-multistream.xml.bz2"))
+    small = {"sentences": [f"--dumps={demo}"]}
+    tables = [f"--sentences={sample}/sentences/enwiki", f"--entities={sample}/entities"]
+    small |= {"pairs": [*tables, "--min_links=2"], "mentions": tables}
+    rows: list[list[Any]] = []
+    for packing in ("multistream", "single"):
+        whole = packed(arguments, packing)
+        half = packed(Namespace(**{**vars(arguments), "megabytes": arguments.megabytes / 2}), packing)
+        inputs = [[f"--dumps={whole}"], [f"--dumps={half}"], small["sentences"]]
+        rows.append(limits_of(arguments, f"sentences, {packing}", "sentences", inputs, whole))
+    datasets = [many_links.multiplied(arguments.work, "en", links) for links in (arguments.links, arguments.links // 2)]
+    inputs = [
+        [f"--sentences={rows_}", f"--entities={many_links.entities(arguments.work, rows_)}"] for rows_ in datasets
+    ]
+    rows += [limits_of(arguments, stage, stage, [*inputs, small[stage]]) for stage in ("pairs", "mentions")]
+    head = ["job", "one worker, s", "two, s", "start, s", "serial, s", "waiting, s", "speed-up", "two copies"]
+    report(
+        "two workers and their limits",
+        f"{table([*head, 'decompressing', 'share of the limit, %', 'serial steps'], rows)}\n\n"
+        "Targets: 95 % of decompressing for `sentences`, 90 % of two copies for the others.",
+    )
+
+
+def limits_of(
+    arguments: Namespace, name: str, stage: str, inputs: Sequence[Sequence[str]], dump: Path | None = None
+) -> list[Any]:
+    """Return the row of a job.
+
+    Args:
+        arguments: of the command.
+        name: of the job.
+        stage: the command.
+        inputs: its flags for the whole input, half of it, and the sample.
+        dump: the file that two processes decompress; None for none.
+    """
+    whole, half, small = inputs
+    alone: list[Counter[str]] = []
+
+    def case(given: Sequence[str], workers: int, copies: int = 1) -> Callable[[], float]:
+        def measure() -> float:
+            outputs = [fresh(arguments.work / f"limits-{number}") for number in range(copies)]
+            commands = [wikianchor(stage, *given, f"--workers={workers}", f"--output={output}") for output in outputs]
+            seconds, idle = run_beside(commands)
+            if given is whole and workers == 2:
+                alone.append(idle)
+            return seconds
+
+        return measure
+
+    cases = {"one": case(whole, 1), "two": case(whole, 2), "copies": case(half, 1, 2)}
+    cases |= {"start of one": case(small, 1), "start of two": case(small, 2)}
+    if dump is not None:
+        cases["decompressing"] = partial(gain_of_two, dump)
+    walls = {key: median(values) for key, values in rounds_of(arguments.rounds, cases).items()}
+    steps = {step for idle in alone for step in idle if not step.startswith("waiting")}
+    serial = {step: median(idle[step] for idle in alone) for step in sorted(steps)}
+    both = sum(serial.values())
+    gain = (walls["one"] - walls["start of one"] - both) / (walls["two"] - walls["start of two"] - both)
+    copies = (walls["one"] - walls["start of one"]) / (walls["copies"] - walls["start of one"])
+    limit = walls.get("decompressing", copies)
+    return [
+        *(name, walls["one"], walls["two"], walls["start of two"], both, median(idle["waiting"] for idle in alone)),
+        *(gain, copies, walls.get("decompressing", ""), 100 * gain / limit),
+        ", ".join(f"{step} {seconds:.1f}" for step, seconds in serial.items() if seconds >= LOOK_SECONDS),
+    ]
+
+
+LOOK_SECONDS = 0.1
+
+
+def run_beside(commands: Sequence[Sequence[str | Path]]) -> tuple[float, Counter[str]]:
+    """Run commands at the same time; return the seconds until the last has ended, and those in which only one worker
+    process of the first had an element: by step, "waiting" for steps that others have been seen at too.
+
+    Raises:
+        SystemExit: a command fails.
+    """
+    start, seen, shared = time.monotonic(), Counter[str](), set[str]()
+    with tempfile.TemporaryFile() as log:
+        processes = [subprocess.Popen(command, stdout=log, stderr=log) for command in commands]
+        statuses: dict[int, WorkerStatus] = {}
+        while any(process.poll() is None for process in processes):
+            time.sleep(LOOK_SECONDS)
+            steps = steps_of(processes[0].pid, statuses)
+            shared |= {step for step in steps if steps.count(step) > 1}
+            if len(steps) == 1:
+                seen[steps[0]] += 1
+        wall = time.monotonic() - start
+        if any(process.returncode for process in processes):
+            log.seek(0)
+            raise SystemExit(f"{commands}: {log.read().decode()[-2000:]}")
+    idle = Counter[str]()
+    for step, looks in seen.items():
+        idle["waiting" if step in shared else step] += looks * LOOK_SECONDS  # type: ignore[assignment]
+    return wall, idle
+
+
+def steps_of(launcher: int, statuses: dict[int, WorkerStatus]) -> list[str]:
+    """Return the steps that the worker processes of a launcher work on now."""
+    for process in workers_of(launcher):
+        with suppress(OSError, ValueError, IndexError):
+            if process not in statuses:
+                arguments = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+                told = json.loads(arguments[arguments.index(str(launcher).encode()) + 1])
+                with open(f"/proc/{process}/fd/{told['status']}", "r+b") as file:
+                    statuses[process] = WorkerStatus(file.fileno())
+    return [step for status in statuses.values() if (step := status.position().unit.rpartition("-")[0])]
 
 
 # ---------------------------------------------------------------------------------------------- two workers on one file
@@ -361,6 +491,7 @@ def stragglers(stage: Stage, number: int) -> str:
 
 
 PARTS: dict[str, Callable[[Namespace], None]] = {
+    "limits": compare_limits,
     "files": compare_files,
     "default": compare_default,
     "cost": compare_cost,
