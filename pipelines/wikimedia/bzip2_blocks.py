@@ -88,15 +88,17 @@ def unpack_block(data: bytes, first: int, last: int) -> bytes | None:
 
 
 def has_end(file: BinaryIO) -> bool:
-    """Return whether a bz2 file ends with the end of a stream; zeros may follow. The outer bits of the magic number are
-    not compared, because a damaged byte may hold them and the end of the last block."""
+    """Return whether a bz2 file ends with the end of a stream, one byte of whose magic number may be damaged; zeros may
+    follow."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - READ_BYTES))
     data = file.read()
-    for shift, inner, _, _, end in _PATTERNS:
-        position = data.rfind(inner) if end else -1
-        stream_end = position - 1 + (shift + MARK_BITS + CHECKSUM_BITS + 7) // 8
-        if position >= 0 and stream_end <= len(data) and not data[stream_end:].strip(b"\x00"):
+    shortest = len(data.rstrip(b"\x00"))
+    # The checksum, which follows the magic number, may end with zeros.
+    for end in range(shortest, min(shortest + CHECKSUM_BITS // 8, len(data)) + 1):
+        bits = int.from_bytes(data[max(0, end - 11) : end], "big")
+        marks = (bits >> (CHECKSUM_BITS + padding) & (1 << MARK_BITS) - 1 for padding in range(8))
+        if any((mark ^ END).bit_count() <= 8 for mark in marks):
             return True
     return False
 
@@ -135,7 +137,9 @@ class _BlockReader:
 
     def read(self) -> Iterator[tuple[bytes, int]]:
         """Yield what `read_blocks` yields."""
-        first = self._first()
+        first = self._first() if self._base else self._take()
+        if not self._base and (first is None or first.bit != 8 * HEADER_BYTES):
+            raise InputError(f"{self._path}: damaged bz2 data in the stream at byte 0: fetch it again")
         while first is not None:
             self._forget(first.bit // 8)
             if first.end:
