@@ -304,14 +304,15 @@ def _entity(number: int, title: str, sitelinks: Mapping[str, str]) -> str:
         "type": "item",
         "id": f"Q{number}",
         "labels": {"en": {"language": "en", "value": title}},
-        "claims": {name: [_statement(name, value) for value in sorted(values)] for name, values in claims.items()},
+        "claims": {name: [statement(name, value) for value in sorted(values)] for name, values in claims.items()},
         "sitelinks": {wiki: {"site": wiki, "title": name, "badges": []} for wiki, name in sitelinks.items()},
         "lastrevid": 1,
     }
     return json.dumps(entity, ensure_ascii=False)
 
 
-def _statement(name: str, value: int) -> dict[str, Any]:
+def statement(name: str, value: int) -> dict[str, Any]:
+    """Return a statement of a Wikidata item whose value is an item."""
     snak = {
         "snaktype": "value",
         "property": name,

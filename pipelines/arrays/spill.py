@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import ipc
 
-from wikianchor.io.storage import writing
+from wikianchor.io.storage import is_local, writing
 from wikianchor.pipelines.arrays.hashing import Hashes
 
 if TYPE_CHECKING:
@@ -42,9 +42,13 @@ class _Parts:
     """Partitions of bytes in one temporary file. The file is unlinked at once, so the disk space is released even if
     the worker is killed."""
 
-    def __init__(self, parts: int) -> None:
-        descriptor, path = tempfile.mkstemp()
-        os.unlink(path)
+    def __init__(self, parts: int, directory: str) -> None:
+        # A worker of a cluster has no disk of its own below the output.
+        self._directory = directory if is_local(directory) else tempfile.gettempdir()
+        with writing(self._directory):
+            os.makedirs(self._directory, exist_ok=True)
+            descriptor, path = tempfile.mkstemp(dir=self._directory)
+            os.unlink(path)
         self._file = os.fdopen(descriptor, "r+b")
         # By partition, the offsets and sizes of its pieces; arrays, because tuples would take most of the memory.
         self._offsets, self._sizes = ([array("q") for _ in range(parts)] for _ in range(2))
@@ -68,7 +72,7 @@ class _Parts:
         Raises:
             InputError: the disk is full.
         """
-        with writing(tempfile.gettempdir(), "$TMPDIR"):
+        with writing(self._directory):
             for part, piece in pieces:
                 size = self._file.write(piece)
                 self._offsets[part].append(self._end)
@@ -88,16 +92,17 @@ class Spill(_Parts):
     Args:
         kind: structured type of a row.
         parts: number of partitions, less than 65536.
+        directory: of the file; for a URI it is the worker's directory for temporary files.
 
     >>> kind = np.dtype([("key", np.int64)])
-    >>> with Spill(kind, 2) as spill:
+    >>> with Spill(kind, 2, tempfile.gettempdir()) as spill:
     ...     spill.add(rows_of(kind, key=np.array([1, 2, 3])), np.array([1, 0, 1]))
     ...     spill.read(1)["key"]
     array([1, 3])
     """
 
-    def __init__(self, kind: np.dtype[Any], parts: int) -> None:
-        super().__init__(parts)
+    def __init__(self, kind: np.dtype[Any], parts: int, directory: str) -> None:
+        super().__init__(parts, directory)
         self._kind = kind
 
     def __len__(self) -> int:
@@ -128,10 +133,11 @@ class TableSpill(_Parts):
     Args:
         schema: of the rows.
         parts: number of partitions, less than 65536.
+        directory: of the file; for a URI it is the worker's directory for temporary files.
     """
 
-    def __init__(self, schema: pa.Schema, parts: int) -> None:
-        super().__init__(parts)
+    def __init__(self, schema: pa.Schema, parts: int, directory: str) -> None:
+        super().__init__(parts, directory)
         self._schema = schema
 
     def add(self, rows: pa.RecordBatch, parts: Parts) -> None:

@@ -66,7 +66,8 @@ def save_pieces(
     return path
 
 
-@lru_cache(maxsize=64)
+# Each array of a table is a descriptor, so few tables are kept open.
+@lru_cache(maxsize=12)
 def open_tables(path: str) -> Mapping[str, npt.NDArray[Any]]:
     """Memory-map arrays that `save_tables` wrote; a process maps each path once."""
     return map_tables(path)

@@ -17,6 +17,8 @@ ITEMS = {".bz2": 2.3e6, ".gz": 18e6, "": 200e6}
 LINKS_PER_SECOND = 200_000
 # Rows of `pairs` that `export` reads, samples and writes.
 ROWS_PER_SECOND = 15_000
+# Building and starting the graph of a stage, and the tables of each wiki in `pairs`.
+STAGE_SECONDS, WIKI_SECONDS = 0.2, 0.02
 # Bytes of `sentences` that `mentions` reads in a second.
 MENTIONS = 4e6
 
@@ -36,9 +38,9 @@ def item_seconds(paths: Sequence[str]) -> float:
     return sum(file_size(path) / ITEMS.get(ending_of(path), ITEMS[""]) for path in paths)
 
 
-def pair_seconds(links: float) -> float:
-    """Return the estimated seconds in which one worker makes pairs of a number of links."""
-    return links / LINKS_PER_SECOND
+def pair_seconds(links: float, wikis: int) -> float:
+    """Return the estimated seconds in which one worker makes pairs of a number of links in some wikis."""
+    return links / LINKS_PER_SECOND + wikis * WIKI_SECONDS
 
 
 def export_seconds(rows: float) -> float:

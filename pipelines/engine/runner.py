@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from contextlib import nullcontext, redirect_stderr, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import UsageError
@@ -239,15 +240,23 @@ def workers_of(args: Sequence[str], load: Load = NO_LOAD) -> int | None:
     Raises:
         UsageError: see `beam_options`.
     """
-    options, processes = beam_options(args)
-    if not is_direct(runner_of(options)):
+    direct, processes = _processes_of(tuple(args))
+    if not direct:
         return None
     return default_workers(load) if processes is None else max(1, processes)
 
 
+# A build with hundreds of stages asks for each of them.
+@lru_cache(maxsize=1)
+def _processes_of(args: tuple[str, ...]) -> tuple[bool, int | None]:
+    """Return whether the runner works on this machine, and the number of processes of `beam_options`."""
+    options, processes = beam_options(args)
+    return is_direct(runner_of(options)), processes
+
+
 def with_workers(args: Sequence[str], load: Load) -> list[str]:
     """Return the flags for Beam with the number of workers that the plan of a build shows for a stage."""
-    if beam_options(args)[1] is not None:
+    if _processes_of(tuple(args))[1] is not None:
         return list(args)
     return [*args, f"--workers={default_workers(load)}"]
 

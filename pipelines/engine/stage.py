@@ -273,6 +273,7 @@ def commit_dataset(
     parts: Iterable[Part],
     ledger: Mapping[str, Any],
     problems: Iterable[str],
+    may_be_empty: bool = False,
 ) -> None:
     """Commit a dataset, or fail with the problems that steps found: the last step of every graph.
 
@@ -283,13 +284,14 @@ def commit_dataset(
         parts: the files of the dataset.
         ledger: of the manifest.
         problems: that steps found in the inputs, one line each; repeated ones count once.
+        may_be_empty: commit a dataset without rows too.
 
     Raises:
         InputError: there are problems, or there are no rows.
     """
     lines = list(dict.fromkeys(problems))
     members = list(parts)
-    if not lines and not any(part.rows for part in members):
+    if not lines and not may_be_empty and not any(part.rows for part in members):
         lines = [f"{output}: nothing to write: the inputs hold no row for it"]
     if lines:
         # The same inputs give the same problems, so the next run cannot use the work of this one.

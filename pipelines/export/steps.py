@@ -235,7 +235,7 @@ def join_links(paths: Sequence[str], work: Workspace) -> WorkPath:
     ordered = sorted(paths)
     total = sum(len(open_tables(path)["hashes"]) for path in ordered)
     parts = max(1, -(-total // HASHES_AT_ONCE))
-    with Spill(_HASH, parts) as spill:
+    with Spill(_HASH, parts, work.scratch) as spill:
         for path in ordered:
             hashes = read_table(path, "hashes")
             spill.add(rows_of(_HASH, hash=hashes), hash_range(hashes, parts))

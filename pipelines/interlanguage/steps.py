@@ -77,10 +77,10 @@ def join_wiki(task: JoinTask, work: Workspace) -> Joined:
     parts = max(1, -(-total // ROWS_AT_ONCE))
     counts: Counter[str] = Counter(pages=0, redirects=0, not_seen=0)
     with (
-        TableSpill(ROW, len(bounds) + 1) as joined,
+        TableSpill(ROW, len(bounds) + 1, work.scratch) as joined,
         PartWriter(work.parts, "interlanguage", task.order, INTERLANGUAGE) as writer,
     ):
-        for rows in _joined(task, parts):
+        for rows in _joined(task, parts, work.scratch):
             joined.add(rows, np.searchsorted(bounds, rows.column("qid").to_numpy(), side="right"))
             release_memory()
         for part in range(len(bounds) + 1):
@@ -111,13 +111,13 @@ def _bounds(task: JoinTask) -> tuple[Ints, int]:
     return (np.flatnonzero(np.diff(before // ROWS_AT_ONCE)) + 1) * ITEMS, int(counts.sum()) + titles
 
 
-def _joined(task: JoinTask, parts: int) -> Iterator[pa.RecordBatch]:
+def _joined(task: JoinTask, parts: int, scratch: str) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a wiki, in any order, possibly with duplicates."""
     with (
-        TableSpill(LINK, parts) as links_by_title,
-        TableSpill(LINK, parts) as links_by_page,
-        TableSpill(TITLE, parts) as by_title,
-        TableSpill(TITLE, parts) as by_page,
+        TableSpill(LINK, parts, scratch) as links_by_title,
+        TableSpill(LINK, parts, scratch) as links_by_page,
+        TableSpill(TITLE, parts, scratch) as by_title,
+        TableSpill(TITLE, parts, scratch) as by_page,
     ):
         for batch in _sitelinks(task, COLUMNS):
             # Sitelinks of Wikidata have a title, those of page_props a page id.

@@ -264,7 +264,7 @@ def build_name_table(
     numbered = [numbers for numbers in ranges if numbers.group == wiki]
     names = sum(merged[numbers.number].names for numbers in numbered)
     parts = 1 << (names // NAMES_AT_ONCE).bit_length()
-    with Spill(NODE, parts) as by_hash, Spill(NODE, parts) as nodes:
+    with Spill(NODE, parts, work.scratch) as by_hash, Spill(NODE, parts, work.scratch) as nodes:
         for numbers in numbered:
             path = merged[numbers.number].path
             values = read_table(path, "values")

@@ -11,6 +11,7 @@ open.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -61,8 +62,14 @@ def run(config: PairsOptions, beam_args: Sequence[str], keep_older: bool = False
         for dataset in sentences
         for ledger in dataset.manifest["ledger"].values()
     )
-    load = Load(pair_seconds(links))
-    return run_stage("pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work, load, keep_older)
+    load = Load(pair_seconds(links, len(sentences)))
+    manifest = run_stage(
+        "pairs", schema.VERSION, config.output, inputs, options, graph, beam_args, work, load, keep_older
+    )
+    ledger = {wiki: Counter(links) for wiki, links in manifest["ledger"].get("links", {}).items()}
+    if problem := _wikis_without_pairs(config.output, ledger):
+        logging.getLogger("wikianchor").warning("%s", problem)
+    return manifest
 
 
 def options_of(config: PairsOptions) -> dict[str, Any]:
@@ -240,15 +247,15 @@ def commit_pairs(
         "titles": {wiki: built.counts for wiki, built in sorted(titles.items())},
     }
     parts = [part for shard in shards for part in shard.parts] + list(table.parts)
-    commit_dataset(output, work, head, parts, report, _wikis_without_pairs(output, ledger))
+    is_empty = not any(links[name] for links in ledger.values() for name in LEFT)
+    commit_dataset(output, work, head, parts, report, [_wikis_without_pairs(output, ledger)] if is_empty else [])
 
 
-def _wikis_without_pairs(output: str, ledger: Mapping[str, Counter[str]]) -> list[str]:
-    """Return a problem if a wiki has no pair. It may have none left after the options of `LEFT`, but not before."""
-    problems = []
+def _wikis_without_pairs(output: str, ledger: Mapping[str, Counter[str]]) -> str:
+    """Return a sentence if a wiki has no pair, else "". It may have none left after the options of `LEFT`, but not
+    before."""
     if lost := [wiki for wiki, links in ledger.items() if not any(links[name] for name in LEFT)]:
         reasons = sum((ledger[wiki] for wiki in lost), Counter[str]())
         ended = f"most links ended as {most('pairs', reasons)}" if reasons.total() else "its sentences hold no link"
-        advice = "" if len(lost) == len(ledger) else f"; leave out {', '.join(lost)} to go on with the others"
-        problems = [f"{output}: no pair of {', '.join(lost)} came out: {ended}{advice}"]
-    return problems
+        return f"{output}: no pair of {', '.join(lost)} came out: {ended}"
+    return ""

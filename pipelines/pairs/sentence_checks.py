@@ -175,7 +175,8 @@ def limit_sentences(task: CheckTask, checked: Iterable[Checked]) -> SentenceLimi
     shards = sorted(checked)
     parts = max(1, -(-sum(shard.sentences for shard in shards) // ROWS_AT_ONCE))
     tables: dict[str, npt.NDArray[Any]] = {}
-    with Spill(_PATTERN, parts) as patterns, Spill(_TEXT, parts) as texts:
+    scratch = task.work.scratch
+    with Spill(_PATTERN, parts, scratch) as patterns, Spill(_TEXT, parts, scratch) as texts:
         for shard in shards:
             arrays = map_tables(shard.path)
             linked = (arrays["links"] > 0) & ~arrays.get("overlaps", np.zeros(shard.sentences, np.bool_))

@@ -148,7 +148,8 @@ def build_table(task: TableTask, counted: Iterable[Counted]) -> TableBuilt:
         {
             wiki: ((read_table(path, "items"), read_table(path, "counts")) for path in wiki_paths)
             for wiki, wiki_paths in paths.items()
-        }
+        },
+        task.work.scratch,
     ) as counted_items:
         frequent = frequent_items(counted_items, task.floor, task.min_links)
         tables = build_entity_table(frequent, shards_of(task.dataset, "entities"), present, task.options)

@@ -44,8 +44,17 @@ from wikianchor.schemas import sentences as schema
 COPY_ROOM = 4
 
 
-def run(config: SentencesOptions, beam_args: Sequence[str], keep_older: bool = False) -> dict[str, Any]:
-    """Run the stage and return its manifest."""
+def run(
+    config: SentencesOptions, beam_args: Sequence[str], keep_older: bool = False, may_be_empty: bool = False
+) -> dict[str, Any]:
+    """Run the stage and return its manifest.
+
+    Args:
+        config: options of the stage.
+        beam_args: flags for Beam.
+        keep_older: see `run_stage`.
+        may_be_empty: warn of a wiki without a sentence instead of raising, because other wikis have some.
+    """
     from wikianchor.pipelines.text.splitter import make_splitter
 
     site, footers = read_site(config.dumps, config.wiki)
@@ -65,7 +74,15 @@ def run(config: SentencesOptions, beam_args: Sequence[str], keep_older: bool = F
         config.output,
         inputs,
         options,
-        partial(build, config=config, site=site, footers=footers, header_wiki=header_wiki, excluded=excluded),
+        partial(
+            build,
+            config=config,
+            site=site,
+            footers=footers,
+            header_wiki=header_wiki,
+            excluded=excluded,
+            may_be_empty=may_be_empty,
+        ),
         beam_args,
         passes * sum(file_size(path) for path in config.dumps),
         Load(
@@ -74,7 +91,10 @@ def run(config: SentencesOptions, beam_args: Sequence[str], keep_older: bool = F
         ),
         keep_older,
     )
-    matches = manifest["ledger"].get(site.wiki, {}).get("pages", {}).get("excluded", 0)
+    ledger = manifest["ledger"].get(site.wiki, {})
+    if may_be_empty and not ledger.get("sentences", {}).get("kept"):
+        logging.getLogger("wikianchor").warning("%s: %s", config.output, why_empty(ledger, site.wiki, header_wiki))
+    matches = ledger.get("pages", {}).get("excluded", 0)
     if matches < len(excluded):
         logging.getLogger("wikianchor").warning(
             "--exclude_pages=%s: %d of the %d pages of %s are in the dump",
@@ -136,6 +156,7 @@ def build(
     footers: frozenset[str],
     header_wiki: str = "",
     excluded: ExcludedPages = NO_PAGES,
+    may_be_empty: bool = False,
 ) -> None:
     """Add the graph to a pipeline."""
     from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
@@ -159,7 +180,9 @@ def build(
         | "List ranges" >> ListElements(list_ranges, config.dumps)  # DumpRange
         | "Read dump" >> RunStep(ReadDump(reader), work, "read", *tables, release=partial(remove_copy, work))  # Reading
     )
-    commit = CallOnce(commit_readings, config.output, work, head, readings, footers, header_wiki, definitions)
+    commit = CallOnce(
+        commit_readings, config.output, work, head, readings, footers, header_wiki, definitions, may_be_empty
+    )
     _ = pipeline | "Commit" >> commit
 
 
@@ -200,6 +223,7 @@ def commit_readings(
     footers: Collection[str] = (),
     header_wiki: str = "",
     definitions: Iterable[Any] = (),
+    may_be_empty: bool = False,
 ) -> None:
     """Check the results of all ranges and commit the dataset.
 
@@ -211,6 +235,7 @@ def commit_readings(
         footers: the files that should end with </mediawiki>.
         header_wiki: what the header of the first dump says; "" where that is nothing.
         definitions: of templates, by range.
+        may_be_empty: commit a dataset without sentences too.
 
     Raises:
         InputError: an input was broken, a page came twice, no sentence came out, or the ledger does not balance.
@@ -233,10 +258,10 @@ def commit_readings(
     ledger = balance(counts, wiki) if not problems else {}
     if not problems:
         problems = repeated_pages(ordered)
-    if not problems and not counts["sentences:kept"]:
+    if not problems and not may_be_empty and not counts["sentences:kept"]:
         problems = [f"{output}: {why_empty(ledger, wiki, header_wiki)}"]
     parts = [part for reading in (*ordered, *sorted(definitions)) for part in reading.parts]
-    commit_dataset(output, work, head, parts, {wiki: ledger}, problems)
+    commit_dataset(output, work, head, parts, {wiki: ledger}, problems, may_be_empty)
 
 
 def why_empty(ledger: Mapping[str, Mapping[str, int]], wiki: str, header_wiki: str) -> str:

@@ -6,6 +6,7 @@ memory of a worker does not grow with the wiki.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from array import array
 from bisect import bisect_left
@@ -16,6 +17,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
+from wikianchor.io.storage import is_local
 from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.arrays.tables import find, map_tables, save_pieces
 from wikianchor.pipelines.wikimedia.page_kinds import disambiguation_templates
@@ -78,7 +80,9 @@ def save_store(
     kinds, spans, marked = array("b"), array("q"), array("b")
     names = disambiguation_templates(language)
     known = {hash_string(name[:1].upper() + name[1:]) for name in names}
-    with tempfile.TemporaryFile() as file:
+    scratch = directory if is_local(directory) else tempfile.gettempdir()
+    os.makedirs(scratch, exist_ok=True)
+    with tempfile.TemporaryFile(dir=scratch) as file:
         bodies = cast(BinaryIO, file)
         bodies.write(BLOCK.encode())
         end = len(BLOCK)

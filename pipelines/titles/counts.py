@@ -16,7 +16,7 @@ from wikianchor.pipelines.arrays.tables import changes, distinct, find
 from wikianchor.pipelines.dataset.reader import read_batches
 from wikianchor.pipelines.titles.title_index import FINE, Codes, Ints, TitleIndex
 
-COUNT = np.dtype([("item", np.int64), ("count", np.int64)])
+COUNT = np.dtype([("wiki", np.int32), ("item", np.int64), ("count", np.int64)])
 PARTS = 64
 
 
@@ -94,14 +94,30 @@ def _own_items(shard: str, index: TitleIndex) -> tuple[Ints, Ints]:
 
 
 class ItemCounts:
-    """Number of links to each item by wiki, hash-partitioned on disk.
+    """Number of links to each item by wiki, hash-partitioned on disk in one file for all wikis.
 
     Args:
         counted: by wiki, (items, counts) of each shard.
+        directory: local directory of the file.
     """
 
-    def __init__(self, counted: Mapping[str, Iterable[tuple[Ints, Ints]]]) -> None:
-        self._spills = {wiki: _summed(shards) for wiki, shards in sorted(counted.items())}
+    def __init__(self, counted: Mapping[str, Iterable[tuple[Ints, Ints]]], directory: str) -> None:
+        self._wikis = sorted(counted)
+        self._summed = Spill(COUNT, PARTS, directory)
+        with Spill(COUNT, PARTS, directory) as by_shard:
+            for number, wiki in enumerate(self._wikis):
+                for items, counts in counted[wiki]:
+                    by_shard.add(
+                        rows_of(COUNT, item=items, count=counts, wiki=np.full(len(items), number)), items % PARTS
+                    )
+            for part in range(PARTS):
+                rows = by_shard.read(part)
+                rows = rows[np.lexsort((rows["item"], rows["wiki"]))]
+                starts = np.flatnonzero(changes(rows["item"]) | changes(rows["wiki"]))
+                summed = rows[starts]
+                if len(summed):
+                    summed["count"] = np.add.reduceat(rows["count"], starts)
+                self._summed.add(summed, np.full(len(summed), part))
 
     def __enter__(self) -> ItemCounts:
         return self
@@ -109,27 +125,18 @@ class ItemCounts:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for spill in self._spills.values():
-            spill.close()
+        self._summed.close()
 
     def parts(self) -> Iterator[dict[str, tuple[Ints, Ints]]]:
-        """Yield one partition after another: by wiki, its items, ascending, and their counts."""
+        """Yield one partition after another: by wiki with links, its items, ascending, and their counts."""
         for part in range(PARTS):
-            rows_of_wiki = {wiki: spill.read(part) for wiki, spill in self._spills.items()}
-            yield {wiki: (rows["item"], rows["count"]) for wiki, rows in rows_of_wiki.items()}
-
-
-def _summed(counted: Iterable[tuple[Ints, Ints]]) -> Spill:
-    """Sum the counts of each item over all shards, one partition at a time."""
-    summed = Spill(COUNT, PARTS)
-    with Spill(COUNT, PARTS) as by_shard:
-        for items, counts in counted:
-            by_shard.add(rows_of(COUNT, item=items, count=counts), items % PARTS)
-        for part in range(PARTS):
-            rows = by_shard.read(part)
-            items, counts = sum_counts([(rows["item"], rows["count"])])
-            summed.add(rows_of(COUNT, item=items, count=counts), np.full(len(items), part))
-    return summed
+            rows = self._summed.read(part)
+            numbers, starts = np.unique(rows["wiki"], return_index=True)
+            wikis = np.split(rows, starts[1:])
+            yield {
+                self._wikis[number]: (of_wiki["item"], of_wiki["count"])
+                for number, of_wiki in zip(numbers.tolist(), wikis, strict=False)
+            }
 
 
 def sum_counts(counted: Iterable[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:

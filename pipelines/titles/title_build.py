@@ -70,19 +70,21 @@ def build_title_index(
     """
     held = sum(batch.num_rows for shards in (titles, sitelinks) for batch in _read(shards, wiki, []))
     parts = max(1, -(-held // ROWS_AT_ONCE))
-    with Spill(TITLE, parts) as table, Spill(END, parts) as ends:
-        counts = _join(titles, sitelinks, wiki, table, parts)
+    with Spill(TITLE, parts, directory) as table, Spill(END, parts, directory) as ends:
+        counts = _join(titles, sitelinks, wiki, table, parts, directory)
         starts = np.append(0, np.cumsum([table.count(part) for part in range(parts)]))
-        _follow_redirects(table, ends, starts)
+        _follow_redirects(table, ends, starts, directory)
         lengths = dict.fromkeys(("keys", "items", "codes"), len(table))
         return save_pieces(directory, f"titles-{wiki}", lengths, _finished(table, ends, starts)), counts
 
 
-def _join(titles: Sequence[str], sitelinks: Sequence[str], wiki: str, table: Spill, parts: int) -> dict[str, int]:
+def _join(
+    titles: Sequence[str], sitelinks: Sequence[str], wiki: str, table: Spill, parts: int, directory: str
+) -> dict[str, int]:
     """Write the sorted rows of the table before redirects are followed; return the counts."""
     counts: Counter[str] = Counter()
-    with Spill(LINK, parts) as by_title, Spill(TITLE, parts) as hashed:
-        with Spill(LINK, parts) as by_page, Spill(TITLE, parts) as paged:
+    with Spill(LINK, parts, directory) as by_title, Spill(TITLE, parts, directory) as hashed:
+        with Spill(LINK, parts, directory) as by_page, Spill(TITLE, parts, directory) as paged:
             _spill_sitelinks(sitelinks, wiki, by_title, by_page, parts)
             _spill_titles(titles, wiki, paged, parts)
             for part in range(parts):
@@ -141,27 +143,27 @@ def _spill_titles(shards: Sequence[str], wiki: str, paged: Spill, parts: int) ->
         paged.add(rows, rows["page"] % parts)
 
 
-def _follow_redirects(table: Spill, ends: Spill, starts: Ints) -> None:
+def _follow_redirects(table: Spill, ends: Spill, starts: Ints, directory: str) -> None:
     """Follow all redirects, one hop at a time. Those that lead to no title get no row in `ends`."""
     parts = len(starts) - 1
-    hops = Spill(HOP, parts)
+    hops = Spill(HOP, parts, directory)
     for part in range(parts):
         rows = table.read(part)
         leads_on = np.flatnonzero(rows["target"])
         _add_hops(hops, starts[part] + leads_on, rows[leads_on], parts)
     for _ in range(MAX_HOPS):
         with hops:
-            hops = _hop(hops, table, ends, starts)
+            hops = _hop(hops, table, ends, starts, directory)
     with hops:
         for part in range(parts):
             left = hops.read(part)["row"]
             _add_ends(ends, starts, left, np.zeros(len(left), np.int64), np.full(len(left), LOOP, np.int8))
 
 
-def _hop(hops: Spill, table: Spill, ends: Spill, starts: Ints) -> Spill:
+def _hop(hops: Spill, table: Spill, ends: Spill, starts: Ints, directory: str) -> Spill:
     """Follow each redirect by one hop; return those that lead to another redirect."""
     parts = len(starts) - 1
-    further = Spill(HOP, parts)
+    further = Spill(HOP, parts, directory)
     for part in range(parts):
         redirects = hops.read(part)
         if not len(redirects):

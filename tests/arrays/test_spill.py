@@ -1,6 +1,7 @@
 """Rows on disk, part by part."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ ROW = np.dtype([("key", np.uint64), ("flag", np.bool_)])
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=20), max_size=5), st.integers(1, 4))
 def test_each_part_holds_its_rows_in_the_order_in_which_they_came(batches: list[list[int]], parts: int) -> None:
-    with Spill(ROW, parts) as held:
+    with Spill(ROW, parts, tempfile.gettempdir()) as held:
         for batch in batches:
             keys = np.array(batch, np.uint64)
             held.add(rows_of(ROW, key=keys, flag=keys % 3 == 0), keys % np.uint64(parts))
@@ -31,7 +32,7 @@ def test_each_part_holds_its_rows_in_the_order_in_which_they_came(batches: list[
 
 
 def test_what_was_read_may_be_changed_and_the_part_stays() -> None:
-    with Spill(ROW, 1) as held:
+    with Spill(ROW, 1, tempfile.gettempdir()) as held:
         held.add(rows_of(ROW, key=np.array([1, 2], np.uint64)), np.zeros(2, np.int64))
         held.read(0)["key"][:] = 9
         assert held.read(0)["key"].tolist() == [1, 2]
@@ -40,7 +41,7 @@ def test_what_was_read_may_be_changed_and_the_part_stays() -> None:
 def test_a_full_disk_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "named").touch()
     full = os.open("/dev/full", os.O_RDWR)
-    monkeypatch.setattr(spill.tempfile, "mkstemp", lambda: (full, str(tmp_path / "named")))
-    held = Spill(ROW, 1)
+    monkeypatch.setattr(spill.tempfile, "mkstemp", lambda dir: (full, str(tmp_path / "named")))
+    held = Spill(ROW, 1, str(tmp_path))
     with pytest.raises(InputError, match="the disk is full: free some space"):
         held.add(rows_of(ROW, key=np.array([1], np.uint64)), np.zeros(1, np.int64))

@@ -58,7 +58,7 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
     # As many workers as in the plan: a stage by itself may choose another number.
     flags = [with_workers(beam_args, stage.load) for stage in stages]
     for stage_config, stage_flags in zip(of_sentences, flags, strict=False):
-        sentences.run(stage_config, stage_flags, config.keep_older)
+        sentences.run(stage_config, stage_flags, config.keep_older, may_be_empty=len(wikis) > 1)
     entities.run(of_entities, flags[-2], config.keep_older)
     pairs.run(of_pairs, flags[-1], config.keep_older)
     datasets = finished_datasets(config.output)

@@ -18,7 +18,7 @@ from wikianchor.pipelines.dataset.manifest import damaged_shard, read_manifest
 from wikianchor.pipelines.dataset.workspace import UNFINISHED, scratch_root
 from wikianchor.pipelines.engine.dataflow import memory_per_vcpu
 from wikianchor.pipelines.engine.machine import Load
-from wikianchor.pipelines.engine.rates import dump_seconds, ending_of, item_seconds, pair_seconds
+from wikianchor.pipelines.engine.rates import STAGE_SECONDS, dump_seconds, ending_of, item_seconds, pair_seconds
 from wikianchor.pipelines.engine.stage import made_with
 from wikianchor.pipelines.wikimedia.dumps import is_one_task
 from wikianchor.pipelines.wikimedia.inventory import Dumps
@@ -57,6 +57,10 @@ class Stage:
     disk: float
     scratch: float
     options: Mapping[str, Any]
+
+    def seconds_with(self, workers: int) -> float:
+        """Return the estimated seconds of the stage with some workers."""
+        return STAGE_SECONDS + self.seconds / workers
 
     @property
     def dataset(self) -> str:
@@ -100,7 +104,9 @@ def build_stages(
     links = total * LINKS
     rows = min(links, sample) if sample else links
     disk, scratch = rows * BYTES_PER_PAIR, rows * BYTES_PER_SHUFFLED_ROW + links * BYTES_PER_LINK
-    stages.append(Stage("pairs", f"{output}/pairs", (), pair_seconds(links), disk, scratch, next(next_options)))
+    stages.append(
+        Stage("pairs", f"{output}/pairs", (), pair_seconds(links, len(dumps.pages)), disk, scratch, next(next_options))
+    )
     return stages
 
 
@@ -162,7 +168,7 @@ def plan_lines(
         is_older = is_older or (reason or "").startswith(RULES)
         if reason is not None:
             running.append((stage, count))
-            about = "to do" if count is None else f"about {duration(stage.seconds / count)}"
+            about = "to do" if count is None else f"about {duration(stage.seconds_with(count))}"
             about = f"rebuild, {reason}: {about}" if reason else about
         lines.append(f"  {stage.name:{width}}  {read if stage.inputs else 'the datasets above':22}  {about}")
         if reason is not None:
@@ -216,7 +222,7 @@ def _total_lines(running: Sequence[tuple[Stage, int | None]], output: str) -> li
         return []
     lines = []
     if counts := [count for _, count in running if count is not None]:
-        seconds = sum(stage.seconds / count for stage, count in running if count is not None)
+        seconds = sum(stage.seconds_with(count) for stage, count in running if count is not None)
         fewest, most = min(counts), max(counts)
         shared = f"{most} worker{'s' if most > 1 else ''}" if fewest == most else f"{fewest} to {most} workers"
         lines.append(f"  all of it: about {duration(seconds)} with {shared}, see --workers")
