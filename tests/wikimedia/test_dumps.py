@@ -326,6 +326,11 @@ def test_missing_files_and_directories_are_named(tmp_path: Path) -> None:
             sha1(str(path))
 
 
+def test_the_hub_is_refused_in_one_line() -> None:
+    with pytest.raises(InputError, match=r"^hf://datasets/a/b: hf:// is neither read nor written"):
+        file_size("hf://datasets/a/b")
+
+
 def test_a_uri_that_is_not_known_is_one_line() -> None:
     with pytest.raises(InputError, match=r"^ftp://host/file: cannot be opened"):
         file_size("ftp://host/file")

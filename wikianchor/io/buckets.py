@@ -118,11 +118,8 @@ class _Call(threading.Thread):
         reason = first_line(self._error)
         if _NO_ANSWER.search(reason):
             raise InputError(_unreachable(uri, _VERBOSE.sub("", reason))) from self._error
-        if isinstance(self._error, (ValueError, OSError)):
-            raise InputError(
-                f"{uri}: cannot be opened ({reason}): give a path, or a gs:// or s3:// URI"
-            ) from self._error
-        raise self._error
+        # Clients of other schemes (hf://, abfs://) raise errors of their own.
+        raise InputError(f"{uri}: cannot be opened ({reason}): give a path, or a gs:// or s3:// URI") from self._error
 
 
 # pyarrow's filesystems are thread-safe, so a process needs one for each bucket.
@@ -144,6 +141,8 @@ def connect(uri: str) -> tuple[fs.FileSystem, str]:
     """
     from pyarrow import fs
 
+    if uri.startswith("hf://"):
+        raise InputError(f"{uri}: hf:// is neither read nor written: fetch it with `hf download`, and give its path")
     match = _BUCKET_URI.fullmatch(uri)
     if match is None:
         return _Call(lambda: fs.FileSystem.from_uri(uri)).result(uri)

@@ -73,8 +73,8 @@ def writing(path: str, flag: str = "--output") -> Iterator[None]:
     """
     try:
         yield
-    except OSError as error:
-        text, number = str(error), error_number(error)
+    except _read_errors() as error:
+        text, number = str(error), error_number(error) if isinstance(error, OSError) else None
         if number in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text or "quota" in text.lower():
             problem = "the disk is full: free some space and run the same command again"
         elif number in (errno.EACCES, errno.EPERM):

@@ -9,10 +9,11 @@ https://www.mediawiki.org/wiki/Help:Formatting
 from __future__ import annotations
 
 import re
+from io import StringIO
 
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM
 from wikianchor.pipelines.wikimedia.wikitext.quotes import strip_quotes
-from wikianchor.pipelines.wikimedia.wikitext.stretches import stretches
+from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between, stretches
 from wikianchor.pipelines.wikimedia.wikitext.tags import HTML_TAGS
 
 _HEADING = re.compile(r"(={1,6})(.+?)\1[ \t]*")
@@ -47,26 +48,27 @@ def read_lines(text: str, literal: bool = False) -> str:
 
 def _read_stretch(text: str, literal: bool) -> str:
     readers = _READERS if literal else _ALL_READERS
-    lines = text.split("\n")
+    output = StringIO()
     # The line before if it is plain, without changes.
     before, joined = "", False
-    for number, line in enumerate(lines):
+    for line in pieces_between(text, "\n"):
         if not line:
             before = ""
+            output.write("\n")
             continue
         if line[0] in readers:
-            line = lines[number] = readers[line[0]](line)
+            line = readers[line[0]](line)
             before = ""
         elif literal:
             pass
         else:
             if before and _goes_on(before, line):
                 joined, seamless = True, line[0] in _CLOSING or line[0] == SEAM
-                line = lines[number] = _JOINED + ("" if seamless else " ") + line
+                line = _JOINED + ("" if seamless else " ") + line
             before = line
-        if "''" in line:
-            lines[number] = strip_quotes(line)
-    text = "\n".join(lines)
+        output.write(strip_quotes(line) if "''" in line else line)
+        output.write("\n")
+    text = output.getvalue()[:-1]
     text = text.replace("\n" + _JOINED, "") if joined else text
     return text.replace(BREAK, "\n") if BREAK in text else text
 

@@ -6,6 +6,7 @@ https://www.mediawiki.org/wiki/Help:Formatting
 from __future__ import annotations
 
 import re
+from io import StringIO
 
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM, protect
 
@@ -33,37 +34,47 @@ def strip_quotes(line: str) -> str:
         plain = line.replace("'''", "")
         if not (line.count("'''") % 2 and plain.count("''") % 2):
             return plain.replace("''", "")
-    parts = _QUOTES.split(line)
-    runs = [len(run) for run in _QUOTES.findall(line)]
-    # Four apostrophes are one apostrophe and bold; more than five are apostrophes, bold and italics.
-    kept = ["'" if run == 4 else "'" * (run - 5) if run > 5 else "" for run in runs]
-    marks = [3 if run == 4 else min(run, 5) for run in runs]
-    bold = sum(mark in (3, 5) for mark in marks)
-    italic = sum(mark in (2, 5) for mark in marks)
-    if bold % 2 and italic % 2:
-        turned = _unbalanced(parts, marks)
-        if turned >= 0:
-            kept[turned] += "'"
-    pieces = [parts[0]]
-    for apostrophes, part in zip(kept, parts[1:], strict=True):
-        pieces += (apostrophes, part)
-    return "".join(pieces)
+    bold = italic = 0
+    for match in _QUOTES.finditer(line):
+        mark = _mark(match)
+        bold += mark in (3, 5)
+        italic += mark in (2, 5)
+    turned = _unbalanced(line) if bold % 2 and italic % 2 else -1
+    # A list of all pieces of a hostile line would take thirty times its memory.
+    output, end = StringIO(), 0
+    for match in _QUOTES.finditer(line):
+        start, run = match.start(), len(match[0])
+        output.write(line[end:start])
+        # Four apostrophes are one apostrophe and bold; more than five are apostrophes, bold and italics.
+        output.write("'" * ((run == 4) + max(0, run - 5) + (start == turned)))
+        end = match.end()
+    output.write(line[end:])
+    return output.getvalue()
 
 
-def _unbalanced(parts: list[str], marks: list[int]) -> int:
-    """Return the number of the bold mark that MediaWiki reads as an apostrophe and italics, -1 for none.
+def _mark(match: re.Match[str]) -> int:
+    """Return how many apostrophes of a run are a mark: 2 for italics, 3 for bold, 5 for both."""
+    run = match.end() - match.start()
+    return 3 if run == 4 else min(run, 5)
+
+
+def _unbalanced(line: str) -> int:
+    """Return where the bold mark is that MediaWiki reads as an apostrophe and italics, -1 for none.
 
     It is the first one after a one-letter word; otherwise after a word; otherwise after a space.
     """
     word = space = -1
-    for number, mark in enumerate(marks):
-        if mark != 3:
+    end = 0
+    for match in _QUOTES.finditer(line):
+        start = match.start()
+        before = line[max(end, start - 2) : start]
+        end = match.end()
+        if _mark(match) != 3:
             continue
-        before = parts[number]
         if before[-1:] == " ":
-            space = number if space < 0 else space
+            space = start if space < 0 else space
         elif before[-2:-1] == " " and before[-1].isascii():
-            return number
+            return start
         elif word < 0:
-            word = number
+            word = start
     return word if word >= 0 else space

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
+from io import StringIO
 
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.characters import decode_entities
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import COMMENT, NOWIKI, links_in
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
+from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
 
 # Extension tag -> its replacement. A formula leaves a gap in its sentence; a footnote or an image does not.
 _HOLES = ("math", "chem", "ce", "hiero", "syntaxhighlight", "source", "phonos", "chart")
@@ -200,18 +202,17 @@ def strip_html_tags(text: str) -> str:
     """
     if "<" not in text:
         return text
-    parts = text.split("<")
-    # Read from the end by pop(), so that the memory of each part is released at once.
-    parts.reverse()
-    before = parts.pop()
-    pieces = [before]
+    parts = pieces_between(text, "<")
+    before = next(parts)
+    output = StringIO()
+    output.write(before)
     opened: Counter[str] = Counter()
-    while parts:
-        part = parts.pop()
+    for part in parts:
         match = _HTML_TAG.match(part)
         shown = HTML_TAGS.get(match[2].lower()) if match else None
         if match is None or shown is None:
-            pieces += ("<", part) if part else ("<",)
+            output.write("<")
+            output.write(part)
             before = part
             continue
         rest = part[match.end() :]
@@ -233,6 +234,7 @@ def strip_html_tags(text: str) -> str:
         elif not shown and (before[-1:].isalpha() or before[-1:] == "]") and (rest[:1].isalpha() or rest[:1] == "["):
             # A link has no trail or prefix across a tag.
             shown = SEAM
-        pieces += (shown, rest)
+        output.write(shown)
+        output.write(rest)
         before = rest or shown or before[-1:]
-    return "".join(pieces)
+    return output.getvalue()

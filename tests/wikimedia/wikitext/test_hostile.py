@@ -1,6 +1,7 @@
 """Pages made to be slow take no more time for their size, and hypothesis' pages give sound offsets."""
 
 import time
+import tracemalloc
 from functools import cache
 from typing import Any
 
@@ -124,3 +125,17 @@ def test_offsets_are_sound_and_the_same_again(text: str) -> None:
         assert extract.text[start:stop].strip() == extract.text[start:stop] != ""
         end = stop
     assert ENGINE.extract(text, "T") == extract
+
+
+@pytest.mark.parametrize(
+    "unit", ["''", "'' ", "''\n", "''''a", "'''a''b", "*''\n", "* a\n", "<b>", "[[a]]", "{{{a}}}", "<ref>"]
+)
+def test_memory_is_at_most_twenty_times_the_page(unit: str) -> None:
+    page = "''' " + unit * (100_000 // len(unit))
+    tracemalloc.start()
+    try:
+        ENGINE.extract(page, "Page")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * len(page)
