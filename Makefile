@@ -40,7 +40,7 @@ engines: $(VENV)/.dev
 
 # Workers, launchers, services and clocks that fail in the middle of a run.
 chaos: $(VENV)/.dev
-	$(BIN)/python -m pytest -m nightly tests/engine/test_chaos.py
+	$(BIN)/python -m pytest -m nightly tests/engine/test_chaos.py tests/engine/test_failing_calls.py
 	$(BIN)/python benchmarks/resume.py kills
 
 lint: $(VENV)/.dev

@@ -100,7 +100,8 @@ class PartFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None:
+        # Without a stream the file could not be begun, and a step has reported that as a problem of its input.
+        if kind is not None or self._stream is None:
             self._discard()
         elif self._file is not None:
             try:

@@ -328,13 +328,18 @@ def make_parent(files: fs.FileSystem, path: str) -> None:
 
 
 def sync_file(path: str) -> None:
-    """Wait until a local file is on the disk; an object store has it when the file is closed."""
+    """Wait until a local file is on the disk; an object store has it when the file is closed.
+
+    Raises:
+        InputError: the disk reports an error.
+    """
     if is_local(path):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with writing(path):
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
 
 def publish(local: str, target: str) -> None:
