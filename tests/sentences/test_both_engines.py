@@ -68,6 +68,7 @@ def test_random_templates_are_read_in_the_same_way(seed: int) -> None:
     ("definitions", "text"),
     [
         (None, "<ref <!--"),
+        (None, "{{#sub:{{s}}|1}}"),
         (None, "{|[[\na"),
         ({"A": "[["}, "{{A}} {{A}}\nb"),
         ({"D": "[[{{{1}}}]]"}, "It is {{D|{{D|x}}}}."),

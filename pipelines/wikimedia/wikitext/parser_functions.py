@@ -136,6 +136,9 @@ def _plural(given: Arguments) -> str:
 
 def _slice(given: Arguments) -> str:
     text, start, length = given.text(0), _whole(given.text(1)), _whole(given.text(2))
+    if mark := unsure(text):
+        # A part of it would be no gap.
+        return mark
     text = text[start:]
     return text[:length] if length else text
 

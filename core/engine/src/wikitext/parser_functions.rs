@@ -201,6 +201,10 @@ fn plural<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
 
 fn slice<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
     let (text, start, length) = (given.text(0), whole(&given.text(1)), whole(&given.text(2)));
+    if let Some(mark) = unsure(&text) {
+        // A part of it would be no gap.
+        return mark.into();
+    }
     let chars: Vec<char> = text.chars().collect();
     let chars = &chars[bound(start, chars.len())..];
     let end = if length == 0 { chars.len() } else { bound(length, chars.len()) };
