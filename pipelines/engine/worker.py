@@ -7,6 +7,7 @@ process id of the launcher, and JSON for `worker_status.join`. The settings of B
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -35,6 +36,8 @@ def main() -> None:
     join(status, told["lock"], told["alone"], [(unit, page) for unit, page in told["bad_pages"]])
     threading.Thread(target=_end_with, args=(launcher, status), daemon=True).start()
     log_to_stderr()
+    # The launcher has said which engine reads pages, and why (`pipelines.wikimedia.core`).
+    logging.getLogger("wikianchor.core").setLevel(logging.ERROR)
     raise_gc_threshold()
     verbose = "--verbose" in sys.argv
     if verbose:

@@ -66,4 +66,4 @@ def _set_up(core: ModuleType) -> None:
 
 @cache
 def _warn(problem: str) -> None:
-    logging.getLogger("wikianchor").warning("engine: python, because %s", problem)
+    logging.getLogger("wikianchor.core").warning("engine: python, because %s", problem)

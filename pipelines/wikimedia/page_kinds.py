@@ -13,7 +13,8 @@ from functools import lru_cache
 
 from wikianchor.io.package_data import package_json
 
-_CALL = re.compile(r"\{\{\s*([^{}|\n]+)")
+# The name in a call, and the sign that ends it.
+_CALL = re.compile(r"\{\{\s*([^{}|\n]+)([|}\n]?)")
 
 
 def disambiguation_templates(language: str) -> list[str]:
@@ -43,15 +44,14 @@ class PageKinds:
         data: dict[str, dict[str, list[str]]] = package_json("pipelines.wikimedia", "page_kinds.json")
         keys = dict.fromkeys(("*", language.split("-")[0], language))
         titles = [pattern for key in keys for pattern in data["list"].get(key, ())]
-        names = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in disambiguation_templates(language))
+        self._names = frozenset(map(_folded, disambiguation_templates(language)))
         self.marks_disambiguation = lru_cache(maxsize=1 << 14)(marks_disambiguation) if marks_disambiguation else None
-        self._disambiguation = re.compile(rf"\{{\{{\s*(?i:{names})\s*[|}}\n]")
         self._list = re.compile("|".join(titles) or "(?!)")
 
     def flags(self, title: str, text: str) -> list[str]:
         """Return the flags of an article (`wikianchor.schemas.titles.FLAGS`), [] for an ordinary one."""
         flags = []
-        if "__DISAMBIG__" in text or self._disambiguation.search(text) or self._is_marked(text):
+        if "__DISAMBIG__" in text or self._is_marked(text):
             flags.append("disambiguation")
         if self.is_list(title):
             flags.append("list")
@@ -63,4 +63,11 @@ class PageKinds:
 
     def _is_marked(self, text: str) -> bool:
         marks = self.marks_disambiguation
-        return marks is not None and any(map(marks, _CALL.findall(text)))
+        return any(
+            (end and _folded(name.rstrip()) in self._names) or (marks is not None and marks(name))
+            for name, end in _CALL.findall(text)
+        )
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("_", " ")

@@ -69,6 +69,9 @@ def test_random_templates_are_read_in_the_same_way(seed: int) -> None:
     [
         (None, "<ref <!--"),
         (None, "{{#sub:{{s}}|1}}"),
+        (None, "{{#replace:a b|{{s}}|c}} {{#explode:a b|{{s}}|1}}"),
+        (None, "{{dısamb}}"),
+        (None, "{{Disambiguation }} {{ disambig\n}} {{disamb{{x}}}}"),
         (None, "{|[[\na"),
         ({"A": "[["}, "{{A}} {{A}}\nb"),
         ({"D": "[[{{{1}}}]]"}, "It is {{D|{{D|x}}}}."),

@@ -149,6 +149,8 @@ def _whole(text: str) -> int:
 
 def _replace(given: Arguments) -> str:
     text, old, new = given.text(0), given.text(1) or " ", given.text(2)
+    if mark := unsure(old):
+        return mark
     return text.replace(old, new) if len(new) <= len(old) + 20 else UNKNOWN
 
 
@@ -160,7 +162,10 @@ def _title_parts(given: Arguments) -> str:
 
 
 def _explode(given: Arguments) -> str:
-    parts, position = given.text(0).split(given.text(1) or " "), _whole(given.text(2))
+    separator, position = given.text(1) or " ", _whole(given.text(2))
+    if mark := unsure(separator):
+        return mark
+    parts = given.text(0).split(separator)
     return parts[position] if -len(parts) <= position < len(parts) else ""
 
 

@@ -239,6 +239,9 @@ fn whole(text: &str) -> i64 {
 
 fn replace<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
     let (text, old, new) = (given.text(0), given.text(1), given.text(2));
+    if let Some(mark) = unsure(&old) {
+        return mark.into();
+    }
     let old = if old.is_empty() { " " } else { &*old };
     if unicode::length(&new) > unicode::length(old) + 20 {
         return UNKNOWN.to_string().into();
@@ -257,6 +260,9 @@ fn title_parts<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
 
 fn explode<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
     let (text, separator, position) = (given.text(0), given.text(1), whole(&given.text(2)));
+    if let Some(mark) = unsure(&separator) {
+        return mark.into();
+    }
     let parts: Vec<&str> = text.split(if separator.is_empty() { " " } else { &*separator }).collect();
     let position = if position < 0 { position + parts.len() as i64 } else { position };
     usize::try_from(position)
