@@ -70,7 +70,10 @@ BROKEN_DUMPS = {
         rf": cut off after its last whole page, </mediawiki> is missing: fetch it again, {ALLOW}",
     ),
     "truncated gz": (gzip.compress(LARGE)[:-100], rf": the gz data are cut off at byte \d+: fetch it again, {ALLOW}"),
-    "truncated xz": (lzma.compress(LARGE)[:-100], rf": the xz data are cut off at byte \d+: fetch it again, {ALLOW}"),
+    "truncated xz": (
+        lzma.compress(LARGE)[:-100],
+        rf": the xz stream at byte 0 is cut off at byte \d+: fetch it again, {ALLOW}",
+    ),
     "truncated plain": (
         WHOLE[: WHOLE.rindex(b"</text>")],
         rf": cut off inside the page 'Sun' near byte {WHOLE.rindex(b'<page>')}: fetch it again, {ALLOW}",
@@ -85,7 +88,7 @@ BROKEN_DUMPS = {
         r": damaged bz2 data in the stream at byte [1-9]\d+: fetch it again",
     ),
     "corrupt gz": (corrupt(gzip.compress(WHOLE)), r": damaged gz data near byte \d+ \(.*\): fetch it again"),
-    "corrupt xz": (corrupt(lzma.compress(WHOLE)), r": damaged xz data near byte \d+ \(.*\): fetch it again"),
+    "corrupt xz": (corrupt(lzma.compress(WHOLE)), r": damaged xz data in the stream at byte 0 \(.*\): fetch it again"),
     "garbage after bz2": (bz2.compress(WHOLE) + b"<html>", r": byte \d+ is not bz2 data: fetch it again"),
     "empty": (b"", r": the file is empty: fetch it again"),
     "empty bz2": (bz2.compress(b""), r": not a MediaWiki XML export \(no <mediawiki> in its first megabyte\)"),

@@ -1,6 +1,7 @@
 """A dataset without a row is an error of one line that says why, and leaves nothing that looks finished."""
 
 import bz2
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from tests.dumps import export, page
 from tests.stand_in import Item, Page, write_entities, write_sentences
+from wikianchor.pipelines.dataset.manifest import read_manifest
 
 DEMO = Path(__file__).parent.parent / "demo" / "dumps"
 ENGLISH = next(DEMO.glob("enwiki-*.xml.bz2"))
@@ -64,8 +66,15 @@ def test_an_empty_wiki_of_a_build(tmp_path: Path, wikianchor: Run) -> None:
     write_dump(dumps, [page("A", 1, "Kurz.")], "dewiki")
     places = f"{dumps},{ENGLISH},{next(DEMO.glob('wikidata*'))}"
     ended = wikianchor("build", f"--dumps={places}", f"--output={tmp_path}/out", "--min_links=2")
-    check(ended, tmp_path / "out" / "sentences" / "dewiki", "no sentence came out of the dump of dewiki")
-    assert not (tmp_path / "out" / "pairs").exists()
+    assert ended.status == 0, ended.said
+    assert any("no sentence came out of the dump of dewiki" in line for line in (*ended.said, *ended.progress))
+    assert set(ledger(tmp_path / "out/pairs")) == {"dewiki", "enwiki"}
+
+
+def ledger(directory: Path) -> dict[str, dict[str, int]]:
+    manifest = read_manifest(str(directory))
+    assert manifest is not None
+    return dict(manifest["ledger"]["links"])
 
 
 @pytest.fixture
@@ -83,7 +92,10 @@ def two_wikis(tmp_path: Path) -> list[str]:
 
 def test_a_wiki_without_a_pair(two_wikis: list[str], tmp_path: Path, wikianchor: Run) -> None:
     flags = [*two_wikis, f"--output={tmp_path}/out", "--negatives=0"]
-    words = "no pair of dewiki came out: most links ended as red_link 1; leave out dewiki to go on with the others"
-    check(wikianchor("pairs", *flags, "--min_links=0"), tmp_path / "out", words)
+    ended = wikianchor("pairs", *flags, "--min_links=0")
+    assert ended.status == 0, ended.said
+    assert any("no pair of dewiki came out: most links ended as red_link 1" in line for line in ended.progress)
+    assert ledger(tmp_path / "out")["dewiki"] == {"red_link": 1, "seen": 1}
+    shutil.rmtree(tmp_path / "out")
     words = "no pair of dewiki, enwiki came out: most links ended as below_floor 1: see --min_links"
     check(wikianchor("pairs", *flags, "--min_links=9"), tmp_path / "out", words)

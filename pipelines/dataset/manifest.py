@@ -177,7 +177,7 @@ def claim(directory: str, dataset: str, keep: str = "", flag: str = "--output") 
     try:
         with writing(directory, flag):
             if has_unfinished_work(directory):
-                _tidy(directory, read_manifest(directory))
+                tidy(directory, read_manifest(directory))
             _remove_work(directory, keep)
         try:
             yield
@@ -200,7 +200,7 @@ def _leave_work(directory: str, keep: str) -> None:
     """
     with suppress(OSError, InputError):
         kept = [files for files, root in _work_roots(directory) if keep and _exists(files, f"{root}/{keep}/{RECORDS}")]
-        _tidy(directory, read_manifest(directory))
+        tidy(directory, read_manifest(directory))
     with suppress(OSError, InputError):
         _remove_work(directory, keep if kept else "")
         if not kept and read_manifest(directory) is not None:
@@ -368,7 +368,7 @@ def commit(directory: str, work: str, parts: Iterable[Part], head: Mapping[str, 
         for path in (*directories, f"{inner}/data", inner):
             _sync_directory(files, path)
         _write_file(files, inner, MANIFEST, text)
-        _tidy(directory, manifest)
+        tidy(directory, manifest)
     return manifest
 
 
@@ -404,7 +404,7 @@ def _put_shard(files: fs.FileSystem, source: str, target: str, temporary: str) -
         files.copy_file(source, target)
 
 
-def _tidy(directory: str, manifest: Mapping[str, Any] | None) -> None:
+def tidy(directory: str, manifest: Mapping[str, Any] | None) -> None:
     """Delete the shards that a manifest does not name, and the directories that become empty, and write its card."""
     files, inner = filesystem(directory)
     configs = manifest["configs"].values() if manifest else ()

@@ -21,7 +21,15 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.rules import stage_digest
 from wikianchor.io.version import program_version
 from wikianchor.pipelines.dataset.changes import RULES, difference
-from wikianchor.pipelines.dataset.manifest import claim, commit, damaged_shard, discard, has_leftovers, read_manifest
+from wikianchor.pipelines.dataset.manifest import (
+    claim,
+    commit,
+    damaged_shard,
+    discard,
+    has_leftovers,
+    read_manifest,
+    tidy,
+)
 from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.workspace import RECORDS, Workspace, fingerprint_of, workspace_of
 from wikianchor.pipelines.engine.machine import Load
@@ -114,8 +122,9 @@ def run_stage(
                 _run_watched(pipeline, head, work, output, bytes_read)
                 break
             except WorkerDied as death:
-                # It may have died after the commit.
+                # It may have died in the commit, after the manifest was replaced.
                 if (done := _done(output, head, keep_older)) is not None:
+                    tidy(output, done)
                     return done
                 log.warning("%s", retries.after(death))
             pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output, load, retries)

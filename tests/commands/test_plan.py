@@ -284,5 +284,5 @@ def test_every_stage_tells_all_of_its_work(
     assert set(told) == {"sentences dewiki", "sentences enwiki", "sentences jawiki", "entities", "pairs"}
     for name, (done, total, _) in told.items():
         assert name == "entities" or done == total, name
-    assert "495 sentences, 779 links kept, 154 dropped" in told["sentences enwiki"][2]
+    assert "495 sentences, 779 links kept, 111 dropped" in told["sentences enwiki"][2]
     assert told["pairs"][2] == "1,468 links, 1,068 kept"

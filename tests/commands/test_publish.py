@@ -309,8 +309,9 @@ def test_the_hub(hub: HubServer, demo: Path, wikianchor: Run) -> None:
     assert sorted(map(plain, hub.files)) == sorted([*PAIRS, "manifest.json"])
     assert hub.private
     assert len(hub.uploads) == 5
-    # The manifest comes by itself, last.
-    assert "manifest.json" not in hub.commits[-2]
+    # The manifest comes with the last commit.
+    assert "manifest.json" in hub.commits[-1]
+    assert not any("manifest.json" in commit for commit in hub.commits[:-1])
     assert f"https://huggingface.co/datasets/{REPO}" in ended.output
     assert f'load_dataset("{REPO}", "de"' in hub.files["README.md"].decode()
     again = wikianchor("publish", demo / "pairs", f"--to=hf://{REPO}")

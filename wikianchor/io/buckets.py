@@ -141,8 +141,6 @@ def connect(uri: str) -> tuple[fs.FileSystem, str]:
     """
     from pyarrow import fs
 
-    if uri.startswith("hf://"):
-        raise InputError(f"{uri}: hf:// is neither read nor written: fetch it with `hf download`, and give its path")
     match = _BUCKET_URI.fullmatch(uri)
     if match is None:
         return _Call(lambda: fs.FileSystem.from_uri(uri)).result(uri)

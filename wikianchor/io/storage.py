@@ -58,9 +58,9 @@ def reading(path: str) -> Iterator[None]:
 
 
 def _read_errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions that a damaged or missing file causes."""
-    arrow = sys.modules.get("pyarrow")
-    return (OSError, arrow.ArrowException) if arrow else (OSError,)
+    """Return the exceptions that a damaged or missing file causes, or a store that does not answer."""
+    loaded = (("pyarrow", "ArrowException"), ("httpx", "HTTPError"), ("httpx2", "HTTPError"))
+    return (OSError, *(getattr(sys.modules[module], name) for module, name in loaded if module in sys.modules))
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from tests.servers import gcs_server
 from tests.servers.hub_files import HubHandler, serving
 from tests.trainer.pairs import pair_rows, write_pairs
 from wikianchor.io import storage
+from wikianchor.io.cache import CACHE_VARIABLE, open_cache
 from wikianchor.trainer import task
 from wikianchor.trainer.config import make
-from wikianchor.trainer.data import cache
 from wikianchor.trainer.data.own_rows import open_rows
 from wikianchor.trainer.data.shards import open_pairs, read_batches, read_entities
 
@@ -51,6 +51,7 @@ def gcs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 def bucket(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """The URI of an empty directory in a bucket; caches of this machine are in a directory of the test."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv(CACHE_VARIABLE, raising=False)
     for variable, value in request.getfixturevalue({"s3": "s3", "gs": "gcs"}[request.param]).items():
         monkeypatch.setenv(variable, value)
     if request.param == "s3":
@@ -84,7 +85,7 @@ def test_shards_and_the_cache_are_in_a_bucket(
     def written(directory: str) -> None:
         raise AssertionError(directory)
 
-    assert cache.open_cache(f"{bucket}/cache", key, written) == f"{tmp_path}/home/.cache/wikianchor/{key}"
+    assert open_cache(f"{bucket}/cache", key, written) == f"{tmp_path}/home/.cache/wikianchor/{key}"
     assert files_of(tmp_path / "home/.cache/wikianchor") == before
 
 
@@ -92,7 +93,7 @@ def test_an_unfinished_cache_is_written_again(bucket: str, tmp_path: Path) -> No
     (tmp_path / "half").mkdir()
     (tmp_path / "half/a").write_text("half")
     send(tmp_path / "half", f"{bucket}/cache/key")
-    place = cache.open_cache(f"{bucket}/cache", "key", lambda directory: save(directory, "whole"))
+    place = open_cache(f"{bucket}/cache", "key", lambda directory: save(directory, "whole"))
     assert Path(place, "a").read_text() == "whole"
     assert storage.read_bytes(f"{bucket}/cache/key/a") == b"whole"
 
