@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests import dumps
+from tests import dumps, wikinews
 from tests.stand_in import digests
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.engine.local_workers import LocalWorkers, Worker
@@ -21,11 +21,13 @@ from wikianchor.pipelines.engine.on_demand import OnDemandBundles
 FILES, PAGES = 8, 40
 STAGES = {
     "sentences": ("--dumps={0}/enwiki-*", "--engine=python"),
+    "templates": ("--dumps={0}/enwiki-*",),
     "entities": ("--wikidata={0}/wikidata-*", "--wikis=enwiki"),
     "pairs": ("--sentences={0}/sentences", "--entities={0}/entities", "--min_links=2"),
     "mentions": ("--sentences={0}/sentences", "--entities={0}/entities"),
     "interlanguage": ("--sentences={0}/sentences", "--entities={0}/entities"),
     "export": ("--pairs={0}/pairs", "--entities={0}/entities", "--negatives=1"),
+    "mewsc16": ("--dumps={0}/news/*.xml",),
 }
 pytestmark = [
     pytest.mark.slow,
@@ -65,6 +67,8 @@ def write_wiki(folder: Path) -> None:
     for file in range(FILES):
         numbers = range(file * PAGES, (file + 1) * PAGES)
         pages = [dumps.page(f"Page {number}", number + 1, _text(number)) for number in numbers]
+        names = [10_000 + number for number in numbers]
+        pages += [dumps.page(f"Template:T{name}", name, "{{{1|}}} is [[Page 1]]. " * 99, 10) for name in names]
         (folder / f"enwiki-{file}.xml").write_bytes(dumps.head("enwiki") + b"".join(pages) + dumps.END)
         lines = [json.dumps(_item(number)) for number in numbers]
         path = folder / f"wikidata-{file}.json.gz"
@@ -93,6 +97,8 @@ def test_every_named_worker_works_in_every_stage(
     tmp_path: Path, wikianchor: Callable[..., Any], shares: dict[int, float]
 ) -> None:
     write_wiki(tmp_path)
+    for language in ("ca", "cs", "de", "sv"):
+        wikinews.write(wikinews.make_news(language, 150), tmp_path / "news", pack=False)
     for stage, inputs in STAGES.items():
         shares.clear()
         flags = [flag.format(tmp_path) for flag in inputs]
