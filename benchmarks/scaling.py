@@ -34,7 +34,7 @@ import sys
 import tempfile
 import time
 from argparse import Namespace
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -130,7 +130,7 @@ def limits_of(
         dump: the file that two processes decompress; None for none.
     """
     whole, half, small = inputs
-    alone: list[Counter[str]] = []
+    alone: list[defaultdict[str, float]] = []
 
     def case(given: Sequence[str], workers: int, copies: int = 1) -> Callable[[], float]:
         def measure() -> float:
@@ -164,7 +164,7 @@ def limits_of(
 LOOK_SECONDS = 0.1
 
 
-def run_beside(commands: Sequence[Sequence[str | Path]]) -> tuple[float, Counter[str]]:
+def run_beside(commands: Sequence[Sequence[str | Path]]) -> tuple[float, defaultdict[str, float]]:
     """Run commands at the same time; return the seconds until the last has ended, and those in which only one worker
     process of the first had an element: by step, "waiting" for steps that others have been seen at too.
 
@@ -185,9 +185,9 @@ def run_beside(commands: Sequence[Sequence[str | Path]]) -> tuple[float, Counter
         if any(process.returncode for process in processes):
             log.seek(0)
             raise SystemExit(f"{commands}: {log.read().decode()[-2000:]}")
-    idle = Counter[str]()
+    idle = defaultdict[str, float](float)
     for step, looks in seen.items():
-        idle["waiting" if step in shared else step] += looks * LOOK_SECONDS  # type: ignore[assignment]
+        idle["waiting" if step in shared else step] += looks * LOOK_SECONDS
     return wall, idle
 
 
