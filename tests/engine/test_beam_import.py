@@ -17,3 +17,16 @@ def test_unused_packages_are_left_out_in_a_process_of_ours_and_can_be_imported_l
 
 def test_in_another_program_beam_is_imported_as_its_user_wants_it() -> None:
     assert said(f"{IMPORT}import_beam(); {LOADED}") == "[]"
+
+
+def test_a_bundle_ends_at_once_in_a_process_of_ours() -> None:
+    code = """own_process(); import_beam(); import time
+from apache_beam.runners.worker.statesampler import StateSampler
+from apache_beam.utils.counters import CounterFactory
+def wait():
+    sampler = StateSampler("bundle", CounterFactory())
+    sampler.start(); time.sleep(0.3); start = time.monotonic(); sampler.stop()
+    return time.monotonic() - start
+print(min(wait() for _ in range(4)) < 0.02)
+"""
+    assert said(IMPORT + code) == "True"
