@@ -28,6 +28,7 @@ from wikianchor.io.storage import (
     list_directory,
     reading,
     remove_directory,
+    replacing,
     sync_file,
     writing,
 )
@@ -437,19 +438,8 @@ def _write_card(files: fs.FileSystem, inner: str, text: str) -> None:
 
 def _write_file(files: fs.FileSystem, inner: str, name: str, text: str) -> None:
     """Replace a file of a dataset atomically and durably."""
-    if not isinstance(files, fs.LocalFileSystem):
-        # An object becomes visible when its stream is closed.
-        with files.open_output_stream(f"{inner}/{name}") as stream:
-            stream.write(text.encode())
-        return
-    unfinished = f"{inner}/{UNFINISHED}/{name}.new"
-    os.makedirs(os.path.dirname(unfinished), exist_ok=True)
-    with open(unfinished, "wb") as file:
-        file.write(text.encode())
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(unfinished, f"{inner}/{name}")
-    _sync_directory(files, inner)
+    with replacing(files, f"{inner}/{name}", f"{inner}/{UNFINISHED}/{name}.new") as stream:
+        stream.write(text.encode())
 
 
 def _sync_directory(files: fs.FileSystem, path: str) -> None:

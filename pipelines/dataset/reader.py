@@ -54,7 +54,7 @@ def open_datasets(patterns: str, name: str, version: str, flag: str) -> list[Dat
             raise InputError(f"--{flag}={pattern}: no such directory")
         for directory in directories:
             for path in _datasets_in(directory, name) or [directory]:
-                datasets[path] = read_dataset(path, partial(_open, path, name, version, flag))
+                datasets[path] = read_dataset(partial(_open, path, name, version, flag), path)
     return [dataset for _, dataset in sorted(datasets.items())]
 
 

@@ -16,6 +16,7 @@ from pyarrow import fs
 
 from tests.servers import hub_server
 from tests.servers.hub_server import REPO, HubServer
+from wikianchor.io.errors import InputError
 from wikianchor.io.hub import model_revision
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.commands.publish import store
@@ -193,6 +194,32 @@ def test_a_bucket(demo: Path, tmp_path: Path, wikianchor: Run, monkeypatch: pyte
     monkeypatch.setattr(store, "filesystem", opened)
     assert wikianchor("publish", demo / "pairs", "--to=s3://bucket/toy").status == 0
     assert set(PAIRS) < set(names(bucket / "toy"))
+
+
+def test_a_file_in_a_directory_is_replaced_in_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new, place = b"old" * 100, b"new" * 100, tmp_path / "place"
+    place.mkdir()
+    (place / "manifest.json").write_bytes(old)
+    (tmp_path / "new").write_bytes(new)
+    (place / store.TEMPORARY).write_bytes(b"of a publication that was killed")
+    file = store.ReleaseFile("manifest.json", str(tmp_path / "new"), len(new), hashlib.sha256(new).hexdigest())
+    monkeypatch.setattr(store, "READ_BYTES", 10)
+    seen: list[bytes] = []
+
+    def sent(file: store.ReleaseFile, amount: int) -> None:
+        seen.append((place / "manifest.json").read_bytes())
+        if len(seen) == 5:
+            raise OSError(28, "No space left on device")
+
+    bucket = store.Bucket(str(place))
+    assert list(bucket.list_files([file])) == ["manifest.json"]
+    with pytest.raises(InputError, match="the disk is full"):
+        bucket.upload([file], sent)
+    assert names(place) == ["manifest.json"]
+    bucket.upload([file], sent)
+    assert set(seen) == {old}
+    assert (place / "manifest.json").read_bytes() == new
+    assert names(place) == ["manifest.json"]
 
 
 @pytest.fixture

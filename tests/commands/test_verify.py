@@ -16,6 +16,7 @@ from tests import wikinews as news
 from wikianchor.io.storage import checksum
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.commands.verify import derive_again
+from wikianchor.pipelines.dataset import integrity, reader, release
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, open_wiki
 from wikianchor.pipelines.wikimedia import core
@@ -101,6 +102,43 @@ def test_fewer_rows_than_there_are(built: Path, wikianchor: Run) -> None:
     # Twenty sentences, twenty titles and the twenty fragments, read with every engine that is installed.
     engines = "python" if core.installed_core() is None else "python and core"
     assert f"rows derived again: 60, by {engines}\n" in ended.output
+
+
+@pytest.mark.parametrize("arguments", [["verify"], ["report"], ["publish", "--to=target"]])
+def test_a_dataset_that_is_replaced_meanwhile_is_read_again(
+    arguments: list[str], demo: Path, wikianchor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(demo.parent)
+    pairs = demo / "pairs"
+    real = reader.filesystem
+
+    def replaced(path: str) -> Any:
+        """Give the shards other names when one is about to be read."""
+        if "/data/" in path:
+            monkeypatch.undo()
+            monkeypatch.chdir(demo.parent)
+            rename_shards(pairs)
+        return real(path)
+
+    for module in (reader, integrity):
+        monkeypatch.setattr(module, "filesystem", replaced)
+    monkeypatch.setattr(release, "duplicate", lambda source, target: replaced(source))
+    ended = wikianchor(arguments[0], pairs, *arguments[1:])
+    assert ended.status == 0, ended.said
+    assert f"{pairs}: rebuilt while it was read: read again" in "\n".join(ended.progress)
+
+
+def rename_shards(place: Path) -> None:
+    """Do what a rebuild does: the manifest names other files, and the old ones are deleted."""
+
+    def rename(found: dict[str, Any]) -> None:
+        for config in found["configs"].values():
+            for shard in config["shards"]:
+                path = place / shard["path"]
+                shard["path"] = re.sub(r"-[0-9a-f]{16}\.parquet", ".parquet", shard["path"])
+                path.rename(place / shard["path"])
+
+    manifest(place, rename)
 
 
 def first(place: Path, config: str) -> Path:

@@ -433,7 +433,7 @@ def rows_of(directory: str) -> int:
         assert rows == [found["options"]] * 2
         return int(found["options"])
 
-    return read_dataset(directory, read)
+    return read_dataset(read, directory)
 
 
 def fail(directory: str) -> bool:

@@ -25,6 +25,7 @@ ENTITY_COLUMNS = ("entity_id", "qid", "count", "label")
 ROWS_PER_BATCH = 65_536
 _COMMANDS = {
     "pairs": "wikianchor build",
+    "entities": "wikianchor entities",
     "mentions": "wikianchor mentions",
     "interlanguage": "wikianchor interlanguage",
 }
@@ -65,7 +66,7 @@ def open_pairs(path: str) -> PairDataset:
         InputError: the directory holds no finished `pairs` dataset of a supported version, or one without rows.
     """
     path = path.rstrip("/")
-    return read_dataset(path, partial(_open_pairs, path))
+    return read_dataset(partial(_open_pairs, path), path)
 
 
 def _open_pairs(path: str) -> PairDataset:

@@ -105,7 +105,7 @@ def open_texts(paths: str) -> Texts:
 def _open_dataset(path: str) -> TextSource:
     if not exists(f"{path}/{MANIFEST}"):
         raise InputError(f"{path}: no finished dataset, and no {', '.join(FILES)} file: wikianchor corpus makes one")
-    return read_dataset(path, partial(_open_texts, path))
+    return read_dataset(partial(_open_texts, path), path)
 
 
 def _open_texts(path: str) -> TextSource:

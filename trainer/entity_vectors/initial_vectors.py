@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset
 import torch
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.manifests import read_dataset
 from wikianchor.io.markdown import markdown_table
-from wikianchor.io.storage import filesystem, is_local, put_file, reading, writing
+from wikianchor.io.storage import is_local, put_file, writing
+from wikianchor.schemas import entities as entities_schema
 from wikianchor.trainer.command import run_command
-from wikianchor.trainer.data.shards import open_pairs, read_entities
+from wikianchor.trainer.data.shards import list_shards, open_pairs, read_entities, read_manifest, read_table
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions, parse
 from wikianchor.trainer.models.encoder import Encoder
@@ -81,13 +83,19 @@ def read_titles(path: str, wiki: str) -> pa.Table:
     Raises:
         InputError: the dataset cannot be read, or has no page of the wiki.
     """
-    files, inner = filesystem(f"{path.rstrip('/')}/data/sitelinks")
-    with reading(path):
-        table = pa.dataset.dataset(inner, filesystem=files, format="parquet")
-        titles = table.to_table(columns=["qid", "title"], filter=pc.field("wiki") == wiki)
-    if len(titles) == 0:
+    path = path.rstrip("/")
+    return read_dataset(partial(_titles, path, wiki), path)
+
+
+def _titles(path: str, wiki: str) -> pa.Table:
+    manifest = read_manifest(path, {"entities": entities_schema.VERSION})
+    tables = []
+    for shard in list_shards(path, manifest, "sitelinks")[0]:
+        table = read_table(shard, entities_schema.SITELINKS, ("qid", "wiki", "title"))
+        tables.append(table.filter(pc.equal(table["wiki"], wiki)).select(["qid", "title"]))
+    if not sum(map(len, tables)):
         raise InputError(f"{path}: has no sitelinks of {wiki}")
-    return titles
+    return pa.concat_tables(tables)
 
 
 def encode_labels(entities: pa.Table, model: str, device: torch.device) -> Iterable[NamedVector]:

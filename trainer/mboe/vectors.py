@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,6 +13,7 @@ from torch import Tensor
 
 import wikianchor.schemas.mentions
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.manifests import read_dataset
 from wikianchor.trainer.data.shards import list_shards, read_manifest, read_table
 from wikianchor.trainer.models.entities import random_vectors
 from wikianchor.trainer.models.vector_files import BrokenLines, read_named_vectors
@@ -23,6 +26,10 @@ def read_titles(path: str, wiki: str) -> pa.Table:
         InputError: the directory holds no finished `interlanguage` dataset, or one without pages of the wiki.
     """
     path = path.rstrip("/")
+    return read_dataset(partial(_titles, path, wiki), path)
+
+
+def _titles(path: str, wiki: str) -> pa.Table:
     manifest = read_manifest(path, {"interlanguage": wikianchor.schemas.mentions.VERSION})
     tables = []
     for shard in list_shards(path, manifest, "interlanguage")[0]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from typing import TypeVar
 
 from wikianchor.io.errors import InputError
-from wikianchor.io.storage import filesystem, reading
+from wikianchor.io.storage import exists, read_bytes
 
 # The file that names the files of a dataset.
 MANIFEST = "manifest.json"
@@ -30,27 +31,26 @@ def is_inside(root: str, path: str) -> bool:
     return path.startswith(prefix) and all(_NAME.fullmatch(name) and name.strip(".") for name in names)
 
 
-def read_dataset(directory: str, read: Callable[[], T]) -> T:
-    """Call a function that reads a dataset, and once more if it fails because the dataset was replaced meanwhile.
+def read_dataset(read: Callable[[], T], *directories: str) -> T:
+    """Call a function that reads datasets, and again where it fails because one of them was replaced meanwhile.
 
     A rebuild deletes the shards of the older dataset as soon as the new manifest stands.
 
     Args:
-        directory: of the dataset.
-        read: reads the manifest first, and raises InputError where a shard is missing.
+        read: reads the manifests first, and raises InputError where a shard is missing.
+        directories: of the datasets.
     """
-    manifest = _state(directory)
-    try:
-        return read()
-    except InputError:
-        if _state(directory) == manifest:
-            raise
-    return read()
+    while True:
+        manifests = [_content(directory) for directory in directories]
+        try:
+            return read()
+        except InputError:
+            if [_content(directory) for directory in directories] == manifests:
+                raise
+        logging.getLogger("wikianchor").info("%s: rebuilt while it was read: read again", ", ".join(directories))
 
 
-def _state(directory: str) -> tuple[int | None, int | None]:
-    """Return what changes when the manifest of a dataset is replaced."""
-    files, inner = filesystem(f"{directory}/{MANIFEST}")
-    with reading(f"{directory}/{MANIFEST}"):
-        info = files.get_file_info(inner)
-    return info.mtime_ns, info.size
+def _content(directory: str) -> bytes:
+    """Return the manifest of a dataset, or b"" where there is none. Stores know the time of a change to the second."""
+    path = f"{directory}/{MANIFEST}"
+    return read_bytes(path) if exists(path) else b""

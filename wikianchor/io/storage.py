@@ -342,6 +342,36 @@ def sync_file(path: str) -> None:
                 os.close(descriptor)
 
 
+@contextmanager
+def replacing(files: fs.FileSystem, path: str, temporary: str) -> Iterator[BinaryIO]:
+    """Yield a stream whose bytes replace a file in one moment, at the end of the block.
+
+    On a local disk this is an atomic rename, with fsync; in a bucket an object becomes visible when its stream is
+    closed.
+
+    Args:
+        files: the filesystem.
+        path: of the file on it; its directory exists.
+        temporary: where the bytes are on a local disk until then; a file that a killed run left there is replaced.
+    """
+    if files.type_name != "local":
+        with files.open_output_stream(path) as stream:
+            yield stream
+        return
+    os.makedirs(os.path.dirname(temporary), exist_ok=True)
+    try:
+        with open(temporary, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_file(os.path.dirname(path))
+
+
 def publish(local: str, target: str) -> None:
     """Move a finished local directory to `target`, replacing what is there.
 

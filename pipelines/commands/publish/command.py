@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.hub import MODEL_CONFIG
-from wikianchor.io.manifests import MANIFEST
+from wikianchor.io.manifests import MANIFEST, read_dataset
 from wikianchor.io.storage import checksum
 from wikianchor.io.units import size
 from wikianchor.pipelines.commands.publish.model import is_model, is_model_file, make_model_release
@@ -79,11 +79,13 @@ def dataset_release(config: PublishOptions) -> Release:
     for name, value in (("license", config.license), ("datasets", config.datasets), ("scores", config.scores)):
         if value:
             raise UsageError(f"--{name}: {config.directory} is not a model: leave it out, or name a model")
-    dataset = sound_dataset(config.directory)
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     address = web_address(config.target, "dataset")
-    files = release_files(make_release(dataset, config.release, config.by_language, address, today))
-    return Release(files, is_release_file, MANIFEST)
+
+    def make() -> Dataset:
+        return make_release(sound_dataset(config.directory), config.release, config.by_language, address, today)
+
+    return Release(release_files(read_dataset(make, config.directory)), is_release_file, MANIFEST)
 
 
 def model_release(config: PublishOptions) -> Release:

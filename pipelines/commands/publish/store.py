@@ -16,10 +16,12 @@ from typing import Any, Protocol
 from pyarrow import fs
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.storage import READ_BYTES, filesystem, is_local, make_parent, reading, writing
+from wikianchor.io.storage import READ_BYTES, filesystem, is_local, make_parent, reading, replacing, writing
 
 # The sha256 of each object, by the checksum that its store has, which is of another kind in each store.
 RECORD = "_published.json"
+# Of a directory: the file that is being written.
+TEMPORARY = "_published.new"
 # Seconds between two writes of the record.
 RECORD_SECONDS = 1.0
 # Checksums that are requested at the same time.
@@ -99,7 +101,8 @@ class Bucket:
         with reading(self._target):
             infos = self._files.get_file_info(fs.FileSelector(self._inner, allow_not_found=True, recursive=True))
         sizes = {info.path[len(self._inner) + 1 :]: info.size for info in infos if info.type == fs.FileType.File}
-        sizes.pop(RECORD, None)
+        for name in (RECORD, TEMPORARY):
+            sizes.pop(name, None)
         known = self._record
         same_size = [file.name for file in files if sizes.get(file.name) == file.size]
         with ThreadPoolExecutor(REQUESTS) as pool:
@@ -164,12 +167,15 @@ class Bucket:
             path, digest = f"{self._inner}/{file.name}", hashlib.sha256()
             with writing(f"{self._target}/{file.name}", "--to"):
                 make_parent(self._files, path)
-                with open(file.path, "rb") as source, self._files.open_output_stream(path) as stream:
+                with (
+                    open(file.path, "rb") as source,
+                    replacing(self._files, path, f"{self._inner}/{TEMPORARY}") as stream,
+                ):
                     while data := source.read(READ_BYTES):
                         stream.write(data)
                         digest.update(data)
                         sent(file, len(data))
-            check_sent(file, digest.hexdigest())
+                    check_sent(file, digest.hexdigest())
             self._note(file.name, file.sha256)
 
     def remove(self, names: Sequence[str]) -> None:

@@ -6,8 +6,10 @@ import logging
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+from wikianchor.io.manifests import read_dataset
 from wikianchor.io.storage import writing
 from wikianchor.io.units import size
 from wikianchor.pipelines.commands.report.options import ReportOptions
@@ -22,6 +24,12 @@ def run(config: ReportOptions, beam_args: Sequence[str]) -> None:
     Raises:
         InputError: there is no dataset, a manifest or a dump is wrong, or the page cannot be written.
     """
+    directories = [dataset.directory for dataset in finished_datasets(config.directory)]
+    read_dataset(partial(_report, config), *directories)
+
+
+def _report(config: ReportOptions) -> None:
+    """Report on the datasets in a directory; see `run`."""
     start = time.monotonic()
     datasets = finished_datasets(config.directory)
     if config.html is None:

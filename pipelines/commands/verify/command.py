@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.manifests import read_dataset
 from wikianchor.io.rules import has_rules, stage_digest
 from wikianchor.io.storage import sha1
 from wikianchor.pipelines.commands.verify.ledger import check_ledger
@@ -32,13 +34,19 @@ def run(config: VerifyOptions, beam_args: Sequence[str]) -> None:
     Raises:
         InputError: a check fails, or there is no dataset.
     """
-    datasets = finished_datasets(config.directory)
+    directories = [dataset.directory for dataset in finished_datasets(config.directory)]
     dumps: list[str] = []
     if config.against is not None:
         from wikianchor.pipelines.wikimedia.inventory import list_files
 
         # Before the checks, which may take an hour.
         dumps = list_files(config.against, "against")
+    read_dataset(partial(_verify, config, dumps), *directories)
+
+
+def _verify(config: VerifyOptions, dumps: Sequence[str]) -> None:
+    """Check the datasets in a directory; see `run`."""
+    datasets = finished_datasets(config.directory)
     failed = derived = 0
     for dataset in datasets:
         print(f"\n{dataset.manifest['dataset']}  {dataset.directory}")

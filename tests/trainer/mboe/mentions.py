@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import wikianchor.schemas.entities
 import wikianchor.schemas.mentions
 from wikianchor.aliases.folding import fold
 
@@ -67,18 +68,30 @@ def write_mentions(
     return place
 
 
-def write_interlanguage(place: Path, wiki: str = "enwiki") -> Path:
+def write_interlanguage(place: Path, wiki: str = "enwiki", items: int = 39) -> Path:
     """Write a dataset `interlanguage` of the items 1 to 39, whose titles are "Thing 1" and so on."""
     rows = [
-        {"qid": qid, "wiki": wiki, "title": f"Thing {qid}", "page_id": qid, "redirect": False} for qid in range(1, 40)
+        {"qid": qid, "wiki": wiki, "title": f"Thing {qid}", "page_id": qid, "redirect": False}
+        for qid in range(1, items + 1)
     ]
-    path = place / "data/interlanguage/train-00000-of-00001.parquet"
+    return write_titles(place, "interlanguage", "interlanguage", rows, wikianchor.schemas.mentions.INTERLANGUAGE)
+
+
+def write_sitelinks(place: Path, wiki: str = "enwiki", items: int = 39) -> Path:
+    """Write a dataset `entities` with nothing but such titles."""
+    rows = [{"qid": qid, "wiki": wiki, "title": f"Thing {qid}", "source": "wikidata"} for qid in range(1, items + 1)]
+    return write_titles(place, "entities", "sitelinks", rows, wikianchor.schemas.entities.SITELINKS)
+
+
+def write_titles(place: Path, dataset: str, config: str, rows: list[dict[str, Any]], schema: pa.Schema) -> Path:
+    """Write a dataset of one config and one shard."""
+    path = place / f"data/{config}/train-00000-of-00001.parquet"
     path.parent.mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist(rows, wikianchor.schemas.mentions.INTERLANGUAGE), path)
+    pq.write_table(pa.Table.from_pylist(rows, schema), path)
     content = path.read_bytes()
     shard = {"path": str(path.relative_to(place)), "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    head = {"dataset": "interlanguage", "schema_version": "1.0"}
+    head = {"dataset": dataset, "schema_version": "1.0"}
     (place / "manifest.json").write_text(
-        json.dumps({**head, "configs": {"interlanguage": {"rows": len(rows), "shards": [shard]}}})
+        json.dumps({**head, "configs": {config: {"rows": len(rows), "shards": [shard]}}})
     )
     return place

@@ -2,12 +2,17 @@
 
 import gzip
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.trainer.mboe.mentions import write_interlanguage
+from tests.trainer.mboe.mentions import write_interlanguage, write_sitelinks
 from wikianchor.io.errors import InputError
+from wikianchor.trainer.entity_vectors import initial_vectors
+from wikianchor.trainer.mboe import vectors
 from wikianchor.trainer.mboe.bags import read_links
 from wikianchor.trainer.mboe.documents import read_documents, read_shinra
 
@@ -110,6 +115,27 @@ def test_the_oracle_of_shinra_is_the_links_of_the_pages(tmp_path: Path) -> None:
     assert {one.entities for one in read_shinra(str(data), "en").documents} == {None}
     with pytest.raises(InputError, match="has no titles of enwiki"):
         read_shinra(str(data), "en", titles=str(write_interlanguage(tmp_path / "other", "dewiki")))
+
+
+@pytest.mark.parametrize(("module", "write"), [(vectors, write_interlanguage), (initial_vectors, write_sitelinks)])
+def test_titles_that_are_replaced_meanwhile_are_read_again(
+    module: Any, write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, new = write(tmp_path / "titles"), write(tmp_path / "new", items=19)
+    assert module.read_titles(str(place), "enwiki").num_rows == 39
+    real = module.list_shards
+
+    def replaced(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        shutil.rmtree(place)
+        new.rename(place)
+        return real(*arguments)
+
+    monkeypatch.setattr(module, "list_shards", replaced)
+    titles = module.read_titles(str(place), "enwiki")
+    assert (titles.num_rows, titles["title"][0].as_py()) == (19, "Thing 1")
+    with pytest.raises(InputError, match="dewiki"):
+        module.read_titles(str(place), "dewiki")
 
 
 def test_json_lines_that_are_none(tmp_path: Path) -> None:
