@@ -122,7 +122,8 @@ def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> No
     from wikianchor.pipelines.dataset.reader import Dataset
 
     dataset = Dataset(config.output.rstrip("/"), dict(manifest))
-    print_report([dataset])
+    # `wikianchor report` reads all pairs; the end of a stage does not wait for that.
+    print_report([dataset], coverage=False)
     engine = ""
     if dataset.manifest["dataset"] == "sentences":
         from wikianchor.pipelines.sentences.compiled_reader import engine_of

@@ -16,7 +16,6 @@ import time
 import traceback
 from contextlib import redirect_stderr
 
-from wikianchor.io import buckets
 from wikianchor.pipelines.engine.beam_import import import_beam, own_process
 from wikianchor.pipelines.engine.log import log_to_stderr, show_beams_log
 from wikianchor.pipelines.engine.machine import raise_gc_threshold
@@ -56,9 +55,8 @@ def main() -> None:
             if os.getppid() == launcher:
                 traceback.print_exc(file=sys.__stderr__)
             os._exit(1)
-    if buckets.hanging():
-        # Python would wait for the store's client.
-        os._exit(0)
+    # All files are closed. Python would free each object first, and wait for a client of a store that hangs.
+    os._exit(0)
 
 
 def _end_with(launcher: int, status: WorkerStatus) -> None:

@@ -32,18 +32,19 @@ FREQUENCIES = (
 ALL = "all"
 
 
-def products_of(datasets: Sequence[Dataset], seed: int) -> list[Product]:
+def products_of(datasets: Sequence[Dataset], seed: int, coverage: bool = True) -> list[Product]:
     """Return the product of each dataset of pairs, or that of all datasets of sentences if there are no pairs.
 
     Args:
         datasets: those of a directory.
         seed: decides which pairs are shown.
+        coverage: read all pairs to count their entities and types.
     """
     sentences = [dataset for dataset in datasets if dataset.manifest["dataset"] == "sentences"]
     pairs = [dataset for dataset in datasets if dataset.manifest["dataset"] == "pairs"]
     if not pairs and sentences:
         return [_of_sentences(sentences)]
-    return [_of_pairs(dataset, made_from(dataset, datasets), seed) for dataset in pairs]
+    return [_of_pairs(dataset, made_from(dataset, datasets), seed, coverage) for dataset in pairs]
 
 
 def made_from(pairs: Dataset, datasets: Iterable[Dataset]) -> list[Dataset]:
@@ -71,7 +72,7 @@ def _of_sentences(sentences: Sequence[Dataset]) -> Product:
     )
 
 
-def _of_pairs(pairs: Dataset, inputs: Sequence[Dataset], seed: int) -> Product:
+def _of_pairs(pairs: Dataset, inputs: Sequence[Dataset], seed: int, coverage: bool) -> Product:
     kept = pairs.manifest["ledger"]["links"]
     ledgers = _ledgers(dataset for dataset in inputs if dataset.manifest["dataset"] == "sentences")
     # Without the sentences of every wiki, the report begins with the links in kept sentences.
@@ -80,8 +81,9 @@ def _of_pairs(pairs: Dataset, inputs: Sequence[Dataset], seed: int) -> Product:
         wiki: Counter(_without(links, "seen")) + _without(_buckets(ledgers.get(wiki, {})), "kept")
         for wiki, links in kept.items()
     }
-    frequency, types, linked = _coverage(pairs)
-    rows = _different_wikis(sample(pairs, "pairs", CANDIDATES, seed))
+    frequency, types, linked = _coverage(pairs) if coverage else (Counter(), Counter(), {})
+    # Each sampled row costs the reading of a row group.
+    rows = _different_wikis(sample(pairs, "pairs", CANDIDATES if len(kept) > 1 else EXAMPLES, seed))
     top = Counter[int]()
     for (_, qid), number in types.items():
         top[qid] += number
@@ -94,7 +96,7 @@ def _of_pairs(pairs: Dataset, inputs: Sequence[Dataset], seed: int) -> Product:
         pairs.directory,
         [
             (f"{number:,}", "pairs"),
-            (f"{_different(linked):,}", "linked entities"),
+            *([(f"{_different(linked):,}", "linked entities")] if coverage else []),
             (f"{len(kept):,}", "wiki" if len(kept) == 1 else "wikis"),
             (f"{negatives:,}", "hard negative per pair" if negatives == 1 else "hard negatives per pair"),
             (_size([pairs]), "Parquet"),
@@ -102,7 +104,9 @@ def _of_pairs(pairs: Dataset, inputs: Sequence[Dataset], seed: int) -> Product:
         _outcomes(buckets, "pairs"),
         _funnels(ledgers, buckets, "pairs"),
         [_example(row, labels) for row in rows],
-        [_frequency_grid(list(kept), frequency, linked), _type_grid(list(kept), types, columns, labels)],
+        [_frequency_grid(list(kept), frequency, linked), _type_grid(list(kept), types, columns, labels)]
+        if coverage
+        else [],
     )
 
 

@@ -18,18 +18,19 @@ NAMES, WITH_NEGATIVES = 12, 4
 CONTEXT, LABEL, REASONS = 50, 20, 4
 
 
-def print_report(datasets: Sequence[Dataset], seed: int = 42) -> None:
+def print_report(datasets: Sequence[Dataset], seed: int = 42, coverage: bool = True) -> None:
     """Print what datasets hold.
 
     Args:
         datasets: in the order of a build.
         seed: decides which pairs are shown.
+        coverage: read all pairs to count their entities and types.
 
     Raises:
         InputError: a manifest is not complete.
     """
     summaries = [summarize(dataset) for dataset in datasets]
-    for product in products_of(datasets, seed):
+    for product in products_of(datasets, seed, coverage):
         print(f"\n{product.title}  {product.directory}".rstrip())
         for line in _product(product):
             print(f"  {line}".rstrip())
