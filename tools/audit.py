@@ -3,7 +3,7 @@ crates: `make audit`.
 
 pip-audit asks PyPI's advisory database, cargo-deny that of RustSec; `core/deny.toml` says which licences, sources and
 duplicates are allowed. Status 1: a finding, or some packages could not be looked up. Status 0 with a line that begins
-"NOT AUDITED" where a database cannot be reached at all, or cargo-deny is not installed.
+"NOT AUDITED" where a database cannot be reached at all, or pip-audit or cargo-deny is not installed.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ def audit_crates() -> int:
 def audit_packages() -> int:
     """Run pip-audit on the lock and judge what it says."""
     program = Path(sys.executable).with_name("pip-audit")
+    if not program.exists():
+        print("NOT AUDITED: packages: pip-audit is missing: pip install '.[audit]'")
+        return 0
     options = ["--disable-pip", "--require-hashes", "--progress-spinner=off", "--format=json"]
     ended = subprocess.run([program, *options, "-r", LOCK], capture_output=True, text=True)
     try:
@@ -52,7 +55,7 @@ def audit_packages() -> int:
         # Without a network there is no report, only a last line that says so.
         lines = ended.stderr.strip().splitlines() or ["pip-audit said nothing"]
         connection = "ConnectionError" in ended.stderr or "Could not connect" in ended.stderr
-        print(f"{'NOT AUDITED' if connection else 'pip-audit failed'}: {lines[-1]}")
+        print(f"{'NOT AUDITED: packages' if connection else 'pip-audit failed'}: {lines[-1]}", flush=True)
         return 0 if connection else 1
     lines, status = judge(report)
     print("\n".join(lines), flush=True)
