@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # setuptools warns of every editable installation.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test core core-test pytest pythons engines chaos try-it lint results types docs audit lock clean
+.PHONY: demo test core core-test pytest pythons engines chaos fuzz coverage try-it lint results types docs audit lock clean
 
 demo: $(VENV)/.data
 	$(BIN)/wikianchor demo
@@ -42,6 +42,23 @@ engines: $(VENV)/.dev
 chaos: $(VENV)/.dev
 	$(BIN)/python -m pytest -m nightly tests/engine/test_chaos.py tests/engine/test_failing_calls.py
 	$(BIN)/python benchmarks/resume.py kills
+
+# Random input, guided by the branches that it takes: the core by cargo-fuzz, Python by Atheris. An hour for each target.
+fuzz: SECONDS_EACH ?= 3600
+fuzz: $(VENV)/.fuzz core
+	$(BIN)/python -m tests.fuzz_all --seconds=$(SECONDS_EACH)
+
+# Branches of dataset/, engine/ and wikimedia/ that the tests take, in all processes that they start. Real dumps are left
+# out, so that the figures are the same on every machine, and limits of time, which measuring makes longer.
+coverage: export WIKIANCHOR_DATA =
+coverage: $(VENV)/.dev
+	rm -rf out/coverage
+	$(BIN)/python -m coverage run -m pytest -n 2 --dist=worksteal -k "not time_grows" $(addprefix tests/,api arrays cli \
+		commands dataset engine io sentences templates text titles wikimedia) tests/test_bad_input.py tests/test_empty.py \
+		tests/test_fuzz.py tests/test_fuzz_targets.py tests/test_security.py
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage json --quiet -o out/coverage.json
+	$(BIN)/python tools/branches.py out/coverage.json
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -105,6 +122,10 @@ $(VENV)/.docs: pyproject.toml $(VENV)/.data
 
 $(VENV)/.audit: pyproject.toml $(VENV)/.data
 	$(PIP) -e '.[audit]'
+	touch $@
+
+$(VENV)/.fuzz: pyproject.toml $(VENV)/.data
+	$(PIP) -e '.[fuzz]'
 	touch $@
 
 clean:

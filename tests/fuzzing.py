@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice
+from pathlib import Path
 from typing import NamedTuple
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 from lib import generate, slices
 

@@ -239,7 +239,8 @@ class _Text:
             parts.append(window)
         self._buffer = b"".join(parts)
         for part in parts[1:]:
-            self._head = self._head or part[:_COMMENT]
+            if len(self._head) < _COMMENT:
+                self._head = (self._head + part)[:_COMMENT]
             self._tail = (self._tail + part)[-_COMMENT:]
             self._bytes_read += len(part)
         return len(parts) > 1

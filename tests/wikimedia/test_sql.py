@@ -197,6 +197,13 @@ class TestBrokenFiles:
             with pytest.raises(Truncated, match=rf"^x\.sql: cut off at byte {size} of the SQL text: fetch it again$"):
                 rows(DUMP[:size])
 
+    def test_a_cut_between_statements_is_noticed_in_pieces_of_any_size(self) -> None:
+        # The first line, which says that there is a last one, comes in several pieces.
+        text = DUMP[: DUMP.index(b"-- Dump")]
+        for size in (1, 7, 1000):
+            with pytest.raises(Truncated, match=f"cut off at byte {len(text)} "):
+                list(read_table((text[at : at + size] for at in range(0, len(text), size)), ALL))
+
     def test_without_comments_a_cut_between_statements_is_as_good_as_an_end(self) -> None:
         dump = HEAD + ROWS + TAIL
         for size in range(dump.index(b"CREATE") + 12, len(dump)):
