@@ -278,6 +278,10 @@ def compare_cases(seed: int, cases: int) -> Counter[str]:
     return counts
 
 
+# The fewest cases of which a record may be written.
+RECORD_CASES = 100_000
+
+
 def main() -> int:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=100_000)
@@ -285,6 +289,8 @@ def main() -> int:
     parser.add_argument("--dumps", default="", help="only dumps with this in their path; none: no dump")
     parser.add_argument("--record", action="store_true", help="write core_record.json if nothing differs")
     arguments = parser.parse_args()
+    if arguments.record and arguments.cases < RECORD_CASES:
+        parser.error(f"--record needs --cases={RECORD_CASES} or more")
     os.environ[ANY_CORE] = "1"
     check_core_is_current()
     root, total = Path(os.environ["WIKIANCHOR_DATA"]), Counter[str]()
