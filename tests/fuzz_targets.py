@@ -110,9 +110,13 @@ def packed(data: bytes) -> None:
     """What is unpacked is what was packed, whole and in ranges, or it is an error."""
     source = _Input(data)
     pack, file = _PACK[source.number(len(_PACK))], b""
+    is_padded = zeros = 0
     for _ in range(source.number(4)):
         file += pack(source.take(source.number(200)) * _TIMES[source.number(len(_TIMES))])
-        file += bytes((0, 0, 0, 4, 3)[source.number(5)])
+        # Between streams, zeros are missing data to bz2, and xz takes four at a time.
+        is_padded = is_padded or zeros
+        zeros = (0, 0, 0, 4, 3)[source.number(5)]
+        file += bytes(zeros)
     edits = source.number(4)
     for _ in range(edits):
         at, kind, byte = source.number(len(file) + 1), source.number(4), source.take(1)
@@ -130,7 +134,7 @@ def packed(data: bytes) -> None:
         text = _unpacked(kind, file)
         whole = _read([Range(path, 0, size, True)])
         assert whole is None or whole == text, "another text than that of the standard library"
-        assert edits or text is None or kind == "gz" or whole is not None, "a whole file is refused"
+        assert edits or is_padded or zeros % 4 or text is None or whole is not None, "a whole file is refused"
         edges = sorted({0, size, *cuts}) if kind != "xz" else [0, size]
         for blocks in (False, True) if kind == "bz2" else (False,):
             found = _read(Range(path, start, end, end == size, blocks) for start, end in pairwise(edges))
@@ -308,6 +312,7 @@ def _seeds_of_sql() -> Iterator[bytes]:
     end = b"  PRIMARY KEY (`pp_page`)\n) ENGINE=InnoDB;\n"
     yield bytes(4) + _CREATE + end + _INSERT + _ROWS + _INSERT + _ROWS
     yield bytes(4) + b"-- MySQL dump 10\n" + _CREATE + end + _INSERT + _ROWS + b"-- Dump completed\n"
+    yield bytes(4) + b"CREATE TABLE `page_props` (`a\nb` int);\n"
     yield b"\x05\0\1\0" + b"CREATE TABLE t (a float, b varbinary(9));\nINSERT INTO t VALUES (1.5,'x'),(NULL,'y');\n"
     yield (b"\x05\0\2\0" + b"CREATE TABLE t (a int, b enum('(',','), c int);\nREPLACE INTO t VALUES (1,'(',2);\n")
 
@@ -344,6 +349,7 @@ def _seeds_of_files() -> Iterator[bytes]:
         changed = {"configs": {"sentences": {"rows": 1, "shards": [{**shard, "path": path}]}}}
         yield bytes(2) + json.dumps({**manifest, **changed}).encode()
     part = Part("sentences", 0, f"{_memory()}/parts/a", 1, 2, "0" * 64)
+    yield bytes((1, 0)) + msgspec.msgpack.encode([part]).replace(b"00", b"\xff\xff", 1)
     for kind, record in (
         (1, [part]),
         (2, {"a": part, "b": None}),

@@ -123,7 +123,7 @@ def load_record(path: str, kind: Any, work: Workspace) -> Any:
     try:
         with files.open_input_stream(inner) as stream:
             record = msgspec.msgpack.decode(stream.read(), type=kind, strict=False)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     for value in _files_in(kind, record):
         name = value.path if isinstance(value, Part) else value

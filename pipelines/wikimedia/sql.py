@@ -36,7 +36,7 @@ _COMMENT = 200
 _HEADS = (b"CREATE TABLE ", b"INSERT INTO ", b"INSERT IGNORE INTO ", b"REPLACE INTO ")
 
 _DEFINITION_TOKEN = re.compile(rb"'(?:[^'\\]|\\.|'')*'|`[^`]*`|[(),]|[^'`(),]+", re.DOTALL)
-_DEFINITION = re.compile(rb"\s*(?:`(?P<quoted>[^`]+)`|(?P<bare>\w+)\b)\s*(?P<kind>\w+)")
+_DEFINITION = re.compile(rb"\s*(?:`(?P<quoted>[^`\n]+)`|(?P<bare>\w+)\b)\s*(?P<kind>\w+)")
 _NOT_A_COLUMN = {"PRIMARY", "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "CONSTRAINT", "FOREIGN", "CHECK"}
 
 # No two ways to match the same bytes, so that a malformed row fails in linear time.
