@@ -33,7 +33,7 @@ from wikianchor.pipelines.cli.command_line import main as wikianchor
 from wikianchor.pipelines.dataset.manifest import claim, commit, damaged_shard, has_leftovers, read_manifest
 from wikianchor.pipelines.dataset.part_writer import PartWriter
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
-from wikianchor.pipelines.dataset.workspace import RECORDS, UNFINISHED
+from wikianchor.pipelines.dataset.workspace import RECORDS, workspace_of
 from wikianchor.pipelines.engine.resume import save_record
 
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EACCES)
@@ -238,7 +238,7 @@ def write_inputs(place: Path) -> None:
 
 def commit_job(output: Path, older: bool) -> int:
     """What a stage does with its output: parts, records, commit."""
-    work = f"{output}/{UNFINISHED}/run"
+    work, scratch, _ = workspace_of(str(output), "run", "files")
     rows = 3 if older else 5
     try:
         # As `run_stage` does.
@@ -257,7 +257,7 @@ def commit_job(output: Path, older: bool) -> int:
                         writer.write(pa.table({"number": list(range(rows + order))}, schema=SCHEMA))
                     assert writer.part is not None
                     parts.append(writer.part)
-                save_record(f"{work}/{RECORDS}/write-{config}", parts)
+                save_record(f"{scratch}/{RECORDS}/write-{config}", parts)
             commit(str(output), work, parts, head)
     except (InputError, UsageError) as error:
         print(f"wikianchor: {error}", file=sys.stderr, flush=True)
