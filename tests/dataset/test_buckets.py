@@ -1,6 +1,7 @@
 """A commit in a bucket of S3 (moto) or Google Cloud Storage (a stand-in): what readers see, and requests that fail."""
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,12 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     pytest.importorskip("moto.server", reason="NO MOTO: pip install '.[dev]'")
     with serving(request.param, tmp_path_factory.mktemp("store")) as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def _no_handler_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands in the same process leave a handler of the log, whose stream is closed."""
+    monkeypatch.setattr(logging.getLogger("wikianchor"), "handlers", [logging.NullHandler()])
 
 
 def rows_of(directory: str) -> int:
