@@ -138,8 +138,9 @@ def limits_of(
         def measure() -> float:
             outputs = [fresh(arguments.work / f"limits-{number}") for number in range(copies)]
             commands = [wikianchor(stage, *given, f"--workers={workers}", f"--output={output}") for output in outputs]
-            seconds, idle = run_beside(commands)
-            if given is whole and workers == 2:
+            watched = workers if given is whole and workers > 1 else 0
+            seconds, idle = run_beside(commands, watched)
+            if watched:
                 alone.append(idle)
             return seconds
 
@@ -169,9 +170,13 @@ def limits_of(
 LOOK_SECONDS = 0.1
 
 
-def run_beside(commands: Sequence[Sequence[str | Path]]) -> tuple[float, defaultdict[str, float]]:
+def run_beside(commands: Sequence[Sequence[str | Path]], watched: int) -> tuple[float, defaultdict[str, float]]:
     """Run commands at the same time; return the seconds until the last has ended, and those in which only one worker
     process of the first had an element: by step, "waiting" for steps that others have been seen at too.
+
+    Args:
+        commands: to be run.
+        watched: how many workers the first has, 0 not to look at them: looking takes time of a core.
 
     Raises:
         SystemExit: a command fails.
@@ -182,7 +187,9 @@ def run_beside(commands: Sequence[Sequence[str | Path]]) -> tuple[float, default
         statuses: dict[int, WorkerStatus] = {}
         while any(process.poll() is None for process in processes):
             time.sleep(LOOK_SECONDS)
-            steps = steps_of(processes[0].pid, statuses)
+            if not watched:
+                continue
+            steps = steps_of(processes[0].pid, statuses, watched)
             shared |= {step for step in steps if steps.count(step) > 1}
             if len(steps) == 1:
                 seen[steps[0]] += 1
@@ -196,9 +203,9 @@ def run_beside(commands: Sequence[Sequence[str | Path]]) -> tuple[float, default
     return wall, idle
 
 
-def steps_of(launcher: int, statuses: dict[int, WorkerStatus]) -> list[str]:
-    """Return the steps that the worker processes of a launcher work on now."""
-    for process in workers_of(launcher):
+def steps_of(launcher: int, statuses: dict[int, WorkerStatus], workers: int) -> list[str]:
+    """Return the steps that the worker processes of a launcher work on now; `statuses` keeps those that were found."""
+    for process in workers_of(launcher) if len(statuses) < workers else ():
         with suppress(OSError, ValueError, IndexError):
             if process not in statuses:
                 arguments = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
