@@ -14,6 +14,8 @@ CODE = "https://github.com/wikianchor/wikianchor/blob/main/"
 FILES = "https://raw.githubusercontent.com/wikianchor/wikianchor/main/"
 FALLBACK_VERSION = "0.1.dev0"
 SAMPLE = ("dumps/*", "documents.jsonl", "sts.tsv")
+# Folders at the top that are packages below `wikianchor`, which links to them.
+LINKED = ("pipelines", "schemas", "trainer")
 
 
 def version() -> str | None:
@@ -32,6 +34,14 @@ def readme() -> str:
     return re.sub(r"(?<!!)(\[[^\]]*\]\()(?!https?:|#)", rf"\1{CODE}", text)
 
 
+def restore_links() -> None:
+    """Make links of the text files that some programs unpack from a ZIP: an editable install needs the links."""
+    for link in (ROOT / "wikianchor" / name for name in LINKED):
+        if link.is_file():
+            link.unlink()
+            link.symlink_to(f"../{link.name}")
+
+
 class BuildWithSample(build_py):
     """Copies the sample of `wikianchor demo` into the package. A checkout has it in demo/."""
 
@@ -39,6 +49,7 @@ class BuildWithSample(build_py):
         """Copy modules, package data and the sample."""
         super().run()
         if self.editable_mode:
+            restore_links()
             return
         for path in sorted(path for pattern in SAMPLE for path in (ROOT / "demo").glob(pattern)):
             target = Path(self.build_lib, "wikianchor", "pipelines", "sample", path.relative_to(ROOT / "demo"))
@@ -50,8 +61,12 @@ setup(
     version=version(),
     long_description=readme(),
     long_description_content_type="text/markdown",
-    # wikianchor/{pipelines,schemas,trainer} are links to the folders at the top: one package for all tools.
-    packages=find_packages(include=["wikianchor", "wikianchor.*"]),
+    # The links are for editors and type checkers; a build does without them, since a ZIP may not keep them.
+    packages=[
+        *find_packages(include=["wikianchor", "wikianchor.*"], exclude=[f"wikianchor.{name}*" for name in LINKED]),
+        *(f"wikianchor.{name}" for name in find_packages(include=[f"{name}*" for name in LINKED])),
+    ],
+    package_dir={f"wikianchor.{name}": name for name in LINKED},
     # What git knows would count as data, and the links are no files.
     include_package_data=False,
     package_data={

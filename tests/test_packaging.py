@@ -24,6 +24,8 @@ SOURCES = (*PACKAGES, ".ci", ".dockerignore", "benchmarks", "configs", "demo", "
 LEFTOVERS = shutil.ignore_patterns("__pycache__", "*.pyc")
 REPOSITORY = "https://github.com/wikianchor/wikianchor/blob/main/"
 FILES = "https://raw.githubusercontent.com/wikianchor/wikianchor/main/"
+# Later Pythons ask for a filter of archives, which the first releases of 3.10 and 3.11 do not know.
+FILTER = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 # Tests that need neither a network nor more than a few seconds.
 FAST = ("tests/sentences/test_columns.py", "tests/wikimedia/test_titles.py", "tests/schemas/test_schemas.py")
 
@@ -38,13 +40,24 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source.mkdir()
     for path in ROOT.iterdir():
         if path.name in SOURCES and path.is_dir():
-            shutil.copytree(path, source / path.name, ignore=LEFTOVERS)
+            shutil.copytree(path, source / path.name, symlinks=True, ignore=LEFTOVERS)
         elif path.is_file():
             shutil.copy(path, source / path.name)
-    code = "import setuptools.build_meta as build; build.build_sdist('../dist'); build.build_wheel('../dist')"
+    build(source, "sdist", "wheel")
+    return place / "dist"
+
+
+def build(source: Path, *kinds: str) -> None:
+    """Build distributions of a source directory into the directory `dist` beside it."""
+    code = "import setuptools.build_meta as build; " + "; ".join(f"build.build_{kind}('../dist')" for kind in kinds)
     ended = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
-    return place / "dist"
+
+
+def sums(dist: Path) -> dict[str, int]:
+    """Return the checksum of every file of a wheel, apart from its metadata, which name the commit."""
+    with zipfile.ZipFile(next(dist.glob("*.whl"))) as packed:
+        return {info.filename: info.CRC for info in packed.infolist() if ".dist-info/" not in info.filename}
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +91,32 @@ def test_every_data_file_is_in_the_wheel(wheel: Path) -> None:
         assert files
         for path in files:
             assert (target / path.relative_to(ROOT)).exists(), path
+
+
+@pytest.mark.parametrize("form", ["zip", "tar", "sdist"])
+def test_every_form_of_the_source_makes_the_same_wheel(built: Path, tmp_path: Path, form: str) -> None:
+    """Python unpacks the links of a ZIP as text files. An editable install makes links of them again."""
+    if form == "sdist":
+        archive = next(built.glob("*.tar.gz"))
+    elif shutil.which("git") is None:
+        pytest.skip("NO git")
+    else:
+        git = ["git", f"--git-dir={tmp_path / 'git'}", f"--work-tree={built.parent / 'source'}"]
+        subprocess.run([*git, "init", "--quiet"], check=True)
+        subprocess.run([*git, "add", "--all"], check=True)
+        tree = subprocess.run([*git, "write-tree"], check=True, capture_output=True, text=True).stdout.strip()
+        archive = tmp_path / f"source.{form}"
+        subprocess.run([*git, "archive", f"--format={form}", f"--output={archive}", tree], check=True)
+    source = tmp_path / "source"
+    shutil.unpack_archive(archive, source, **({} if form == "zip" else FILTER))
+    if form == "sdist":
+        source = next(source.iterdir())
+    build(source, "wheel")
+    assert sums(source.parent / "dist") == sums(built)
+    link = source / "wikianchor/pipelines"
+    assert link.is_file() == (form == "zip")
+    build(source, "editable")
+    assert link.is_dir()
 
 
 @pytest.mark.parametrize("name", ["pipelines", "schemas", "trainer"])
@@ -169,9 +208,7 @@ def test_the_sample_is_not_written_over_other_files(tmp_path: Path, wikianchor: 
 
 
 def test_the_source_distribution_can_be_tested(built: Path, tmp_path: Path) -> None:
-    with tarfile.open(next(built.glob("*.tar.gz"))) as packed:
-        # Later Pythons ask for a filter, which the first releases of 3.10 and 3.11 do not know.
-        packed.extractall(tmp_path, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    shutil.unpack_archive(next(built.glob("*.tar.gz")), tmp_path, **FILTER)
     source = next(tmp_path.iterdir())
     for name in (*SOURCES, "Makefile", "mkdocs.yml", "CITATION.cff"):
         kept = [path for path in (ROOT / name).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
