@@ -1,12 +1,13 @@
 /* Fail one call of the C library: below Python and Arrow alike. Loaded with LD_PRELOAD by tests/engine/failing_calls.py.
 
    `arm` names a directory; from then on the calls below are counted that have a path in it, and the one with the given
-   number fails with the given errno, without an effect. Each counted call is written to a log, where there is one. */
+   number fails with the given errno, without an effect; by KILL the process is killed instead. Each counted call is written to a log, where there is one. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +16,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+enum { KILL = -1 };
 
 static char root[PATH_MAX];
 static int log_file = -1, number, failure;
@@ -37,6 +40,7 @@ static int fails(const char *name, const char *path) {
         int size = snprintf(line, sizeof line, "%s %s\n", name, path + length);
         syscall(SYS_write, log_file, line, size);
     }
+    if (count == number && failure == KILL) syscall(SYS_kill, getpid(), SIGKILL);
     errno = count == number ? failure : kept;
     return count == number;
 }

@@ -1,8 +1,10 @@
-"""Let each call of the C library fail once: `LD_PRELOAD=SHIM python -m tests.engine.failing_calls JOB DIRECTORY ...`.
+"""Let each call of the C library fail once: `python -m tests.engine.failing_calls JOB DIRECTORY ...`, with the shim in
+LD_PRELOAD and FAILING_CALLS (`run_cases`).
 
 A job runs in a copy of this process, which has its packages loaded, and one of its calls below the output directory
 fails (failing_calls.c). It must end with status 1 and one line, or do without the call; the old or the new dataset must
-be readable; and the same job must then make the bytes of a run without a failure.
+be readable; and the same job must then make the bytes of a run without a failure. With `--kill`, the process is killed
+before the call.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ import ctypes
 import errno
 import hashlib
 import os
+import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import traceback
@@ -37,6 +41,8 @@ from wikianchor.pipelines.dataset.workspace import RECORDS, workspace_of
 from wikianchor.pipelines.engine.resume import save_record
 
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EACCES)
+# In place of an errno: kill the process. As in failing_calls.c.
+KILL = -1
 SOURCE = Path(__file__).with_suffix(".c")
 SCHEMA = pa.schema([("number", pa.int64())])
 _PROGRESS = re.compile(r"\d\d:\d\d:\d\d ")
@@ -49,7 +55,7 @@ class Outcome(NamedTuple):
 
     Attributes:
         call: its kind and path.
-        error: name of the errno.
+        error: name of the errno, or SIGKILL.
         status: of the job.
         problem: what is wrong, or "".
     """
@@ -98,6 +104,9 @@ def main() -> None:
     flags.add_argument("directory", type=Path)
     flags.add_argument("--older", action="store_true", help="another dataset is in the output")
     flags.add_argument("--every", action="store_true", help="each call with each error, not each call site once")
+    flags.add_argument("--kill", action="store_true", help="kill the process at each call from the commit on")
+    flags.add_argument("--sample", type=int, default=0, help="random calls with random errors besides (0)")
+    flags.add_argument("--seed", type=int, default=1, help="of the sample (1)")
     flags.add_argument("--first", type=int, default=0, help="number of the first case")
     flags.add_argument("--step", type=int, default=1, help="take each N-th case")
     arguments = flags.parse_args()
@@ -150,7 +159,7 @@ class Job:
 
         Args:
             number: of the call that fails; 0 for none.
-            error: its errno.
+            error: its errno, or KILL.
             log: file descriptor of the list of calls.
             older: whether it makes the older dataset.
         """
@@ -176,7 +185,8 @@ class Job:
         self.begin()
         status, lines = self.run(number, error)
         text = " | ".join(lines)[-300:].replace("\t", " ")
-        if (status, len(lines)) not in ((0, 0), (1, 1)) or not all(line.startswith("wikianchor: ") for line in lines):
+        ends = ((-signal.SIGKILL, 0),) if error == KILL else ((0, 0), (1, 1))
+        if (status, len(lines)) not in ends or not all(line.startswith("wikianchor: ") for line in lines):
             return status, f"ended with {status} and {len(lines)} lines: {text}"
         if whole := self.whole(must_be_new=status == 0):
             return status, f"{whole} after: {text}"
@@ -212,13 +222,19 @@ def cases(job: Job, arguments: argparse.Namespace) -> Iterator[Outcome]:
     sites: dict[str, int] = {}
     for number, call in enumerate(job.calls, 1):
         sites.setdefault(_RANDOM.sub("#", call), number)
+    every = [(number, error) for number in range(1, len(job.calls) + 1) for error in ERRORS]
     if arguments.every:
-        chosen = [(number, error) for number in range(1, len(job.calls) + 1) for error in ERRORS]
+        chosen = every
+    elif arguments.kill:
+        # The commit begins with the directories of the shards.
+        begin = next(number for number, call in enumerate(job.calls, 1) if " /data" in call)
+        chosen = [(number, KILL) for number in range(begin, len(job.calls) + 1)]
     else:
         chosen = [(number, ERRORS[index % len(ERRORS)]) for index, number in enumerate(sites.values())]
+        chosen += random.Random(arguments.seed).sample(every, arguments.sample)
     for number, error in chosen[arguments.first :: arguments.step]:
         status, problem = job.problem(number, error)
-        yield Outcome(job.calls[number - 1], errno.errorcode[error], status, problem)
+        yield Outcome(job.calls[number - 1], errno.errorcode.get(error, "SIGKILL"), status, problem)
 
 
 def digest(directory: Path) -> str:
