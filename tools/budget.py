@@ -1,0 +1,234 @@
+"""Print how large and how plain the code is, and fail where a bound of `budget.toml` does not hold: part of `make lint`.
+
+    python -m tools.budget                          # every measure, for the whole tree
+    python -m tools.budget pipelines/mewsc16        # for one folder, without bounds
+    python -m tools.budget --list fragments tests   # each place of one measure
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from wikianchor.io.config_file import tomllib
+
+BOUNDS = Path(__file__).with_name("budget.toml")
+# Names that say nothing of what they hold.
+_VAGUE = frozenset(["found", "lot", "one", "own", "place", "pulse", "room", "told", "what"])
+# A description that begins with a preposition only reads on from the name before it, as "config: of the dataset".
+_FRAGMENT = re.compile(
+    r"(about|above|after|at|before|below|beside|between|by|for|from|in|into|of|on|over|than|to|under|with|within|"
+    r"without)\b"
+)
+_ENTRY = re.compile(r"\s+\*{0,2}(?P<names>\w+(?:, \*{0,2}\w+)*): (?P<text>.+)")
+_RUST_STRING = re.compile(r'(?<![\w\\\'])b?"((?:[^"\\\n]|\\.)*)"')
+# Shorter literals are punctuation of wikitext and of messages.
+_WORD = re.compile(r"[A-Za-z]{2}")
+
+
+class Place(NamedTuple):
+    """Where something was counted.
+
+    Attributes:
+        file: its path.
+        line: number of the line.
+        text: what is there.
+    """
+
+    file: str
+    line: int
+    text: str
+
+
+def main() -> int:
+    """Print the measures and return the exit status."""
+    flags = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flags.add_argument("folders", nargs="*", help="paths that files begin with (all)")
+    flags.add_argument("--list", metavar="MEASURE", help="print each place of a measure")
+    arguments = flags.parse_args()
+    files = tracked(arguments.folders)
+    if arguments.list:
+        print("\n".join(f"{place.file}:{place.line}: {place.text}" for place in MEASURES[arguments.list](files)))
+        return 0
+    bounds = {} if arguments.folders else tomllib.loads(BOUNDS.read_text("utf-8"))["at_most"]
+    lines, status = judge({name: sum(1 for _ in measure(files)) for name, measure in MEASURES.items()}, bounds)
+    print("\n".join(lines))
+    return status
+
+
+def judge(counts: Mapping[str, int], bounds: Mapping[str, int]) -> tuple[list[str], int]:
+    """Return the lines to print, and the exit status: 1 if a count is above its bound.
+
+    >>> judge({"statements": 7, "options": 2}, {"statements": 6})
+    (['statements: 7 (at most 6): TOO MANY', 'options: 2'], 1)
+    """
+    lines = []
+    for name, count in counts.items():
+        bound = f" (at most {bounds[name]})" if name in bounds else ""
+        lines.append(f"{name}: {count}{bound}{': TOO MANY' if count > bounds.get(name, count) else ''}")
+    return lines, int(any(count > bounds.get(name, count) for name, count in counts.items()))
+
+
+def tracked(folders: Iterable[str]) -> list[str]:
+    """Return the files of the checkout whose paths begin with one of these, without symbolic links."""
+    listed = subprocess.run(["git", "ls-files", *folders], capture_output=True, text=True, check=True).stdout
+    return [name for name in listed.splitlines() if os.path.isfile(name) and not os.path.islink(name)]
+
+
+def statements(files: Iterable[str]) -> Iterator[Place]:
+    """Yield the statements of Python outside tests and demo, docstrings not among them."""
+    for name, tree in _trees(files, tests=False):
+        docstrings = {id(node.body[0]) for node in ast.walk(tree) if _docstring(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.stmt) and id(node) not in docstrings:
+                yield Place(name, node.lineno, type(node).__name__)
+
+
+def shared_words(files: Iterable[str]) -> Iterator[Place]:
+    """Yield the string literals of the core that stand in Python too: facts that are written twice."""
+    python = {
+        node.value
+        for _, tree in _trees(tracked(["pipelines/wikimedia", "pipelines/text", "pipelines/sentences"]), tests=False)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    seen = set()
+    for name in files:
+        if not name.startswith("core/engine/src/") or not name.endswith(".rs"):
+            continue
+        for number, line in enumerate(_rust_code(name), 1):
+            for match in _RUST_STRING.finditer(line):
+                word = match[1]
+                if word not in seen and _WORD.search(word) and word in python:
+                    seen.add(word)
+                    yield Place(name, number, word)
+
+
+def options(files: Iterable[str]) -> Iterator[Place]:
+    """Yield the declarations of options: `option(...)` and `add_argument("--...")`, outside tests and benchmarks."""
+    for name, node in _calls(files, tests=False):
+        if name.startswith("benchmarks/"):
+            continue
+        function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if function == "option" or (function == "add_argument" and name.split("/")[0] not in ("tools", "docker")):
+            yield Place(name, node.lineno, ast.unparse(node)[:60])
+
+
+def option_files(files: Iterable[str]) -> Iterator[Place]:
+    """Yield the options whose names stand, as whole words, in more than four files outside tests and docs."""
+    python = [name for name in tracked(["pipelines", "trainer", "wikianchor"]) if name.endswith(".py")]
+    words = {name: Counter(re.findall(r"\w+", Path(name).read_text("utf-8"))) for name in python}
+    for name, tree in _trees(files, tests=False):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _is_option(node.value):
+                where = [other for other in python if words[other][node.target.id]]
+                # Words such as `output` are not only names of options.
+                if len(where) > 4 and "_" in node.target.id:
+                    yield Place(name, node.lineno, f"{node.target.id}: {len(where)} files: {' '.join(where)}")
+
+
+def positional(files: Iterable[str]) -> Iterator[Place]:
+    """Yield the calls with six or more positional arguments, outside tests."""
+    for name, node in _calls(files, tests=False):
+        if len(node.args) >= 6 and not any(isinstance(argument, ast.Starred) for argument in node.args):
+            yield Place(name, node.lineno, ast.unparse(node)[:100])
+
+
+def booleans(files: Iterable[str]) -> Iterator[Place]:
+    """Yield the positional arguments that are a bare True or False, outside tests."""
+    for name, node in _calls(files, tests=False):
+        for argument in node.args:
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, bool):
+                yield Place(name, node.lineno, ast.unparse(node)[:100])
+
+
+def fragments(files: Iterable[str]) -> Iterator[Place]:
+    """Yield the entries of `Args` and `Attributes` that begin with no noun, as "config: of the dataset"."""
+    for place in entries(files):
+        if _FRAGMENT.match(place.text.partition(": ")[2]):
+            yield place
+
+
+def entries(files: Iterable[str]) -> Iterator[Place]:
+    """Yield all entries of `Args` and `Attributes`."""
+    for name, tree in _trees(files, tests=None):
+        for node in ast.walk(tree):
+            if not (text := _docstring(node)):
+                continue
+            section, indent = "", 0
+            for number, line in enumerate(text.splitlines()):
+                if re.fullmatch(r"\s*(Args|Attributes|Returns|Raises|Yields|Examples?):", line):
+                    section, indent = line.strip()[:-1], len(line) - len(line.lstrip())
+                elif section in ("Args", "Attributes") and (match := _ENTRY.match(line)):
+                    if len(line) - len(line.lstrip()) == indent + 4:
+                        first = node.body[0].lineno  # type: ignore[attr-defined]
+                        yield Place(name, first + number, f"{match['names']}: {match['text']}")
+
+
+def vague_names(files: Iterable[str]) -> Iterator[Place]:
+    """Yield where a name that says nothing is given to a variable or an argument, in tests too."""
+    for name, tree in _trees(files, tests=None):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in _VAGUE:
+                yield Place(name, node.lineno, node.id)
+            elif isinstance(node, ast.arg) and node.arg in _VAGUE:
+                yield Place(name, node.lineno, node.arg)
+
+
+MEASURES = {
+    "statements": statements,
+    "shared_words": shared_words,
+    "options": options,
+    "option_files": option_files,
+    "positional": positional,
+    "booleans": booleans,
+    "entries": entries,
+    "fragments": fragments,
+    "vague_names": vague_names,
+}
+
+
+def _trees(files: Iterable[str], *, tests: bool | None) -> Iterator[tuple[str, ast.Module]]:
+    """Yield the parsed Python files: those of tests and demo, all others, or all."""
+    for name in files:
+        if name.endswith(".py") and tests in (None, name.startswith(("tests/", "demo/"))):
+            yield name, ast.parse(Path(name).read_text("utf-8"))
+
+
+def _calls(files: Iterable[str], *, tests: bool | None) -> Iterator[tuple[str, ast.Call]]:
+    for name, tree in _trees(files, tests=tests):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                yield name, node
+
+
+def _is_option(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "option"
+
+
+def _docstring(node: ast.AST) -> str:
+    """Return the docstring of a module, class or function as it is written, or ""."""
+    if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) or not node.body:
+        return ""
+    first = node.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+        return first.value.value
+    return ""
+
+
+def _rust_code(name: str) -> list[str]:
+    """Return the lines of a Rust file before its tests, without comments."""
+    code, _, _ = Path(name).read_text("utf-8").partition("#[cfg(test)]")
+    return [re.sub(r"(^|\s)//.*", "", line) for line in code.splitlines()]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
