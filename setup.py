@@ -7,6 +7,7 @@ from pathlib import Path
 
 from setuptools import find_packages, setup
 from setuptools.command.build_py import build_py
+from setuptools.command.editable_wheel import editable_wheel
 
 ROOT = Path(__file__).parent
 CODE = "https://github.com/wikianchor/wikianchor/blob/main/"
@@ -49,12 +50,21 @@ class BuildWithSample(build_py):
         """Copy modules, package data and the sample."""
         super().run()
         if self.editable_mode:
-            restore_links()
             return
         for path in sorted(path for pattern in SAMPLE for path in (ROOT / "demo").glob(pattern)):
             target = Path(self.build_lib, "wikianchor", "pipelines", "sample", path.relative_to(ROOT / "demo"))
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
+
+
+class EditableByPath(editable_wheel):
+    """Installs the path of the checkout: type checkers do not run the import hook that `package_dir` would need."""
+
+    def finalize_options(self) -> None:
+        """Find all packages below the checkout, through the links."""
+        restore_links()
+        self.distribution.package_dir = {"": "."}
+        super().finalize_options()
 
 
 setup(
@@ -73,5 +83,5 @@ setup(
         "wikianchor": ["py.typed", "beam.yaml"],
         "wikianchor.pipelines": ["*/data/*.json", "commands/report/templates/*", "dataset/templates/*"],
     },
-    cmdclass={"build_py": BuildWithSample},
+    cmdclass={"build_py": BuildWithSample, "editable_wheel": EditableByPath},
 )

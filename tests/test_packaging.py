@@ -35,8 +35,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the wheel and the source distribution of this checkout. It is copied first, because a build
     leaves directories behind, and files of an old one would end up in the wheel."""
     pytest.importorskip("setuptools", minversion="77", reason="NO setuptools: pip install '.[dev]'")
-    place = tmp_path_factory.mktemp("build")
-    source = place / "source"
+    directory = tmp_path_factory.mktemp("build")
+    source = directory / "source"
     source.mkdir()
     for path in ROOT.iterdir():
         if path.name in SOURCES and path.is_dir():
@@ -44,7 +44,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         elif path.is_file():
             shutil.copy(path, source / path.name)
     build(source, "sdist", "wheel")
-    return place / "dist"
+    return directory / "dist"
 
 
 def build(source: Path, *kinds: str) -> None:
@@ -63,10 +63,10 @@ def sums(dist: Path) -> dict[str, int]:
 @pytest.fixture(scope="module")
 def wheel(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the wheel."""
-    place = tmp_path_factory.mktemp("wheel")
+    directory = tmp_path_factory.mktemp("wheel")
     with zipfile.ZipFile(next(built.glob("*.whl"))) as packed:
-        packed.extractall(place)
-    return place
+        packed.extractall(directory)
+    return directory
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +93,7 @@ def test_every_data_file_is_in_the_wheel(wheel: Path) -> None:
             assert (target / path.relative_to(ROOT)).exists(), path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["zip", "tar", "sdist"])
 def test_every_form_of_the_source_makes_the_same_wheel(built: Path, tmp_path: Path, form: str) -> None:
     """Python unpacks the links of a ZIP as text files. An editable install makes links of them again."""
@@ -117,6 +118,32 @@ def test_every_form_of_the_source_makes_the_same_wheel(built: Path, tmp_path: Pa
     assert link.is_file() == (form == "zip")
     build(source, "editable")
     assert link.is_dir()
+
+
+@pytest.mark.slow
+def test_mypy_checks_a_program_against_an_editable_install(built: Path, tmp_path: Path) -> None:
+    """A type checker reads the path of the checkout, and runs no import hook."""
+    pytest.importorskip("mypy", reason="NO mypy: pip install '.[dev]'")
+    build(built.parent / "source", "editable")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    (site,) = (tmp_path / "venv").glob("lib/python*/site-packages")
+    (wheel,) = built.glob("*editable*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(site)
+    wheel.unlink()
+    program = tmp_path / "program.py"
+    text = """from wikianchor.pipelines.text.splitter import make_splitter
+
+ends: list[{}] = make_splitter("rules", "en")("One. Two.")
+"""
+    python = f"--python-executable={tmp_path}/venv/bin/python"
+    command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={tmp_path}/cache", python, program]
+    for name, status in (("int", 0), ("str", 1)):
+        program.write_text(text.format(name))
+        surroundings = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "MYPYPATH")}
+        ended = subprocess.run(command, cwd=tmp_path, env=surroundings, capture_output=True, text=True)
+        assert ended.returncode == status, ended.stdout + ended.stderr
+    assert 'expression has type "list[int]", variable has type "list[str]"' in ended.stdout
 
 
 @pytest.mark.parametrize("name", ["pipelines", "schemas", "trainer"])
@@ -145,9 +172,9 @@ def test_links_and_pictures_work_on_an_index(metadata: Message) -> None:
     assert len(links) > 20
     for target in pictures + links:
         assert target.startswith("https://"), target
-    own = [target.removeprefix(FILES) for target in pictures]
-    own += [target.removeprefix(REPOSITORY) for target in links if target.startswith(REPOSITORY)]
-    for path in own:
+    paths = [target.removeprefix(FILES) for target in pictures]
+    paths += [target.removeprefix(REPOSITORY) for target in links if target.startswith(REPOSITORY)]
+    for path in paths:
         assert (ROOT / path.partition("#")[0]).exists(), path
 
 
@@ -181,10 +208,10 @@ def test_a_checkout_names_its_commit(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=A"], check=True)
     commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout[:9]
     monkeypatch.setattr(version, "CHECKOUT", tmp_path)
-    found = version.program_version.__wrapped__()
-    assert re.fullmatch(rf"\d[\d.]*\.dev0\+g{commit}", found)
+    named = version.program_version.__wrapped__()
+    assert re.fullmatch(rf"\d[\d.]*\.dev0\+g{commit}", named)
     monkeypatch.setattr(version, "CHECKOUT", tmp_path / "none")
-    assert version.program_version.__wrapped__() != found
+    assert version.program_version.__wrapped__() != named
 
 
 def test_the_demo_works_without_a_checkout(wheel: Path, tmp_path: Path) -> None:
