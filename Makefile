@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 # setuptools warns of every editable installation.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test core core-test pytest pythons engines chaos fuzz coverage try-it lint results types docs audit lock clean
+.PHONY: demo test quick core core-test core-lint pytest pythons engines chaos fuzz coverage try-it lint results types docs \
+	audit lock clean
 
 demo: $(VENV)/.data
 	$(BIN)/wikianchor demo
@@ -57,14 +58,26 @@ coverage: $(VENV)/.dev
 		commands dataset engine io sentences templates text titles wikimedia) tests/test_bad_input.py tests/test_empty.py \
 		tests/test_fuzz.py tests/test_fuzz_targets.py tests/test_security.py
 	$(BIN)/python -m coverage combine --quiet
-	$(BIN)/python -m coverage json --quiet -o out/coverage.json
-	$(BIN)/python tools/branches.py out/coverage.json
+	for folder in dataset engine wikimedia; do \
+		$(BIN)/python -m coverage report --include="pipelines/$$folder/*" --skip-covered --fail-under=95 || exit 1; done
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev core-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python benchmarks/results.py --check
+	$(BIN)/python -m tools.budget
+
+# Form, lints and tests of the core, where there is a Rust compiler.
+core-lint:
+	@if command -v cargo > /dev/null; then cd core && cargo fmt --check \
+		&& cargo clippy --quiet --workspace --all-targets -- -D warnings && cargo test --quiet --package wikianchor-engine; \
+	else echo "NO cargo: the core is not checked"; fi
+
+# The loop of work, within a minute on two idle cores: lint, then the fast tests of the lower layers.
+quick: lint
+	$(BIN)/python -m pytest -n 2 -m "not slow and not real and not nightly" --hypothesis-profile=quick \
+		$(addprefix tests/,aliases arrays io schemas text titles wikimedia test_budget.py test_imports.py test_results.py)
 
 # Measure tables of benchmarks/RESULTS.md again, all or those of TABLES="bz2 pairs": hours, and an idle machine.
 results: $(VENV)/.dev
@@ -96,11 +109,12 @@ try-it: $(VENV)/.dev
 
 # Known vulnerabilities of what the locks pin; licences, sources and duplicates of the crates (cargo install cargo-deny).
 audit: $(VENV)/.audit
-	$(BIN)/python tools/audit.py
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes --progress-spinner=off -r docker/requirements.lock
+	cargo deny --manifest-path=core/Cargo.toml --log-level=error check
 
-# Pin again: every package and its hashes for each supported Python, the tools that build the package in the images, the
-# digests of the base images and the commits of the actions; and the software bill of materials (SBOM) of each image.
-# The licences of the SBOM are those of the packages that are installed under out/locked, by the lock.
+# Pin again: every package and its hashes for each supported Python, and the tools that build the package in the images;
+# and write the software bill of materials (SBOM) of each image, with the licences of the packages that the lock installs
+# under out/locked. Renovate (renovate.json) pins base images by digest and actions by commit.
 lock: $(VENV)/.audit
 	$(BIN)/uv pip compile pyproject.toml --extra gcp --extra hub --universal --python-version 3.10 --generate-hashes \
 		--no-annotate --quiet --custom-compile-command="make lock" -o docker/requirements.lock
@@ -111,8 +125,6 @@ lock: $(VENV)/.audit
 		print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" > out/build.in
 	$(BIN)/uv pip compile out/build.in --universal --python-version 3.10 --generate-hashes --no-annotate --quiet \
 		-c docker/requirements.lock -c docker/gpu.lock --custom-compile-command="make lock" -o docker/build.lock
-	$(BIN)/python -m tools.base_images
-	$(BIN)/python -m tools.actions
 	$(BIN)/uv pip install --quiet --no-deps --target out/locked -r docker/requirements.lock -r docker/build.lock
 	$(BIN)/python -m tools.sbom out/locked
 

@@ -25,10 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from wikianchor.io.config_file import tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, TABLES = ROOT / "benchmarks/RESULTS.md", ROOT / "benchmarks/tables.toml"

@@ -223,7 +223,7 @@ def job_server(artifact: str) -> Path:
         with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer, unfinished.open("wb") as file:
             shutil.copyfileobj(answer, file)
     except (urllib.error.URLError, TimeoutError) as error:
-        pytest.skip(f"NO JAR: {url}: {error}; or python tools/job_server.py")
+        pytest.skip(f"NO JAR: {url}: {error}")
     unfinished.rename(jar)
     return jar
 

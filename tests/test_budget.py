@@ -37,7 +37,7 @@ def test_each_measure_counts_its_places(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("code.py").write_text(CODE)
-    assert [place.line for place in budget.MEASURES[measure](["code.py"])] == places
+    assert [counted.line for counted in budget.MEASURES[measure](["code.py"])] == places
 
 
 def test_a_count_above_its_bound_fails() -> None:

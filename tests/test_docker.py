@@ -13,13 +13,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import launch
 import pytest
 from packaging.requirements import Requirement
 
-from tools import base_images, sbom, templates
+from tools import sbom, templates
 from wikianchor.io.config_file import tomllib
 from wikianchor.io.errors import UsageError
 
@@ -31,9 +30,9 @@ FILES = sorted((ROOT / "docker").glob("*.Dockerfile"))
 
 @pytest.mark.parametrize("stage", templates.STAGES)
 def test_templates_are_what_the_flags_say(stage: str) -> None:
-    found = (templates.PLACE / f"{stage}.json").read_text(encoding="utf-8")
-    assert found == templates.metadata(stage), "run python tools/templates.py"
-    for parameter in json.loads(found)["parameters"]:
+    kept = (templates.PLACE / f"{stage}.json").read_text(encoding="utf-8")
+    assert kept == templates.metadata(stage), "run python tools/templates.py"
+    for parameter in json.loads(kept)["parameters"]:
         assert re.fullmatch("[a-z_]+", parameter["name"])
         assert all(re.compile(pattern) for pattern in parameter.get("regexes", ()))
 
@@ -44,9 +43,11 @@ def test_a_flex_template_has_the_image_and_what_its_launcher_reads(stage: str) -
     assert flex["image"] == "registry/wikianchor:1"
     assert flex["sdkInfo"] == {"language": "PYTHON"}
     assert flex["metadata"] == json.loads(templates.metadata(stage))
-    switches = [one for one in flex["metadata"]["parameters"] if one.get("regexes") == ["^(true|false)$"]]
-    flags = launch.command([f"--stage={stage}", *(f"--{one['name']}=false" for one in switches)])
-    assert flags == [stage, *(f"--no-{one['name']}" for one in switches)]
+    switches = [
+        parameter for parameter in flex["metadata"]["parameters"] if parameter.get("regexes") == ["^(true|false)$"]
+    ]
+    flags = launch.command([f"--stage={stage}", *(f"--{parameter['name']}=false" for parameter in switches)])
+    assert flags == [stage, *(f"--no-{parameter['name']}" for parameter in switches)]
 
 
 def test_the_launcher_turns_parameters_into_flags() -> None:
@@ -142,7 +143,7 @@ def sent_to_builder(path: str) -> bool:
     above = [path, *(str(parent) for parent in Path(path).parents if str(parent) != ".")]
     for line in (ROOT / ".dockerignore").read_text().splitlines():
         pattern = line.removeprefix("!")
-        names = [Path(one).name for one in above] if pattern.startswith("**/") else above
+        names = [Path(path).name for path in above] if pattern.startswith("**/") else above
         if line and not line.startswith("#") and fnmatch.filter(names, pattern.removeprefix("**/")):
             sent = line.startswith("!")
     return sent
@@ -179,12 +180,16 @@ def test_a_bill_has_crates_and_licences() -> None:
     licences = {"pkg:cargo/regex": "MIT or Apache-2.0", "pkg:pypi/plain": "BSD License"}
     lock = "plain==2.0 \\\n    --hash=sha256:11\n"
     bill = sbom.bill("worker", "FROM python:3.11.13-slim\n", lock, crates, licences)
-    assert [(one["purl"], one.get("licenses"), one.get("hashes")) for one in bill["components"][1:]] == [
+    assert [
+        (component["purl"], component.get("licenses"), component.get("hashes")) for component in bill["components"][1:]
+    ] == [
         ("pkg:pypi/plain@2.0", [{"license": {"name": "BSD License"}}], None),
         ("pkg:cargo/regex@1.0", [{"expression": "MIT OR Apache-2.0"}], [{"alg": "SHA-256", "content": "00"}]),
     ]
     crates_of = {
-        image: [one for one in sbom.bill_of(image)["components"] if one["purl"].startswith("pkg:cargo/")]
+        image: [
+            component for component in sbom.bill_of(image)["components"] if component["purl"].startswith("pkg:cargo/")
+        ]
         for image in sbom.LOCKS
     }
     assert crates_of["worker"]
@@ -222,9 +227,8 @@ def test_a_bill_is_valid_cyclonedx(image: str) -> None:
     assert validation.JsonStrictValidator(schema.SchemaVersion.V1_6).validate_str(sbom.text(image)) is None
 
 
-@pytest.mark.parametrize("module", [base_images, sbom], ids=lambda module: module.__name__)
-def test_examples_of_the_docstrings(module: ModuleType) -> None:
-    assert doctest.testmod(module).failed == 0
+def test_examples_of_the_docstrings() -> None:
+    assert doctest.testmod(sbom).failed == 0
 
 
 @pytest.mark.nightly
@@ -232,8 +236,8 @@ def test_the_lines_of_the_workers_image_in_a_new_environment(tmp_path: Path) -> 
     """What the Dockerfile copies and runs, in a virtual environment in place of the image, less making a user."""
     if sys.version_info[:2] != (3, 11):
         pytest.skip("THE IMAGE HAS PYTHON 3.11")
-    place = tmp_path / "opt/wikianchor"
-    place.mkdir(parents=True)
+    checkout = tmp_path / "opt/wikianchor"
+    checkout.mkdir(parents=True)
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     surroundings = {**os.environ, "PATH": f"{tmp_path}/venv/bin:{os.environ['PATH']}", "PYTHONPATH": ""}
     # The wheel of the core, which the image builds in a stage of its own.
@@ -244,7 +248,7 @@ def test_the_lines_of_the_workers_image_in_a_new_environment(tmp_path: Path) -> 
         "wheel",
         "--quiet",
         "--no-deps",
-        f"--wheel-dir={place}/wheels",
+        f"--wheel-dir={checkout}/wheels",
         ROOT / "core",
     ]
     subprocess.run(wheels, check=True)
@@ -252,12 +256,12 @@ def test_the_lines_of_the_workers_image_in_a_new_environment(tmp_path: Path) -> 
     for line in last_stage.splitlines():
         word, _, rest = line.partition(" ")
         if word == "COPY" and not rest.startswith("--from"):
-            *sources, target = rest.replace("/opt/wikianchor", str(place)).split()
+            *sources, target = rest.replace("/opt/wikianchor", str(checkout)).split()
             for source in sources:
                 copy(ROOT / source, Path(target), target.endswith("/"))
         if word == "RUN" and "useradd" not in rest:
-            subprocess.run(rest.replace("/opt/wikianchor", str(place)), shell=True, check=True, env=surroundings)
-    command = [tmp_path / "venv/bin/python", place / "launch.py", "--stage=sentences"]
+            subprocess.run(rest.replace("/opt/wikianchor", str(checkout)), shell=True, check=True, env=surroundings)
+    command = [tmp_path / "venv/bin/python", checkout / "launch.py", "--stage=sentences"]
     dump = next((ROOT / "demo/dumps").glob("enwiki*stream.xml.bz2"))
     flags = [f"--dumps={dump}", f"--output={tmp_path}/out"]
     subprocess.run([*command, *flags], check=True, env=surroundings, cwd=tmp_path)

@@ -43,13 +43,15 @@ def test_pythons_are_found(machine: Path) -> None:
 def test_a_failure_is_said(machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(pythons, "PLACE", machine / "out")
     (machine / "out").mkdir()
-    monkeypatch.setattr(pythons, "build_wheel", lambda python, place: machine / "x.whl")
-    monkeypatch.setattr(pythons, "install", lambda place, python, wheel, log: Path(python))
-    monkeypatch.setattr(pythons, "demo", lambda place, own, log: log.write_text("pages\nall is right\n"))
+    monkeypatch.setattr(pythons, "build_wheel", lambda python, directory: machine / "x.whl")
+    monkeypatch.setattr(pythons, "install", lambda directory, python, wheel, log: Path(python))
+    monkeypatch.setattr(pythons, "demo", lambda directory, python, log: log.write_text("pages\nall is right\n"))
     only_311 = f"{machine}/bin/python3"
 
-    def test(place: Path, own: Path, log: Path) -> None:
-        pythons.run([sys.executable, "-c", f"print('12 passed'); raise SystemExit({str(own) != only_311})"], place, log)
+    def test(directory: Path, python: Path, log: Path) -> None:
+        pythons.run(
+            [sys.executable, "-c", f"print('12 passed'); raise SystemExit({str(python) != only_311})"], directory, log
+        )
 
     monkeypatch.setattr(pythons, "test", test)
     monkeypatch.setattr(sys, "argv", ["pythons.py", "--only=3.11,3.12"])

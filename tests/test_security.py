@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 from tests.dumps import head, item, json_dump, multistream, page
-from tools.audit import audit_crates, judge
 from wikianchor.io.config_file import tomllib
 from wikianchor.pipelines.arrays.tables import open_tables, save_tables
 
@@ -37,9 +36,9 @@ def peak(*arguments: object) -> tuple[int, str, int]:
     )
     command = [sys.executable, "-c", code, *map(str, arguments)]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    found = re.search(r"^VmHWM:\s+(\d+) kB", ended.stdout, re.MULTILINE)
-    assert found is not None, ended.stderr
-    return ended.returncode, ended.stderr, int(found[1]) * 1024
+    memory = re.search(r"^VmHWM:\s+(\d+) kB", ended.stdout, re.MULTILINE)
+    assert memory is not None, ended.stderr
+    return ended.returncode, ended.stderr, int(memory[1]) * 1024
 
 
 @pytest.fixture(scope="module")
@@ -87,18 +86,18 @@ def test_titles_are_never_names_of_files(tmp_path: Path, wikianchor: Callable[..
     dumps.mkdir(parents=True)
     text = "Here the [[{}]] is a thing of ours that stands in sentence {} of them."
     titles = [*NAMES, *PLAIN]
-    pages = [page(name, place, text.format(PLAIN[place % 3], place)) for place, name in enumerate(titles, 1)]
+    pages = [page(name, number, text.format(PLAIN[number % 3], number)) for number, name in enumerate(titles, 1)]
     (dumps / "enwiki-20260101-pages-articles-multistream.xml.bz2").write_bytes(multistream(pages))
-    items = [item(place, {"enwiki": name}, [99], {"en": f"../{name}"}) for place, name in enumerate(titles, 1)]
+    items = [item(number, {"enwiki": name}, [99], {"en": f"../{name}"}) for number, name in enumerate(titles, 1)]
     (dumps / "wikidata-20260101-all.json").write_bytes(json_dump([*items, item(99, {"enwiki": ".."}, [1])]))
     out = tmp_path / "deep" / "out"
     assert wikianchor("build", f"--dumps={dumps}", f"--output={out}", "--min_links=0").status == 0
     assert wikianchor("report", out, f"--html={out}/report.html", f"--dumps={dumps}").status == 0
-    found = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert all(out in path.parents or dumps in path.parents for path in found)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert all(out in path.parents or dumps in path.parents for path in files)
     known = {"manifest.json", "README.md", "report.html"}
-    assert {path.name for path in found if out in path.parents} <= known | {
-        path.name for path in found if path.suffix == ".parquet" and path.name.startswith("train-")
+    assert {path.name for path in files if out in path.parents} <= known | {
+        path.name for path in files if path.suffix == ".parquet" and path.name.startswith("train-")
     }
     assert not Path("/etc/escaped").exists()
 
@@ -116,25 +115,25 @@ def test_a_wiki_is_never_a_path(tmp_path: Path, wikianchor: Callable[..., Any]) 
 
 def test_temporary_files_are_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    place = save_tables(str(tmp_path / "shared"), "titles", {"a": np.arange(3)})
-    assert open_tables(f"file://{place}")["a"].tolist() == [0, 1, 2]
-    own = tmp_path / f"wikianchor-{os.geteuid()}"
-    assert stat.S_IMODE(own.stat().st_mode) == 0o700
+    path = save_tables(str(tmp_path / "shared"), "titles", {"a": np.arange(3)})
+    assert open_tables(f"file://{path}")["a"].tolist() == [0, 1, 2]
+    private = tmp_path / f"wikianchor-{os.geteuid()}"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("planted", ["readable", "link"])
 def test_a_planted_directory_is_not_used(planted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    own = tmp_path / f"wikianchor-{os.geteuid()}"
+    private = tmp_path / f"wikianchor-{os.geteuid()}"
     if planted == "link":
         (tmp_path / "theirs").mkdir(mode=0o700)
-        own.symlink_to(tmp_path / "theirs")
+        private.symlink_to(tmp_path / "theirs")
     else:
-        own.mkdir()
-        own.chmod(0o777)
-    place = save_tables(str(tmp_path / "shared"), "titles", {"a": np.arange(3)})
+        private.mkdir()
+        private.chmod(0o777)
+    path = save_tables(str(tmp_path / "shared"), "titles", {"a": np.arange(3)})
     with pytest.raises(Exception, match="no private directory"):
-        open_tables(f"file://{place}")
+        open_tables(f"file://{path}")
 
 
 def test_no_secret_is_said(
@@ -180,50 +179,6 @@ def test_the_lock_pins_and_hashes_everything() -> None:
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", block)
     pinned = {re.match(r"[\w.-]+", block)[0].lower().replace("_", "-") for block in blocks}  # type: ignore[index]
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
-    names = [re.match(r"[\w-]+", one)[0] for one in needed]  # type: ignore[index]
+    names = [re.match(r"[\w-]+", need)[0] for need in needed]  # type: ignore[index]
     assert len(names) > 5
     assert set(names) <= pinned
-
-
-@pytest.mark.parametrize(
-    ("packages", "status", "said"),
-    [
-        ([{"name": "a", "version": "1", "vulns": []}], 0, "1 packages looked up, 0 findings"),
-        (
-            [{"name": "a", "version": "1", "vulns": [{"id": "PYSEC-1", "fix_versions": ["2"]}]}],
-            1,
-            "a 1: PYSEC-1, mended in 2",
-        ),
-        (
-            [{"name": "a", "version": "1", "vulns": []}, {"name": "b", "skip_reason": "gone"}],
-            1,
-            "b: not looked up: gone",
-        ),
-        ([{"name": "b", "skip_reason": "gone"}], 0, "NOT AUDITED"),
-        ([], 1, "pins nothing"),
-    ],
-)
-def test_an_audit_is_judged(packages: list[dict[str, Any]], status: int, said: str) -> None:
-    lines, found = judge({"dependencies": packages})
-    assert found == status
-    assert said in "\n".join(lines)
-
-
-@pytest.mark.parametrize(
-    ("allowed", "advisories", "status"),
-    [
-        ("exit 0", "exit 0", 0),
-        ("exit 4", "exit 0", 1),
-        ("exit 0", "echo RUSTSEC >&2; exit 1", 1),
-        ("exit 0", "echo failed to fetch advisory database >&2; exit 1", 0),
-    ],
-)
-def test_crates_are_audited_where_cargo_deny_is(
-    allowed: str, advisories: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert audit_crates() == 0
-    program = tmp_path / "cargo-deny"
-    program.write_text(f'#!/bin/sh\ncase "$*" in *advisories) {advisories};; *) {allowed};; esac\n')
-    program.chmod(0o755)
-    assert audit_crates() == status

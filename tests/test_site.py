@@ -66,11 +66,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site without what `tools/site_engine.py` adds."""
     pytest.importorskip("mkdocs", reason="NO MKDOCS: pip install '.[docs]'")
     pytest.importorskip("material", reason="NO MKDOCS: pip install '.[docs]'")
-    place = tmp_path_factory.mktemp("built") / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", f"--site-dir={place}"]
+    output = tmp_path_factory.mktemp("built") / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", f"--site-dir={output}"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
-    return place
+    return output
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +104,8 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with chromium(tmp_path_factory.mktemp("profile")) as found:
-        yield found
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
 
 
 def test_the_site_is_built(site: Path) -> None:
@@ -202,9 +202,9 @@ def test_pyodide_gives_what_cpython_gives(engine: Path) -> None:
         timeout=300,
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
-    found = json.loads(ended.stdout)
+    answers = json.loads(ended.stdout)
     reasons = set()
-    for (language, title, wikitext), result in zip(CASES, found["results"], strict=True):
+    for (language, title, wikitext), result in zip(CASES, answers["results"], strict=True):
         page = wikianchor.extract(wikitext, language=language, title=title)
         assert result["page"] == json.loads(json.dumps(dataclasses.asdict(page)))
         sentences = wikianchor.sentences(wikitext, language=language, title=title, include_dropped=True)
@@ -213,9 +213,9 @@ def test_pyodide_gives_what_cpython_gives(engine: Path) -> None:
             assert given == json.loads(json.dumps(dataclasses.asdict(sentence)))
             reasons.add(sentence.dropped)
     assert reasons >= {None, "gap", "heading", "back_matter", "preformatted", "fragment:short", "fragment:markup"}
-    assert {"en", "ja", "be-tarask"} <= set(found["languages"])
-    assert "klingonish is not a wiki" in found["refused"]
-    assert found["half"]["page"]["text"] == "one \ufffd half, a"
+    assert {"en", "ja", "be-tarask"} <= set(answers["languages"])
+    assert "klingonish is not a wiki" in answers["refused"]
+    assert answers["half"]["page"]["text"] == "one \ufffd half, a"
 
 
 @pytest.mark.nightly

@@ -1,25 +1,29 @@
-"""Print how large and how plain the code is, and fail where a bound of `budget.toml` does not hold: part of `make lint`.
+"""Print how large and how plain the code is, and fail where a bound of `budget.toml` does not hold (`make lint`).
 
-    python -m tools.budget                          # every measure, for the whole tree
-    python -m tools.budget pipelines/mewsc16        # for one folder, without bounds
-    python -m tools.budget --list fragments tests   # each place of one measure
+python -m tools.budget                          # every measure, for the whole tree
+python -m tools.budget pipelines/mewsc16        # for one folder, without bounds
+python -m tools.budget --list fragments tests   # each place of one measure
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from wikianchor.io.config_file import tomllib
 
+# The folders of Python that the core does again.
+ENGINE_FOLDERS = ("sentences", "text", "wikimedia")
 BOUNDS = Path(__file__).with_name("budget.toml")
 # Names that say nothing of what they hold.
 _VAGUE = frozenset(["found", "lot", "one", "own", "place", "pulse", "room", "told", "what"])
@@ -54,9 +58,13 @@ def main() -> int:
     flags.add_argument("folders", nargs="*", help="paths that files begin with (all)")
     flags.add_argument("--list", metavar="MEASURE", help="print each place of a measure")
     arguments = flags.parse_args()
+    # Syntax trees of all files are kept: the collector would look through them again and again.
+    gc.disable()
     files = tracked(arguments.folders)
     if arguments.list:
-        print("\n".join(f"{place.file}:{place.line}: {place.text}" for place in MEASURES[arguments.list](files)))
+        print(
+            "\n".join(f"{counted.file}:{counted.line}: {counted.text}" for counted in MEASURES[arguments.list](files))
+        )
         return 0
     bounds = {} if arguments.folders else tomllib.loads(BOUNDS.read_text("utf-8"))["at_most"]
     lines, status = judge({name: sum(1 for _ in measure(files)) for name, measure in MEASURES.items()}, bounds)
@@ -70,11 +78,9 @@ def judge(counts: Mapping[str, int], bounds: Mapping[str, int]) -> tuple[list[st
     >>> judge({"statements": 7, "options": 2}, {"statements": 6})
     (['statements: 7 (at most 6): TOO MANY', 'options: 2'], 1)
     """
-    lines = []
-    for name, count in counts.items():
-        bound = f" (at most {bounds[name]})" if name in bounds else ""
-        lines.append(f"{name}: {count}{bound}{': TOO MANY' if count > bounds.get(name, count) else ''}")
-    return lines, int(any(count > bounds.get(name, count) for name, count in counts.items()))
+    missed = {name for name, count in counts.items() if count > bounds.get(name, count)}
+    notes = {name: f" (at most {bound}){': TOO MANY' if name in missed else ''}" for name, bound in bounds.items()}
+    return [f"{name}: {count}{notes.get(name, '')}" for name, count in counts.items()], int(bool(missed))
 
 
 def tracked(folders: Iterable[str]) -> list[str]:
@@ -85,9 +91,9 @@ def tracked(folders: Iterable[str]) -> list[str]:
 
 def statements(files: Iterable[str]) -> Iterator[Place]:
     """Yield the statements of Python outside tests and demo, docstrings not among them."""
-    for name, tree in _trees(files, tests=False):
-        docstrings = {id(node.body[0]) for node in ast.walk(tree) if _docstring(node)}
-        for node in ast.walk(tree):
+    for name, nodes in _nodes_of(files, tests=False):
+        docstrings = {id(node.body[0]) for node in nodes if _docstring(node)}  # type: ignore[attr-defined]
+        for node in nodes:
             if isinstance(node, ast.stmt) and id(node) not in docstrings:
                 yield Place(name, node.lineno, type(node).__name__)
 
@@ -96,8 +102,10 @@ def shared_words(files: Iterable[str]) -> Iterator[Place]:
     """Yield the string literals of the core that stand in Python too: facts that are written twice."""
     python = {
         node.value
-        for _, tree in _trees(tracked(["pipelines/wikimedia", "pipelines/text", "pipelines/sentences"]), tests=False)
-        for node in ast.walk(tree)
+        for _, nodes in _nodes_of(
+            tracked(["pipelines/wikimedia", "pipelines/text", "pipelines/sentences"]), tests=False
+        )
+        for node in nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     seen = set()
@@ -126,8 +134,8 @@ def option_files(files: Iterable[str]) -> Iterator[Place]:
     """Yield the options whose names stand, as whole words, in more than four files outside tests and docs."""
     python = [name for name in tracked(["pipelines", "trainer", "wikianchor"]) if name.endswith(".py")]
     words = {name: Counter(re.findall(r"\w+", Path(name).read_text("utf-8"))) for name in python}
-    for name, tree in _trees(files, tests=False):
-        for node in ast.walk(tree):
+    for name, nodes in _nodes_of(files, tests=False):
+        for node in nodes:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _is_option(node.value):
                 where = [other for other in python if words[other][node.target.id]]
                 # Words such as `output` are not only names of options.
@@ -152,31 +160,32 @@ def booleans(files: Iterable[str]) -> Iterator[Place]:
 
 def fragments(files: Iterable[str]) -> Iterator[Place]:
     """Yield the entries of `Args` and `Attributes` that begin with no noun, as "config: of the dataset"."""
-    for place in entries(files):
-        if _FRAGMENT.match(place.text.partition(": ")[2]):
-            yield place
+    for entry in entries(files):
+        if _FRAGMENT.match(entry.text.partition(": ")[2]):
+            yield entry
 
 
 def entries(files: Iterable[str]) -> Iterator[Place]:
     """Yield all entries of `Args` and `Attributes`."""
-    for name, tree in _trees(files, tests=None):
-        for node in ast.walk(tree):
+    for name, nodes in _nodes_of(files, tests=None):
+        for node in nodes:
             if not (text := _docstring(node)):
                 continue
             section, indent = "", 0
             for number, line in enumerate(text.splitlines()):
                 if re.fullmatch(r"\s*(Args|Attributes|Returns|Raises|Yields|Examples?):", line):
                     section, indent = line.strip()[:-1], len(line) - len(line.lstrip())
-                elif section in ("Args", "Attributes") and (match := _ENTRY.match(line)):
-                    if len(line) - len(line.lstrip()) == indent + 4:
-                        first = node.body[0].lineno  # type: ignore[attr-defined]
-                        yield Place(name, first + number, f"{match['names']}: {match['text']}")
+                elif section not in ("Args", "Attributes") or len(line) - len(line.lstrip()) != indent + 4:
+                    continue
+                elif match := _ENTRY.match(line):
+                    first = node.body[0].lineno  # type: ignore[attr-defined]
+                    yield Place(name, first + number, f"{match['names']}: {match['text']}")
 
 
 def vague_names(files: Iterable[str]) -> Iterator[Place]:
     """Yield where a name that says nothing is given to a variable or an argument, in tests too."""
-    for name, tree in _trees(files, tests=None):
-        for node in ast.walk(tree):
+    for name, nodes in _nodes_of(files, tests=None):
+        for node in nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in _VAGUE:
                 yield Place(name, node.lineno, node.id)
             elif isinstance(node, ast.arg) and node.arg in _VAGUE:
@@ -196,16 +205,22 @@ MEASURES = {
 }
 
 
-def _trees(files: Iterable[str], *, tests: bool | None) -> Iterator[tuple[str, ast.Module]]:
-    """Yield the parsed Python files: those of tests and demo, all others, or all."""
+def _nodes_of(files: Iterable[str], *, tests: bool | None) -> Iterator[tuple[str, list[ast.AST]]]:
+    """Yield the syntax nodes of each Python file: those of tests and demo, all others, or all."""
     for name in files:
         if name.endswith(".py") and tests in (None, name.startswith(("tests/", "demo/"))):
-            yield name, ast.parse(Path(name).read_text("utf-8"))
+            yield name, _nodes(name)
+
+
+# Walking a tree takes longer than parsing it.
+@cache
+def _nodes(name: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(Path(name).read_text("utf-8"))))
 
 
 def _calls(files: Iterable[str], *, tests: bool | None) -> Iterator[tuple[str, ast.Call]]:
-    for name, tree in _trees(files, tests=tests):
-        for node in ast.walk(tree):
+    for name, nodes in _nodes_of(files, tests=tests):
+        for node in nodes:
             if isinstance(node, ast.Call):
                 yield name, node
 

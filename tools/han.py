@@ -51,13 +51,12 @@ def literal(name: str, characters: str) -> str:
     return f"{name} = (\n" + "\n".join(lines) + "\n)\n"
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """Write the module."""
     pairs = sorted(read_pairs(Path(argv[0]).read_text("utf-8")).items())
     text = HEAD + literal("TRADITIONAL", "".join(key for key, _ in pairs))
     OUTPUT.write_text(text + literal("SIMPLIFIED", "".join(form for _, form in pairs)), "utf-8")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

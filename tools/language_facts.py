@@ -180,21 +180,8 @@ def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], va
     Args:
         facts: variables of the Messages file.
         english: magic words of MessagesEn.php, which all languages accept; they show which words are switches.
-        variants: of the language converter.
+        variants: those of the language converter.
     """
-    line: dict[str, Any] = {}
-    if facts.get("fallback"):
-        line["fallbacks"] = [code.strip() for code in facts["fallback"].split(",")]
-    if "rtl" in facts:
-        line["rtl"] = bool(facts["rtl"])
-    if "linkTrail" in facts:
-        line["link_trail"] = python_trail(facts["linkTrail"])
-    if "linkPrefixExtension" in facts:
-        line["has_link_prefix"] = bool(facts["linkPrefixExtension"])
-    if "linkPrefixCharset" in facts:
-        line["link_prefix"] = code_points(facts["linkPrefixCharset"])
-    if variants:
-        line["variants"] = variants
     # Names with $1 contain the name of the site, which is not in the file; so do the names of namespaces 4 and 5. One
     # file quotes namespace constants, so these aliases do not work in MediaWiki either.
     names = {int(key): spaced(name) for key, name in as_dict(facts.get("namespaceNames")).items() if name}
@@ -208,13 +195,6 @@ def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], va
         for key, forms in as_dict(facts.get("namespaceGenderAliases")).items()
         for name in forms.values()
     }
-    names = {key: names[key] for key in sorted(names) if key not in (4, 5)}
-    if names:
-        line["namespaces"] = {str(key): name for key, name in names.items()}
-    if aliases:
-        line["namespace_aliases"] = dict(sorted(aliases.items()))
-    if "namespaceGenderAliases" in facts:
-        line["gender_aliases"] = dict(sorted(genders.items()))
     words = {name: synonyms(entry) for name, entry in as_dict(facts.get("magicWords")).items()}
     if words != english:
         words = {name: [w for w in group if w not in english.get(name, [])] for name, group in words.items()}
@@ -226,21 +206,28 @@ def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], va
         for word in group
         if word[0] in "_＿" and word[-1] in "_＿"
     }
-    images = {name: words[name] for name in sorted(words) if name.startswith("img_") and words[name]}
-    if words.get("redirect"):
-        line["redirect_words"] = words["redirect"]
-    if switches:
-        line["switches"] = sorted(switches)
-    if images:
-        line["image_words"] = images
     known = {**words, **{name: synonyms(entry) for name, entry in as_dict(facts.get("functions")).items()}}
     local = {word: PAGE_WORDS[name] for name in known if name in PAGE_WORDS for word in known[name]}
     for name in known.keys() & FUNCTION_WORDS.keys():
         sign = FUNCTION_WORDS[name][: FUNCTION_WORDS[name].count("#")]
         local |= {sign + word.lower().rstrip(":"): FUNCTION_WORDS[name] for word in known[name]}
-    if local := {word: meaning for word, meaning in sorted(local.items()) if word != meaning}:
-        line["words"] = local
-    return line
+    # None is left out; what says that a language differs from its fallback is kept, also where it is empty.
+    line = {
+        "fallbacks": [code.strip() for code in facts["fallback"].split(",")] if facts.get("fallback") else None,
+        "rtl": bool(facts["rtl"]) if "rtl" in facts else None,
+        "link_trail": python_trail(facts["linkTrail"]) if "linkTrail" in facts else None,
+        "has_link_prefix": bool(facts["linkPrefixExtension"]) if "linkPrefixExtension" in facts else None,
+        "link_prefix": code_points(facts["linkPrefixCharset"]) if "linkPrefixCharset" in facts else None,
+        "variants": variants or None,
+        "namespaces": {str(key): names[key] for key in sorted(names) if key not in (4, 5)} or None,
+        "namespace_aliases": dict(sorted(aliases.items())) or None,
+        "gender_aliases": dict(sorted(genders.items())) if "namespaceGenderAliases" in facts else None,
+        "redirect_words": words.get("redirect") or None,
+        "switches": sorted(switches) or None,
+        "image_words": {name: words[name] for name in sorted(words) if name.startswith("img_") and words[name]} or None,
+        "words": {word: meaning for word, meaning in sorted(local.items()) if word != meaning} or None,
+    }
+    return {name: value for name, value in line.items() if value is not None}
 
 
 def python_trail(pattern: str) -> str:

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -47,8 +48,11 @@ PACKAGES = ("pipelines", "schemas", "trainer", "wikianchor")
 BUILT_FROM = (*PACKAGES, "demo", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml", "setup.py")
 # What tests of these directories read beside their own folder.
 BESIDE = ("benchmarks", "configs", "demo", "docs", "pyproject.toml")
-PROBE = "import sys; print(sys.implementation.name, sys._is_gil_enabled() if hasattr(sys, '_is_gil_enabled') else True)"
-PROBE += "\nimport platform, unicodedata; print(platform.python_version(), unicodedata.unidata_version)"
+PROBE = """
+import platform, sys, unicodedata
+print(sys.implementation.name, sys._is_gil_enabled() if hasattr(sys, "_is_gil_enabled") else True)
+print(platform.python_version(), unicodedata.unidata_version)
+"""
 
 
 def main() -> int:
@@ -57,18 +61,18 @@ def main() -> int:
     parser.add_argument("--only", default="", help="versions such as 3.10,3.13 (default: all that are here)")
     only = [version for version in parser.parse_args().only.split(",") if version]
     supported = supported_versions()
-    found = find_pythons(supported)
-    wanted = [version for version in supported if version in (only or found)]
-    absent = [version for version in supported if version not in found]
-    print(f"Pythons here: {', '.join(found) or 'none'}; not here: {', '.join(absent) or 'none'}", flush=True)
-    if missing := [version for version in only if version not in found]:
+    paths = find_pythons(supported)
+    wanted = [version for version in supported if version in (only or paths)]
+    absent = [version for version in supported if version not in paths]
+    print(f"Pythons here: {', '.join(paths) or 'none'}; not here: {', '.join(absent) or 'none'}", flush=True)
+    if missing := [version for version in only if version not in paths]:
         print(f"pythons: --only={','.join(only)}: no Python {missing[0]} here", file=sys.stderr)
         return 2
     if not wanted:
         print(f"pythons: no CPython of {', '.join(supported)} on PATH or below ~/.pyenv: install one", file=sys.stderr)
         return 1
-    wheel = build_wheel(found[wanted[-1]], PLACE)
-    failed = [version for version in wanted if not passes(version, found[version], wheel)]
+    wheel = build_wheel(paths[wanted[-1]], PLACE)
+    failed = [version for version in wanted if not passes(version, paths[version], wheel)]
     print(f"passed: {', '.join(version for version in wanted if version not in failed) or 'none'}")
     if failed:
         print(f"pythons: failed: {', '.join(failed)}: see {PLACE}/VERSION/log", file=sys.stderr)
@@ -86,13 +90,13 @@ def find_pythons(versions: list[str]) -> dict[str, str]:
 
     A command of pyenv on PATH works only where its version is switched on, so each is run before it counts.
     """
-    found = {}
-    for version in versions:
-        for path in candidates(version):
-            if (facts := probe(path)) and facts[0] == version:
-                found[version] = path
-                break
-    return found
+    first = {version: next(filter(partial(is_version, version), candidates(version)), "") for version in versions}
+    return {version: path for version, path in first.items() if path}
+
+
+def is_version(version: str, path: str) -> bool:
+    """Return whether a path is a CPython of a version."""
+    return (facts := probe(path)) is not None and facts[0] == version
 
 
 def candidates(version: str) -> Iterator[str]:
@@ -115,35 +119,34 @@ def probe(path: str) -> tuple[str, str, str] | None:
     return ".".join(words[2].split(".")[:2]), words[2], words[3]
 
 
-def build_wheel(python: str, place: Path) -> Path:
-    """Return the wheel of this checkout, in `place`. Its sources are copied: a build leaves directories behind."""
-    source = place / "source"
+def build_wheel(python: str, directory: Path) -> Path:
+    """Return the wheel of this checkout, in `directory`. Its sources are copied: a build leaves directories behind."""
+    source = directory / "source"
     shutil.rmtree(source, ignore_errors=True)
-    source.mkdir(parents=True)
     for name in BUILT_FROM:
         copy(ROOT / name, source / name)
-    for old in place.glob("*.whl"):
+    for old in directory.glob("*.whl"):
         old.unlink()
-    run([*pip(python), "wheel", "--no-deps", f"--wheel-dir={place}", str(source)], place, place / "wheel.log")
-    return next(place.glob("*.whl"))
+    run(
+        [*pip(python), "wheel", "--no-deps", f"--wheel-dir={directory}", str(source)],
+        directory,
+        directory / "wheel.log",
+    )
+    return next(directory.glob("*.whl"))
 
 
 def passes(version: str, python: str, wheel: Path) -> bool:
     """Install the wheel for a Python, run the demo and the tests with it, and say how that went."""
-    place = PLACE / version
-    log = place / "log"
-    place.mkdir(exist_ok=True)
+    directory = PLACE / version
+    log = directory / "log"
+    directory.mkdir(exist_ok=True)
     log.unlink(missing_ok=True)
-    facts = probe(python)
+    facts, began, step = probe(python), time.monotonic(), "install"
     assert facts is not None
-    began = time.monotonic()
-    step = "install"
     try:
-        own = install(place, python, wheel, log)
-        step = "demo"
-        demo(place, own, log)
-        step = "tests"
-        test(place, own, log)
+        installed = install(directory, python, wheel, log)
+        for step in ("demo", "tests"):
+            {"demo": demo, "tests": test}[step](directory, installed, log)
     except subprocess.CalledProcessError:
         print(f"Python {facts[1]}: {step} failed, the end of {log}:", flush=True)
         print("\n".join(log.read_text("utf-8", "replace").splitlines()[-30:]), flush=True)
@@ -153,34 +156,33 @@ def passes(version: str, python: str, wheel: Path) -> bool:
     return True
 
 
-def install(place: Path, python: str, wheel: Path, log: Path) -> Path:
+def install(directory: Path, python: str, wheel: Path, log: Path) -> Path:
     """Return the Python of an environment that has the wheel. Its dependencies are installed once, for as long as
     pyproject.toml and the interpreter stay the same."""
-    own = place / "venv" / "bin" / "python"
+    installed = directory / "venv" / "bin" / "python"
     needs = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + python.encode()).hexdigest()
-    mark = place / "installed"
+    mark = directory / "installed"
     if not mark.exists() or mark.read_text() != needs:
-        shutil.rmtree(place / "venv", ignore_errors=True)
-        run([python, "-m", "venv", str(place / "venv")], place, log)
-        run([*pip(str(own)), "install", f"{wheel}[test]"], place, log)
+        run([python, "-m", "venv", "--clear", str(directory / "venv")], directory, log)
+        run([*pip(str(installed)), "install", f"{wheel}[test]"], directory, log)
         mark.write_text(needs)
-    run([*pip(str(own)), "install", "--no-deps", "--force-reinstall", str(wheel)], place, log)
-    return own
+    run([*pip(str(installed)), "install", "--no-deps", "--force-reinstall", str(wheel)], directory, log)
+    return installed
 
 
-def demo(place: Path, own: Path, log: Path) -> None:
+def demo(directory: Path, python: Path, log: Path) -> None:
     """Run `wikianchor demo` and verify what it built, in an empty directory."""
-    work = place / "work"
+    work = directory / "work"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir()
-    command = str(own.with_name("wikianchor"))
+    command = str(python.with_name("wikianchor"))
     run([command, "demo"], work, log)
     run([command, "verify", "out/demo", "--against=demo/dumps", "--rows=50"], work, log)
 
 
-def test(place: Path, own: Path, log: Path) -> None:
+def test(directory: Path, python: Path, log: Path) -> None:
     """Run the tests in a directory that holds them without our packages, so that the installed ones are tested."""
-    work = place / "tree"
+    work = directory / "tree"
     shutil.rmtree(work, ignore_errors=True)
     for name in ("tests", *BESIDE):
         copy(ROOT / name, work / name)
@@ -189,7 +191,7 @@ def test(place: Path, own: Path, log: Path) -> None:
     left_out += [f"--deselect=tests/{name}" for name in DESELECTED]
     # The profile makes few examples: what differs between Pythons differs in most of them.
     chosen = ["-m", "not slow and not real and not nightly", "--hypothesis-profile=quick", "-n", "2", *left_out]
-    run([str(own), "-m", "pytest", "-p", "no:cacheprovider", *chosen, *tests], work, log)
+    run([str(python), "-m", "pytest", "-p", "no:cacheprovider", *chosen, *tests], work, log)
 
 
 def pip(python: str) -> list[str]:
@@ -205,7 +207,7 @@ def copy(source: Path, target: Path) -> None:
         shutil.copy(source, target)
 
 
-def run(command: list[str], place: Path, log: Path) -> None:
+def run(command: list[str], directory: Path, log: Path) -> None:
     """Run a command in a directory; what it prints is added to a log.
 
     Raises:
@@ -215,7 +217,7 @@ def run(command: list[str], place: Path, log: Path) -> None:
     surroundings = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     with open(log, "a", encoding="utf-8") as out:
         print(f"$ {' '.join(command)}", file=out, flush=True)
-        subprocess.run(command, cwd=place, env=surroundings, stdout=out, stderr=out, check=True)
+        subprocess.run(command, cwd=directory, env=surroundings, stdout=out, stderr=out, check=True)
 
 
 if __name__ == "__main__":

@@ -66,16 +66,15 @@ def main() -> int:
 def commands() -> str:
     """Return the page of `wikianchor`."""
     text = (
-        NOTE + "# Commands\n\n`wikianchor COMMAND --flag=value ...`. Exit status: 0, done; 1, an input is broken or an "
+        f"{NOTE}# Commands\n\n`wikianchor COMMAND --flag=value ...`. Exit status: 0, done; 1, an input is broken or an "
+        "output cannot be written; 2, the command line is wrong; 130, interrupted.\n\n"
+        "A command that runs a pipeline passes the flags of Beam on to Beam. These flags are for the engine "
+        f"([engines](../how-to/engines.md)):\n\n{table(declared(EngineFlags), {})}"
     )
-    text += "output cannot be written; 2, the command line is wrong; 130, interrupted.\n\n"
-    text += "A command that runs a pipeline passes the flags of Beam on to Beam. These flags are for the engine "
-    text += f"([engines](../how-to/engines.md)):\n\n{table(declared(EngineFlags), {})}"
     for name, command in COMMANDS.items():
-        text += f"\n## {name}\n\n{_escaped(command.summary)}\n\n    {command.example}\n\n"
-        text += table(declared(command.options), {})
-        text += config_row(name)
-        text += presets(declared(command.options), {})
+        options = list(declared(command.options))
+        text += f"\n## {name}\n\n{_escaped(command.summary)}\n\n    {command.example}\n\n{table(options, {})}"
+        text += config_row(name) + presets(options, {})
     return text
 
 
@@ -134,8 +133,8 @@ def datasets() -> str:
     text += "Every column carries its meaning in the metadata of the file too, and holds no null unless it says so.\n"
     for name in sorted(module.name for module in pkgutil.iter_modules(schemas.__path__)):
         module = importlib.import_module(f"wikianchor.schemas.{name}")
-        found = [value for value in vars(module).values() if isinstance(value, pa.Schema) and value.metadata]
-        for schema in found:
+        described = [value for value in vars(module).values() if isinstance(value, pa.Schema) and value.metadata]
+        for schema in described:
             text += "\n".join(_columns(schema)) + "\n"
     return text
 
@@ -147,8 +146,8 @@ def _columns(schema: pa.Schema) -> Iterator[str]:
         yield _row(field, "")
         inner = field.type.value_type if pa.types.is_list(field.type) else field.type
         if pa.types.is_struct(inner):
-            for place in range(inner.num_fields):
-                yield _row(inner.field(place), f"{field.name}.")
+            for number in range(inner.num_fields):
+                yield _row(inner.field(number), f"{field.name}.")
 
 
 def _row(field: pa.Field, before: str) -> str:

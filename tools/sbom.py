@@ -28,19 +28,15 @@ from packaging.licenses import InvalidLicenseExpression, canonicalize_license_ex
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tools.base_images import parse
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from wikianchor.io.config_file import tomllib
 
 ROOT = Path(__file__).parent.parent
 DOCKER, CORE = ROOT / "docker", ROOT / "core"
 LICENCES = DOCKER / "licences.json"
 # The requirements that pip installs.
 LOCKS = {"worker": ("requirements.lock", "build.lock"), "gpu": ("gpu.lock", "build.lock")}
-BASE = re.compile(r"^FROM (?P<name>[^\s@]+)(?:@(?P<digest>\S+))?", re.MULTILINE)
+# Registry (a host with a dot or a port), repository, tag and digest of a base image.
+BASE = re.compile(r"^FROM ([^\s/@:]*[.:][^\s/@]*/)?([^\s:@]+):([^\s@]+)(?:@(\S+))?", re.MULTILINE)
 
 
 def main(directories: Sequence[str] = ()) -> None:
@@ -60,11 +56,11 @@ def main(directories: Sequence[str] = ()) -> None:
 
 def installed_licences(directories: Sequence[str]) -> dict[str, str]:
     """Return the licences of the packages that are installed below some directories, by package URL."""
-    found = {}
+    licences = {}
     for package in reversed([*distributions(path=list(directories))]):
         if licence := licence_of(package):
-            found[f"pkg:pypi/{canonicalize_name(package.name)}"] = licence
-    return found
+            licences[f"pkg:pypi/{canonicalize_name(package.name)}"] = licence
+    return licences
 
 
 def licence_of(package: Distribution) -> str:
@@ -85,7 +81,9 @@ def crate_licences() -> dict[str, str]:
         print(f"NO LICENCES OF CRATES: {error}")
         return {}
     return {
-        f"pkg:cargo/{one['name']}": one["license"] for one in json.loads(ended.stdout)["packages"] if one["license"]
+        f"pkg:cargo/{crate['name']}": crate["license"]
+        for crate in json.loads(ended.stdout)["packages"]
+        if crate["license"]
     }
 
 
@@ -117,7 +115,7 @@ def bill(
         dockerfile: the text of its Dockerfile.
         lock: the text of the pip requirements that it installs, one `name==version ; marker` a line.
         crates: the text of the Cargo.lock of the core, "" for none.
-        licences: by package URL without version.
+        licences: the licence of each package URL without version.
     """
     components = [*base_components(dockerfile), *package_components(lock, environment(dockerfile))]
     components += crate_components(crates)
@@ -141,12 +139,13 @@ def bill(
 def base_components(dockerfile: str) -> list[dict[str, Any]]:
     """Return a component for each base image, by digest where the Dockerfile has one."""
     components = []
-    for name, digest in BASE.findall(dockerfile):
-        base = parse(name)
-        host = "" if base.registry == "docker.io" else f"?repository_url={base.registry}"
-        purl = f"pkg:docker/{base.repository}@{quote(digest or base.tag, safe='')}{host}"
+    for registry, path, tag, digest in BASE.findall(dockerfile):
+        # Docker's short names.
+        repository = path if "/" in path or registry else f"library/{path}"
+        host = f"?repository_url={registry.rstrip('/')}" if registry else ""
+        purl = f"pkg:docker/{repository}@{quote(digest or tag, safe='')}{host}"
         hashes = {"hashes": [{"alg": "SHA-256", "content": digest.removeprefix("sha256:")}]} if digest else {}
-        component = {"type": "container", "bom-ref": purl, "name": base.repository, "version": base.tag, "purl": purl}
+        component = {"type": "container", "bom-ref": purl, "name": repository, "version": tag, "purl": purl}
         components.append(component | hashes)
     return components
 

@@ -37,20 +37,20 @@ def main() -> int:
     engine = Path(sys.argv[1]) / "engine"
     shutil.rmtree(engine, ignore_errors=True)
     engine.mkdir()
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as directory:
         try:
-            package = fetch_pyodide(Path(place))
+            package = fetch_pyodide(Path(directory))
         except OSError as error:
             print(f"site_engine: {error}: the page 'Try it' has no engine", file=sys.stderr)
             return 1
         for name in FILES:
             shutil.copy(package / name, engine)
-        shutil.copy(build_wheel(sys.executable, Path(place, "wheel")), engine / "wikianchor.whl")
+        shutil.copy(build_wheel(sys.executable, Path(directory, "wheel")), engine / "wikianchor.whl")
     return 0
 
 
-def fetch_pyodide(place: Path) -> Path:
-    """Return the directory with the files of npm's package `pyodide`, below `place`.
+def fetch_pyodide(directory: Path) -> Path:
+    """Return the directory with the files of npm's package `pyodide`, below `directory`.
 
     Raises:
         OSError: npm is not there, its registry cannot be reached, or the package has another hash.
@@ -59,22 +59,22 @@ def fetch_pyodide(place: Path) -> Path:
     if npm is None:
         raise OSError("npm: not found: install Node.js")
     command = [npm, "pack", "--silent", f"pyodide@{VERSION}"]
-    ended = subprocess.run(command, cwd=place, capture_output=True, text=True)
+    ended = subprocess.run(command, cwd=directory, capture_output=True, text=True)
     if ended.returncode:
         last = (ended.stderr.strip().splitlines() or ["no message"])[-1]
         raise OSError(f"npm pack pyodide@{VERSION}: failed: {last}")
-    packed = place / f"pyodide-{VERSION}.tgz"
-    found = "sha512-" + base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode()
-    if found != INTEGRITY:
-        raise OSError(f"pyodide@{VERSION}: its hash is {found}, not {INTEGRITY}: update tools/site_engine.py")
+    packed = directory / f"pyodide-{VERSION}.tgz"
+    digest = "sha512-" + base64.b64encode(hashlib.sha512(packed.read_bytes()).digest()).decode()
+    if digest != INTEGRITY:
+        raise OSError(f"pyodide@{VERSION}: its hash is {digest}, not {INTEGRITY}: update tools/site_engine.py")
     with tarfile.open(packed) as files:
         for name in FILES:
             # The names are ours: nothing can be written elsewhere.
             source = files.extractfile(f"package/{name}")
             assert source is not None
-            (place / name).write_bytes(source.read())
+            (directory / name).write_bytes(source.read())
     packed.unlink()
-    return place
+    return directory
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from wikianchor.io.flags import FlagParser, unknown_flag
 from wikianchor.io.storage import open_file, reading
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    import tomllib as tomllib
 else:
     import tomli as tomllib
 
