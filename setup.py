@@ -81,6 +81,7 @@ setup(
     include_package_data=False,
     package_data={
         "wikianchor": ["py.typed", "beam.yaml"],
+        "wikianchor.trainer": ["papers/*.toml"],
         "wikianchor.pipelines": ["*/data/*.json", "commands/report/templates/*", "dataset/templates/*"],
     },
     cmdclass={"build_py": BuildWithSample, "editable_wheel": EditableByPath},

@@ -18,9 +18,7 @@ from wikianchor.trainer import options as trainer_options
 from wikianchor.trainer.entity_vectors import options as vectors_options
 from wikianchor.trainer.evaluate import options as evaluate_options
 from wikianchor.trainer.mboe import config as mboe_config
-from wikianchor.trainer.papers import sdjc_options, tables
-from wikianchor.trainer.papers.construction import options as construction_options
-from wikianchor.trainer.papers.figures import options as figures_options
+from wikianchor.trainer.papers import options as papers_options
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "papers").glob("*.md"))
@@ -42,16 +40,12 @@ LISTED = {
 }
 
 MODULES: dict[str, Callable[[Sequence[str]], object]] = {
-    "wikianchor.trainer.papers": lambda words: (
-        sdjc_options.parse(words[1:]) if words[:1] == ["sdjc"] else tables.parse(words)
-    ),
-    "wikianchor.trainer.papers.figures": figures_options.parse,
-    "wikianchor.trainer.papers.construction": construction_options.parse,
     "wikianchor.trainer.entity_vectors": vectors_options.parse,
 }
 TRAINERS: dict[str, Callable[[Sequence[str]], object]] = {
     "evaluate": evaluate_options.parse,
     "mteb": mteb_options.parse,
+    "papers": papers_options.parse,
     "train": lambda words: (
         mboe_config.make(vars(mboe_config.mboe_parser().parse_args(words[1:])))
         if words[:1] == ["mboe"]
@@ -109,8 +103,9 @@ def test_every_command_of_the_papers_exists_and_takes_its_arguments() -> None:
         "wikianchor evaluate --nonsense=1",
         "wikianchor negatives --spans=verbs",
         "wikianchor train mboe --nonsense=1",
-        "python -m wikianchor.trainer.papers table0 --data=d --evaluation=e --output=o",
-        "python -m wikianchor.trainer.papers sdjc --nonsense=1",
+        "wikianchor papers tables table0 --data=d --evaluation=e --output=o",
+        "wikianchor papers tables sdjc --nonsense=1",
+        "wikianchor papers figures polar",
         "python -m wikianchor.trainer.nonsense",
         "python benchmarks/nonsense.py",
         "python benchmarks/evaluation.py nonsense",

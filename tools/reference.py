@@ -26,10 +26,8 @@ from wikianchor.trainer.evaluate.options import EvaluateOptions  # noqa: E402
 from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
 from wikianchor.trainer.mboe.detect import DetectOptions  # noqa: E402
 from wikianchor.trainer.options import HELP  # noqa: E402
-from wikianchor.trainer.papers.construction.options import CompareOptions, FilterOptions  # noqa: E402
-from wikianchor.trainer.papers.figures.options import CasesOptions, PolarFigureOptions, WordsFigureOptions  # noqa: E402
-from wikianchor.trainer.papers.sdjc_options import SdjcRecipeOptions  # noqa: E402
-from wikianchor.trainer.papers.tables import RecipeOptions  # noqa: E402
+from wikianchor.trainer.papers.options import COMMANDS as PAPERS  # noqa: E402
+from wikianchor.trainer.papers.options import TableOptions  # noqa: E402
 from wikianchor.trainer.presets import MBOE_PRESETS  # noqa: E402
 
 PLACE = ROOT / "docs" / "reference"
@@ -39,13 +37,6 @@ BAR = "\\|"
 PROGRAMS: dict[str, type] = {
     "entity_vectors": EntityVectorsOptions,
     "mboe.detect": DetectOptions,
-    "papers TABLE, with the options of ease": RecipeOptions,
-    "papers sdjc, with the options of sdjc": SdjcRecipeOptions,
-    "papers.figures words": WordsFigureOptions,
-    "papers.figures polar": PolarFigureOptions,
-    "papers.figures cases": CasesOptions,
-    "papers.construction filter": FilterOptions,
-    "papers.construction compare": CompareOptions,
 }
 NOTE = "<!-- Written by tools/reference.py: change the code, then run `make docs`. -->\n\n"
 
@@ -90,6 +81,10 @@ def trainer() -> str:
     text += "\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n"
     text += table(declared(EvaluateOptions), {}) + config_row("evaluate")
     text += f"\n# Evaluation by mteb\n\n`wikianchor mteb --flag=value ...`\n\n{table(declared(MtebOptions), {})}"
+    text += "\n# Tables and figures of papers\n\n`wikianchor papers KIND NAME --flag=value ...`\n"
+    text += f"\n## tables NAME, with the options of ease, or of sdjc for sdjc\n\n{table(declared(TableOptions), {})}"
+    for name, (options_of_command, given, about) in PAPERS.items():
+        text += f"\n## {name}\n\n{_escaped(about)}\n\n{table(declared(options_of_command), given)}"
     text += "\n# Other programs\n\n`python -m wikianchor.trainer.PROGRAM --flag=value ...`. Their `--help` says more.\n"
     for name, program in PROGRAMS.items():
         text += f"\n## {name}\n\n{table(declared(program), {})}"

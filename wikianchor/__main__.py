@@ -26,6 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return evaluate(arguments[1:])
     if arguments[:1] == ["mteb"]:
         return mteb(arguments[1:])
+    if arguments[:1] == ["papers"]:
+        return papers(arguments[1:])
     from wikianchor.pipelines.cli.command_line import main as run_pipeline
 
     return run_pipeline(argv)
@@ -83,6 +85,19 @@ def mteb(arguments: Sequence[str]) -> int:
 
     _imported()
     return run_mteb(arguments)
+
+
+def papers(arguments: Sequence[str]) -> int:
+    """Run `wikianchor papers`; raises as `train`."""
+    from wikianchor.trainer.command import EVAL, need
+    from wikianchor.trainer.papers.options import answer
+
+    answer(arguments)
+    need(EVAL)
+    from wikianchor.trainer.papers.command import main as run_papers
+
+    _imported()
+    return run_papers(arguments)
 
 
 if __name__ == "__main__":

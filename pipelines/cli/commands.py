@@ -190,6 +190,7 @@ COMMANDS = {
 TRAINER = {
     "train": "a dataset -> a model: EASE, SimCSE, SDJC, T5, M-BoE (needs the extra train)",
     "evaluate": "models -> their scores: STS, clustering, retrieval and more (needs the extras train and eval)",
+    "papers": "the papers' tables and figures, and the Japanese STS benchmark (needs the extras train and eval)",
     "mteb": "MewsC-16 -> its statistics and the scores of models by mteb (needs the extra mteb)",
 }
 

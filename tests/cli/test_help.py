@@ -13,6 +13,7 @@ from wikianchor.pipelines.cli.commands import COMMANDS
 from wikianchor.pipelines.cli.commands import TRAINER as TRAINER_COMMANDS
 
 WORDS = [[], *([name] for name in (*COMMANDS, *TRAINER_COMMANDS)), ["train", "ease"], ["train", "mboe"]]
+WORDS += [["papers", *words.split()] for words in ("tables table1", "figures words", "construction filter")]
 WIKIANCHOR = [[sys.executable, "-m", "wikianchor", *words] for words in WORDS]
 TRAINER = [
     [sys.executable, "-m", *words.split()]
@@ -24,13 +25,7 @@ TRAINER = [
             "wikianchor.trainer.evaluate",
             "wikianchor.trainer.entity_vectors",
         ),
-        *(
-            "wikianchor.trainer.papers",
-            "wikianchor.trainer.papers sdjc",
-            "wikianchor.trainer.papers.figures",
-            "wikianchor.trainer.papers.construction",
-            "wikianchor.trainer.mboe.detect",
-        ),
+        *("wikianchor.trainer.mboe.detect",),
     )
 ]
 # Each takes longer to import than all the help there is to print.
@@ -108,6 +103,7 @@ def test_a_mistake_in_the_trainers_flags_is_told_without_torch(words: list[str])
         (["train", "ease", "--data=x"], "train"),
         (["evaluate", "--model=x"], "train,eval"),
         (["mteb", "--data=x", "--output=y"], "mteb"),
+        (["papers", "figures", "words", "--model=x", "--pairs=y"], "train,eval"),
     ],
 )
 def test_without_torch_the_extra_is_named(

@@ -39,9 +39,7 @@ MODULES = {
     "trainer": "wikianchor.trainer.task",
     "evaluate": "wikianchor.trainer.evaluate.command",
     "entities": "wikianchor.trainer.entity_vectors.initial_vectors",
-    "recipes": "wikianchor.trainer.papers.recipes",
-    "figures": "wikianchor.trainer.papers.figures.__main__",
-    "construction": "wikianchor.trainer.papers.construction.__main__",
+    "papers": "wikianchor.trainer.papers.command",
     "detect": "wikianchor.trainer.mboe.detect",
 }
 
@@ -426,27 +424,27 @@ entities --data=out/pairs --output=new.safetensors --vectors=none.txt
   1 none.txt: no such file
 entities --data=out/pairs --output=new.safetensors --encode=/nowhere
   1 /nowhere: no such directory: name the directory of a model
-recipes tabel1 --evaluation=empty --data=out/pairs --output=new
-  2 argument recipe: invalid choice: 'tabel1' (choose from ...): did you mean table1?
-recipes table1 --evaluation=empty --data=out/pairs --output=new --seeds=x
+papers tables tabel1 --evaluation=empty --data=out/pairs --output=new
+  2 argument command: invalid choice: 'tabel1' (choose from ...): did you mean table1?
+papers tables table1 --evaluation=empty --data=out/pairs --output=new --seeds=x
   2 --seeds=x: must be numbers with commas between
-recipes table1 --evaluation=empty --data=out/pairs --output=new --backbones=bart
+papers tables table1 --evaluation=empty --data=out/pairs --output=new --backbones=bart
   2 --backbones: no 'bart' in Table 1: monolingual STS and short text clustering: choose of bert, roberta
-recipes table1 --evaluation=empty --data=out/pairs --output=new
+papers tables table1 --evaluation=empty --data=out/pairs --output=new
   1 STS12: no test part in empty: looked for ...; get it from ...
-recipes table1 --evaluation=empty --output=new
+papers tables table1 --evaluation=empty --output=new
   2 --data is missing
-recipes sdjc --evaluation=empty --output=new
+papers tables sdjc --evaluation=empty --data=new --output=new
   2 --model is missing
-figures words --model=models/toy/model --pairs=none.tsv --output=new.png
+papers figures words --model=models/toy/model --pairs=none.tsv --output=new
   1 none.tsv: no such file
-figures polar --model=models/toy/model --output=new.png
-  2 --pairs or --retrieval: give one of them
-construction filter --source=none.csv --output=new
+papers figures cases --model=models/toy/model --pairs=sts.tsv
+  2 --model: two models are compared, and 1 are given
+papers construction filter --pairs=none.csv --output=new
   2 give --translator, or both --translations and --back
-construction filter --source=sts.tsv --output=new --thresholds=2 --translator=cat
+papers construction filter --pairs=sts.tsv --output=new --thresholds=2 --translator=cat
   2 --thresholds=2: must be 0 or more, and below 1
-construction compare --data=none.csv --test=sts.tsv --model=models/toy/model
+papers construction compare --pairs=none.csv --test=sts.tsv --model=models/toy/model
   1 none.csv: no such file
 detect --mentions=nowhere
   1 nowhere/manifest.json: not there, so this is no finished dataset: wikianchor mentions makes one

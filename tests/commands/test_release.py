@@ -147,7 +147,7 @@ def test_the_recipes_of_the_repository(path: Path, tmp_path: Path, wikianchor: C
     assert [line.split()[1] for line in ended.output.splitlines() if line] == [f"{step}:" for step in STEPS]
     assert not (tmp_path / "out").exists()
     tables = read_tables(str(path))
-    assert choose(",".join(tables["evaluate"]["tasks"]))
+    assert choose(tables["evaluate"]["tasks"])
     config = make("ease", {**tables["train"]["ease"], "data": "d", "output": "o"}, {})
     assert "/" in config.model
     assert tables["publish"]["private"]

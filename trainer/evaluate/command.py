@@ -78,18 +78,18 @@ class LoadedSets:
 
 
 def load_tasks(
-    data: EvaluationFiles, tasks: Sequence[EvaluationTask], named: str, options: EvaluationOptions
+    data: EvaluationFiles, tasks: Sequence[EvaluationTask], named: Sequence[str], options: EvaluationOptions
 ) -> LoadedSets:
     """Read the sets. A set that cannot be read does not stop the others.
 
     Args:
         data: files under `--data`.
-        tasks: to be scored.
-        named: the value of `--tasks`.
-        options: of the protocols.
+        tasks: tasks to be scored.
+        named: names of tasks and groups as the user gave them.
+        options: options of the protocols.
     """
     sets = LoadedSets()
-    by_name = {name.strip().lower() for name in named.split(",")}
+    by_name = {name.lower() for name in named}
     for task in tasks:
         try:
             parts = task.load(data, options)
@@ -104,8 +104,8 @@ def load_tasks(
     return sets
 
 
-def load_complete(directory: str, tasks: str, options: EvaluationOptions) -> LoadedSets:
-    """Return the sets of a recipe, which trains for hours before it scores.
+def load_complete(directory: str, tasks: Sequence[str], options: EvaluationOptions) -> LoadedSets:
+    """Return the sets of a table of a paper, which is trained for hours before it is scored.
 
     Raises:
         UsageError: there is no such task.
@@ -125,8 +125,6 @@ def load_all(flags: EvaluateOptions, options: EvaluationOptions) -> LoadedSets:
     sets = LoadedSets()
     if flags.data:
         sets = load_tasks(EvaluationFiles(flags.data), choose(flags.tasks), flags.tasks, options)
-    elif not flags.sts:
-        raise UsageError("--data is missing: the directory with evaluation sets; or --sts, a file")
     for path in flags.sts:
         task = sts.file_task(path)
         try:
@@ -143,36 +141,37 @@ def evaluate(
     facts: ModelFacts,
     tasks: LoadedTasks,
     options: EvaluationOptions,
+    *,
     batch_size: int,
     whiten: int = 0,
-    whiten_texts: Sequence[str] = (),
+    fitted_on: Sequence[str] = (),
 ) -> list[Result]:
     """Score one encoder in all tasks, with a line on stderr for each.
 
     Args:
         encoder: the model.
         facts: its description.
-        tasks: with their subsets.
-        options: of the protocols.
+        tasks: the tasks with their subsets.
+        options: options of the protocols.
         batch_size: texts encoded at once.
         whiten: directions kept by whitening, 0 for vectors as they are.
-        whiten_texts: sentences that the whitening is fitted on; none for those of each set.
+        fitted_on: sentences that the whitening is fitted on; none for those of each set.
     """
     length = facts.facts["max_length"]
     vectors = (
         Whitened(encoder, batch_size, length, dim=whiten) if whiten else SentenceVectors(encoder, batch_size, length)
     )
-    if isinstance(vectors, Whitened) and whiten_texts:
-        vectors.fit(whiten_texts)
+    if isinstance(vectors, Whitened) and fitted_on:
+        vectors.fit(fitted_on)
         vectors.forget()
     results = []
     for task, parts in tasks:
         start = time.perf_counter()
-        if isinstance(vectors, Whitened) and not whiten_texts:
+        if isinstance(vectors, Whitened) and not fitted_on:
             vectors.fit(sentences(parts))
         scores = task.score(parts, vectors, options)
         if whiten:
-            fitted = f"{len(whiten_texts):,} training sentences" if whiten_texts else "the set's sentences"
+            fitted = f"{len(fitted_on):,} training sentences" if fitted_on else "the set's sentences"
             scores.protocol.update({"whitening": whiten, "whitening fitted on": fitted})
         seconds = time.perf_counter() - start
         source = sum((part.source for part in parts), SetSource())
@@ -209,7 +208,7 @@ def run(flags: EvaluateOptions, complete: bool = False) -> tuple[list[Result], L
         if flags.max_length and flags.max_length > encoder.max_length:
             raise UsageError(f"--max_length={flags.max_length}: {path} takes {encoder.max_length} tokens")
         facts = model_facts(path, encoder, flags.max_length, versions())
-        results += evaluate(encoder, facts, sets.tasks, options, flags.batch_size, flags.whiten)
+        results += evaluate(encoder, facts, sets.tasks, options, batch_size=flags.batch_size, whiten=flags.whiten)
     return results, sets
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wikianchor.io.config_file import add_config, with_settings
+from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
 from wikianchor.io.options import at_least, option, program, read_options
 from wikianchor.trainer.choices import POOLERS, PRECISIONS
@@ -20,25 +21,65 @@ from wikianchor.trainer.command import check_flags
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateOptions:
-    """Options of the command `evaluate`."""
+class OutputOptions:
+    """Where every command of this side writes its files."""
 
-    model: tuple[str, ...] = option(repeat=True, help="a directory or a name on the Hub; repeatable")
-    data: str = option("", metavar="DIR", help="directory with evaluation sets somewhere under it")
-    tasks: str = option("all", help="tasks or groups of them, with commas; all: every task whose set is there")
-    sts: tuple[str, ...] = option((), repeat=True, metavar="FILE", help="one more file of scored pairs; repeatable")
-    split: str = option("test", choices=("test", "dev"), help="the part to score, where there are two")
+    output: str = option("", metavar="DIR", help="directory of the results")
+
+    def need(self, *names: str) -> None:
+        """Raise UsageError for an option that has to be given and is not."""
+        for name in names:
+            if not getattr(self, name):
+                raise UsageError(f"--{name} is missing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetOptions(OutputOptions):
+    """Which sets are scored."""
+
+    data: str = option(
+        "", metavar="DIR", help="directory with evaluation sets somewhere under it; of mteb a dataset `mewsc16`"
+    )
+    tasks: tuple[str, ...] = option(("all",), help="tasks or groups of them, with commas")
+    languages: tuple[str, ...] = option((), help="languages to score, with commas", unset="all")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """Which models are run, and how."""
+
+    model: tuple[str, ...] = option((), repeat=True, help="a directory or a name on the Hub; repeatable")
+    batch_size: int = option(128, help="texts encoded at once", check=at_least(1))
+    device: str = option("", help="device of the models", unset="cuda where there is one, else cpu")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LengthOptions(ModelOptions):
+    """How much of a text they read."""
+
+    max_length: int | None = option(
+        None, help="tokens kept of a text", unset="as many as the model takes", check=at_least(1)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderOptions(LengthOptions):
+    """How they make vectors of it."""
+
     pooler: str | None = option(
         None,
         choices=POOLERS,
         help="how token vectors become the vector of a text",
         unset="as the model says, else avg",
     )
-    max_length: int | None = option(
-        None, help="tokens kept of a text", unset="as many as the model takes", check=at_least(1)
-    )
-    batch_size: int = option(128, help="texts encoded at once", check=at_least(1))
-    device: str = option("", help="device of the models", unset="cuda where there is one, else cpu")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(SetOptions, EncoderOptions):
+    """Options of the command `evaluate`."""
+
+    sts: tuple[str, ...] = option((), repeat=True, metavar="FILE", help="one more file of scored pairs; repeatable")
+    split: str = option("test", choices=("test", "dev"), help="the part to score, where there are two")
     precision: str = option(
         "", choices=("", *PRECISIONS), help="precision of matrix products", unset="tf32 on cuda, else fp32"
     )
@@ -47,13 +88,18 @@ class EvaluateOptions:
     whiten: int = option(
         0, metavar="DIM", help="BERT-whitening of each set, DIM directions kept; 0: none", check=at_least(0)
     )
-    languages: tuple[str, ...] = option((), help="languages to score, with commas", unset="all that are there")
-    output: str = option("", metavar="DIR", help="directory for report.md and results/MODEL/REVISION/TASK.json")
     plot: str = option("", metavar="FILE", help="file for the scatter plot of alignment and uniformity: .png, .svg")
     clusters: str = option(
         "", metavar="FILE", help="file for a plot of MewsC-16's clusters, of one model in one language: .png, .svg"
     )
     json: bool = option(False, help="print the results as JSON, not as tables")
+
+    def completed(self) -> EvaluateOptions:
+        """Return the options; raises UsageError without a model or a set."""
+        self.need("model")
+        if not self.data and not self.sts:
+            raise UsageError("--data is missing: the directory with evaluation sets; or --sts, a file")
+        return self
 
 
 def parser() -> FlagParser:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
 from wikianchor.trainer.evaluate.task import EvaluationTask
@@ -22,17 +24,17 @@ FAMILIES = (sts, transfer, clustering, tatoeba, lareqa, bucc, mldoc, sphere, jap
 TASKS: list[EvaluationTask] = [task for family in FAMILIES for task in family.TASKS]
 
 
-def choose(names: str) -> list[EvaluationTask]:
+def choose(names: Sequence[str]) -> list[EvaluationTask]:
     """Return the tasks that `--tasks` names.
 
     Args:
-        names: names of tasks or groups, separated by commas, in any case; "all" for all tasks.
+        names: names of tasks or groups, in any case; "all" for all tasks.
 
     Raises:
         UsageError: there is no such name.
     """
     chosen: list[EvaluationTask] = []
-    for name in (part.strip().lower() for part in names.split(",")):
+    for name in (name.strip().lower() for name in names):
         matches = [task for task in TASKS if name in ("all", task.name.lower(), *task.groups)]
         if not matches:
             groups = sorted({group for task in TASKS for group in task.groups})

@@ -1,1 +1,1 @@
-"""Tables and figures of the papers: recipes, and how the Japanese STS benchmark is made."""
+"""`wikianchor papers`: tables and figures of the papers, and how the Japanese STS benchmark is made."""

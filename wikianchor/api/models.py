@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
-from wikianchor.io.options import options_for
+from wikianchor.io.options import options_for, split_list
 
 if TYPE_CHECKING:
     from wikianchor.trainer.config import Config
@@ -93,7 +93,7 @@ def evaluate(model: str, data: str = "", tasks: str | Sequence[str] = (), **opti
     from wikianchor.trainer.evaluate.command import run
     from wikianchor.trainer.evaluate.options import EvaluateOptions
 
-    names = tasks if isinstance(tasks, str) else ",".join(tasks)
+    names = split_list(tasks) if isinstance(tasks, str) else tuple(tasks)
     given = {"data": data, **({"tasks": names} if names else {}), **options}
     results, _ = run(EvaluateOptions(model=(model,), **given), complete=True)
     return results

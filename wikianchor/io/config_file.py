@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from wikianchor.io.errors import InputError, UsageError
@@ -25,6 +26,11 @@ else:
     import tomli as tomllib
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file of the package."""
+    return tomllib.loads(path.read_text("utf-8"))
 
 
 def add_config(parser: FlagParser, table: str) -> FlagParser:

@@ -68,15 +68,16 @@ def run(flags: MtebOptions) -> str:
 
 
 def choose_tasks(names: Sequence[str]) -> list[type[MewsC16Clustering]]:
-    """Return the tasks of these names, all if there are none.
+    """Return the tasks of these names; "all" is the name of all.
 
     Raises:
         UsageError: there is no such task.
     """
+    names = list(TASKS) if "all" in names else names
     if unknown := [name for name in names if name not in TASKS]:
         advice = did_you_mean(unknown[0], TASKS) or f": choose of {', '.join(TASKS)}"
         raise UsageError(f"--tasks: no task {unknown[0]!r}{advice}")
-    return [TASKS[name] for name in names or TASKS]
+    return [TASKS[name] for name in names]
 
 
 def load_model(path: str, device: str) -> Any:

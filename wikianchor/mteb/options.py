@@ -2,8 +2,9 @@
 
     wikianchor mteb --data=out/mewsc16 --model=models/ease/model --output=out/mteb
 
-Writes descriptive statistics of the tasks and mteb's results of the models, in the layout of mteb's own repositories,
-and prints a table. Without --model it writes the statistics alone.
+Writes descriptive_stats/Clustering/TASK.json and, for each model, results/MODEL/REVISION/TASK.json, as mteb's own
+repositories have them, and prints a table. Without --model it writes the statistics alone. A model is a directory, or a
+name on the Hub that mteb knows.
 """
 
 from __future__ import annotations
@@ -12,25 +13,19 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wikianchor.io.options import at_least, option, program, read_options
+from wikianchor.io.options import program, read_options
 from wikianchor.trainer.command import check_flags
+from wikianchor.trainer.evaluate.options import ModelOptions, SetOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class MtebOptions:
+class MtebOptions(SetOptions, ModelOptions):
     """Options of the command `mteb`."""
 
-    data: str = option(metavar="DIR", help="a dataset that `wikianchor mewsc16` made")
-    output: str = option(
-        metavar="DIR", help="directory for descriptive_stats/Clustering/TASK.json and results/MODEL/REVISION/TASK.json"
-    )
-    model: tuple[str, ...] = option(
-        (), repeat=True, help="a directory, or a name on the Hub that mteb knows; repeatable"
-    )
-    tasks: tuple[str, ...] = option((), help="names of tasks, with commas", unset="all")
-    languages: tuple[str, ...] = option((), help="languages, with commas", unset="all sixteen")
-    batch_size: int = option(128, help="texts encoded at once", check=at_least(1))
-    device: str = option("", help="device of the models", unset="cuda where there is one, else cpu")
+    def completed(self) -> MtebOptions:
+        """Return the options; raises UsageError without a dataset or a directory for the results."""
+        self.need("data", "output")
+        return self
 
 
 def parser() -> argparse.ArgumentParser:

@@ -10,12 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.papers.figures.relevant import (
-    OTHERS,
+from wikianchor.trainer.papers.figures import (
     PORTION,
     TaggedToken,
-    cells,
-    columns,
     deletions,
     ginza,
     relevant_words,
@@ -31,12 +28,12 @@ KINDS = {"cat": "NOUN", "dog": "NOUN", "runs": "VERB", "big": "ADJ", ".": "PUNCT
 def parse(texts: Sequence[str]) -> Iterator[list[TaggedToken]]:
     """Words between blanks."""
     for text in texts:
-        found, place = [], 0
+        tagged, position = [], 0
         for word in text.split():
-            start = text.index(word, place)
-            place = start + len(word)
-            found.append(TaggedToken(KINDS.get(word, "X"), start, place))
-        yield found
+            start = text.index(word, position)
+            position = start + len(word)
+            tagged.append(TaggedToken(KINDS.get(word, "X"), start, position))
+        yield tagged
 
 
 class Bags:
@@ -46,12 +43,12 @@ class Bags:
         self.numbers: dict[str, int] = {}
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        found = np.full((len(texts), 50), 1e-3, np.float32)
+        bags = np.full((len(texts), 50), 1e-3, np.float32)
         for row, text in enumerate(texts):
             for word in text.split():
                 number = self.numbers.setdefault(word, len(self.numbers))
-                found[row, number] += (3 if KINDS.get(word) == "NOUN" else 1) + 0.1 * number
-        return found
+                bags[row, number] += (3 if KINDS.get(word) == "NOUN" else 1) + 0.1 * number
+        return bags
 
     def forget(self) -> None:
         pass
@@ -65,17 +62,18 @@ def test_a_word_is_taken_out_as_a_token() -> None:
 
 def test_a_word_of_one_sentence_is_taken_from_that_one() -> None:
     pair = ("big cat", "cat runs")
-    found = deletions(pair, (next(parse([pair[0]])), next(parse([pair[1]]))))
+    deleted = deletions(pair, (next(parse([pair[0]])), next(parse([pair[1]]))))
     assert {
-        word: [tuple(" ".join(text.split()) for text in one) for one in pairs] for word, (_, pairs) in found.items()
+        word: [tuple(" ".join(text.split()) for text in shorter) for shorter in pairs]
+        for word, (_, pairs) in deleted.items()
     } == {
         "big": [("cat", "cat runs")],
         "cat": [("big", "cat runs"), ("big cat", "runs")],
         "runs": [("big cat", "cat")],
     }
     # Nothing stays of a sentence of one word: the other alone counts.
-    one = deletions(("cat", "big cat"), (next(parse(["cat"])), next(parse(["big cat"]))))
-    assert one["cat"][1] == [("cat", "big")]
+    of_one_word = deletions(("cat", "big cat"), (next(parse(["cat"])), next(parse(["big cat"]))))
+    assert of_one_word["cat"][1] == [("cat", "big")]
 
 
 def test_the_word_is_that_of_equation_2() -> None:
@@ -94,27 +92,20 @@ def test_the_word_is_that_of_equation_2() -> None:
     def by_hand(a: str, b: str) -> str:
         best, most = "", -np.inf
         for word in dict.fromkeys([*a.split(), *b.split()]):
-            rest = [" ".join(one for one in text.split() if one != word) for text in (a, b)]
+            rest = [" ".join(token for token in text.split() if token != word) for text in (a, b)]
             options = [sim(rest[0], b)] if word in a.split() and rest[0] else []
             options += [sim(a, rest[1])] if word in b.split() and rest[1] else []
             if options and sim(a, b) - min(options) > most + 1e-12:
                 best, most = word, sim(a, b) - min(options)
         return best
 
-    found = relevant_words(pairs, parse, bags)  # type: ignore[arg-type]
-    assert [one and one[0] for one in found] == [by_hand(*pair) for pair in pairs]
-    assert all(one is not None and one[1] == KINDS[one[0]] for one in found)
-    assert shares(found)["NOUN"] > 0.4
+    words_of_pairs = relevant_words(pairs, parse, bags)  # type: ignore[arg-type]
+    assert [word and word[0] for word in words_of_pairs] == [by_hand(*pair) for pair in pairs]
+    assert all(word is not None and word[1] == KINDS[word[0]] for word in words_of_pairs)
+    assert shares(words_of_pairs)["NOUN"] > 0.4
 
 
-def test_columns_are_those_with_most_and_the_rest() -> None:
-    many = {f"P{number}": (10 - number) / 55 for number in range(10)}
-    shown = columns([many, {"P9": 1.0}])
-    assert shown[0] == "P9"
-    assert shown[-1] == OTHERS
-    assert len(shown) == 8
-    assert sum(cells(many, shown)) == pytest.approx(1)
-    assert cells({OTHERS: 0.25, "P9": 0.75}, ["P9", OTHERS]) == [0.75, 0.25]
+def test_shares_are_of_the_words() -> None:
     assert shares([None, ("a", "NOUN"), ("b", "VERB"), ("c", "NOUN")]) == {"NOUN": 2 / 3, "VERB": 1 / 3}
 
 
@@ -130,9 +121,9 @@ def test_files_of_two_columns_and_of_scores(tmp_path: Path) -> None:
 
 
 @needs_ginza
-def test_ginza_gives_parts_of_speech_and_places() -> None:
+def test_ginza_gives_parts_of_speech_and_offsets() -> None:
     text = "猫が走る。"
     (words,) = ginza()([text])
-    assert [(text[one.start : one.end], one.pos) for one in words] == [
+    assert [(text[token.start : token.end], token.pos) for token in words] == [
         *(("猫", "NOUN"), ("が", "ADP"), ("走る", "VERB"), ("。", "PUNCT"))
     ]

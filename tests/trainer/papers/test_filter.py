@@ -8,9 +8,8 @@ import pytest
 
 from wikianchor.trainer.evaluate.files import EvaluationFiles, SetSource
 from wikianchor.trainer.evaluate.pairs import read_pairs
-from wikianchor.trainer.papers.construction.__main__ import main
-from wikianchor.trainer.papers.construction.bleu import bleu1
-from wikianchor.trainer.papers.construction.filtering import judge, read_source, translate, version
+from wikianchor.trainer.papers.command import main as main
+from wikianchor.trainer.papers.construction import bleu1, read_source, translate
 
 # To Japanese: a kana before each word. Back: the kana goes, "lost" is forgotten, "same" was never translated.
 SCRIPT = """
@@ -65,7 +64,10 @@ def test_versions_by_a_translator_and_by_files(
     source: Path, translator: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    assert main(["filter", f"--source={source}", translator, f"--output={out}", "--thresholds=0,0.3,0.9"]) == 0
+    assert (
+        main(["construction", "filter", f"--pairs={source}", translator, f"--output={out}", "--thresholds=0,0.3,0.9"])
+        == 0
+    )
     said = capsys.readouterr().out
     assert [line for line in said.splitlines() if line.startswith("| ")][2:] == [
         *("| all | 5 |", "| bleu-0 | 3 |", "| bleu-0.3 | 2 |", "| bleu-0.9 | 2 |")
@@ -81,18 +83,22 @@ def test_versions_by_a_translator_and_by_files(
     ]
     # The same out of the files that were written.
     files = [f"--translations={out}/translations.tsv", f"--back={out}/back.tsv", "--thresholds=0,0.3,0.9"]
-    assert main(["filter", f"--source={source}", *files, f"--output={tmp_path}/again"]) == 0
+    assert main(["construction", "filter", f"--pairs={source}", *files, f"--output={tmp_path}/again"]) == 0
     assert capsys.readouterr().out == said
-    for path in out.iterdir():
+    for path in out.glob("*.?sv"):
         assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
 
 
-def test_a_threshold_is_of_the_worse_sentence(source: Path) -> None:
-    pairs = read_source(str(source))
-    found = judge(pairs, [("猫", "犬")] * 5, [(text, "a") for text in pairs.first])
-    assert [one.bleu for one in found] == [bleu1(text, "a") for text in pairs.second]
-    assert len(version(found, None)) == 5
-    assert version(found, 0.0) == [one for one in found if one.bleu > 0]
+def test_a_threshold_is_of_the_worse_sentence(source: Path, tmp_path: Path) -> None:
+    """The second sentences come back as "a": the BLEU-1 of each pair is that of its second sentence."""
+    (tmp_path / "ja.tsv").write_text("猫\t犬\n" * len(PAIRS))
+    (tmp_path / "back.tsv").write_text("".join(f"{first}\ta\n" for _, first, _ in PAIRS))
+    files = [f"--translations={tmp_path}/ja.tsv", f"--back={tmp_path}/back.tsv", "--thresholds=0"]
+    assert main(["construction", "filter", f"--pairs={source}", *files, f"--output={tmp_path}/out"]) == 0
+    above = sum(bleu1(second, "a") > 0 for *_, second in PAIRS)
+    assert 0 < above < len(PAIRS)
+    assert len((tmp_path / "out/bleu-0.csv").read_text().splitlines()) == above
+    assert len((tmp_path / "out/all.csv").read_text().splitlines()) == len(PAIRS)
 
 
 def test_each_sentence_is_translated_once(source: Path) -> None:
@@ -112,7 +118,8 @@ def test_each_sentence_is_translated_once(source: Path) -> None:
         (["--translator=head -n 2"], 1, "it must keep the lines"),
         (["--translator=cat", "--thresholds=x"], 2, "--thresholds=x"),
         (["--translator=cat", "--thresholds=1"], 2, "--thresholds=1"),
-        (["--translator=cat", "--source=/nowhere.csv"], 1, "no such file"),
+        (["--translator=cat", "--pairs=/nowhere.csv"], 1, "no such file"),
+        (["--translator=cat", "--pairs=sts-dev.csv"], 2, "one set is filtered, and 2 are given"),
         (["--translations=short.tsv", "--back=short.tsv"], 1, "1 lines, and the source has 5 pairs"),
         (["--translations=one.tsv", "--back=one.tsv"], 1, "line 1 has not two sentences"),
     ],
@@ -128,7 +135,8 @@ def test_one_line_for_what_is_wrong(
     monkeypatch.chdir(source.parent)
     Path("short.tsv").write_text("a\tb\n")
     Path("one.tsv").write_text("a\n" * 5)
-    assert main(["filter", f"--source={source}", "--output=out", *flags]) == status
+    pairs = [] if any(flag.startswith("--pairs=/") for flag in flags) else [f"--pairs={source}"]
+    assert main(["construction", "filter", *pairs, "--output=out", *flags]) == status
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
     assert says in said[0]
@@ -137,5 +145,5 @@ def test_one_line_for_what_is_wrong(
 def test_a_source_may_be_two_files(tmp_path: Path) -> None:
     (tmp_path / "STS.input.X.txt").write_text("a\tb\nc\td\n")
     (tmp_path / "STS.gs.X.txt").write_text("5\n\n")
-    found = read_source(f"{tmp_path}/STS.input.X.txt")
-    assert (found.first, found.second, found.source) == (["a"], ["b"], SetSource(found.source.files, 2, 1, 0))
+    pairs = read_source(f"{tmp_path}/STS.input.X.txt")
+    assert (pairs.first, pairs.second, pairs.source) == (["a"], ["b"], SetSource(pairs.source.files, 2, 1, 0))

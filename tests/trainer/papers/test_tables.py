@@ -1,4 +1,4 @@
-"""Recipes: rows trained by seed, scored, and shown as one table; nothing is trained twice."""
+"""EASE's tables: rows trained by seed, scored, and shown as one table; nothing is trained twice."""
 
 import dataclasses
 import shutil
@@ -16,27 +16,34 @@ from wikianchor.trainer.config import make
 from wikianchor.trainer.entity_vectors import initial_vectors
 from wikianchor.trainer.evaluate.registry import choose
 from wikianchor.trainer.evaluate.tasks import mldoc
-from wikianchor.trainer.papers.recipes import main
-from wikianchor.trainer.papers.tables import LABSE, LOW_RESOURCE, RECIPES, preset_of
+from wikianchor.trainer.papers.command import main as run_papers
+from wikianchor.trainer.papers.rows import TABLES
 
+LABSE = "sentence-transformers/LaBSE"
+LOW_RESOURCE = ("kab", "pam", "kw", "br", "mhr")
+RECIPES = {name: table for name, table in TABLES.items() if name != "sdjc"}
 SMALL = ["--device=cpu", "--max_steps=3", "--softmax_size=8", "--max_length=24", "--eval_steps=0"]
+
+
+def main(argv: list[str]) -> int:
+    return run_papers(["tables", *argv])
 
 
 @pytest.fixture
 def flags(sets: Path, pairs_dir: Path, tiny_model: Path, tmp_path: Path) -> list[str]:
-    places = {"data": pairs_dir, "evaluation": sets, "dev": sets, "output": tmp_path / "out", "cache": tmp_path / "c"}
-    return [*SMALL, *(f"--{name}={place}" for name, place in places.items()), f"--backbones=bert={tiny_model}"]
+    paths = {"data": pairs_dir, "evaluation": sets, "dev": sets, "output": tmp_path / "out", "cache": tmp_path / "c"}
+    return [*SMALL, *(f"--{name}={path}" for name, path in paths.items()), f"--backbones=bert={tiny_model}"]
 
 
 @pytest.mark.parametrize("name", RECIPES)
 @pytest.mark.parametrize("variant", ["paper", "released"])
 def test_every_row_is_a_run_of_known_tasks(name: str, variant: str) -> None:
     recipe = RECIPES[name]
-    assert choose(recipe.tasks)
+    assert choose(recipe.tasks.split(","))
     assert len({row.name for row in recipe.rows}) == len(recipe.rows)
     for row in recipe.rows:
         if row.objective:
-            options: dict[str, Any] = {**preset_of(row, variant), **recipe.base, **row.changes}
+            options: dict[str, Any] = {**row.preset_options(variant), **row.defaults, **row.options}
             config = make(row.objective, {**options, "data": "d", "output": "o"}, {})
             assert (config.model == LABSE) == (row.backbone == "labse")
 
@@ -76,7 +83,7 @@ def test_a_table_of_means_over_seeds(flags: list[str], tmp_path: Path, capsys: p
 def test_a_vanilla_model_has_the_pooler_of_its_ease() -> None:
     """Table 7, "w/o all": footnote 18 of the thesis."""
     for name, pooler in (("table7", "cls_before_pooler"), ("table7-multilingual", "avg")):
-        assert {row.pooler for row in RECIPES[name].rows if row.note == "w/o all"} == {pooler}
+        assert {row.pooler for row in RECIPES[name].rows if row.name.endswith("w/o all")} == {pooler}
 
 
 def test_multilingual_models_are_chosen_by_two_sets() -> None:
@@ -84,7 +91,7 @@ def test_multilingual_models_are_chosen_by_two_sets() -> None:
         for row in recipe.rows:
             if row.objective and row.backbone != "labse":
                 both = row.backbone in ("mbert", "xlmr")
-                sets = {**preset_of(row, "paper"), **recipe.base, **row.changes}["dev_tasks"]
+                sets = {**row.preset_options("paper"), **row.defaults, **row.options}["dev_tasks"]
                 assert sets == ("STSBenchmark,SICK-R" if both else "STSBenchmark")
 
 
@@ -97,10 +104,11 @@ def test_other_options_are_no_silent_reuse(flags: list[str], capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("extra", "line"),
     [
-        (["--seed=3"], "--seed: a recipe has several: use --seeds"),
-        (["--model=m"], "--model: a recipe has several: use --backbones"),
-        (["--new=tiny"], "--new: a recipe has several: use --backbones"),
+        (["--seed=3"], "--seed: a table has several: use --seeds"),
+        (["--model=m"], "--model: a table has several: use --backbones"),
+        (["--new=tiny"], "--new: a table has several: use --backbones"),
         (["--backbones=gpt"], "--backbones: no 'gpt' in Table 1"),
+        (["--rows=EASE-GPT"], "--rows: no 'EASE-GPT'"),
         (["--evaluation=/nowhere"], "/nowhere"),
     ],
 )
@@ -138,7 +146,7 @@ def write_bucc(root: Path) -> None:
 
 
 # The sets that a recipe needs beside those of `sets`, the columns it shows, its rows that are no training.
-TABLES: dict[str, tuple[Callable[[Path], None] | None, str, int]] = {
+EXPECTED: dict[str, tuple[Callable[[Path], None] | None, str, int]] = {
     "table1": (None, "|  | STS12 | STS-B | SICK-R | Avg. of 3 |", 5),
     "table2": (write_sts17, "|  | AR-EN | EN-EN | ES-ES | Avg. of 3 |", 2),
     "table3": (write_mewsc16, "|  | de | ja | Avg. of 2 |", 2),
@@ -167,7 +175,7 @@ def test_every_recipe_ends_in_its_table(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    write_set, head, untrained = TABLES[name]
+    write_set, head, untrained = EXPECTED[name]
     if write_set is not None:
         write_set(sets / "more")
     monkeypatch.setattr(mldoc, "BATCH_SIZES", (32,))
@@ -176,33 +184,34 @@ def test_every_recipe_ends_in_its_table(
     rows = [row | {"wiki": wikis[number % len(wikis)]} for number, row in enumerate(pair_rows(140))]
     recipe = RECIPES[name]
     models = ",".join(f"{backbone}={tiny_model}" for backbone in dict.fromkeys(row.backbone for row in recipe.rows))
-    places = {"data": write_pairs(tmp_path / "pairs", rows), "evaluation": sets, "dev": sets, "output": tmp_path / "o"}
+    paths = {"data": write_pairs(tmp_path / "pairs", rows), "evaluation": sets, "dev": sets, "output": tmp_path / "o"}
     flags = [*SMALL, "--max_steps=1", "--seeds=1", f"--backbones={models}", f"--cache={tmp_path / 'c'}"]
     vectors = tmp_path / "vectors.safetensors"
-    assert initial_vectors.main([f"--data={places['data']}", f"--encode={tiny_model}", f"--output={vectors}"]) == 0
+    assert initial_vectors.main([f"--data={paths['data']}", f"--encode={tiny_model}", f"--output={vectors}"]) == 0
     flags.append(f"--entity_vectors={vectors}")
     capsys.readouterr()
-    assert main([name, *flags, *(f"--{flag}={place}" for flag, place in places.items())]) == 0
+    assert main([name, *flags, *(f"--{flag}={path}" for flag, path in paths.items())]) == 0
     shown = capsys.readouterr()
     lines = shown.out.splitlines()
     assert lines[0] == f"## {recipe.title}"
     assert any(line.startswith(head) for line in lines), shown.out
-    for row in recipe.rows:
+    rows_of_table = [row for row in recipe.rows if not row.checkpoint]
+    for row in rows_of_table:
         assert any(line.startswith(f"| {row.name} | ") for line in lines), row.name
     trained = sum(bool(row.objective) for row in recipe.rows)
-    assert shown.err.count("step 1/1 | loss") == trained == len(recipe.rows) - untrained
+    assert shown.err.count("step 1/1 | loss") == trained == len(rows_of_table) - untrained
 
 
 def test_the_grids_are_those_of_the_paper_and_the_thesis() -> None:
-    sizes = {(row.changes["softmax_size"], row.changes["learning_rate"]) for row in RECIPES["table9"].rows}
+    sizes = {(row.options["softmax_size"], row.options["learning_rate"]) for row in RECIPES["table9"].rows}
     assert sizes == {(size, rate) for size in (64, 128, 256, 512) for rate in (3e-5, 5e-5)}
     assert len(RECIPES["table9"].rows) == 6 * len(sizes)
-    weights = {tuple(row.changes.values()) for row in RECIPES["table9-balance"].rows}
+    weights = {tuple(row.options.values()) for row in RECIPES["table9-balance"].rows}
     assert weights == {(tau, weight) for tau in (100, 10, 1) for weight in (0.01, 0.1, 1)}
     # The settings of table 9 are in the grid.
     for row in RECIPES["table9"].rows:
         assert RECIPES["table9"].split == "dev"
-        preset = preset_of(row, "paper")
+        preset = row.preset_options("paper")
         assert (preset["softmax_size"], preset["learning_rate"]) in sizes
 
 
@@ -216,15 +225,18 @@ def test_a_grid_trains_each_point(flags: list[str], capsys: pytest.CaptureFixtur
 def test_rows_that_are_not_run_have_the_papers_numbers(
     flags: list[str], tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    published = dataclasses.replace(RECIPES["table1"].published[0], checkpoint=str(tiny_model))
-    recipe = dataclasses.replace(RECIPES["table1"], published=(published,))
-    monkeypatch.setitem(RECIPES, "table1", recipe)
+    rows = [
+        dataclasses.replace(row, checkpoint=str(tiny_model)) if row.checkpoint else row
+        for row in TABLES["table1"].rows
+        if not row.checkpoint or row.name.startswith("CT-BERT")
+    ]
+    monkeypatch.setitem(TABLES, "table1", dataclasses.replace(TABLES["table1"], rows=rows))
     assert main(["table1", *flags, "--seeds=1", "--max_steps=1", "--published"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("| CT-BERT, published | ") for line in lines)
     assert any(line.startswith("| BERT whitening | ") for line in lines)
     glove = "| GloVe embeddings (avg.) | 55.1 | 70.7 | 59.7 | 68.3 | 63.7 | 58.0 | 53.8 | 61.3 |"
-    assert lines[lines.index("Not run: the paper's own numbers.") :].count(glove) == 1
+    assert lines[lines.index("Not run: the paper's own numbers, table 14") :].count(glove) == 1
 
 
 def test_languages_that_have_no_pairs_are_left_out(
@@ -242,7 +254,7 @@ def test_languages_that_have_no_pairs_are_left_out(
     none = [row | {"wiki": "enwiki"} for row in some]
     assert main(["figure2", *flags, f"--data={write_pairs(tmp_path / 'none', none)}"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("recipes: nothing to train for Figure 2: LaBSE adapted: EASE-LaBSE (en + kab): ")
+    assert line.startswith("papers: nothing to train for Figure 2: LaBSE adapted: EASE-LaBSE (en + kab): ")
 
 
 def test_without_its_set_a_recipe_trains_nothing(
@@ -254,5 +266,5 @@ def test_without_its_set_a_recipe_trains_nothing(
     sets.mkdir()
     assert main(["table7", *flags]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("recipes: ")
+    assert line.startswith("papers: ")
     assert "get it from" in line
