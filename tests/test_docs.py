@@ -28,6 +28,8 @@ from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.trainer.config import add_flags
 from wikianchor.trainer.evaluate.options import parser as evaluate_parser
 from wikianchor.trainer.mboe.config import mboe_parser
+from wikianchor.trainer.papers.options import COMMANDS as PAPERS
+from wikianchor.trainer.papers.options import TableOptions
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -196,7 +198,8 @@ def test_what_commands_write_is_ignored_by_git(page: Path) -> None:
 def test_flags_in_the_text_are_known() -> None:
     """Flags that are named between the blocks: those of any command of ours, of Beam, of pip or of Beam's image."""
     known = beam_flags() | {"--index-url", "--worker_pool", "--config"}
-    known |= {f"--{option.flag}" for cls in reference.PROGRAMS.values() for option in declared(cls)}
+    classes = [*reference.PROGRAMS.values(), TableOptions, *(cls for cls, _, _ in PAPERS.values())]
+    known |= {f"--{option.flag}" for cls in classes for option in declared(cls)}
     for command in COMMANDS:
         known |= known_flags(["wikianchor", command]) or set()
     for words in ("train ease", "train sdjc", "train t5", "train mboe", "evaluate", "mteb"):
