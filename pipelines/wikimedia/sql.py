@@ -4,6 +4,9 @@ The columns and their order differ between MediaWiki versions, so they are taken
 the file. https://www.mediawiki.org/wiki/Manual:Database_layout describes the tables. That statement is compiled into
 one regular expression which cuts and parses the rows; values may contain anything, even SQL statements. Time is linear
 in the input. Memory is a few windows of `WINDOW` bytes, or a few times the longest row.
+
+Every byte belongs to a comment, a row, or a statement that dumps have; anything else is an error, because a damaged
+`INSERT INTO` must not lose its rows in silence. Damage inside a value cannot be told from another value.
 """
 
 import re
@@ -21,36 +24,67 @@ WINDOW = 1 << 16
 # Bytes. MediaWiki's widest column (mediumblob) holds 16 MB, which escaping can double.
 _LONGEST_ROW = 32 << 20
 _LONGEST_CREATE = 1 << 20
-# Bytes. More than `INSERT INTO` with the longest table name, 64 characters.
-_LONGEST_HEAD = 512
-
-_STATEMENT = re.compile(
-    rb"^(?:\xef\xbb\xbf)?(?:CREATE TABLE (?:IF NOT EXISTS )?`?(?P<create>\w+)`?\s*\("
-    rb"|(?:INSERT|REPLACE) (?:IGNORE )?INTO `?(?P<insert>\w+)\b`?\s*(?:VALUES|(?P<other>[^\sV`])))",
-    re.IGNORECASE | re.MULTILINE,
-)
 # The first line of a dump names the program that wrote it; the last line shows that the dump is complete. mysqldump
 # --skip-comments writes neither.
 _DUMPED = re.compile(rb"(?:\xef\xbb\xbf)?(?:/\*.{,60}\*/;?\s*)?-- (?:MySQL|MariaDB) dump ")
 _COMMENT = 200
-_HEADS = (b"CREATE TABLE ", b"INSERT INTO ", b"INSERT IGNORE INTO ", b"REPLACE INTO ")
 
-_DEFINITION_TOKEN = re.compile(rb"'(?:[^'\\]|\\.|'')*'|`[^`]*`|[(),]|[^'`(),]+", re.DOTALL)
-_DEFINITION = re.compile(rb"\s*(?:`(?P<quoted>[^`\n]+)`|(?P<bare>\w+)\b)\s*(?P<kind>\w+)")
-_NOT_A_COLUMN = {"PRIMARY", "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "CONSTRAINT", "FOREIGN", "CHECK"}
-
-# No two ways to match the same bytes, so that a malformed row fails in linear time.
+# Statements of dumps that say nothing about rows. mysqldump, phpMyAdmin and others write them around tables.
+_SKIPPED = (
+    b"ALTER",
+    b"BEGIN",
+    b"COMMIT",
+    b"CREATE DATABASE",
+    b"DELIMITER",
+    b"DROP",
+    b"LOCK",
+    b"SET",
+    b"START TRANSACTION",
+    b"UNLOCK",
+    b"USE",
+)
+_STARTS = (b"--", b"/*", b"CREATE TABLE", b"INSERT", b"REPLACE", *_SKIPPED)
+# No two ways to match the same bytes, so that malformed text fails in linear time.
 _INSIDE = rb"[^'\\]*(?:\\.[^'\\]*)*"
+_QUOTED = rb"(?:'%b'|\"[^\"\\]*(?:\\.[^\"\\]*)*\"|`[^`\n]*`)" % _INSIDE
+_TO_THE_END = rb"[^;'\"`]*(?:%b[^;'\"`]*)*;" % _QUOTED
+_STATEMENT = re.compile(
+    rb"CREATE TABLE (?:IF NOT EXISTS )?`?(?P<create>\w+)`?\s*\("
+    rb"|(?:INSERT|REPLACE) (?:IGNORE )?INTO `?(?P<insert>\w+)\b`?\s*(?:VALUES|(?P<other>[^\sV`]))"
+    rb"|(?P<skipped>(?:%b)\b%b)" % (b"|".join(_SKIPPED), _TO_THE_END),
+    re.IGNORECASE | re.DOTALL,
+)
+_OPTIONS = re.compile(_TO_THE_END, re.DOTALL)
+_LINE_COMMENT = rb"--(?:[^\S\n][^\n]*)?"
+_LAST_LINE = re.compile(_LINE_COMMENT + rb"\Z")
+# A byte order mark is also where files were joined. Comments are not nested: a second /* shows a damaged end.
+_BETWEEN = re.compile(rb"[\s;]+|\xef\xbb\xbf|(?P<line>%b\n)|/\*[^/*]*(?:(?:/(?!\*)|\*(?!/))[^/*]*)*\*/" % _LINE_COMMENT)
+# In a skipped statement or a comment: the end of it is damaged, and it continues in the next statement.
+_SWALLOWED = re.compile(rb"\b(?:INSERT|REPLACE) (?:IGNORE )?INTO\b|\bCREATE TABLE\b", re.IGNORECASE)
+
+_DEFINITION_TOKEN = re.compile(rb"'(?:[^'\\]|\\.|'')*'|`[^`\n]*`|[(),]|[^'`(),;]+", re.DOTALL)
+_DEFINITION = re.compile(rb"\s*(?:`(?P<quoted>[^`\n]+)`|(?P<bare>\w+)\b)\s*(?P<kind>\w*)")
+_NOT_A_COLUMN = {"PRIMARY", "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "CONSTRAINT", "FOREIGN", "CHECK"}
+# https://dev.mysql.com/doc/refman/8.0/en/data-types.html, without those of geometry. A type of no list is damaged.
+_OTHER_KINDS = set(
+    b"bit bool boolean serial date datetime timestamp time char character varchar nchar nvarchar national binary "
+    b"varbinary tinyblob blob mediumblob longblob tinytext text mediumtext longtext long enum set json uuid".split()
+)
+
 _BARE = rb"[^,'()]+"
 _STRING = rb"(?:(?:'|_binary ')%b'|%b)" % (_INSIDE, _BARE)
+# The same, slower where it matches and much faster where a value of many MB has no end yet.
+_LONG_INSIDE = rb"(?:[^'\\]*\\.)*[^'\\]*"
+_LONG_STRING = rb"(?:(?:'|_binary ')%b'|%b)" % (_LONG_INSIDE, _BARE)
 _STRING_CAPTURED = rb"(?:(?:'|_binary ')(%b)'|(%b))" % (_INSIDE, _BARE)
 _NUMBER_CAPTURED = rb"(%b)" % _BARE
 # The beginning of a row that the end of the window cuts off at any point.
 _CUT_ROW = re.compile(
-    rb"\s*,\s*(?:\((?:%b,)*(?:%b|(?:'|_binary ')%b(?:\\|')?)?)?\Z" % (_STRING, _BARE, _INSIDE), re.DOTALL
+    rb"\s*,\s*(?:\((?:%b,)*(?:%b|(?:'|_binary ')%b(?:\\|')?)?)?\Z" % (_LONG_STRING, _BARE, _LONG_INSIDE), re.DOTALL
 )
 # Digits. Ids of pages, categories and items are far smaller; longer numbers might not fit into 64 bits.
 _LONGEST_INTEGER = 18
+_PLAIN_NUMBER = re.compile(rb"[-+.0-9Ee]+")
 _ITEM_ID = re.compile(rb"Q[0-9]{1,10}")
 _ROWS_END = re.compile(rb"\s*;")
 
@@ -83,30 +117,24 @@ def read_table(
     >>> list(read_table([dump], ["name", "id"]))
     [(b'a', 1), (None, 2)]
     """
-    text = _Text(chunks, source)
-    tables: list[str] = []
+    text = _Text(chunks, source, f"CREATE TABLE `{table}`" if table else "CREATE TABLE")
+    parsers: dict[str, _RowParser] = {}
     reading: _RowParser | None = None
     while statement := text.next_statement():
         name = (statement["create"] or statement["insert"]).decode()
         if statement["create"]:
-            definitions = text.definitions(name)
-            tables.append(name)
-            if reading is None and table in (None, name):
-                reading = _RowParser(name, definitions, columns, source)
-        elif name != (reading.name if reading else table or name):
-            continue
-        elif reading is None:
+            is_wanted = reading is None and table in (None, name)
+            parsers[name] = _RowParser(name, text.definitions(name), columns if is_wanted else (), source)
+            reading = parsers[name] if is_wanted else reading
+        elif name not in parsers:
             raise text.error(f"rows of {name} before the CREATE TABLE that names their columns")
         elif statement["other"]:
             raise text.error(f"rows of {name} in a form that is not read; dump the table without --complete-insert")
         else:
-            for batch in text.rows(reading):
+            for batch in text.rows(parsers[name]):
                 yield from batch
     if reading is None:
-        wanted = f"CREATE TABLE `{table}`" if table else "CREATE TABLE"
-        raise InputError(
-            f"{source}: no {wanted} in this file; " + (f"it has {', '.join(tables)}" if tables else "is it a SQL dump?")
-        )
+        raise text.no_table()
 
 
 def page_props_items(chunks: Iterable[bytes], source: str = "the page_props dump") -> Iterator[tuple[int, int]]:
@@ -141,7 +169,7 @@ class _RowParser:
         for column, kind in definitions.items():
             number = _NUMBERS.get(kind.lower())
             if column not in wanted:
-                cells.append(_BARE if number else _STRING)
+                cells.append(_BARE if number else _STRING if columns else _LONG_STRING)
             elif number:
                 cells.append(_NUMBER_CAPTURED)
                 decoders[column] = (number, groups)
@@ -150,9 +178,12 @@ class _RowParser:
                 cells.append(_STRING_CAPTURED)
                 decoders[column] = (_strings, groups)
                 groups += 2
-        # The last group matches whatever is not a complete row, so that `findall` cannot skip malformed text.
+        # The last group matches whatever is not a complete row, so that `findall` cannot skip malformed text. With two
+        # groups at least it returns tuples.
         self._row = re.compile(
-            rb"(?:,|;\s*INSERT INTO `%b` VALUES)\s*\(%b\)\s*|(.+)" % (name.encode(), b",".join(cells)), re.DOTALL
+            rb"(?:,|;\s*INSERT INTO `%b` VALUES)\s*\(%b\)\s*%b|(.+)"
+            % (name.encode(), b",".join(cells), b"" if columns else b"()"),
+            re.DOTALL,
         )
         self._columns = [decoders[column] for column in columns]
 
@@ -174,7 +205,9 @@ class _RowParser:
 class _Text:
     """The SQL text, read forward. The buffer begins at the next unread byte."""
 
-    def __init__(self, chunks: Iterable[bytes], source: str) -> None:
+    def __init__(self, chunks: Iterable[bytes], source: str, wanted: str) -> None:
+        self._wanted = wanted
+        self._tables: list[str] = []
         self._windows = (chunk[at : at + WINDOW] for chunk in chunks for at in range(0, len(chunk), WINDOW))
         self._source = source
         self._buffer = b""
@@ -185,30 +218,78 @@ class _Text:
         """Return the error for a problem at the next unread byte."""
         return InputError(f"{self._source}: byte {self._bytes_read - len(self._buffer)} of the SQL text: {problem}")
 
+    def no_table(self) -> InputError:
+        """Return the error for a text without the wanted table."""
+        tables = f"it has {', '.join(self._tables)}" if self._tables else "is it a SQL dump?"
+        return InputError(f"{self._source}: no {self._wanted} in this file; {tables}")
+
     def next_statement(self) -> re.Match[bytes] | None:
-        """Skip to the next CREATE TABLE or INSERT at the start of a line, and past its head; return None at the end."""
-        while not (match := _STATEMENT.search(self._buffer)):
-            # Keep only the beginning of an unfinished line: the rows of another table can be one line of many MB.
-            line = self._buffer.rfind(b"\n") + 1
-            self._buffer = self._buffer[line : line + _LONGEST_HEAD]
-            if not self._read(1):
-                if self._buffer and any(head.startswith(self._buffer[: len(head)].upper()) for head in _HEADS):
-                    raise self._too_short()
+        """Skip to the next CREATE TABLE or INSERT, and past its head; return None at the end.
+
+        Raises:
+            InputError: something else than comments and statements of dumps is before it.
+        """
+        while True:
+            self._skip_comments()
+            match = _STATEMENT.match(self._buffer)
+            if match and match["skipped"]:
+                self._skip(match.end())
+            elif match:
+                self._buffer = self._buffer[match.end() :]
+                return match
+            elif len(self._buffer) > _LONGEST_CREATE:
+                raise self._no_statement()
+            elif not self._read(len(self._buffer)):
+                if last_line := _LAST_LINE.match(self._buffer):
+                    self._skip(last_line.end())
+                if self._buffer:
+                    raise self._no_statement()
                 self._check_end()
                 return None
-        self._buffer = self._buffer[match.end() :]
-        return match
+
+    def _skip_comments(self) -> None:
+        while between := _BETWEEN.match(self._buffer):
+            if between["line"]:
+                self._skip(between.end())
+            else:
+                self._buffer = self._buffer[between.end() :]
+
+    def _skip(self, size: int) -> None:
+        """Skip a comment, or a statement without rows."""
+        if _SWALLOWED.search(self._buffer, 0, size):
+            raise self.error("what follows continues in the next statement: its end is damaged: fetch the file again")
+        self._buffer = self._buffer[size:]
+
+    def _no_statement(self) -> InputError:
+        """Return the error for the text at the beginning of the buffer."""
+        cut_off = any(start.startswith(self._buffer[: len(start)].upper()) for start in _STARTS)
+        if cut_off and b";" not in self._buffer:
+            return self._too_short()
+        problem = f"{self._buffer[:20]!r} begins no comment and no statement of a dump"
+        if self._tables:
+            return self.error(f"{problem}: fetch the file again")
+        return InputError(f"{self._source}: no {self._wanted} in this file; {problem}: is it a SQL dump?")
 
     def definitions(self, table: str) -> dict[str, bytes]:
-        """Read the columns of a CREATE TABLE, name -> type, in order. The buffer begins after the opening bracket."""
-        while not (parsed := _definitions(self._buffer)):
+        """Read a CREATE TABLE to its end, and return its columns, name -> type, in order. The buffer begins after the
+        opening bracket."""
+        while not (parsed := self._parse_definitions(table)):
             if len(self._buffer) > _LONGEST_CREATE:
                 raise self.error(f"the CREATE TABLE of {table} does not end")
             if not self._read(len(self._buffer)):
                 raise self._too_short()
         columns, size = parsed
-        self._buffer = self._buffer[size:]
+        self._skip(size)
+        self._tables.append(table)
         return columns
+
+    def _parse_definitions(self, table: str) -> tuple[dict[str, bytes], int] | None:
+        try:
+            parsed = _definitions(self._buffer)
+        except ValueError as error:
+            raise self.error(f"in the CREATE TABLE of {table}, {error}: fetch the file again") from None
+        end = _OPTIONS.match(self._buffer, parsed[1]) if parsed else None
+        return (parsed[0], end.end()) if parsed and end else None
 
     def rows(self, table: _RowParser) -> Iterator[Iterator[tuple[Value, ...]]]:
         """Yield batches of rows from VALUES to the end of the statement and of INSERTs that directly follow."""
@@ -256,7 +337,11 @@ class _Text:
 
 def _definitions(text: bytes) -> tuple[dict[str, bytes], int] | None:
     """Parse column definitions after the opening bracket; return columns -> types and the length of that text, None if
-    it is incomplete."""
+    it is incomplete.
+
+    Raises:
+        ValueError: a definition is malformed.
+    """
     columns: dict[str, bytes] = {}
     definition = b""
     depth = at = 0
@@ -265,13 +350,20 @@ def _definitions(text: bytes) -> tuple[dict[str, bytes], int] | None:
         depth += (token[0] == b"(") - (token[0] == b")")
         if depth < 0 or (depth == 0 and token[0] == b","):
             match = _DEFINITION.match(definition)
-            if match and (match["quoted"] or match["bare"].decode().upper() not in _NOT_A_COLUMN):
-                columns[(match["quoted"] or match["bare"]).decode()] = match["kind"]
+            name = (match["quoted"] or match["bare"]).decode() if match else ""
+            if not match or match["quoted"] or name.upper() not in _NOT_A_COLUMN:
+                if not match or match["kind"].lower() not in _KINDS:
+                    raise ValueError(f"{definition.strip()[:40]!r} is no column")
+                columns[name] = match["kind"]
             definition = b""
             if depth < 0:
                 return columns, at
         else:
             definition += token[0]
+    if text[at : at + 1] == b";":
+        raise ValueError("a semicolon is before its end")
+    if text[at : at + 1] == b"`" and b"\n" in text[at:]:
+        raise ValueError("a ` has no end")
     return None
 
 
@@ -307,10 +399,15 @@ def _unescape(cell: bytes) -> bytes:
 def _bare(cell: bytes) -> bytes | None:
     if cell == b"NULL":
         return None
-    return bytes.fromhex(cell[2:].decode()) if cell.startswith(b"0x") else cell  # 0x: mysqldump --hex-blob
+    if cell.startswith(b"0x"):  # mysqldump --hex-blob
+        return bytes.fromhex(cell[2:].decode())
+    if not _PLAIN_NUMBER.fullmatch(cell):
+        raise ValueError(f"{cell[:20]!r} is no value")
+    return cell
 
 
 _NUMBERS: dict[bytes, _Decoder] = {
     **dict.fromkeys((b"tinyint", b"smallint", b"mediumint", b"int", b"integer", b"bigint", b"year"), _integers),
     **dict.fromkeys((b"float", b"double", b"real", b"decimal", b"numeric"), _floats),
 }
+_KINDS = _NUMBERS.keys() | _OTHER_KINDS

@@ -46,6 +46,12 @@ TAIL = rb"""/*!40000 ALTER TABLE `page_props` ENABLE KEYS */;
 -- Dump completed on 2026-01-01  1:02:03
 """
 DUMP = FIRST + HEAD + ROWS + TAIL
+OTHER = b"""DROP TABLE IF EXISTS `other`;
+CREATE TABLE `other` (`a` int, `b` text);
+LOCK TABLES `other` WRITE;
+INSERT INTO `other` VALUES (1,'x'),(2,NULL);
+UNLOCK TABLES;
+"""
 ALL = ("pp_page", "pp_propname", "pp_value", "pp_sortkey")
 EXPECTED = [
     (1, b"wikibase_item", b"Q42", None),
@@ -189,6 +195,72 @@ class TestLayout:
         text = b"CREATE TABLE `t` (`a` bigint, `b` blob, `c` blob, `d` double);\n"
         text += b"INSERT INTO `t` VALUES " + body + b";\n" if values else b""
         assert list(read_table((text[a : a + size] for a in range(0, len(text), size)), "abcd")) == values
+
+
+class TestStatements:
+    """Every byte outside of rows belongs to a comment or a statement that dumps have."""
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            b"SET SQL_MODE = \"a;b\";\nSTART TRANSACTION;\nSET time_zone = '+00:00';\nCOMMIT;",
+            b"CREATE DATABASE /*!32312 IF NOT EXISTS*/ `wiki`;\n\nUSE `wiki`;",
+            b"LOCK TABLES `page_props` WRITE;\nUNLOCK TABLES;",
+            b"/*!50001 CREATE TABLE `view` (\n `a` int\n) */;",
+            b"DELIMITER ;;\n/*!50003 CREATE*/ /*!50003 TRIGGER t INSERT INTO log VALUES (1); END */;;\nDELIMITER ;",
+            b"CREATE TABLE `p` (`a` int) ENGINE=InnoDB COMMENT='a; b'\n/*!50100 PARTITION BY HASH (a) */;",
+            b"--\n--\ttext; text\n/* text -- * / */\n\xef\xbb\xbf",
+        ],
+    )
+    def test_statements_of_dumps(self, statement: bytes) -> None:
+        for size in (1, 1000):
+            text = statement + b"\n" + DUMP
+            pieces = (text[at : at + size] for at in range(0, len(text), size))
+            assert list(read_table(pieces, ALL, "page_props")) == EXPECTED
+
+    @pytest.mark.parametrize(
+        ("statement", "problem"),
+        [
+            (b"INSEPT INTO `page_props` VALUES (9,'p','v',NULL);", "b'INSEPT INTO `page_pr' begins no comment and no"),
+            (b"INSERT INTO `page_prups` VALUES (9,'p','v',NULL);", "rows of page_prups before the CREATE TABLE"),
+            (b"(9,'p','v',NULL);", "begins no comment"),
+            (b"# INSERT INTO `page_props`\n", "begins no comment"),
+            (b"/* a comment *+;\n", "begins no comment"),
+            (b"-- a comment ", "its end is damaged"),
+            (b"UNLOCK TABLES", "its end is damaged"),
+            (b"CREATE TABLE `t` (`a` int)", "its end is damaged"),
+            (b"CREATE TABLE `t` (`a` inu);", "in the CREATE TABLE of t, b'`a` inu' is no column"),
+            (b"CREATE TABLE `t` (`a int);", "a ` has no end"),
+            (b"CREATE TABLE `t` (`a` int;", "a semicolon is before its end"),
+        ],
+    )
+    def test_damaged_statements(self, statement: bytes, problem: str) -> None:
+        first, second = ROWS.split(b"\n", 1)
+        head = HEAD + first + b"\n"
+        with pytest.raises(InputError, match=rf"^x\.sql: byte \d+ of the SQL text: .*{problem}") as raised:
+            rows(head + statement + second + TAIL, table="page_props")
+        byte = int(str(raised.value).split()[2])
+        assert len(head) <= byte <= len(head) + 31  # past the head of an INSERT
+
+    def test_a_flipped_byte_is_an_error_or_gives_as_many_rows(self) -> None:
+        text = FIRST + OTHER + HEAD + ROWS + TAIL
+        start = text.index(ROWS)
+        for at, mask in itertools.product(range(len(text)), (0xFF, 1, 16, 32)):
+            damaged = bytearray(text)
+            damaged[at] ^= mask
+            try:
+                found = rows(bytes(damaged), table="page_props")
+            except InputError:
+                continue
+            # A damaged byte inside a value is another value.
+            if start <= at < start + len(ROWS):
+                assert len(found) == len(EXPECTED), (at, mask)
+            else:
+                assert found == EXPECTED, (at, mask)
+
+    def test_a_bare_word_is_no_value(self) -> None:
+        with pytest.raises(InputError, match=r"^x\.sql: byte \d+ .* b'NVLL' is no value"):
+            rows(insert(b"NVLL"))
 
 
 class TestBrokenFiles:
