@@ -204,7 +204,7 @@ def parse_page(raw: bytes, where: str) -> Page:
         where: file and offset, for messages.
 
     Raises:
-        InputError: the page has no title or no id, its text has no end, or it is not UTF-8.
+        InputError: the page has no title or no id, a revision or a text lacks one of its tags, or it is not UTF-8.
     """
     revision = raw.find(b"<revision>")
     head_end = revision if revision >= 0 else len(raw)
@@ -213,6 +213,8 @@ def parse_page(raw: bytes, where: str) -> Page:
     if not title or number is None or not _NUMBER.fullmatch(number):
         raise InputError(f"{where}: a page without a title or a numeric id: the XML is malformed")
     redirect = _redirect(raw, head_end)
+    if revision < 0 and b"</revision>" in raw:
+        raise InputError(f"{where}: a </revision> without a <revision>: the XML is malformed")
     start, end = _newest_revision(raw, revision)
     name = _decode(title, where)
     where_page = f"{where}: page {name!r}"
@@ -293,6 +295,8 @@ def _newest_revision(raw: bytes, first: int) -> tuple[int, int]:
 def _text(raw: bytes, start: int, end: int, where: str) -> bytes:
     begin = raw.find(b"<text", start, end)
     if begin < 0:
+        if raw.find(b"</text>", start, end) >= 0:
+            raise InputError(f"{where} has a </text> without a <text>: the XML is malformed")
         return b""
     content = raw.find(b">", begin, end) + 1
     if content and raw[content - 2 : content] == b"/>":

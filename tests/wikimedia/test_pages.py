@@ -107,6 +107,8 @@ def test_control_characters_cannot_come_in() -> None:
 
 BROKEN = {
     "no title": (page("A", 1).replace(b"<title>A</title>", b""), "without a title or a numeric id"),
+    "no <revision>": (page("A", 1, "x").replace(b"<revision>", b"<revision*"), "a </revision> without a <revision>"),
+    "no <text>": (page("A", 1, "x").replace(b"<text", b"<tex*"), "'A' has a </text> without a <text>"),
     "empty title": (page("A", 1).replace(b">A<", b"><"), "without a title or a numeric id"),
     "no id": (page("A", 1).replace(b"<id>1</id>", b""), "without a title or a numeric id"),
     "id": (page("A", 1).replace(b"<id>1</id>", b"<id>one</id>"), "without a title or a numeric id"),

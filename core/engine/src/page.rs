@@ -30,6 +30,9 @@ pub fn parse_page(raw: &[u8]) -> Option<Page> {
         }
         None => None,
     };
+    if revision.is_none() && memmem::find(raw, b"</revision>").is_some() {
+        return None;
+    }
     let newest = newest_revision(raw, revision);
     let namespace = match between(&raw[..raw.len().min(2000)], b"<ns>", b"</ns>") {
         Some(value) => Some(number(value)?),
@@ -104,9 +107,11 @@ fn newest_revision(raw: &[u8], first: Option<usize>) -> &[u8] {
     chosen
 }
 
-/// The escaped text of a revision; None if it has no end.
+/// The escaped text of a revision; None if one of its tags is missing.
 fn text_of(revision: &[u8]) -> Option<&[u8]> {
-    let Some(begin) = memmem::find(revision, b"<text") else { return Some(b"") };
+    let Some(begin) = memmem::find(revision, b"<text") else {
+        return memmem::find(revision, b"</text>").is_none().then_some(b"");
+    };
     let content = begin + memchr::memchr(b'>', &revision[begin..])? + 1;
     if revision[..content].ends_with(b"/>") {
         return Some(b"");
@@ -188,5 +193,7 @@ mod tests {
         let page = parse_page(raw.as_bytes()).unwrap();
         assert_eq!((page.title.as_str(), page.page_id, page.rev_id, page.text.as_str()), ("A&B", 7, 2, "new"));
         assert!(parse_page(b"<page><title>A</title></page>").is_none());
+        assert!(parse_page(raw.replace("<revision>", "<revision*").as_bytes()).is_none());
+        assert!(parse_page(raw.replace("<text", "<tex").as_bytes()).is_none());
     }
 }
