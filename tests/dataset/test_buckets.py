@@ -12,7 +12,7 @@ from pyarrow import fs
 
 from tests.engine.failing_calls import commit_job
 from tests.servers.failing_store import FAILURES, FailingStore, serving
-from wikianchor.io.manifests import read_dataset
+from wikianchor.io.manifests import MANIFEST, read_dataset
 from wikianchor.io.storage import files_in, read_bytes
 from wikianchor.pipelines.dataset import manifest
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, read_batches
@@ -90,6 +90,15 @@ def test_a_reader_sees_the_old_or_the_new_dataset_at_every_moment(
     assert set(seen) == {3, 5}
     assert seen == sorted(seen)
     assert len(seen) > 50
+
+
+def test_one_request_puts_a_manifest_in_its_place(store: FailingStore, tmp_path: Path) -> None:
+    store.fail()
+    assert commit_job(f"{store.uri}/{tmp_path.name}", True) == 0
+    requests = [request for request in store.fail() if MANIFEST in request]
+    writes = [request.partition(" ")[0] for request in requests if not request.startswith(("GET ", "HEAD "))]
+    # GCS's client announces an upload, which no reader sees.
+    assert writes == (["PUT"] if store.kind == "s3" else ["POST", "PUT"]), requests
 
 
 def test_a_commit_survives_a_failing_request(

@@ -117,7 +117,7 @@ def test_threads_share_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     for thread in threads:
         thread.join()
     assert sorted(paths) == [f"bucket/a/{number}" for number in range(8)]
-    assert opened == ["s3://bucket/?"]
+    assert opened == ["s3://bucket/?allow_delayed_open=true"]
     storage.filesystem("s3://other/a")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://localhost:1")
     storage.filesystem("s3://bucket/a")

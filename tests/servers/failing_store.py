@@ -59,6 +59,12 @@ class Proxy(BaseHTTPRequestHandler):
 
     do_PUT = do_POST = do_DELETE = do_HEAD = do_GET
 
+    def handle_expect_100(self) -> bool:
+        """Answer at once, which S3's client waits a second for before it sends a body."""
+        proceed = super().handle_expect_100()
+        self.wfile.flush()
+        return proceed
+
     def body(self) -> bytes:
         """Return the body of the request; S3's client sends it in chunks."""
         if self.headers.get("Transfer-Encoding") != "chunked":

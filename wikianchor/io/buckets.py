@@ -61,10 +61,14 @@ class _Bucket(NamedTuple):
         return self.authority.rpartition("@")[2].partition(":")[0]
 
     def uri(self, retry_seconds: int) -> str:
-        """Return the URI of the bucket, with a limit on repeated requests where its client takes one."""
+        """Return the URI of the bucket, with a limit on repeated requests where its client takes one.
+
+        S3's client writes a file of less than 10 MB by one PUT only if opening the file makes no request.
+        """
         options = [self.query] if self.query else []
-        if self.scheme != "s3" and "retry_limit_seconds=" not in self.query:
-            options.append(f"retry_limit_seconds={retry_seconds}")
+        option = "allow_delayed_open=true" if self.scheme == "s3" else f"retry_limit_seconds={retry_seconds}"
+        if option.partition("=")[0] not in self.query:
+            options.append(option)
         return f"{self.scheme}://{self.authority}/?{'&'.join(options)}"
 
     def connect(self) -> fs.FileSystem:
