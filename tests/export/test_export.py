@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Ended
+from tests.planted import WAYS, planted
 from tests.stand_in import Item, Page, digests, read_rows, run_pairs, small_wiki, write_entities, write_sentences
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.export import graph, steps, text_index
@@ -353,3 +354,17 @@ def test_the_trainer_of_sentence_transformers_learns_from_the_stream(inputs: tup
     losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     assert len(losses) == 5
     assert float(losses[-1]) < 0.8 * float(losses[0])
+
+
+@pytest.mark.parametrize("config", ["pairs", "entities"])
+@pytest.mark.parametrize("way", WAYS)
+def test_no_shard_outside_of_its_dataset_is_read(
+    inputs: tuple[Path, Path], way: str, config: str, tmp_path: Path, wikianchor: Callable[..., Ended]
+) -> None:
+    of_pairs = config == "pairs"
+    with planted(inputs[0 if of_pairs else 1], config, tmp_path, way) as (dataset, path):
+        pairs, entities = (dataset, inputs[1]) if of_pairs else (inputs[0], dataset)
+        ended = wikianchor("export", f"--pairs={pairs}", f"--entities={entities}", f"--output={tmp_path}/out")
+    assert (ended.status, len(ended.said)) == (1, 1), ended.said
+    assert f"{dataset}/manifest.json: {path!r} is no path of a shard" in ended.said[0]
+    assert not list(tmp_path.glob("out/data/**/*.parquet"))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.planted import WAYS, planted
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.task import main
 
@@ -47,3 +48,21 @@ def test_from_dumps_to_a_model(
     assert all(word in steps[0] for word in (" ms", "sentences/s", "lr ", "epoch 0 row"))
     vectors = Encoder.load(place).encode(["one sentence", "another"])
     assert np.isfinite(vectors).all()
+
+
+@pytest.mark.parametrize("config", ["pairs", "entities"])
+@pytest.mark.parametrize("way", WAYS)
+def test_no_shard_outside_of_its_dataset_is_read(
+    pairs_dir: Path,
+    options: dict[str, Any],
+    way: str,
+    config: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with planted(pairs_dir, config, tmp_path, way) as (dataset, path):
+        status = main(["ease", *(f"--{name}={value}" for name, value in (options | {"data": dataset}).items())])
+    lines = capsys.readouterr().err.splitlines()
+    assert (status, len(lines)) == (1, 1), lines
+    assert f"trainer: {dataset}/manifest.json: '{dataset}/{path}' is outside of the dataset" in lines[0]
+    assert not (tmp_path / "out").exists()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.planted import WAYS, planted
 from tests.trainer.mboe.mentions import write_interlanguage
 from tests.trainer.mboe.toy import write_toy
 from wikianchor.io.errors import InputError
@@ -233,3 +234,23 @@ def test_the_presets_are_table_3_2(name: str, batch: int, rate: float) -> None:
     # Section 3.3.1: "all words and phrases".
     assert config.all_spans
     assert config.kind == name.rpartition("-")[2]
+
+
+@pytest.mark.parametrize("config", ["candidates", "interlanguage"])
+@pytest.mark.parametrize("way", WAYS)
+def test_no_shard_outside_of_its_dataset_is_read(
+    flags: dict[str, Any],
+    toy: tuple[Path, Path],
+    way: str,
+    config: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = toy[1] if config == "candidates" else write_interlanguage(tmp_path / "titles")
+    with planted(source, config, tmp_path, way) as (dataset, path):
+        more = {"mentions" if config == "candidates" else "titles": dataset}
+        status = main(["mboe", *(f"--{name}={value}" for name, value in (flags | more).items())])
+    lines = capsys.readouterr().err.splitlines()
+    assert status == 1
+    assert [line for line in lines if "trainer: " in line] == lines[-1:]
+    assert f"trainer: {dataset}/manifest.json: '{dataset}/{path}' is outside of the dataset" in lines[-1]
