@@ -3,8 +3,8 @@
 A run locks the output directory and writes parts under `_unfinished/<fingerprint>/`. `commit` links or copies them to
 `data/<config>/<split>-00000-of-00064-<sha256>.parquet`, beside the shards of an older dataset: the start of a shard's
 sha256 in its name keeps the two apart. Then it replaces the manifest, by one atomic rename or one PUT (on GCS the one
-that ends an upload), and deletes the files that the manifest does not name. A run that is killed leaves the old manifest
-or the new one, each with all of its files; the next run on the directory deletes the other files.
+that ends an upload), and deletes the files that the manifest does not name. A run that is killed leaves the old
+manifest or the new one, each with all of its files; the next run on the directory deletes the other files.
 """
 
 from __future__ import annotations
