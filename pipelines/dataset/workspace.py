@@ -12,10 +12,10 @@ import os
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib.metadata import version
 from typing import Annotated, Any, NamedTuple
 
 from wikianchor.io.errors import InputError
+from wikianchor.io.version import package_version
 from wikianchor.pipelines.dataset.changes import deciding
 from wikianchor.pipelines.dataset.temporary import temporary_root
 
@@ -91,6 +91,6 @@ def fingerprint_of(head: Mapping[str, Any], output: str, **how: Any) -> str:
         "head": {**head, "made_with": deciding(head.get("made_with", {}))},
         "output": output,
         "how": how,
-        "libraries": {name: version(name) for name in _LIBRARIES},
+        "libraries": {name: package_version(name) for name in _LIBRARIES},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]

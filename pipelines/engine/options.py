@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import copy
+from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
-from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import FlagParser
@@ -33,21 +35,35 @@ View = TypeVar("View", bound=PipelineOptions)
 
 
 class ParsedOptions(PipelineOptions):
-    """Beam's options, of which each view is made once.
+    """Beam's options, of which each view is made once, and its flags are parsed once in a process.
 
-    Beam asks for four views for each transform of a graph, and parses all flags again for each of them, which takes a
-    sixth of the time of a small stage. Views share their values, so an old one says the same as a new one.
+    Beam asks for four views for each transform of a graph, and for a dozen for each pipeline, and would parse all flags
+    again for each of them, which takes a sixth of the time of a small stage. Views share their values, so an old one
+    says the same as a new one.
     """
 
     def view_as(self, cls: type[View]) -> View:
         # `setattr` takes only names of options.
         views: dict[type[PipelineOptions], Any] = self.__dict__.setdefault("_views", {})
         if cls not in views:
-            views[cls] = super().view_as(cls)
+            # `copy.copy` asks for a view.
+            view = views[cls] = object.__new__(cls)
+            view.__dict__.update(_parsed(cls, tuple(self._flags)).__dict__)
+            for name in view._visible_option_list():
+                if name not in self._all_options:
+                    # A list of values may be added to.
+                    self._all_options[name] = copy.copy(getattr(view._visible_options, name))
+            view._all_options = self._all_options
         return views[cls]
 
     def __getstate__(self) -> Any:
         return {name: value for name, value in super().__getstate__().items() if name != "_views"}
+
+
+@cache
+def _parsed(cls: Callable[[list[str]], View], flags: tuple[str, ...]) -> View:
+    """Return a view of flags, whose values are those of the flags."""
+    return cls(list(flags))
 
 
 @cache
@@ -97,7 +113,7 @@ def shuffle_of(options: PipelineOptions) -> str:
     chosen = options.view_as(EngineOptions).shuffle
     if chosen != "auto":
         return str(chosen)
-    runner = str(options.get_all_options().get("runner") or "DirectRunner").rpartition(".")[2].lower()
+    runner = str(options.view_as(StandardOptions).runner or "DirectRunner").rpartition(".")[2].lower()
     return "files" if runner in _BY_FILES else "beam" if runner in _BY_BEAM else ""
 
 

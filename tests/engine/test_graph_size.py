@@ -10,6 +10,7 @@ import pytest
 
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.dataset.workspace import Workspace
+from wikianchor.pipelines.engine import transforms
 from wikianchor.pipelines.entities import graph as entities
 from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.pipelines.export import graph as export
@@ -26,6 +27,7 @@ from wikianchor.pipelines.sentences import graph as sentences
 from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.wikimedia.inventory import read_site
 
+HOOKS = {"setup", "start_bundle", "process", "finish_bundle", "teardown"}
 WIKIS = tuple(f"{chr(ord('a') + number)}{chr(ord('a') + number)}wiki" for number in range(18))
 SHARDS = 7_000
 MOST_BYTES, MOST_SECONDS = 2 << 20, 5
@@ -134,3 +136,11 @@ def test_a_graph_does_not_grow_with_the_shards(name: str, shuffle: str, tmp_path
     size = len(pipeline.to_runner_api().SerializeToString())
     assert size < MOST_BYTES
     assert time.process_time() - begin < MOST_SECONDS
+
+
+def test_beam_looks_for_states_in_the_methods_of_a_step_alone() -> None:
+    kinds = [kind for kind in vars(transforms).values() if isinstance(kind, type) and issubclass(kind, beam.DoFn)]
+    assert len(kinds) == 4
+    for kind in kinds:
+        assert issubclass(kind, transforms._Stateless)
+        assert HOOKS & {*vars(kind)} <= {*dir(kind.__new__(kind))} < HOOKS

@@ -12,6 +12,16 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 @cache
+def package_version(package: str) -> str:
+    """Return the version of an installed package; a build with hundreds of stages asks again and again.
+
+    Raises:
+        PackageNotFoundError: it is not installed.
+    """
+    return version(package)
+
+
+@cache
 def program_version() -> str:
     """Return the version that `--version` prints and manifests carry: in a checkout that of its commit, such as
     `0.1.dev0+g0898a76`, and `.dirty` where files have changed since; elsewhere that of the installed package."""
