@@ -29,6 +29,10 @@ class Dataset(NamedTuple):
         shards = self.manifest["configs"].get(config, {"shards": []})["shards"]
         return [f"{self.directory}/{shard['path']}" for shard in shards]
 
+    def sizes(self, config: str) -> list[int]:
+        """Return the bytes of a config's shards, in order."""
+        return [shard["bytes"] for shard in self.manifest["configs"].get(config, {"shards": []})["shards"]]
+
     def rows(self, config: str) -> int:
         """Return the number of rows of a config."""
         return int(self.manifest["configs"].get(config, {"rows": 0})["rows"])
@@ -100,10 +104,19 @@ def shards_of(directory: str, config: str) -> list[str]:
     Raises:
         InputError: there is no finished dataset in the directory.
     """
+    return dataset_at(directory).shards(config)
+
+
+def dataset_at(directory: str) -> Dataset:
+    """Return the finished dataset in a directory, for workers.
+
+    Raises:
+        InputError: there is none.
+    """
     files, inner = filesystem(f"{directory}/{MANIFEST}")
     with reading(f"{directory}/{MANIFEST}"):
         info = files.get_file_info(inner)
-    return _dataset(directory, info.mtime_ns, info.size).shards(config)
+    return _dataset(directory, info.mtime_ns, info.size)
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ Each step reads shards of datasets, writes tables to disk, and returns a small r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.arrays.tables import distinct, find, read_table, save_tables
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
-from wikianchor.pipelines.dataset.reader import read_batches, shards_of
+from wikianchor.pipelines.dataset.reader import dataset_at, read_batches, shards_of
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
 from wikianchor.pipelines.engine.transforms import CallOnce, RunStep
@@ -103,13 +103,17 @@ class TableBuilt(NamedTuple):
     parts: tuple[Part, ...]
 
 
-def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> Iterator[SentenceShard]:
-    """Yield the shards of `sentences` of datasets, given as (wiki, directory)."""
-    order = 0
+def list_sentence_shards(datasets: Sequence[tuple[str, str]]) -> list[SentenceShard]:
+    """Return the shards of `sentences` of datasets, given as (wiki, directory), the largest first: the other workers
+    would wait for one that begins a large shard last."""
+    shards: list[SentenceShard] = []
+    sizes: list[int] = []
     for wiki, directory in datasets:
-        for path in shards_of(directory, "sentences"):
-            yield SentenceShard(order, wiki, path, directory)
-            order += 1
+        dataset = dataset_at(directory)
+        paths = dataset.shards("sentences")
+        shards += [SentenceShard(order, wiki, path, directory) for order, path in enumerate(paths, len(shards))]
+        sizes += dataset.sizes("sentences")
+    return sorted(shards, key=lambda shard: -sizes[shard.order])
 
 
 def count_shard(shard: SentenceShard, indexes: Mapping[str, IndexBuilt], sections: bool, work: Workspace) -> Counted:

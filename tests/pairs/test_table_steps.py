@@ -1,5 +1,6 @@
 """Look-up tables as steps: counts add up in any bundling, floors, and the `entities` config that explains the ids."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from tests.stand_in import Item, small_wiki, work_of, write_entities, write_sentences
 from wikianchor.pipelines.arrays.tables import open_tables, read_table, save_tables
+from wikianchor.pipelines.dataset.reader import shards_of
 from wikianchor.pipelines.pairs.entity_table import TableOptions
 from wikianchor.pipelines.pairs.table_steps import (
     Counted,
@@ -56,6 +58,19 @@ def table_of(
     return found, rows
 
 
+def test_the_largest_shards_come_first_with_the_numbers_that_they_have(tmp_path: Path) -> None:
+    pages, _ = small_wiki()
+    wikis = {"aawiki": pages[:1], "bbwiki": pages}
+    datasets = [(wiki, str(write_sentences(tmp_path / wiki, wiki, rows, 2))) for wiki, rows in wikis.items()]
+    shards = list_sentence_shards(datasets)
+    sizes = [os.path.getsize(shard.path) for shard in shards]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) > 1
+    ordered = sorted(shards)
+    assert [shard.order for shard in ordered] == list(range(len(ordered)))
+    assert [shard.path for shard in ordered] == [path for _, at in datasets for path in shards_of(at, "sentences")]
+
+
 @pytest.mark.parametrize("cut", [1, 4])
 def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int) -> None:
     pages, items = small_wiki()
@@ -64,7 +79,7 @@ def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int
     work = work_of(tmp_path / "o")
     indexes = {"enwiki": build_index(WikiTitles("enwiki", str(sentences), str(entities)), work)}
     seen, shards = 0, []
-    for order, shard in enumerate(list_sentence_shards([("enwiki", str(sentences))])):
+    for order, shard in enumerate(sorted(list_sentence_shards([("enwiki", str(sentences))]))):
         found = count_shard(shard, indexes, False, work)
         assert (found.order, found.wiki) == (order, "enwiki")
         assert len(read_table(found.path, "codes")) == found.seen
