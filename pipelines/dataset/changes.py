@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+CRASHED, CRASHED_TEMPLATE = "crashed", "crashed_template"
+"""What the ledger counts pages as that --skip_bad_pages has left out: when they were read, and when the definitions of
+templates were read before."""
 RULES = "rules"
 """The key of the digest of `wikianchor.io.rules` in manifests."""
 
@@ -13,6 +16,28 @@ def rules_of(manifest: Mapping[str, Any]) -> str | None:
     """Return the digest of the rules that made a dataset; None where its manifest does not say."""
     digest: str | None = manifest.get("made_with", {}).get(RULES)
     return digest
+
+
+def skipped_pages(manifest: Mapping[str, Any]) -> int:
+    """Return the number of pages that a dataset lacks because of --skip_bad_pages.
+
+    >>> skipped_pages({"dataset": "sentences", "ledger": {"enwiki": {"pages": {"articles": 9, "crashed": 1}}}})
+    1
+    """
+    ledger = manifest.get("ledger", {})
+    by_wiki: Iterable[Mapping[str, int]] = ()
+    if manifest["dataset"] == "templates":
+        by_wiki = ledger.get("templates", {}).values()
+    elif manifest["dataset"] in ("sentences", "mewsc16"):
+        by_wiki = (of_wiki.get("pages", {}) for of_wiki in ledger.values())
+    return sum(pages.get(name, 0) for pages in by_wiki for name in (CRASHED, CRASHED_TEMPLATE))
+
+
+def left_out(manifest: Mapping[str, Any]) -> str:
+    """Return what a dataset lacks that a run without --skip_bad_pages makes, in a few words, or ""."""
+    if not (pages := skipped_pages(manifest)):
+        return ""
+    return f"it was made with --skip_bad_pages, which left out {pages} page{'s' * (pages > 1)}"
 
 
 def deciding(made_with: Mapping[str, str]) -> dict[str, str]:

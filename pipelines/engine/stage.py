@@ -14,13 +14,13 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.rules import stage_digest
-from wikianchor.io.version import program_version
-from wikianchor.pipelines.dataset.changes import RULES, difference
+from wikianchor.io.version import package_version, program_version
+from wikianchor.pipelines.dataset.changes import RULES, difference, left_out
 from wikianchor.pipelines.dataset.manifest import (
     claim,
     commit,
@@ -36,7 +36,7 @@ from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.progress import Progress
 from wikianchor.pipelines.engine.progress_file import read_progress
 from wikianchor.pipelines.engine.retries import Retries
-from wikianchor.pipelines.engine.runner import NO_LOAD, make_pipeline, run_apart
+from wikianchor.pipelines.engine.runner import NO_LOAD, beam_options, make_pipeline, run_apart
 from wikianchor.pipelines.engine.step_errors import find_error
 from wikianchor.pipelines.engine.worker_status import WorkerDied
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     import apache_beam as beam
 
 log = logging.getLogger("wikianchor")
+# A file in the workspace of a run that has left out pages.
+SKIPPED = "skipped_pages"
 _DEATH = re.compile(r"Channel closed prematurely|StatusCode\.UNAVAILABLE|StatusCode\.CANCELLED")
 _NO_JAR = re.compile(r"Unable to fetch remote job server jar at (\S+\.jar)\b")
 _NO_SERVICE = re.compile(r"^RuntimeError: Service failed to start up with error", re.MULTILINE)
@@ -57,7 +59,7 @@ def made_with(dataset: str) -> dict[str, str]:
     return {
         "wikianchor": program_version(),
         "rules": stage_digest(dataset),
-        "pyarrow": version("pyarrow"),
+        "pyarrow": package_version("pyarrow"),
         "unicode": unicodedata.unidata_version,
     }
 
@@ -93,10 +95,11 @@ def run_stage(
         UsageError: the output directory cannot be used, or a flag of Beam's is wrong.
     """
     head = _head(dataset, schema_version, inputs, options)
-    if (done := _done(output, head, keep_older)) is not None:
+    skips = skips_pages(beam_args)
+    if (done := _done(output, head, keep_older, skips)) is not None:
         _remove_leftovers(output, dataset)
         return done
-    from wikianchor.pipelines.engine.options import shuffle_of, skips_bad_pages
+    from wikianchor.pipelines.engine.options import shuffle_of
 
     # Whatever can be wrong with the command is found before anything is written.
     pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output, load)
@@ -104,7 +107,7 @@ def run_stage(
     fingerprint = fingerprint_of(head, output, shuffle=shuffle)
     work = workspace_of(output, fingerprint, shuffle)
     build(pipeline, head, work)
-    if (old := read_manifest(output)) is not None and (change := difference(old, head)):
+    if (old := read_manifest(output)) is not None and (change := _change(old, head, skips)):
         log.info("%s: rebuild, %s; the dataset there stays until the new one is complete", output, change)
     for source in head.get("older_inputs", ()):
         log.warning(
@@ -114,19 +117,26 @@ def run_stage(
         )
     with claim(output, dataset, fingerprint):
         # Another run may have made it while this one waited for the claim, or the claim completed its commit.
-        if (done := _done(output, head, keep_older)) is not None:
+        if (done := _done(output, head, keep_older, skips)) is not None:
             return done
-        retries = Retries(skips_bad_pages(pipeline.options))
+        retries = Retries(skips)
+        if not skips and os.path.exists(f"{work.scratch}/{SKIPPED}"):
+            log.info("%s: beginning again: an earlier run left pages out with --skip_bad_pages", output)
+            discard(work)
         while True:
             try:
                 _run_watched(pipeline, head, work, output, bytes_read)
                 break
             except WorkerDied as death:
                 # It may have died in the commit, after the manifest was replaced.
-                if (done := _done(output, head, keep_older)) is not None:
+                if (done := _done(output, head, keep_older, skips)) is not None:
+                    log.warning("%s: the dataset is complete", death)
                     tidy(output, done)
                     return done
                 log.warning("%s", retries.after(death))
+                if retries.bad_pages:
+                    os.makedirs(work.scratch, exist_ok=True)
+                    Path(f"{work.scratch}/{SKIPPED}").touch()
             pipeline = make_pipeline(beam_args, dataset, options.get("wiki"), output, load, retries)
             build(pipeline, head, work)
     return _result(pipeline, head, output)
@@ -194,13 +204,35 @@ def _run_watched(
         raise _clear(error, output) from error
 
 
-def _done(output: str, head: Mapping[str, Any], keep_older: bool) -> dict[str, Any] | None:
-    """Return the manifest of a finished dataset with this head of the manifest, or None."""
+def skips_pages(beam_args: Sequence[str]) -> bool:
+    """Return whether the flags let a run leave out pages that end their worker process."""
+    # Most runs do without Beam's parser, which takes a second, when a dataset is finished.
+    if not any(arg.startswith("--skip_bad_pages") for arg in beam_args):
+        return False
+    from wikianchor.pipelines.engine.options import skips_bad_pages
+
+    return skips_bad_pages(beam_options(beam_args)[0])
+
+
+def _change(manifest: Mapping[str, Any], head: Mapping[str, Any], skips: bool) -> str:
+    """Return why a finished dataset is not the one that a run makes, in a few words, or ""."""
+    return difference(manifest, head) or ("" if skips else left_out(manifest))
+
+
+def _done(output: str, head: Mapping[str, Any], keep_older: bool, skips: bool) -> dict[str, Any] | None:
+    """Return the manifest of a finished dataset, or None.
+
+    Args:
+        output: its directory.
+        head: the head of its manifest.
+        keep_older: whether it may be of other rules or versions.
+        skips: whether it may lack pages that end their worker process.
+    """
     manifest = read_manifest(output, is_output=True)
     if manifest is None or manifest["dataset"] != head["dataset"]:
         return None
-    change = difference(manifest, head)
-    if change and (not keep_older or difference({**manifest, "made_with": head["made_with"]}, head)):
+    change = _change(manifest, head, skips)
+    if change and (not keep_older or _change({**manifest, "made_with": head["made_with"]}, head, skips)):
         return None
     if (damaged := damaged_shard(output, manifest)) is not None:
         log.info("%s: missing or damaged, so its dataset is made again", damaged)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from wikianchor.io.errors import InputError
 from wikianchor.io.options import recorded
 from wikianchor.io.storage import file_size, sha1
+from wikianchor.pipelines.dataset.changes import CRASHED
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds
@@ -265,7 +266,7 @@ def ledger_of(decision: Any, readings: Sequence[Any]) -> dict[str, Any]:
     pages, labels = ledger["pages"], dict.fromkeys(schema.TOPICS, 0) | ledger["labels"]
     seen, kept = pages.get("seen", 0), pages.get(KEPT, 0)
     # Of a page that ended its worker not even the namespace is known.
-    parted = sum(number for name, number in pages.items() if name not in ("seen", "crashed"))
+    parted = sum(number for name, number in pages.items() if name not in ("seen", CRASHED))
     rows = sum(part.rows for part in decision.parts)
     if parted != seen or rows != kept or sum(labels.values()) != kept:
         raise InputError(

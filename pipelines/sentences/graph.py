@@ -21,7 +21,7 @@ from typing import Any
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
 from wikianchor.io.storage import file_size, free_bytes, is_local, sha1
-from wikianchor.pipelines.dataset.changes import difference
+from wikianchor.pipelines.dataset.changes import CRASHED, CRASHED_TEMPLATE, difference
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.reasons import listed, most
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -244,6 +244,8 @@ def commit_readings(
     counts: Counter[str] = Counter()
     for reading in ordered:
         counts.update(reading.counts)
+    if crashed := sum(reading.counts.get(CRASHED, 0) for reading in definitions):
+        counts[f"pages:{CRASHED_TEMPLATE}"] = crashed
     problems = [problem for reading in ordered for problem in reading.problems]
     # A file that was found to be cut off inside a page or its compression needs no second word about it.
     if not problems and not counts["files:truncated"] and (endless := without_end(ordered, footers)):

@@ -20,6 +20,7 @@ import numpy as np
 from wikianchor.io.errors import InputError, Truncated
 from wikianchor.pipelines.arrays.hashing import hash_string
 from wikianchor.pipelines.arrays.tables import open_tables
+from wikianchor.pipelines.dataset.changes import CRASHED
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.reader import open_datasets
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -304,7 +305,7 @@ def sound_pages(
     """
     read = 0
     try:
-        for raw, offset in watched_pages(cut_pages(keep_tail(chunks, tail), part.path), counts, "pages:crashed"):
+        for raw, offset in watched_pages(cut_pages(keep_tail(chunks, tail), part.path), counts, f"pages:{CRASHED}"):
             read += 1
             if len(problems) >= MAX_PROBLEMS:
                 return

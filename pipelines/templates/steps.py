@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from wikianchor.io.errors import InputError, Truncated
+from wikianchor.pipelines.dataset.changes import CRASHED
 from wikianchor.pipelines.dataset.part_writer import Part, PartWriter
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
@@ -108,7 +109,7 @@ def template_rows(
         InputError, Truncated: the file is damaged or cut off.
     """
     pages = TemplatePages(site)
-    for raw, offset in watched_pages(cut_pages(chunks, source), counts, "crashed"):
+    for raw, offset in watched_pages(cut_pages(chunks, source), counts, CRASHED):
         if page_namespace(raw, source) == TEMPLATE:
             page = pages.parse(raw, f"{source} near byte {offset}")
             ids = {"page_id": page.page_id, "rev_id": page.rev_id}

@@ -18,7 +18,7 @@ from tests.dumps import export, page
 from tests.engine.kills import Launcher
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.dataset.manifest import read_manifest
-from wikianchor.pipelines.engine import local_workers, worker_status
+from wikianchor.pipelines.engine import local_workers, stage, worker_status
 from wikianchor.pipelines.engine.limits import Limits
 from wikianchor.pipelines.engine.local_workers import LocalWorkers, Worker
 from wikianchor.pipelines.engine.machine import private_memory
@@ -99,6 +99,75 @@ def test_a_bad_page_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (
         "page 'Abort', was killed by SIGABRT: this page has ended 2 workers: leave it out with --skip_bad_pages" in line
     )
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    path = tmp_path / "dump.xml"
+    path.write_bytes(export([page(f"Page {number}", number, TEXT) for number in range(1, 21)]))
+    return path
+
+
+def pages_of(output: Path) -> dict[str, int]:
+    manifest = read_manifest(str(output))
+    assert manifest is not None
+    pages: dict[str, int] = manifest["ledger"]["enwiki"]["pages"]
+    return pages
+
+
+def as_worker(monkeypatch: pytest.MonkeyPatch, *bad_pages: tuple[str, int]) -> None:
+    """Let this process be a worker that leaves out pages."""
+    # They have to stay open.
+    files = [new_status_file(), new_status_file()]
+    monkeypatch.setattr(worker_status, "files_of_the_test", files, raising=False)
+    monkeypatch.setattr(worker_status, "_this_worker", None)
+    worker_status.join(WorkerStatus(files[0].fileno()), files[1].fileno(), [], bad_pages)
+
+
+def test_a_dataset_that_lacks_pages_is_rebuilt_without_the_flag(
+    dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wikianchor: Callable[..., Any]
+) -> None:
+    output, command = tmp_path / "out", ["sentences", f"--dumps={dump}", f"--output={tmp_path}/out", "--workers=1"]
+    with monkeypatch.context() as patch:
+        as_worker(patch, ("read-000000", 7), ("templates-000000", 3))
+        assert wikianchor(*command).status == 0
+    assert pages_of(output) == {"articles": 19, "crashed": 1, "crashed_template": 1}
+    # Links of the page that was left out are in no bucket, and the others balance.
+    checked = wikianchor("verify", output, f"--against={dump}")
+    assert (checked.status, "is right" in checked.output) == (0, True), checked
+    assert "up to date, skipped" in str(wikianchor(*command, "--skip_bad_pages"))
+    ended = wikianchor(*command)
+    assert f"{output}: rebuild, it was made with --skip_bad_pages, which left out 2 pages; the dataset" in str(ended)
+    assert pages_of(output) == {"articles": 20}
+    for flags in ([], ["--skip_bad_pages"]):
+        assert "up to date, skipped" in str(wikianchor(*command, *flags))
+
+
+def test_work_that_lacks_pages_is_done_again_without_the_flag(
+    dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wikianchor: Callable[..., Any]
+) -> None:
+    output, command = tmp_path / "out", ["sentences", f"--dumps={dump}", f"--output={tmp_path}/out", "--workers=1"]
+
+    def fail(*_: Any) -> None:
+        raise InputError("no commit")
+
+    with monkeypatch.context() as patch:
+        as_worker(patch, ("read-000000", 7))
+        patch.setattr(stage, "commit", fail)
+        assert wikianchor(*command).status == 1
+    deaths = [WorkerDied("it", Position("read-000000", "d.xml", 7, "A"))] * 2
+    with monkeypatch.context() as patch:
+        patch.setattr(stage, "_run_watched", lambda *_: fail() if not deaths else _raise(deaths.pop()))
+        assert wikianchor(*command, "--skip_bad_pages").status == 1
+    assert [path.name for path in output.glob("_unfinished/*/skipped_pages")] == ["skipped_pages"]
+    assert f"{output}: beginning again: an earlier run left pages out with --skip_bad_pages" in str(
+        wikianchor(*command)
+    )
+    assert pages_of(output) == {"articles": 20}
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from wikianchor.pipelines.dataset.inputs import wiki_of
 from wikianchor.pipelines.dataset.reader import find_datasets, finished_datasets
 from wikianchor.pipelines.engine.dataflow import machine_type
 from wikianchor.pipelines.engine.runner import beam_options, with_workers, workers_of
+from wikianchor.pipelines.engine.stage import skips_pages
 from wikianchor.pipelines.entities import graph as entities
 from wikianchor.pipelines.entities.options import EntitiesOptions
 from wikianchor.pipelines.pairs import graph as pairs
@@ -51,7 +52,15 @@ def run(config: BuildOptions, beam_args: Sequence[str]) -> None:
     stages = build_stages(dumps, config.output, rows, options, engine == "core")
     workers = [workers_of(beam_args, stage.load) for stage in stages]
     machine = machine_type(beam_options(beam_args)[0])
-    lines = plan_lines(stages, config.output, workers, machine, config.price_per_vcpu_hour, config.keep_older)
+    lines = plan_lines(
+        stages,
+        config.output,
+        workers,
+        machine_type=machine,
+        price=config.price_per_vcpu_hour,
+        keep_older=config.keep_older,
+        skips_pages=skips_pages(beam_args),
+    )
     print("\n".join([*lines, f"  engine: {engine}"]), flush=True)
     if config.dry_run:
         return

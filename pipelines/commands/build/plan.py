@@ -13,7 +13,7 @@ from typing import Any
 
 from wikianchor.io.storage import file_size, free_bytes, is_local
 from wikianchor.io.units import duration, size
-from wikianchor.pipelines.dataset.changes import RULES, difference
+from wikianchor.pipelines.dataset.changes import RULES, difference, left_out
 from wikianchor.pipelines.dataset.manifest import damaged_shard, read_manifest
 from wikianchor.pipelines.dataset.workspace import UNFINISHED, scratch_root
 from wikianchor.pipelines.engine.dataflow import memory_per_vcpu
@@ -110,7 +110,7 @@ def build_stages(
     return stages
 
 
-def reason_to_run(stage: Stage, rebuilt: bool, keep_older: bool) -> str | None:
+def reason_to_run(stage: Stage, rebuilt: bool, keep_older: bool, skips_pages: bool) -> str | None:
     """Return why a stage runs: "" where there is no dataset yet, else what has changed; None where it is finished.
 
     Inputs are compared by name and size; the stage itself compares their checksums.
@@ -119,6 +119,7 @@ def reason_to_run(stage: Stage, rebuilt: bool, keep_older: bool) -> str | None:
         stage: of the plan.
         rebuilt: whether an earlier stage of the plan runs.
         keep_older: whether the dataset may be of other rules or versions.
+        skips_pages: whether it may lack pages that end their worker process.
     """
     manifest = read_manifest(stage.output, is_output=True)
     if manifest is None:
@@ -126,7 +127,7 @@ def reason_to_run(stage: Stage, rebuilt: bool, keep_older: bool) -> str | None:
     head: dict[str, Any] = {} if keep_older else {"made_with": made_with(stage.dataset)}
     if stage.options:
         head["options"] = dict(stage.options)
-    if change := difference(manifest, head):
+    if change := difference(manifest, head) or ("" if skips_pages else left_out(manifest)):
         return change
     known = {(source.get("path"), source.get("bytes")) for source in manifest.get("inputs", ())}
     for path in stage.inputs:
@@ -144,6 +145,7 @@ def plan_lines(
     machine_type: str = "",
     price: float = 0,
     keep_older: bool = False,
+    skips_pages: bool = False,
 ) -> list[str]:
     """Return the lines of the plan.
 
@@ -154,6 +156,7 @@ def plan_lines(
         machine_type: of Dataflow's workers; "" for another runner.
         price: of a vCPU for an hour; 0 where it is not known.
         keep_older: whether finished datasets may be of other rules or versions.
+        skips_pages: whether they may lack pages that end their worker process.
     """
     width = max(len(stage.name) for stage in stages)
     lines = ["plan"]
@@ -161,9 +164,13 @@ def plan_lines(
     is_older = False
     for stage, count in zip(stages, workers, strict=True):
         read = f"{size(sum(file_size(path) for path in stage.inputs))} in {len(stage.inputs)} files"
-        reason = reason_to_run(stage, bool(running), keep_older)
+        reason = reason_to_run(stage, bool(running), keep_older, skips_pages)
         about = "done"
-        if keep_older and reason is None and (change := reason_to_run(stage, False, keep_older=False)):
+        if (
+            keep_older
+            and reason is None
+            and (change := reason_to_run(stage, rebuilt=False, keep_older=False, skips_pages=skips_pages))
+        ):
             about = f"kept, though {change}"
         is_older = is_older or (reason or "").startswith(RULES)
         if reason is not None:
