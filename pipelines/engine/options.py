@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
@@ -61,7 +60,7 @@ class ParsedOptions(PipelineOptions):
 
 
 @cache
-def _parsed(cls: Callable[[list[str]], View], flags: tuple[str, ...]) -> View:
+def _parsed(cls: Any, flags: tuple[str, ...]) -> Any:
     """Return a view of flags, whose values are those of the flags."""
     return cls(list(flags))
 

@@ -1,7 +1,9 @@
 """Errors of steps on their way through a runner: one line at the command line, the traceback with --verbose."""
 
 import bz2
+import errno
 import logging
+import os
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,6 +54,15 @@ def test_the_last_error_counts_and_there_may_be_none() -> None:
 def test_other_errors_pass_unchanged() -> None:
     with pytest.raises(ValueError, match="ours to mend"), mark_errors():
         raise ValueError("ours to mend")
+
+
+@pytest.mark.parametrize(("path", "where"), [("/data/run.arrow", "/data/run.arrow"), (None, "a file of this run")])
+def test_a_disk_that_fails_is_an_error_of_the_user(path: str | None, where: str) -> None:
+    error = find_error(traceback_of(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)))
+    assert isinstance(error, InputError)
+    assert str(error).startswith(f"{where}: cannot be read or written (No space left on device): check the disk")
+    with pytest.raises(ProcessLookupError), mark_errors():
+        raise ProcessLookupError(errno.ESRCH, "no such process")
 
 
 def fail(*args: Any) -> Any:

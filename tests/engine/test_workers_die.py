@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from tests.dumps import export, page
 from tests.engine.kills import PROCESSES, Job, Launcher, digest, left_of
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.engine.local_workers import LocalWorkers, Worker
-from wikianchor.pipelines.engine.worker_status import WorkerDied
+from wikianchor.pipelines.engine.worker_status import WorkerDied, new_status_file
 
 TEXT = "The [[Moon]] goes around the [[Earth]]. It is far away from the [[Sun|star]], as everybody knows."
 
@@ -103,6 +106,42 @@ def test_a_worker_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -
     workers.wait(worker)
     assert worker.process.poll() == -signal.SIGKILL
     workers.check()
+
+
+# A worker whose launcher is the test, and in which Beam's worker fails.
+FAILS = """
+import os
+from apache_beam.runners.worker import sdk_worker_main
+from wikianchor.pipelines.engine import worker
+def fail(arguments):
+    print("of Beam", file=sys.stderr)
+    raise ConnectionError("lost")
+sdk_worker_main.main = fail
+worker.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("flag", "launcher", "words"),
+    [
+        ("", "alive", ["ConnectionError: lost"]),
+        ("--verbose", "alive", ["of Beam", "ConnectionError: lost"]),
+        ("", "dead", []),
+    ],
+)
+def test_a_worker_that_fails_says_why_where_its_launcher_lives(flag: str, launcher: str, words: list[str]) -> None:
+    files = [new_status_file(), new_status_file()]
+    status, lock = (file.fileno() for file in files)
+    given = json.dumps({"status": status, "lock": lock, "alone": [], "bad_pages": []})
+    # No process has the number of a launcher that has ended.
+    number = str(os.getpid() if launcher == "alive" else 2**22 + 1)
+    code = f"import sys; sys.argv[1:] = {[number, given, *filter(None, [flag])]!r}\n{FAILS}"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], pass_fds=(status, lock), capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == 1
+    for word in ("of Beam", "ConnectionError: lost"):
+        assert (word in ended.stderr) == (word in words), ended.stderr
 
 
 def test_no_worker_starts_after_the_others_were_killed() -> None:
