@@ -124,13 +124,21 @@ def _sum_up(manifest: Mapping[str, Any] | None, config: Any, start: float) -> No
     dataset = Dataset(config.output.rstrip("/"), dict(manifest))
     # `wikianchor report` reads all pairs; the end of a stage does not wait for that.
     print_report([dataset], coverage=False)
-    engine = ""
-    if dataset.manifest["dataset"] == "sentences":
+    print(f"\n{summary.made(dataset)}\n{summary.spent(start, _engine(dataset.manifest, config))}")
+    print("\n".join(summary.next_lines(summary.after(dataset, config))))
+
+
+def _engine(manifest: Mapping[str, Any], config: Any) -> str:
+    """Return the name of the engine that read pages for a dataset; "" where none did."""
+    if manifest["dataset"] == "sentences":
         from wikianchor.pipelines.sentences.compiled_reader import engine_of
 
-        engine = engine_of(config.engine, config.parser, config.splitter)
-    print(f"\n{summary.made(dataset)}\n{summary.spent(start, engine)}")
-    print("\n".join(summary.next_lines(summary.after(dataset, config))))
+        return engine_of(config.engine, config.parser, config.splitter)
+    if manifest["dataset"] == "mewsc16":
+        from wikianchor.pipelines.mewsc16.released import engine_of_options
+
+        return engine_of_options(manifest["options"])
+    return ""
 
 
 def _overview() -> str:

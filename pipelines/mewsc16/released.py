@@ -8,7 +8,8 @@ reproduced only with `--faults`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from wikianchor.pipelines.mewsc16.categories import CategoryReader
 from wikianchor.pipelines.mewsc16.dateline import is_day
@@ -16,6 +17,7 @@ from wikianchor.pipelines.mewsc16.editions import CATEGORY, wiki_facts
 from wikianchor.pipelines.mewsc16.lead_markup import LeadMarkup, file_names
 from wikianchor.pipelines.text.splitter import make_splitter
 from wikianchor.pipelines.wikimedia.compiled import fastest_extractor
+from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extractor
 from wikianchor.pipelines.wikimedia.wikitext.definitions import FindTemplate
@@ -23,7 +25,19 @@ from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, L
 
 MIN_CHARACTERS = 5
 _FILE = 6
+# The fault that leaves templates blank.
+_HOLES = "holes"
 _BLANK_AFTER_STOP = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+
+
+def engine_of_options(options: Mapping[str, Any]) -> str:
+    """Return the name of the engine that reads pages for a dataset.
+
+    Args:
+        options: those of its manifest.
+    """
+    is_literal = options["mode"] == "paper" and _HOLES in options["faults"]
+    return "python" if is_literal or core_of(None) is None else "core"
 
 
 class ReleasedReader:
@@ -38,8 +52,8 @@ class ReleasedReader:
     def __init__(self, site: Site, faults: Collection[str], find_template: FindTemplate | None = None) -> None:
         self._faults = frozenset(faults)
         self._language = site.language
-        holes = "holes" in faults
-        self._extractor = Extractor(site, literal=True) if holes else fastest_extractor(site, find_template)
+        # The core has no literal mode.
+        self._extractor = Extractor(site, literal=True) if _HOLES in faults else fastest_extractor(site, find_template)
         self._markup = LeadMarkup(site.language, file_names(site.namespaces.items()))
         self._split = make_splitter("rules", site.language)
         prefix = wiki_facts()["old_prefixes"].get(site.language) or site.namespace_names[CATEGORY]

@@ -14,6 +14,7 @@ from wikianchor.pipelines.arrays.sample_rows import sample
 from wikianchor.pipelines.commands.verify.articles import read_articles
 from wikianchor.pipelines.dataset.reader import Dataset
 from wikianchor.pipelines.entities.steps import entity_batch, item_lines, page_props_of
+from wikianchor.pipelines.mewsc16.released import engine_of_options
 from wikianchor.pipelines.sentences.compiled_reader import engine_of
 from wikianchor.pipelines.sentences.wiki import PageRows, Wiki, element_title, open_wiki
 from wikianchor.pipelines.wikimedia.choices import PARSERS, SPLITTERS
@@ -272,6 +273,7 @@ def _end(title: str, known: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _mewsc16(dataset: Dataset, sources: Sources, rows: int, seed: int, outcome: Outcome) -> None:
     options = dataset.manifest["options"]
+    outcome.engines = (engine_of_options(options),)
     with_tables = {
         source["path"].partition("-")[0] for source in dataset.manifest["inputs"] if ".sql" in source["path"]
     }
