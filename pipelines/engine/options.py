@@ -47,7 +47,7 @@ class ParsedOptions(PipelineOptions):
         if cls not in views:
             # `copy.copy` asks for a view.
             view = views[cls] = object.__new__(cls)
-            view.__dict__.update(_parsed(cls, tuple(self._flags)).__dict__)
+            view.__dict__.update(_parsed(cls, tuple(self._flags)).__dict__)  # type: ignore[arg-type]
             for name in view._visible_option_list():
                 if name not in self._all_options:
                     # A list of values may be added to.

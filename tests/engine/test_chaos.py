@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from lib.measure import fresh
 
 from tests.dumps import export, page
-from tests.engine.kills import PHASES, PROCESSES, Job, make_inputs
+from tests.engine.kills import LIMIT, PATIENCE, PHASES, PROCESSES, Job, Launcher, digest, left_of, make_inputs
 from tests.engines import answers, free_port, process, until
 from tests.every_pipeline import all_digests
 
@@ -102,6 +103,33 @@ def test_a_worker_or_the_launcher_is_killed(command: str, target: str, phase: st
         assert (ended.hung, ended.orphans) == (False, 0)
         assert ended.is_clear(target), ended
         assert jobs[command].again()
+
+
+def test_workers_are_stopped_at_twenty_moments(jobs: dict[str, Job]) -> None:
+    chance = random.Random(20)
+    stops = 0
+    while stops < 20:
+        job = jobs[("sentences", "pairs")[stops % 2]]
+        fresh(job.output)
+        # On a busy machine a worker may need longer to start, without a sign of it.
+        launcher = Launcher([*job.command, f"--stall_limit={5 + round(job.seconds['start'])}"])
+        launcher.until(launcher.workers)
+        # The end of a run too, when one worker has work and the other has none.
+        time.sleep(chance.random() * sum(job.seconds.values()))
+        workers, committed = launcher.workers(), job.commits()
+        if workers:
+            os.kill(stopped := chance.choice(workers), signal.SIGSTOP)
+        assert not launcher.end(PATIENCE)
+        if workers:
+            stops += 1
+            lines = [
+                line for line in launcher.log() if f"(process {stopped})" in line and "made no progress for" in line
+            ]
+            print(stops, "committed" if committed else "", lines, file=sys.stderr)
+            assert launcher.status == 0, launcher.log()
+            assert len(lines) == 1 or committed, launcher.log()
+            assert digest(job.output) == job.digest
+            assert left_of(workers, time.monotonic() + LIMIT) == []
 
 
 def test_the_job_service_is_killed_and_comes_back(dump: Path, expected: object, tmp_path: Path) -> None:
