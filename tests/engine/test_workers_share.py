@@ -4,9 +4,10 @@ are those of one process."""
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,15 +101,32 @@ def test_every_named_worker_works_in_every_stage(
     for language in ("ca", "cs", "de", "sv"):
         wikinews.write(wikinews.make_news(language, 150), tmp_path / "news", pack=False)
     for stage, inputs in STAGES.items():
-        shares.clear()
-        flags = [flag.format(tmp_path) for flag in inputs]
-        ended = wikianchor(stage, *flags, f"--output={tmp_path}/{stage}", "--workers=2")
-        assert ended.status == 0, (stage, ended.said)
-        assert sorted(shares) == [1, 2], stage
-        assert min(shares.values()) > 0.2 * max(shares.values()) > 0, (stage, shares)
-        alone = wikianchor(stage, *flags, f"--output={tmp_path}/alone/{stage}", "--workers=1")
-        assert alone.status == 0, (stage, alone.said)
-        made, expected = (read_manifest(f"{tmp_path}/{folder}{stage}") for folder in ("", "alone/"))
-        assert made is not None
-        assert expected is not None
-        assert digests(made) == digests(expected), stage
+        check(stage, inputs, tmp_path, wikianchor, shares)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("sudachipy") is None, reason="NO SUDACHI: pip install '.[ja]'")
+def test_every_named_worker_works_in_corpus(
+    tmp_path: Path, wikianchor: Callable[..., Any], shares: dict[int, float]
+) -> None:
+    for file in range(FILES):
+        lines = [f"{file}階の{number}番目の患者は発熱と頭痛を訴えて外来を受診した。" for number in range(500)]
+        (tmp_path / f"ja-{file}.txt").write_text("\n".join(lines))
+    check("corpus", ("--input={0}/ja-*.txt", "--parser=sudachi", "--near=1"), tmp_path, wikianchor, shares)
+
+
+def check(
+    stage: str, inputs: Sequence[str], folder: Path, wikianchor: Callable[..., Any], shares: dict[int, float]
+) -> None:
+    """Check that two workers share a stage, and make what one makes."""
+    shares.clear()
+    flags = [flag.format(folder) for flag in inputs]
+    ended = wikianchor(stage, *flags, f"--output={folder}/{stage}", "--workers=2")
+    assert ended.status == 0, (stage, ended.said)
+    assert sorted(shares) == [1, 2], stage
+    assert min(shares.values()) > 0.2 * max(shares.values()) > 0, (stage, shares)
+    alone = wikianchor(stage, *flags, f"--output={folder}/alone/{stage}", "--workers=1")
+    assert alone.status == 0, (stage, alone.said)
+    made, expected = (read_manifest(f"{folder}/{parent}{stage}") for parent in ("", "alone/"))
+    assert made is not None
+    assert expected is not None
+    assert digests(made) == digests(expected), stage
