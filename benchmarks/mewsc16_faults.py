@@ -1,13 +1,12 @@
 """Faults that our rules find in the released MewsC-16, against verdicts of a person; first sentences; speed.
 
-    WIKIANCHOR_DATA=data python benchmarks/mewsc16_faults.py [rows] [articles] [pages] [speed]
+    WIKIANCHOR_DATA=data python benchmarks/mewsc16_faults.py [rows] [articles] [speed]
 
 - `rows`: the share of released rows with a fault, by the rules; judged rows: faulty ones that are found, and sound ones
   that are called faulty (`tests/data/mewsc16_released.json` has the verdicts; of the languages in `mewsc16/` only those
   with a file are counted); first sentences of beginnings in the habits of each wiki and of sentences that look like
   datelines (`tests/wikinews_habits.py`), and of whole pages (`tests/data/wikinews_leads.txt`)
 - `articles`: first sentences of collected articles, which a person read and judged
-- `pages`: released rows written as pages, read by `wikianchor mewsc16`, and compared with what they were
 - `speed`: user CPU of `mewsc16` against that of `sentences` on the same generated dumps
 """
 
@@ -21,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from lib import news_rows, slices
+from lib import slices
 from lib.measure import ROOT, job, less, parser, ratio, report, rounds_of, run_parts, table
 
 sys.path.insert(0, str(ROOT))
@@ -30,7 +29,6 @@ from tests import wikinews as news
 from tests import wikinews_habits as habits
 from tests.mewsc16.test_judged import SAMPLE, VERDICTS, articles, digest
 from tests.wikinews import Newsroom
-from wikianchor.pipelines.mewsc16.compare import compare
 from wikianchor.pipelines.mewsc16.editions import with_aliases
 from wikianchor.pipelines.mewsc16.faults import FaultFinder
 from wikianchor.pipelines.mewsc16.lead import LeadReader
@@ -143,14 +141,6 @@ def judge_articles(_: Namespace) -> None:
     report("First sentences of articles", table(head, lines))
 
 
-def compare_pages(arguments: Namespace) -> None:
-    """Print how the rows of the command agree with the released ones."""
-    folder = slices.data() / "mewsc16"
-    languages = [path.name.partition("_")[0] for path in sorted(folder.glob("*_sentences.txt"))]
-    output = news_rows.build(arguments.work, languages)
-    report("Released rows as pages", compare(str(output), sorted(map(str, folder.iterdir()))))
-
-
 def measure_speed(arguments: Namespace) -> None:
     """Print the CPU of `mewsc16` and, by each engine, of `sentences` on the same dumps, less that of their start."""
     work = arguments.work / "news"
@@ -172,7 +162,7 @@ def measure_speed(arguments: Namespace) -> None:
     report("Pages / CPU s, and ratios of CPU", table([*head, *(f"mewsc16 / {engine}" for engine in ENGINES)], lines))
 
 
-PARTS = {"rows": judge_rows, "articles": judge_articles, "pages": compare_pages, "speed": measure_speed}
+PARTS = {"rows": judge_rows, "articles": judge_articles, "speed": measure_speed}
 
 if __name__ == "__main__":
     main()
