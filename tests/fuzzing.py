@@ -117,20 +117,20 @@ def splice(chance: random.Random, pages: Sequence[str]) -> str:
     return "".join(pieces)
 
 
-def problem_of(text: str, one: Engine, other: Engine, found: Counter[str]) -> str:
+def problem_of(text: str, first: Engine, other: Engine, tally: Counter[str]) -> str:
     """Return what is wrong with what an engine makes of a page, "" if nothing is; count what it found."""
     try:
-        extract = one.extractor.extract(text, TITLE)
-        one.extractor.linked_titles(text, TITLE)
-        judged = list(judged_sentences(extract, one.split, one.site.language))
+        extract = first.extractor.extract(text, TITLE)
+        first.extractor.linked_titles(text, TITLE)
+        judged = list(judged_sentences(extract, first.split, first.site.language))
         dropped: Counter[str] = Counter()
-        kept = list(page_sentences(extract, one.split, one.site.language, dropped))
+        kept = list(page_sentences(extract, first.split, first.site.language, dropped))
         again = other.extractor.extract(text, TITLE)
     except Exception as error:
         return f"raises {type(error).__name__}: {error}"
-    found["characters"] += len(text)
-    found["links"] += len(extract.links.starts) + len(extract.other_links.starts)
-    found["sentences"] += len(kept)
+    tally["characters"] += len(text)
+    tally["links"] += len(extract.links.starts) + len(extract.other_links.starts)
+    tally["sentences"] += len(kept)
     problem = problem_of_links(extract.links, extract.text) or problem_of_links(extract.other_links, extract.text)
     if problem:
         return problem
@@ -190,7 +190,7 @@ def problem_of_links(links: Links, text: str) -> str:
     return ""
 
 
-def problem_of_time(case: Case, found: dict[str, float]) -> str:
+def problem_of_time(case: Case, tally: dict[str, float]) -> str:
     """Return what is wrong with the time that a case takes when it is repeated, "" if nothing is."""
     extract = engine(case.language, case.literal, 0).extractor.extract
     for _ in range(3):
@@ -201,8 +201,8 @@ def problem_of_time(case: Case, found: dict[str, float]) -> str:
     else:
         return f"takes {ratio:.0f} times as long for 8 times the text, {per_megabyte:.2f} seconds a MB"
     if long >= SHORTEST_SECONDS:
-        found["ratio"] = max(found["ratio"], ratio)
-    found["seconds per MB"] = max(found["seconds per MB"], per_megabyte)
+        tally["ratio"] = max(tally["ratio"], ratio)
+    tally["seconds per MB"] = max(tally["seconds per MB"], per_megabyte)
     return ""
 
 
@@ -213,11 +213,11 @@ def seconds(extract: Callable[[str, str], Extract], text: str) -> float:
     return time.process_time() - start
 
 
-def smallest(text: str, one: Engine, other: Engine) -> str:
+def smallest(text: str, first: Engine, other: Engine) -> str:
     """Cut away from a page that fails what it does not need to fail in the same way."""
 
     def kind(page: str) -> str:
-        return problem_of(page, one, other, Counter()).partition(":")[0]
+        return problem_of(page, first, other, Counter()).partition(":")[0]
 
     whole, size = kind(text), len(text) // 2
     while size:
