@@ -23,7 +23,9 @@ from wikianchor.io.storage import open_file, reading
 if sys.version_info >= (3, 11):
     import tomllib as tomllib
 else:
-    import tomli as tomllib
+    import tomli
+
+    tomllib = tomli
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
