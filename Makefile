@@ -42,7 +42,6 @@ engines: $(VENV)/.dev
 # Workers, launchers, services and clocks that fail in the middle of a run.
 chaos: $(VENV)/.dev
 	$(BIN)/python -m pytest -m nightly tests/engine/test_chaos.py tests/engine/test_failing_calls.py
-	$(BIN)/python benchmarks/resume.py kills
 
 # Random input, guided by the branches that it takes: the core by cargo-fuzz, Python by Atheris. An hour for each target.
 fuzz: SECONDS_EACH ?= 3600

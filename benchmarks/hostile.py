@@ -15,23 +15,17 @@
   status is 1; --only=NUMBER runs one case.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource
 import subprocess
 import sys
 from argparse import Namespace
-from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from lib.measure import ROOT, parser, report, run_parts, seconds, table
-
-sys.path.insert(0, str(ROOT))
+from lib.measure import report, run_parts, seconds, table
 
 from tests import fuzzing
 from tests.wikimedia.wikitext.hostile import HOSTILE, make_extractor
@@ -40,18 +34,6 @@ from wikianchor.pipelines.wikimedia.choices import ENGINES
 GROWTH, SECONDS, MEMORY = 12, 1.5, 20
 # Below this a time is mostly noise, and its growth says nothing.
 MEASURABLE = 0.02
-TIMED_EVERY, FRESH_EVERY = 1_000, 50_000
-MOST_FAILURES = 20
-
-
-def main() -> None:
-    """Measure and print the tables, or measure one class."""
-    flags = parser(__doc__, parts=list(PARTS))
-    flags.add_argument("--engine", choices=ENGINES, default="python", help="that reads the slow pages (python)")
-    flags.add_argument("--cases", type=int, default=1_000_000, help="number of random cases (1000000)")
-    flags.add_argument("--seed", type=int, default=1, help="of the random cases (1)")
-    flags.add_argument("--only", type=int, help="run the case with this number")
-    run_parts(PARTS, flags)
 
 
 def compare_slow(arguments: Namespace) -> None:
@@ -110,27 +92,8 @@ def read(extractor: Any, page: str) -> None:
 
 def compare_fuzz(arguments: Namespace) -> None:
     """Run random cases, and print what they came to."""
-    numbers = range(arguments.cases) if arguments.only is None else [arguments.only]
-    counts: Counter[str] = Counter()
-    slowest = {"ratio": 0.0, "seconds per MB": 0.0}
-    failures = 0
-    for number in numbers:
-        case = fuzzing.make_case(arguments.seed, number)
-        one = fuzzing.engine(case.language, case.literal, 0)
-        other = fuzzing.engine(case.language, case.literal, 1 + number // FRESH_EVERY)
-        problem = fuzzing.problem_of(case.text, one, other, counts)
-        if problem:
-            case = case._replace(text=fuzzing.smallest(case.text, one, other))
-        elif number % TIMED_EVERY == 0 or arguments.only is not None:
-            problem = fuzzing.problem_of_time(case, slowest)
-        if problem:
-            failures += 1
-            print(f"case {number}, {case.language}, literal={case.literal}: {problem}: {case.text!r}", file=sys.stderr)
-            if failures == MOST_FAILURES:
-                break
-        if number and number % FRESH_EVERY == 0:
-            fuzzing.engine.cache_clear()
-            print(f"{number:,} cases, {failures} failures", file=sys.stderr)
+    numbers = range(arguments.cases) if arguments.only < 0 else [arguments.only]
+    counts, slowest, failures = fuzzing.run_cases(arguments.seed, numbers)
     row = [f"seed {arguments.seed}", len(numbers), counts["characters"], counts["links"], counts["sentences"], failures]
     head = ["", "cases", "characters", "links", "sentences kept", "failures", "time for 8 times the text, at most"]
     text = table([*head, "s / MB, at most", "CPU s"], [[*row, *slowest.values(), os.times().user]])
@@ -139,10 +102,14 @@ def compare_fuzz(arguments: Namespace) -> None:
         raise SystemExit(1)
 
 
-PARTS: dict[str, Callable[[Namespace], None]] = {"slow": compare_slow, "fuzz": compare_fuzz}
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(measured(sys.argv[2], sys.argv[3])))
     else:
-        main()
+        flags: dict[str, tuple[Any, str]] = {
+            "--engine": ("python", f"of {', '.join(ENGINES)}, that reads the slow pages"),
+            "--cases": (1_000_000, "number of random cases"),
+            "--seed": (1, "of the random cases"),
+            "--only": (-1, "run the case with this number; -1 for all"),
+        }
+        run_parts(__doc__, {"slow": compare_slow, "fuzz": compare_fuzz}, flags)

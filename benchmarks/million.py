@@ -8,51 +8,44 @@ processes of a run together, shared pages counted once (proportional set size), 
 256 files open. Both runs must give the same bytes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource
 import subprocess
 import sys
 import time
+from argparse import Namespace
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any
 
 from lib import generate, slices
-from lib.measure import digest, fresh, parser, report, table, wikianchor
-
-from wikianchor.pipelines.wikimedia.pages import Page
+from lib.measure import digest, fresh, report, run_parts, table, wikianchor
 
 MEAN_BYTES = 10_000
-RUNS = {
-    "one worker": [],
-    "two workers": ["--workers=2"],
-}
 
 
-def main() -> None:
+def compare(arguments: Namespace) -> None:
     """Measure and print the table."""
-    flags = parser(__doc__, rounds=1)
-    flags.add_argument("--language", default="en", help="whose slice (en)")
-    flags.add_argument("--pages", type=int, default=1_000_000, help="number of pages (1000000)")
-    flags.add_argument("--open_files", type=int, default=256, help="of a process, at most (256)")
-    arguments = flags.parse_args()
     dumps: Path = arguments.work / f"million-{arguments.pages}"
     if not (dumps / "wikidata-20260101-all.json.gz").exists():
         # In a process of its own: a child's peak memory begins with that of this process.
-        subprocess.run(
-            [sys.executable, __file__, "--write", dumps, arguments.language, str(arguments.pages)], check=True
-        )
+        write = ["--write", dumps, arguments.language, str(arguments.pages)]
+        subprocess.run([sys.executable, __file__, *write], check=True)
     # Child processes inherit it.
     resource.setrlimit(resource.RLIMIT_NOFILE, (arguments.open_files, arguments.open_files))
     rows: list[list[Any]] = []
+    wiki = f"{arguments.language}wiki"
     digests: set[str] = set()
-    for name, workers in RUNS.items():
+    for name, workers in {"one worker": [], "two workers": ["--workers=2"]}.items():
         output = fresh(arguments.work / f"million-out-{len(rows)}")
         costs = watched(wikianchor("build", f"--dumps={dumps}", f"--output={output}", "--min_links=10", *workers))
         digests.add(digest(output))
-        rows.append([name, *costs, *counts_of(output, f"{arguments.language}wiki")])
+        sentences, pairs = (
+            json.loads((output / name / "manifest.json").read_text()) for name in (f"sentences/{wiki}", "pairs")
+        )
+        counts, rows_of_pairs = sentences["ledger"][wiki], pairs["configs"]["pairs"]["rows"]
+        rows.append([name, *costs, counts["pages"]["articles"], counts["links"]["seen"], rows_of_pairs])
         print(rows[-1], file=sys.stderr)
     head = ["run", "user CPU s", "wall s", "peak of all processes, MB", "articles", "links seen", "pairs"]
     sizes = ", ".join(f"{path.name} {path.stat().st_size / 1e6:,.0f} MB" for path in sorted(dumps.iterdir()))
@@ -66,19 +59,16 @@ def write(dumps: Path, language: str, pages: int) -> None:
     """Write the dump and its items."""
     source = generate.read_source(slices.paths(language))
     # From the shortest on, as many as have the wanted mean.
-    chosen: list[Page] = []
-    size = 0
-    for page in sorted(source.pages, key=lambda page: (len(page.text), page.page_id)):
-        size += len(page.text)
-        if size > MEAN_BYTES * (len(chosen) + 1):
-            break
-        chosen.append(page)
-    source = generate.Source(source.head, source.site, sorted(chosen, key=lambda page: page.page_id))
+    pages_by_size = sorted(source.pages, key=lambda page: (len(page.text), page.page_id))
+    sizes = enumerate(accumulate(len(page.text) for page in pages_by_size), 1)
+    count = sum(1 for _ in takewhile(lambda item: item[1] <= MEAN_BYTES * item[0], sizes))
+    chosen = sorted(pages_by_size[:count], key=lambda page: page.page_id)
+    source = generate.Source(source.head, source.site, chosen)
     dump = dumps / f"{language}wiki-20260101-pages-articles.xml"
     generate.write_dump(source, dump, pages=pages, closed=True)
-    unfinished = dumps / "unfinished-wikidata.json.gz"
-    generate.write_items(generate.items_of(generate.articles([str(dump)])), unfinished, line_bytes=500)
-    unfinished.rename(dumps / "wikidata-20260101-all.json.gz")
+    items = generate.items_of(generate.articles([str(dump)]))
+    wikidata = dumps / "wikidata-20260101-all.json.gz"
+    generate.kept(wikidata, lambda path: generate.write_items(items, path, line_bytes=500))
 
 
 def watched(command: list[str | Path]) -> tuple[int, int, int]:
@@ -114,15 +104,13 @@ def shared_size(pid: int) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
-def counts_of(output: Path, wiki: str) -> list[int]:
-    """Return the numbers of articles, links and pairs by the manifests."""
-    ledger = json.loads((output / f"sentences/{wiki}/manifest.json").read_text())["ledger"][wiki]
-    pairs = json.loads((output / "pairs/manifest.json").read_text())
-    return [ledger["pages"]["articles"], ledger["links"]["seen"], pairs["configs"]["pairs"]["rows"]]
-
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--write"]:
         write(Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
     else:
-        main()
+        flags: dict[str, tuple[Any, str]] = {
+            "--language": ("en", "whose slice"),
+            "--pages": (1_000_000, "number of pages"),
+            "--open_files": (256, "of a process, at most"),
+        }
+        run_parts(__doc__, {"million": compare}, flags, rounds=1)

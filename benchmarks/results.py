@@ -11,8 +11,6 @@ changes of that code are committed first; its first line names the commit, the d
 say so. Without git, or where the clone is shallow, they print that they cannot check, with status 0.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform
@@ -46,7 +44,7 @@ class Table(NamedTuple):
         title: its heading.
         command: what prints it; variables of the environment are replaced by their values.
         measures: files and folders of the code that decides its figures.
-        minutes: on two idle cores, roughly.
+        minutes: time on two idle cores, roughly.
         note: how to read it.
     """
 
@@ -134,7 +132,7 @@ def compare(page: Path, tables: Mapping[str, Table], root: Path, mark: bool) -> 
         if first is None or git(root, "merge-base", "--is-ancestor", first["commit"], "HEAD") is None:
             faults[name] = "its first line names no commit of this history"
             continue
-        changed = [path for path in tables[name].measures if git(root, "log", "-1", f"{first['commit']}..", "--", path)]
+        changed = [path for path in tables[name].measures if git(root, *f"log -1 {first['commit']}.. --".split(), path)]
         if changed and mark:
             words = f"{first['line']}{OLDER}{', '.join(changed)}."
             text = text.replace(blocks[name], blocks[name].replace(f"{first['line']}{first['older'] or ''}.", words))

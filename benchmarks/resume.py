@@ -1,55 +1,32 @@
-"""What a kill costs, and whether a killed run ends cleanly and can be started again.
+"""What a kill costs, and whether a killed run can be started again.
 
-    WIKIANCHOR_DATA=data python benchmarks/resume.py [cost] [kills] [--stages pairs mentions]
+    WIKIANCHOR_DATA=data python benchmarks/resume.py cost [--stages pairs mentions]
 
-- `cost`: each stage runs once to its end, on the inputs of memory.py. Then, for each share, it runs until its processes
-  have used that share of the CPU of the whole run, is killed with SIGKILL with all its workers, and the same command
-  runs to its end. "Again" is the CPU of both runs beyond the whole run, start-up excluded. A killed run loses the unit
-  of work of its worker; the longest unit is the most CPU that the whole run took between two finished steps.
-- `kills`: `sentences` and `pairs` on two worker processes are killed at random moments, a third of them while the
-  workers start, a third while they work and a third after the dataset is committed. The work of a killed worker is
-  tried again, so the command ends with status 0; a killed launcher must leave no worker after ten seconds.
+Each stage runs once to its end, on the inputs of memory.py. Then, for each share, it runs until its processes have used
+that share of the CPU of the whole run, is killed with SIGKILL with all its workers, and the same command runs to its
+end, with the same bytes. "Again" is the CPU of both runs beyond the whole run, start-up excluded. A killed run loses
+the unit of work of its worker; the longest unit is the most CPU that the whole run took between two finished steps.
 
-After each kill the same command must give the same bytes as a run without one.
+`make chaos` kills workers and launchers at random moments (tests/engine/test_chaos.py).
 """
 
-from __future__ import annotations
-
 import os
-import random
 import signal
 import subprocess
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import memory
-from lib.measure import ROOT, digest, fresh, parser, report, run, run_parts, table, wikianchor
+from lib.measure import digest, fresh, report, run, run_parts, table, wikianchor
 
-sys.path.insert(0, str(ROOT))
-
-from tests.engine.kills import LIMIT, PHASES, PROCESSES, Ended, Job, make_inputs
-
-SHARES = (25, 50, 75, 95)
 # Multiples of the smallest inputs of memory.py, with which a stage takes two minutes of CPU or more.
 TIMES = {"sentences": 96, "entities": 512, "pairs": 128, "mentions": 64, "mewsc16": 192, "corpus": 112}
 LOOK_SECONDS = 0.05
-TICKS = os.sysconf("SC_CLK_TCK")
-
-
-def main() -> None:
-    """Measure and print the tables."""
-    flags = parser(__doc__, rounds=1, parts=list(PARTS))
-    memory.add_sizes(flags)
-    flags.add_argument("--stages", nargs="+", default=list(TIMES), choices=list(TIMES), help="of `cost` (all)")
-    flags.add_argument("--times", type=int, default=0, help="times the smallest input (by stage)")
-    flags.add_argument("--kills", type=int, default=60, help="of workers, and of launchers, of each command (60)")
-    flags.add_argument("--seed", type=int, default=1, help="of the random moments (1)")
-    run_parts(PARTS, flags)
 
 
 def compare_cost(arguments: Namespace) -> None:
@@ -70,7 +47,7 @@ def measure(arguments: Namespace, stage: str) -> list[list[Any]]:
     expected = digest(output)
     start = run(command).user
     rows = []
-    for share in SHARES:
+    for share in (25, 50, 75, 95):
         fresh(output)
         spent = kill_at(command, start + (whole - start) * share / 100)
         again = spent - start + finish(command, output)[1] - start - (whole - start)
@@ -122,47 +99,13 @@ def cpu(pid: int) -> float:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[13])) / TICKS
+    return (int(fields[11]) + int(fields[13])) / os.sysconf("SC_CLK_TCK")
 
-
-def compare_kills(arguments: Namespace) -> None:
-    """Kill workers and launchers at random moments, and print how the runs ended."""
-    directory = (arguments.work / f"kills-{arguments.pages}").resolve()
-    commands, chance = make_inputs(directory, arguments.pages), random.Random(arguments.seed)
-    rows: list[list[Any]] = []
-    for name, command in commands.items():
-        output = directory / f"out-{name}"
-        job = Job([*command, f"--output={output}", *PROCESSES], output)
-        job.measure()
-        for target in ("worker", "launcher"):
-            phases = [PHASES[number % len(PHASES)] for number in range(arguments.kills)]
-            trials = [(job.kill(target, phase, chance), job.again()) for phase in phases]
-            rows += [row_of(f"{name}, {target}, {phase}", target, phase, trials) for phase in PHASES]
-    head = ["killed", "of them hung", "slowest end, s", "orphans", "other lines", "other bytes"]
-    text = table(["command, process, phase", *head], rows)
-    report(
-        "kills",
-        f"{text}\n\nTarget: the slowest end of a launcher within {LIMIT:.0f} s, and 0 in the columns beside it.",
-    )
-
-
-def row_of(name: str, target: str, phase: str, trials: Sequence[tuple[Ended, bool]]) -> list[Any]:
-    """Return the row about the kills in a phase.
-
-    Args:
-        name: of the row.
-        target: "worker" or "launcher".
-        phase: one of PHASES.
-        trials: how each run ended, and whether the same command then gave the same bytes.
-    """
-    chosen = [trial for trial in trials if trial[0].phase == phase]
-    ends = [ended for ended, _ in chosen]
-    counts = [sum(ended.hung for ended in ends), max((ended.seconds for ended in ends), default=0.0)]
-    counts += [sum(ended.orphans for ended in ends), sum(not ended.is_clear(target) for ended in ends)]
-    return [name, len(chosen), *counts, sum(not same for _, same in chosen)]
-
-
-PARTS: dict[str, Callable[[Namespace], None]] = {"cost": compare_cost, "kills": compare_kills}
 
 if __name__ == "__main__":
-    main()
+    flags = {
+        **memory.SIZES,
+        "--stages": (list(TIMES), "to measure"),
+        "--times": (0, "times the smallest input (by stage)"),
+    }
+    run_parts(__doc__, {"cost": compare_cost}, flags, rounds=1)

@@ -12,10 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import rightness
-
 from tests import fuzzing
 from tests.fuzzing import MARKUP, STARTS
+from tests.real_pages import site_of
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.templates.steps import TemplatePages
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
@@ -281,13 +280,13 @@ class Fuzz:
 
     def definitions(self) -> dict[str, str]:
         """Return a set of templates, of which most call those after them only: others take as long as is allowed."""
-        names, parts = self.names, dict[str, str]()
+        names, found = self.names, dict[str, str]()
         for number, name in enumerate(names):
             self.names = names if self.chance.random() < 0.04 else [*names[number + 1 :], "x"]
             if self.chance.random() < 0.8:
-                parts[name] = self._definition()
+                found[name] = self._definition()
         self.names = names
-        return parts
+        return found
 
     def _definition(self) -> str:
         if self.chance.random() < 0.06:
@@ -297,13 +296,13 @@ class Fuzz:
 
     def _odd(self, text: str) -> str:
         """Return a text, one time in ten with an odd character in place of one of its own."""
-        position = int(self.chance.random() * 10 * len(text))
-        if position >= len(text) or (char := text[position].lower()) not in ODD:
+        place = int(self.chance.random() * 10 * len(text))
+        if place >= len(text) or (char := text[place].lower()) not in ODD:
             return text
         return (
-            text.replace(text[position], self.one(ODD[char]))
-            if position % 2
-            else text[:position] + self.one(ODD[char]) + text[position + 1 :]
+            text.replace(text[place], self.one(ODD[char]))
+            if place % 2
+            else text[:place] + self.one(ODD[char]) + text[place + 1 :]
         )
 
     def mutated(self, templates: Mapping[str, str]) -> dict[str, str]:
@@ -332,8 +331,8 @@ class Fuzz:
                 text = text[:start] + self.one(BRACES) + text[end:]
             elif kind == 6:
                 text = self._swapped(text, "|")
-            elif parts := _PARAMETER.findall(text):
-                text = text.replace(self.one(parts), "{{{" + self.one(PARAMETERS), 1)
+            elif found := _PARAMETER.findall(text):
+                text = text.replace(self.one(found), "{{{" + self.one(PARAMETERS), 1)
         return text
 
     def _swapped(self, text: str, mark: str) -> str:
@@ -370,7 +369,7 @@ def wikis() -> list[Wiki]:
 
 
 def _whole_wiki(path: str) -> Wiki:
-    site = rightness.site_of(path)
+    site = site_of(path)
     pages, texts, templates = TemplatePages(site), list[str](), dict[str, str]()
     for raw, _ in cut_pages(read_range(Range(path, 0, file_size(path), True)), path):
         namespace = page_namespace(raw, path)
@@ -443,11 +442,11 @@ def _splices(chance: random.Random, texts: Sequence[str], number: int) -> list[s
 
 def _with_callees(names: Sequence[str], site: Site, templates: Definitions) -> dict[str, str]:
     """Return the templates of some names, and those that they call."""
-    parts: dict[str, str] = {}
+    found: dict[str, str] = {}
     waiting = list(names)
-    while waiting and len(parts) < MUTATED:
+    while waiting and len(found) < MUTATED:
         title = template_title(waiting.pop(), site)
-        if title in templates and title not in parts:
-            parts[title] = templates[title]
+        if title in templates and title not in found:
+            found[title] = templates[title]
             waiting += _CALLED.findall(templates[title])
-    return parts
+    return found

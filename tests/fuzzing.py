@@ -46,6 +46,8 @@ MARKUP = (*WORDS.split(), *SPACES, "\n:{|", ". ", "? ", "\u00a0", "\u3000", "\u2
 # Where pieces of real pages begin more often than anywhere.
 STARTS = ("[[", "{{", "<", "''", "\n", "]]", "}}", "{|")
 LANGUAGES = tuple(slices.SLICES)
+# One case in so many is timed; after so many cases the engines are new; a run ends after so many failures.
+TIMED_EVERY, FRESH_EVERY, MOST_FAILURES = 1_000, 50_000, 20
 PAGES = 300
 PIECES, PIECE = 14, 90
 TITLE = "The page"
@@ -94,6 +96,32 @@ def make_engine(site: Site, literal: bool) -> Engine:
     return Engine(site, Extractor(site, literal, asides=not literal), make_splitter("rules", site.language))
 
 
+def run_cases(seed: int, numbers: Sequence[int]) -> tuple[Counter[str], dict[str, float], int]:
+    """Run random cases and print those that fail, cut down; return what was read, the slowest times, and the failures.
+
+    A single case is timed too, of many one in `TIMED_EVERY`.
+    """
+    counts: Counter[str] = Counter()
+    slowest, failures = {"ratio": 0.0, "seconds per MB": 0.0}, 0
+    for number in numbers:
+        case = make_case(seed, number)
+        first, other = (engine(case.language, case.literal, use) for use in (0, 1 + number // FRESH_EVERY))
+        problem = problem_of(case.text, first, other, counts)
+        if problem:
+            case = case._replace(text=smallest(case.text, first, other))
+        elif number % TIMED_EVERY == 0 or len(numbers) == 1:
+            problem = problem_of_time(case, slowest)
+        if problem:
+            failures += 1
+            print(f"case {number}, {case.language}, literal={case.literal}: {problem}: {case.text!r}", file=sys.stderr)
+            if failures == MOST_FAILURES:
+                break
+        if number and number % FRESH_EVERY == 0:
+            engine.cache_clear()
+            print(f"{number:,} cases, {failures} failures", file=sys.stderr)
+    return counts, slowest, failures
+
+
 def make_case(seed: int, number: int) -> Case:
     """Return a case, which depends on the seed and the number alone."""
     chance = random.Random(seed * 1_000_000_007 + number)
@@ -117,8 +145,8 @@ def splice(chance: random.Random, pages: Sequence[str]) -> str:
     return "".join(pieces)
 
 
-def problem_of(text: str, first: Engine, other: Engine, tally: Counter[str]) -> str:
-    """Return what is wrong with what an engine makes of a page, "" if nothing is; count what it found."""
+def problem_of(text: str, first: Engine, other: Engine, counts: Counter[str]) -> str:
+    """Return what is wrong with what an engine makes of a page, "" if nothing is; count what it has read."""
     try:
         extract = first.extractor.extract(text, TITLE)
         first.extractor.linked_titles(text, TITLE)
@@ -128,9 +156,9 @@ def problem_of(text: str, first: Engine, other: Engine, tally: Counter[str]) -> 
         again = other.extractor.extract(text, TITLE)
     except Exception as error:
         return f"raises {type(error).__name__}: {error}"
-    tally["characters"] += len(text)
-    tally["links"] += len(extract.links.starts) + len(extract.other_links.starts)
-    tally["sentences"] += len(kept)
+    counts["characters"] += len(text)
+    counts["links"] += len(extract.links.starts) + len(extract.other_links.starts)
+    counts["sentences"] += len(kept)
     problem = problem_of_links(extract.links, extract.text) or problem_of_links(extract.other_links, extract.text)
     if problem:
         return problem
@@ -190,7 +218,7 @@ def problem_of_links(links: Links, text: str) -> str:
     return ""
 
 
-def problem_of_time(case: Case, tally: dict[str, float]) -> str:
+def problem_of_time(case: Case, slowest: dict[str, float]) -> str:
     """Return what is wrong with the time that a case takes when it is repeated, "" if nothing is."""
     extract = engine(case.language, case.literal, 0).extractor.extract
     for _ in range(3):
@@ -201,8 +229,8 @@ def problem_of_time(case: Case, tally: dict[str, float]) -> str:
     else:
         return f"takes {ratio:.0f} times as long for 8 times the text, {per_megabyte:.2f} seconds a MB"
     if long >= SHORTEST_SECONDS:
-        tally["ratio"] = max(tally["ratio"], ratio)
-    tally["seconds per MB"] = max(tally["seconds per MB"], per_megabyte)
+        slowest["ratio"] = max(slowest["ratio"], ratio)
+    slowest["seconds per MB"] = max(slowest["seconds per MB"], per_megabyte)
     return ""
 
 

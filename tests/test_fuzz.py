@@ -50,16 +50,16 @@ def test_no_splice_is_read_wrong(wiki: str, literal: bool, text: str) -> None:
 
 def broken(monkeypatch: pytest.MonkeyPatch, fault: Any) -> tuple[fuzz.Engine, fuzz.Engine]:
     """Return engines of which the first does something wrong with what it has read."""
-    first_engine, other = fuzz.make_engine(site_for("enwiki"), False), fuzz.make_engine(site_for("enwiki"), False)
-    read = first_engine.extractor.extract
+    first, other = fuzz.make_engine(site_for("enwiki"), False), fuzz.make_engine(site_for("enwiki"), False)
+    read = first.extractor.extract
 
     def extract(text: str, title: str) -> Extract:
-        outcome = read(text, title)
-        fault(outcome)
-        return outcome
+        result = read(text, title)
+        fault(result)
+        return result
 
-    monkeypatch.setattr(first_engine.extractor, "extract", extract)
-    return first_engine, other
+    monkeypatch.setattr(first.extractor, "extract", extract)
+    return first, other
 
 
 def raised(extract: Extract) -> None:
@@ -106,8 +106,8 @@ def test_a_fault_is_seen(fault: Any, problem: str, monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_a_fault_of_all_engines_is_seen(fault: Any, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    first_engine, _ = broken(monkeypatch, fault)
-    assert fuzz.problem_of(PAGE, first_engine, first_engine, Counter()) == problem
+    first, _ = broken(monkeypatch, fault)
+    assert fuzz.problem_of(PAGE, first, first, Counter()) == problem
 
 
 def test_what_fails_is_cut_down(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,6 @@ from typing import NamedTuple
 
 from wikianchor.io.config_file import tomllib
 
-# The folders of Python that the core does again.
-ENGINE_FOLDERS = ("sentences", "text", "wikimedia")
 BOUNDS = Path(__file__).with_name("budget.toml")
 # Names that say nothing of what they hold.
 _VAGUE = frozenset(["found", "lot", "one", "own", "place", "pulse", "room", "told", "what"])

@@ -20,7 +20,6 @@ Written by tools/han.py from a table of OpenCC (Apache-2.0).
 
 # The character at an index of TRADITIONAL has its form at the same index of SIMPLIFIED.
 '''
-WIDTH = 100
 
 
 def read_pairs(text: str) -> dict[str, str]:
@@ -46,8 +45,8 @@ def read_pairs(text: str) -> dict[str, str]:
 
 
 def literal(name: str, characters: str) -> str:
-    """Return the definition of a string constant, in lines of at most WIDTH characters."""
-    lines = [f'    "{characters[start : start + WIDTH]}"' for start in range(0, len(characters), WIDTH)]
+    """Return the definition of a string constant, in lines of at most 100 characters."""
+    lines = [f'    "{characters[start : start + 100]}"' for start in range(0, len(characters), 100)]
     return f"{name} = (\n" + "\n".join(lines) + "\n)\n"
 
 

@@ -142,7 +142,9 @@ def read_languages(mediawiki: Path) -> tuple[dict[str, dict[str, Any]], list[str
     if php.returncode or php.stderr:
         raise SystemExit(f"php could not read the language files of {mediawiki}: {php.stderr.strip()}")
     files, names = json.loads(php.stdout)
-    return {code_of(name.removeprefix("Messages").removesuffix(".php")): as_dict(f) for name, f in files.items()}, names
+    return {
+        code_of(name.removeprefix("Messages").removesuffix(".php")): dict(f or {}) for name, f in files.items()
+    }, names
 
 
 def code_of(name: str) -> str:
@@ -184,18 +186,18 @@ def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], va
     """
     # Names with $1 contain the name of the site, which is not in the file; so do the names of namespaces 4 and 5. One
     # file quotes namespace constants, so these aliases do not work in MediaWiki either.
-    names = {int(key): spaced(name) for key, name in as_dict(facts.get("namespaceNames")).items() if name}
+    names = {int(key): spaced(name) for key, name in dict(facts.get("namespaceNames") or {}).items() if name}
     aliases = {
         spaced(name): key
-        for name, key in as_dict(facts.get("namespaceAliases")).items()
+        for name, key in dict(facts.get("namespaceAliases") or {}).items()
         if isinstance(key, int) and "$1" not in name
     }
     genders = {
         spaced(name): int(key)
-        for key, forms in as_dict(facts.get("namespaceGenderAliases")).items()
+        for key, forms in dict(facts.get("namespaceGenderAliases") or {}).items()
         for name in forms.values()
     }
-    words = {name: synonyms(entry) for name, entry in as_dict(facts.get("magicWords")).items()}
+    words = {name: synonyms(entry) for name, entry in dict(facts.get("magicWords") or {}).items()}
     if words != english:
         words = {name: [w for w in group if w not in english.get(name, [])] for name, group in words.items()}
     # Some files list a word without its underscores by mistake; it would be removed from ordinary text.
@@ -206,7 +208,7 @@ def language_line(facts: Mapping[str, Any], english: Mapping[str, list[str]], va
         for word in group
         if word[0] in "_＿" and word[-1] in "_＿"
     }
-    known = {**words, **{name: synonyms(entry) for name, entry in as_dict(facts.get("functions")).items()}}
+    known = {**words, **{name: synonyms(entry) for name, entry in dict(facts.get("functions") or {}).items()}}
     local = {word: PAGE_WORDS[name] for name in known if name in PAGE_WORDS for word in known[name]}
     for name in known.keys() & FUNCTION_WORDS.keys():
         sign = FUNCTION_WORDS[name][: FUNCTION_WORDS[name].count("#")]
@@ -252,11 +254,6 @@ def code_points(pattern: str) -> str:
         return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
 
     return re.sub(r"\\x\{([0-9A-Fa-f]+)\}", escape, pattern)
-
-
-def as_dict(value: Any) -> dict[str, Any]:
-    """Convert a PHP array to a dictionary; an empty one arrives as a list."""
-    return dict(value) if value else {}
 
 
 def synonyms(entry: Any) -> list[str]:

@@ -5,17 +5,15 @@ its target or to the original, by a hash of page and target. `write_items` gives
 and a type; few types have most items. The same inputs and options give the same bytes.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib
 import itertools
 import json
 import re
-import shutil
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,9 +21,6 @@ from xml.sax.saxutils import escape, quoteattr
 
 from wikianchor.io.errors import Truncated
 from wikianchor.io.storage import file_size
-from wikianchor.pipelines.dataset.manifest import commit
-from wikianchor.pipelines.dataset.part_writer import Part
-from wikianchor.pipelines.dataset.workspace import UNFINISHED
 from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, parse_page
 from wikianchor.pipelines.wikimedia.site import Site, site_from_header
@@ -45,15 +40,13 @@ LABELS = ("en", "de", "fr", "es", "ru", "ja", "zh", "ar", "uk", "el", "bn", "hi"
 Item = tuple[int, list[tuple[str, str, int]]]
 
 
-def parts_of(output: Path) -> str:
-    """Return where the parts of a dataset are written that `finish` is to commit."""
-    return f"{output}/{UNFINISHED}/made"
-
-
-def finish(output: Path, parts: Iterable[Part | None], head: Mapping[str, object]) -> None:
-    """Commit a dataset that was made without a stage."""
-    commit(str(output), parts_of(output), [part for part in parts if part is not None], head)
-    shutil.rmtree(f"{output}/{UNFINISHED}")
+def kept(path: Path, write: Callable[[Path], object]) -> Path:
+    """Return a file, which is written under another name unless it exists."""
+    if not path.exists():
+        unfinished = path.with_name(f"unfinished-{path.name}")
+        write(unfinished)
+        unfinished.rename(path)
+    return path
 
 
 def key_of(*parts: object) -> int:
@@ -72,12 +65,9 @@ class Source:
 
 def read_pages(path: str) -> Iterator[Page]:
     """Yield the pages of a dump; of a truncated one its complete pages."""
-    chunks = read_range(Range(path, 0, file_size(path), True))
-    try:
-        for raw, _ in cut_pages(chunks, path):
+    with suppress(Truncated):
+        for raw, _ in cut_pages(read_range(Range(path, 0, file_size(path), last=True)), path):
             yield parse_page(raw, path)
-    except Truncated:
-        return
 
 
 def read_source(paths: Sequence[str]) -> Source:
@@ -87,12 +77,10 @@ def read_source(paths: Sequence[str]) -> Source:
     pages: dict[str, Page] = {}
     for page in itertools.chain.from_iterable(map(read_pages, paths)):
         if page.namespace is None:
-            target = parse_target(page.title, site)
-            page = page._replace(namespace=target.namespace if target else 0)
+            page = page._replace(namespace=getattr(parse_target(page.title, site), "namespace", 0))
         if page.redirect == "":
             # Older exports mark a redirect and do not say where it leads.
-            match = _TARGET.search(page.text)
-            page = page._replace(redirect=match[1].strip() if match else None)
+            page = page._replace(redirect=match[1].strip() if (match := _TARGET.search(page.text)) else None)
         # Dumps of several years hold a page more than once, some under another title.
         pages.setdefault(page.title, page)
     by_id = {page.page_id: page for page in pages.values()}
@@ -107,10 +95,11 @@ class Copier:
         stubs: make a page for every link target that has none.
         closed: lead every link to one of the pages instead, those with one target to the same page, so that no link is
             red and some pages have many, as in a whole wiki.
+        distinct: put a word of the copy before every link, so that no two copies have a sentence with a link in common.
     """
 
-    def __init__(self, source: Source, stubs: bool = False, closed: bool = False) -> None:
-        self._source, self._stubs, self._closed = source, stubs, closed
+    def __init__(self, source: Source, *, stubs: bool = False, closed: bool = False, distinct: bool = False) -> None:
+        self._source, self._stubs, self._closed, self._distinct = source, stubs, closed, distinct
         self._articles = [page.title for page in source.pages if not page.namespace and page.redirect is None]
         self._titles = {page.title for page in source.pages}
         last = max(page.page_id for page in source.pages)
@@ -128,24 +117,24 @@ class Copier:
         target, else ""."""
         pieces, links, position = [], [], 0
         for match in _TARGET.finditer(page.text):
-            title = self._article(match[1])
-            if title is None:
-                continue
-            pieces.append(escape(page.text[position : match.start()]))
-            target = match[1].strip()
-            label = target if match[2] == "]]" else ""
-            if self._closed:
-                target = self._articles[key_of("", title) % len(self._articles)]
-            links.append((target, key_of("", page.page_id, title), label))
-            position = match.end()
+            if (title := self._article(match[1])) is not None:
+                pieces.append(escape(page.text[position : match.start()]))
+                target = match[1].strip()
+                end = self._articles[key_of("", title) % len(self._articles)] if self._closed else target
+                links.append((end, key_of("", page.page_id, title), target if match[2] == "]]" else ""))
+                position = match.end()
         pieces.append(escape(page.text[position:]))
         return pieces, links
 
     def copy(self, number: int) -> Iterator[bytes]:
         """Yield the XML of each page of a copy; 0 are the pages as they are."""
         suffix = f" ({number})" if number else ""
+        # In letters: `pairs` takes sentences that differ in digits for duplicates.
+        word = "".join("abcdefghij"[int(digit)] for digit in str(number)) if self._distinct and number else ""
         linked: dict[str, None] = {}
         for page, (pieces, links) in zip(self._source.pages, self._cut, strict=True):
+            if word:
+                pieces = [*(f"{piece.removesuffix('[[')}{word} [[" for piece in pieces[:-1]), pieces[-1]]
             parts = [pieces[0]]
             for (target, key, label), piece in zip(links, pieces[1:], strict=True):
                 # A quarter of the links of a copy lead to the copy of their target.
@@ -157,7 +146,8 @@ class Copier:
             yield self._page(page, number, suffix, "".join(parts))
         for order, title in enumerate(title for title in linked if title not in self._titles):
             page_id = self._span // 2 + order
-            stub = Page(title + suffix, 0, page_id, page_id, "", None, "wikitext", "")
+            ids = {"page_id": page_id, "rev_id": page_id, "timestamp": ""}
+            stub = Page(title=title + suffix, namespace=0, redirect=None, model="wikitext", text="", **ids)
             yield self._page(stub, number, "", escape(f"'''{stub.title}''' is an article that others link to."))
 
     def _page(self, page: Page, number: int, suffix: str, text: str) -> bytes:
@@ -176,34 +166,27 @@ class Copier:
         ).encode()
 
 
-def write_dump(
-    source: Source, output: Path, pages: int = 0, megabytes: float = 0, stubs: bool = False, closed: bool = False
-) -> None:
+def write_dump(source: Source, output: Path, *, pages: int = 0, megabytes: float = 0, **copies_are: bool) -> None:
     """Write pages and copies of them as a dump.
 
     Args:
         source: real pages.
         output: .xml.bz2 (multistream) or .xml.
         pages, megabytes: so many pages, or whole copies up to so many MB of XML; without either the pages alone.
-        stubs: add a page of a sentence for every link target that has none, so that no link is red.
-        closed: lead every link to one of the pages.
+        copies_are: options of `Copier`.
     """
-    copier = Copier(source, stubs, closed)
-
-    def copies() -> Iterator[bytes]:
-        size = 0
-        for number in itertools.count():
-            for page in copier.copy(number):
-                size += len(page)
-                yield page
-            if not pages and size >= megabytes * 1e6:
-                break
+    copier = Copier(source, **copies_are)
 
     def chunks() -> Iterator[bytes]:
         yield source.head.encode()
-        written = itertools.islice(copies(), pages or None)
-        while chunk := b"".join(itertools.islice(written, PAGES_PER_STREAM)):
-            yield chunk
+        count = size = 0
+        for number in itertools.count():
+            copy = itertools.islice(copier.copy(number), pages - count if pages else None)
+            while chunk := list(itertools.islice(copy, PAGES_PER_STREAM)):
+                count, size = count + len(chunk), size + sum(map(len, chunk))
+                yield b"".join(chunk)
+            if count >= pages if pages else size >= megabytes * 1e6:
+                break
         yield b"</mediawiki>\n"
 
     write_packed(output, chunks())
@@ -250,11 +233,9 @@ class Types:
 def articles(paths: Sequence[str]) -> Iterator[tuple[str, str, int]]:
     """Yield (wiki, title, page id) for each article of the dumps that is no redirect."""
     for path in paths:
-        head = read_head(path).decode("utf-8", "replace")
-        site = site_from_header(head, None, path)
-        for page in read_pages(path):
-            if not page.namespace and page.redirect is None:
-                yield site.wiki, page.title, page.page_id
+        wiki = site_from_header(read_head(path).decode("utf-8", "replace"), None, path).wiki
+        pages = (page for page in read_pages(path) if not page.namespace and page.redirect is None)
+        yield from ((wiki, page.title, page.page_id) for page in pages)
 
 
 def items_of(articles: Iterable[tuple[str, str, int]]) -> Iterator[Item]:
@@ -283,9 +264,9 @@ def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], types:
     links = {wiki: {"site": wiki, "title": name, "badges": []} for wiki, name in sitelinks}
     if line_bytes:
         size = 400 + 120 * len(labels) + sum(len(name) for _, name in sitelinks)
-        for number in range(max(0, line_bytes - size) // 990):
+        for number in range(1000, 1000 + max(0, line_bytes - size) // 990):
             hashes = hashlib.shake_128(f"{qid} {number}".encode()).hexdigest(120)
-            claims[f"P{1000 + number}"] = [_claim(qid, 1000 + number, int(hashes[-6:], 16), hashes)]
+            claims[f"P{number}"] = [_claim(qid, number, int(hashes[-6:], 16), hashes)]
     about = {name: hashlib.shake_128(f"{qid} {name}".encode()).hexdigest(12) for name in (labels if line_bytes else ())}
     entity = {
         "type": "item",
@@ -303,19 +284,15 @@ def item_line(qid: int, title: str, sitelinks: Sequence[tuple[str, str]], types:
 def _claim(qid: int, number: int, value: int, hashes: str = "") -> dict[str, object]:
     """Return a statement. Hashes, as long as Wikidata's, are what does not compress."""
     unique = "-".join(hashes[start:end] for start, end in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
-    statement: dict[str, object] = {
+    snaks = {f"P{other}": [_snak(other, 5, hashes[start : start + 40])] for other, start in ((248, 72), (813, 112))}
+    references = [{"hash": hashes[152:192], "snaks": snaks, "snaks-order": list(snaks)}]
+    return {
         "mainsnak": _snak(number, value, hashes[32:72]),
         "type": "statement",
         "id": f"Q{qid}${unique if hashes else f'f00d-{number}'}",
         "rank": "normal",
+        **({"references": references} if hashes else {}),
     }
-    if hashes:
-        snaks = {
-            f"P{other}": [_snak(other, int(hashes[start : start + 6], 16), hashes[start : start + 40])]
-            for other, start in ((248, 72), (813, 112))
-        }
-        statement["references"] = [{"hash": hashes[152:192], "snaks": snaks, "snaks-order": list(snaks)}]
-    return statement
 
 
 def _snak(number: int, value: int, digest: str) -> dict[str, object]:
@@ -349,7 +326,7 @@ def write_items(items: Iterable[Item], output: Path, dominant: float = 0, line_b
     """Write a stand-in for Wikidata's JSON dump.
 
     Args:
-        items: of `items_of`.
+        items: the items, as `items_of` yields them.
         output: .json.gz or .json.bz2, in members of 8 MB, or .json.
         dominant: share of the items that one type has.
         line_bytes: size of a line, about; 0 for the shortest.
@@ -362,18 +339,16 @@ def write_items(items: Iterable[Item], output: Path, dominant: float = 0, line_b
         for qid, pages in items:
             title = pages[0][1]
             yield item_line(qid, title, [(wiki, name) for wiki, name, _ in pages], types, line_bytes)
-            for other in range(others):
-                number = qid * 10 + other + 50_000_000
+            for number in range(qid * 10 + 50_000_000, qid * 10 + 50_000_000 + others):
                 yield item_line(number, f"{title} {number}", [], types, line_bytes)
 
     def chunks() -> Iterator[bytes]:
-        held, size, separator = [b"[\n"], 0, b""
-        for line in lines():
-            held += [separator, line]
-            separator, size = b",\n", size + len(line)
-            if size >= MEMBER_BYTES:
-                yield b"".join(held)
-                held, size = [], 0
-        yield b"".join([*held, b"\n]\n"])
+        held = bytearray(b"[")
+        for order, line in enumerate(lines()):
+            held += (b",\n" if order else b"\n") + line
+            if len(held) >= MEMBER_BYTES:
+                yield bytes(held)
+                held.clear()
+        yield bytes(held) + b"\n]\n"
 
     write_packed(output, chunks())

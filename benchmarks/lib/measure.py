@@ -4,9 +4,9 @@ All times are user CPU of whole processes, their children included, so that a bu
 possible. Cases that are compared take turns for several rounds, and a ratio is the median of the rounds' own ratios.
 """
 
-from __future__ import annotations
-
 import argparse
+import bz2
+import gzip
 import hashlib
 import json
 import os
@@ -18,8 +18,10 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import truediv
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from wikianchor.io.markdown import markdown_table
 
@@ -66,13 +68,20 @@ def run(command: Sequence[str | Path]) -> Cost:
     return Cost(usage.ru_utime, wall, usage.ru_maxrss / 1024)
 
 
-# A program that decompresses the file of its argument.
+# A program that decompresses the bz2 file of its argument.
 UNPACK = """
-import bz2, gzip, sys
-with {"bz2": bz2.open, ".gz": gzip.open}.get(sys.argv[1][-3:], open)(sys.argv[1], "rb") as file:
+import bz2, sys
+with bz2.open(sys.argv[1]) as file:
     while file.read(4 << 20):
         pass
 """
+
+
+def unpack(path: Path) -> int:
+    """Decompress a file, 4 MB at a time, and return its size in bytes."""
+    openers: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open}
+    with openers.get(path.suffix, open)(path, "rb") as file:
+        return sum(map(len, iter(lambda: file.read(4 << 20), b"")))
 
 
 # Commands that run a Beam pipeline, and the beginnings of flags that set their number of workers.
@@ -131,12 +140,12 @@ def seconds(function: Callable[[], object]) -> float:
 
 def less(times: Sequence[float], start: Sequence[float]) -> list[float]:
     """Subtract the start-up time of the same round from each time."""
-    return [time - one for time, one in zip(times, start, strict=True)]
+    return [time - early for time, early in zip(times, start, strict=True)]
 
 
 def ratio(above: Sequence[float], below: Sequence[float]) -> float:
     """Return the median of the ratios round by round."""
-    return median(one / other for one, other in zip(above, below, strict=True))
+    return median(map(truediv, above, below))
 
 
 def digest(directory: Path) -> str:
@@ -162,26 +171,35 @@ def report(title: str, text: str) -> None:
     print(f"### {title}\n\n{text}\n")
 
 
-def parser(description: str | None, rounds: int = 3, parts: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return a parser with the flags of all benchmarks.
+def run_parts(
+    description: str | None,
+    parts: Mapping[str, Callable[[argparse.Namespace], None]],
+    flags: Mapping[str, tuple[Any, str]] | None = None,
+    rounds: int = 3,
+) -> None:
+    """Parse the command line and print the tables that it names.
 
     Args:
         description: the docstring of the command.
+        parts: the function that prints each table; all are called by default.
+        flags: the default and the help of each flag; a list takes several values, None takes a path.
         rounds: how often each case is measured by default.
-        parts: names of the tables of a command that has several; all are printed by default.
     """
-    flags = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    if parts:
-        flags.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(parts)} (all)")
-    flags.add_argument("--work", type=Path, default=Path("out/benchmarks"), help="where generated files are kept")
-    flags.add_argument("--rounds", type=int, default=rounds, help=f"rounds of each measurement ({rounds})")
-    return flags
-
-
-def run_parts(parts: Mapping[str, Callable[[argparse.Namespace], None]], flags: argparse.ArgumentParser) -> None:
-    """Parse the command line and print the tables that it names."""
-    arguments = flags.parse_args()
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(parts)} (all)")
+    shared = {
+        "--work": (Path("out/benchmarks"), "where generated files are kept"),
+        "--rounds": (rounds, "rounds of each measurement"),
+    }
+    for name, (default, text) in {**shared, **(flags or {})}.items():
+        values = default if isinstance(default, list) else [default]
+        first = next(iter(values), "")
+        kind = Path if first is None or isinstance(first, Path) else type(first)
+        shown = f"{text} ({' '.join(map(str, values))})" if default else text
+        several = "+" if isinstance(default, list) else None
+        parser.add_argument(name, type=kind, default=default, help=shown, nargs=several)
+    arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(parts):
-        flags.error(f"no such part: {', '.join(sorted(unknown))}: choose from {', '.join(parts)}")
-    for name in arguments.parts or parts:
-        parts[name](arguments)
+        parser.error(f"no such part: {', '.join(sorted(unknown))}: choose from {', '.join(parts)}")
+    for part in arguments.parts or parts:
+        parts[part](arguments)

@@ -5,30 +5,27 @@ The judge is a program `RENDER DIR LANGUAGE [TEMPLATES] < pages.ndjson > truth.n
 namespaces Template and Module as {"title", "text"} in lines; without it every template is blank.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
-import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from wikianchor.io.errors import InputError
-from wikianchor.io.storage import file_size
-from wikianchor.pipelines.wikimedia.dumps import Range, read_range
-from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, parse_page
+from lib.generate import read_pages
+from wikianchor.pipelines.dataset.reader import read_batches, shards_of
+from wikianchor.pipelines.wikimedia.dumps import read_head
+from wikianchor.pipelines.wikimedia.site import Site, site_from_header
 from wikianchor.pipelines.wikimedia.wikitext.brackets import mend_brackets
 
 TEMPLATE, MODULE = 10, 828
 SAME = "word for word"
+# Why a sentence does not stand in the rendered page; the last that holds counts.
 REASONS = ("bracket mended", "blank closed up", "note or icon left out", "template unknown", "other", "hole")
-"""Why a sentence does not stand in the rendered page; the last that holds counts."""
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _BLANK = re.compile(r"\s+")
 # Signs without letters, or a note in brackets.
@@ -37,10 +34,37 @@ _NOTE = re.compile(r"[\W\d_]*|[\[(][^\[\]()]*[\])][\W_]*")
 _EDGES = frozenset("()（）,;、，；:")
 
 
-def add_flags(flags: ArgumentParser) -> None:
-    """Add the flags that name the judge."""
-    flags.add_argument("--judge", type=Path, help="program that renders pages with MediaWiki")
-    flags.add_argument("--mediawiki", type=Path, help="its MediaWiki")
+# The flags that name the judge.
+FLAGS = {
+    "--judge": (None, "program that renders pages with MediaWiki"),
+    "--mediawiki": (None, "its MediaWiki"),
+}
+
+
+class Dump(NamedTuple):
+    """A dump, the wiki that it is from, and the wikitext of its articles and templates by title."""
+
+    path: Path
+    site: Site
+    articles: dict[str, str]
+    templates: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """The name of the file before its first dot."""
+        return self.path.name.partition(".")[0]
+
+
+def read_dump(wiki: str | None, path: Path) -> Dump:
+    """Read a dump; of a truncated one the pages that are complete."""
+    site = site_from_header(read_head(str(path)).decode("utf-8", "replace"), wiki, str(path))
+    dump = Dump(path, site, {}, {})
+    for page in read_pages(str(path)):
+        if page.namespace in (TEMPLATE, MODULE):
+            dump.templates[page.title] = page.text
+        elif not page.namespace and page.redirect is None:
+            dump.articles[page.title] = page.text
+    return dump
 
 
 def judged(
@@ -53,8 +77,8 @@ def judged(
     """Return what MediaWiki shows, by title; answers are kept under --work.
 
     Args:
-        arguments: have --judge, --mediawiki and --work.
-        name: of the file of the answers.
+        arguments: those of the command, with `FLAGS`.
+        name: name of the file with the answers.
         language: code of the wiki's language.
         pages: wikitext by title.
         templates: wikitext of Template and Module pages by title; None to blank all templates.
@@ -66,16 +90,15 @@ def judged(
         raise SystemExit("give --judge and --mediawiki")
     kept: Path = arguments.work / "rightness" / f"{name}.ndjson"
     question, definitions = kept.with_suffix(".asked"), kept.with_suffix(".templates")
-    asked, given = _lines(pages), _lines(templates or {})
-    known = {path: path.read_bytes() for path in (question, definitions) if path.exists()}
-    if not kept.exists() or known.get(question) != asked or known.get(definitions, b"") != given:
+    asked = {question: _lines(pages), definitions: _lines(templates or {})}
+    if not kept.exists() or any(not path.exists() or path.read_bytes() != text for path, text in asked.items()):
         kept.parent.mkdir(parents=True, exist_ok=True)
-        definitions.write_bytes(given)
+        definitions.write_bytes(asked[definitions])
         command = [arguments.judge, arguments.mediawiki, language]
         command += [definitions.absolute()] if templates is not None else []
-        kept.write_bytes(subprocess.run(command, input=asked, stdout=subprocess.PIPE, check=True).stdout)
-        question.write_bytes(asked)
-    answers = (orjson.loads(line) for line in kept.read_bytes().splitlines())
+        kept.write_bytes(subprocess.run(command, input=asked[question], stdout=subprocess.PIPE, check=True).stdout)
+        question.write_bytes(asked[question])
+    answers = map(orjson.loads, kept.read_bytes().splitlines())
     return {answer["title"]: answer for answer in answers}
 
 
@@ -83,13 +106,11 @@ def _lines(pages: Mapping[str, str]) -> bytes:
     return b"".join(orjson.dumps({"title": title, "text": text}) + b"\n" for title, text in pages.items())
 
 
-def pages_of(path: Path) -> Iterator[Page]:
-    """Yield all pages of a dump; of a truncated one those that are whole."""
-    try:
-        for raw, offset in cut_pages(read_range(Range(str(path), 0, file_size(str(path)), True)), str(path)):
-            yield parse_page(raw, f"{path} near byte {offset}")
-    except InputError as error:
-        print(f"read up to here: {str(error)[:150]}", file=sys.stderr)
+def rows_of(dataset: Path, config: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of some columns of each row of a dataset."""
+    for shard in shards_of(str(dataset), config):
+        for batch in read_batches(shard, list(columns)):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def links_of(page: Mapping[str, Any]) -> Counter[tuple[str, str]]:
@@ -111,7 +132,7 @@ class Rendered:
     """A page that MediaWiki shows, to compare sentences with.
 
     Args:
-        blocks: of text.
+        blocks: the blocks of its text.
         unknown: whether the page calls a template that MediaWiki was not given.
     """
 
@@ -151,12 +172,9 @@ class Rendered:
         if 2 * sum(end - start for kind, start, end, _, _ in changes if kind == "equal") < len(ours):
             # MediaWiki does not show this sentence.
             return "template unknown" if self._unknown else "other"
-        # What stands before and behind belongs to other sentences.
-        while changes and changes[0][0] == "delete":
-            del changes[0]
-        while changes and changes[-1][0] == "delete":
-            del changes[-1]
-        reasons = {self._reason(kind, theirs, a, b) for kind, a, b, _, _ in changes if kind != "equal"}
+        # What is missing before and behind belongs to other sentences.
+        inner = [*(change for change in changes[:1] + changes[-1:] if change[0] != "delete"), *changes[1:-1]]
+        reasons = {self._reason(kind, theirs, a, b) for kind, a, b, _, _ in inner if kind != "equal"}
         return max(reasons, key=REASONS.index, default="other")
 
     def _reason(self, kind: str, theirs: list[str], start: int, end: int) -> str:

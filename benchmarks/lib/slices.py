@@ -1,14 +1,15 @@
 """Real dumps to measure on: slices under $WIKIANCHOR_DATA, packed as Wikimedia packs them."""
 
-from __future__ import annotations
-
 import glob
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from lib import generate
+from lib.measure import ROOT
 
+# A wiki of a few pages, which measures the start-up of a job.
+DEMO = ROOT / "demo/dumps/enwiki-20260101-pages-articles-multistream.xml.bz2"
 # By language. Slices are the first pages of their wikis, whose articles are longer than most.
 SLICES = {
     "en": ("en/gensim_enwiki-latest-pages-articles1*", "en/wp2txt_testdata_en.2018.bz2", "en/wp2txt*en.2022.bz2"),
@@ -68,39 +69,27 @@ def paths(language: str) -> list[str]:
     return matches
 
 
-def dump(work: Path, language: str, megabytes: float = 0, stubs: bool = False, ending: str = "xml.bz2") -> Path:
+def dump(work: Path, language: str, megabytes: float = 0, ending: str = "xml.bz2", **copies_are: bool) -> Path:
     """Return a dump of a language's slices under the work directory; write it unless it exists.
 
     Args:
         work: directory of generated files.
         language: key of `SLICES`.
         megabytes: smallest size of the XML; the slices are copied until it is reached. 0 for the slices alone.
-        stubs: add a short page for each link target that has none.
         ending: xml, or xml.bz2 for a multistream dump.
+        copies_are: options of `generate.Copier`.
     """
-    extent = f"{megabytes:g}mb" if megabytes else "slices"
-    path = work / f"{language}wiki-{extent}{'-stubs' if stubs else ''}-pages-articles.{ending}"
-    if not path.exists():
-        unfinished = path.with_name(f"unfinished-{path.name}")
-        source = generate.read_source(paths(language))
-        generate.write_dump(source, unfinished, megabytes=megabytes, stubs=stubs)
-        unfinished.rename(path)
-    return path
+    extent = "-".join([f"{megabytes:g}mb" if megabytes else "slices", *copies_are])
 
+    def write(path: Path) -> None:
+        generate.write_dump(generate.read_source(paths(language)), path, megabytes=megabytes, **copies_are)
 
-def one_page(work: Path) -> Path:
-    """Return an English dump of one short article, which measures the start-up of a job."""
-    path = work / "enwiki-one-pages-articles.xml.bz2"
-    if not path.exists():
-        source = generate.read_source(paths("en"))
-        page = source.pages[0]._replace(title="Article", namespace=0, redirect=None, text="This is [[one]] article.")
-        generate.write_dump(generate.Source(source.head, source.site, [page]), path)
-    return path
+    return generate.kept(work / f"{language}wiki-{extent}-pages-articles.{ending}", write)
 
 
 def given_or_whole(given: Sequence[str]) -> list[tuple[str | None, Path]]:
     """Return the wiki and the path of each given dump, or of the whole wikis if none is given."""
-    return [wiki_and_dump(one) for one in given] or [whole(name) for name in WHOLE]
+    return [wiki_and_dump(words) for words in given] or [whole(name) for name in WHOLE]
 
 
 WIKI_AND_DUMP = "dumps, as FILE, or as WIKI=FILE where their header names no wiki of Wikimedia"

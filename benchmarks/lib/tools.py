@@ -4,8 +4,6 @@
 process; the libraries mwparserfromhell and wtf_wikipedia are called by a script that reads the dump.
 """
 
-from __future__ import annotations
-
 import html
 import re
 import subprocess
@@ -97,13 +95,13 @@ for title in database.titles():
 """
 
 
-def command_of(name: str, home: Path, dump: Path, output: Path, expand: bool) -> list[str | Path]:
+def command_of(name: str, home: Path, dump: Path, output: Path, *, expand: bool) -> list[str | Path]:
     """Return the command that runs a tool.
 
     Args:
-        name: of the tool.
-        home: where it is installed.
-        dump: in bz2.
+        name: the tool.
+        home: the directory in which it is installed.
+        dump: the dump in bz2.
         output: file or directory to write.
         expand: expand templates by the pages of the dump, where the tool can.
     """

@@ -82,9 +82,9 @@ def _sentences(doc: Any) -> Iterator[Parsed]:
                     start,
                     start + len(token),
                     token.pos_,
-                    relation=relation[: -len(BUNSETU)] if heads else relation,
-                    head=token.head.i - first,
-                    heads_bunsetu=heads or relation == "ROOT",
+                    relation[: -len(BUNSETU)] if heads else relation,
+                    token.head.i - first,
+                    heads or relation == "ROOT",
                 )
             )
         yield trimmed(sentence.text, tokens)
@@ -144,14 +144,7 @@ def _sudachi() -> Parse:
 
 
 def _token(number: int, morpheme: Any) -> Token:
-    return Token(
-        morpheme.begin(),
-        morpheme.end(),
-        part_of_speech(morpheme.part_of_speech()),
-        relation="",
-        head=number,
-        heads_bunsetu=False,
-    )
+    return Token(morpheme.begin(), morpheme.end(), part_of_speech(morpheme.part_of_speech()), "", number, False)
 
 
 def part_of_speech(levels: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ class PublicationReader:
     """Read the status of pages from their templates.
 
     Args:
-        language: the wiki's language.
+        language: of the wiki.
     """
 
     def __init__(self, language: str) -> None:

@@ -56,12 +56,12 @@ class Ended:
     """How a run ended that was hit by a kill.
 
     Attributes:
-        phase: in which the kill came, by what was in the output directory.
+        phase: the phase that the kill hit, by what was in the output directory.
         status: exit status of the command.
-        seconds: from the kill to the end of the command and its workers.
+        seconds: time from the kill to the end of the command and its workers.
         hung: the command had to be killed, after `LIMIT` seconds where it was hit itself.
         orphans: workers that were left.
-        lines: of stderr, without those of progress.
+        lines: lines of stderr, without those of progress.
     """
 
     phase: str
@@ -83,7 +83,7 @@ class Job:
     Attributes:
         command: its arguments, with the output.
         output: directory of its dataset.
-        digest: of the dataset that it makes without a kill.
+        digest: digest of the dataset that it makes without a kill.
         seconds: that each phase takes without a kill.
     """
 
@@ -120,8 +120,8 @@ class Job:
 
         Args:
             target: "worker" or "launcher".
-            phase: in which to kill.
-            chance: of the moment within the phase, and of the worker.
+            phase: the phase to kill in.
+            chance: draws the moment within the phase, and of the worker.
         """
         while (ended := self._kill(target, phase, chance)) is None:
             pass
@@ -156,7 +156,7 @@ class Launcher:
     """A command that runs the code of this checkout, with its stderr in a file.
 
     Args:
-        arguments: of the command.
+        arguments: those of the command.
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
@@ -218,15 +218,15 @@ def environment() -> dict[str, str]:
 def workers_of(launcher: int) -> list[int]:
     """Return the worker processes of a launcher, which may have ended."""
     words = f"\0wikianchor.pipelines.engine.worker\0{launcher}\0".encode()
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 if words in (entry / "cmdline").read_bytes():
-                    found.append(int(entry.name))
+                    pids.append(int(entry.name))
             except OSError:
                 continue
-    return sorted(found)
+    return sorted(pids)
 
 
 def left_of(workers: Sequence[int], last: float) -> list[int]:
@@ -254,8 +254,8 @@ def kill(pid: int) -> bool:
 
 def digest(directory: Path) -> str:
     """Return one checksum for all files of a directory."""
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         if path.is_file():
-            found.update(f"{path.relative_to(directory)}\n".encode() + path.read_bytes())
-    return found.hexdigest()
+            checksum.update(f"{path.relative_to(directory)}\n".encode() + path.read_bytes())
+    return checksum.hexdigest()

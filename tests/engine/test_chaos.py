@@ -85,12 +85,12 @@ def check_again(dump: Path, out: Path, expected: object, *flags: str) -> None:
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
     """The commands of `benchmarks/resume.py`, measured."""
-    place = tmp_path_factory.mktemp("jobs")
-    found = {}
-    for name, command in make_inputs(place, 1500).items():
-        found[name] = Job([*command, f"--output={place}/out-{name}", *PROCESSES], place / f"out-{name}")
-        found[name].measure()
-    return found
+    directory = tmp_path_factory.mktemp("jobs")
+    measured = {}
+    for name, command in make_inputs(directory, 1500).items():
+        measured[name] = Job([*command, f"--output={directory}/out-{name}", *PROCESSES], directory / f"out-{name}")
+        measured[name].measure()
+    return measured
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -133,10 +133,10 @@ def test_workers_are_stopped_at_twenty_moments(jobs: dict[str, Job]) -> None:
 
 
 def test_the_job_service_is_killed_and_comes_back(dump: Path, expected: object, tmp_path: Path) -> None:
-    def service(place: Path) -> Iterator[tuple[subprocess.Popen[bytes], list[str]]]:
-        place.mkdir()
-        module, port_file = "apache_beam.runners.portability.local_job_service_main", place / "port"
-        with process(place, sys.executable, "-m", module, "--port=0", f"--port_file={port_file}") as started:
+    def service(directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], list[str]]]:
+        directory.mkdir()
+        module, port_file = "apache_beam.runners.portability.local_job_service_main", directory / "port"
+        with process(directory, sys.executable, "-m", module, "--port=0", f"--port_file={port_file}") as started:
             until(lambda: port_file.exists() and port_file.read_text().strip() != "", "the job service to start")
             endpoint = f"--job_endpoint=localhost:{port_file.read_text().strip()}"
             yield started, ["--runner=PortableRunner", endpoint, "--environment_type=LOOPBACK"]

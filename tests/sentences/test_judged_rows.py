@@ -12,8 +12,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import rightness
+from lib import slices
 
+from tests import real_pages
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.sentences.columns import Columns
 
@@ -27,16 +28,16 @@ def present_rows(wikis: set[str]) -> dict[str, set[tuple[str, str]]]:
     """The rows of wikis now, as (page, hash of the text); of two dumps that hold a page the first counts."""
     rows: dict[str, set[tuple[str, str]]] = {wiki: set() for wiki in wikis}
     seen: set[tuple[str, str]] = set()
-    root = rightness.slices.data() / "wikipedia-xml"
+    root = slices.data() / "wikipedia-xml"
     for path in sorted(str(path) for path in root.rglob("*") if path.is_file()):
         columns: Columns | None = None
         try:
-            site = rightness.site_of(path)
+            site = real_pages.site_of(path)
             if site.wiki not in wikis:
                 continue
-            reader = rightness.page_reader(site)
+            reader = real_pages.page_reader(site)
             columns = reader.new_tables().sentences
-            for page in rightness.pages_of(reader, path):
+            for page in real_pages.pages_of(reader, path):
                 if (site.wiki, page.title) not in seen:
                     seen.add((site.wiki, page.title))
                     reader.read_page(page)

