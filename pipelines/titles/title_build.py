@@ -152,6 +152,8 @@ def _follow_redirects(table: Spill, ends: Spill, starts: Ints, directory: str) -
         leads_on = np.flatnonzero(rows["target"])
         _add_hops(hops, starts[part] + leads_on, rows[leads_on], parts)
     for _ in range(MAX_HOPS):
+        if not len(hops):
+            break
         with hops:
             hops = _hop(hops, table, ends, starts, directory)
     with hops:
