@@ -105,7 +105,7 @@ class ReadPages(beam.PTransform):
     unless `strict`.
 
     Args:
-        path: of a dump, or a glob, or several with commas between them.
+        path: the path of a dump, or a glob, or several with commas between them.
         namespaces: those wanted; 0 for articles. Empty for all.
         strict: fail where a dump ends inside a page.
     """
@@ -207,8 +207,8 @@ class ExtractSentences(beam.PTransform):
     --templates=builtin`, because the wiki's own templates are not known.
 
     Args:
-        language: of the pages, such as "uk"; or the database name of their wiki.
-        dumps: of the wiki of the pages, instead of its language.
+        language: the language of the pages, such as "uk"; or the database name of their wiki.
+        dumps: the dumps of the wiki of the pages, instead of its language.
         templates, cache: with `dumps`, as for `ReadSentences`.
 
     Raises:
@@ -321,7 +321,7 @@ class ReadItems(beam.PTransform):
     """Read the items of a Wikidata dump that have a page in one of some wikis: begin of a pipeline -> ItemRow.
 
     Args:
-        path: of a dump, or a glob.
+        path: the path of a dump, or a glob.
         wikis: database names, such as ["enwiki"].
         languages: codes of the languages whose labels are kept.
     """
@@ -366,7 +366,7 @@ class ReadDataset(beam.PTransform):
     """Read a table of a finished dataset: begin of a pipeline -> rows with the schema of the table, or Arrow batches.
 
     Args:
-        directory: of the dataset.
+        directory: the directory of the dataset.
         config: the table, by default that of the dataset's name.
         columns: to read; all by default. "entity" and "hard_negatives" are labels, as in `OpenDataset.batches`.
         as_batches: give `pyarrow.RecordBatch`, a row group each, instead of rows.

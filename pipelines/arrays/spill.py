@@ -92,7 +92,7 @@ class Spill(_Parts):
     Args:
         kind: structured type of a row.
         parts: number of partitions, less than 65536.
-        directory: of the file; for a URI it is the worker's directory for temporary files.
+        directory: the directory of the file; for a URI it is the worker's directory for temporary files.
 
     >>> kind = np.dtype([("key", np.int64)])
     >>> with Spill(kind, 2, tempfile.gettempdir()) as spill:
@@ -131,9 +131,9 @@ class TableSpill(_Parts):
     """A spill file of Arrow rows.
 
     Args:
-        schema: of the rows.
+        schema: the schema of the rows.
         parts: number of partitions, less than 65536.
-        directory: of the file; for a URI it is the worker's directory for temporary files.
+        directory: the directory of the file; for a URI it is the worker's directory for temporary files.
     """
 
     def __init__(self, schema: pa.Schema, parts: int, directory: str) -> None:

@@ -26,7 +26,7 @@ class ProgressFile:
 
     Args:
         scratch: directory of the run's workspace.
-        name: of the element within its stage; a second attempt at it replaces the file of the first.
+        name: the name of the element within its stage; a second attempt at it replaces the file of the first.
     """
 
     def __init__(self, scratch: str, name: str) -> None:

@@ -36,7 +36,7 @@ class CachedStep:
         step: a function of an element and side inputs; its return annotation is the type of its result, a NamedTuple
             or a composition of plain types.
         work: where results are kept; None where no result is worth keeping.
-        name: of the step, unique in its stage.
+        name: the name of the step, unique in its stage.
         key: returns what identifies an element among those of the step; "" for one whose result is not worth keeping.
         result: type of the result, where the annotation of `step` does not say it.
         release: called with each element whose result is kept.
@@ -115,9 +115,9 @@ def load_record(path: str, kind: Any, work: Workspace) -> Any:
     it says: after a power failure, files may be missing that were written before it.
 
     Args:
-        path: of the record.
+        path: the path of the record.
         kind: its type.
-        work: of the run.
+        work: the workspace of the run.
     """
     files, inner = filesystem(path)
     try:

@@ -57,7 +57,7 @@ def make_pipeline(
         beam_args: flags for Beam.
         dataset, wiki: what the pipeline makes, and of which wiki.
         output: directory of the dataset.
-        load: of the stage; decides the number of worker processes, unless the flags do.
+        load: the load of the stage; decides the number of worker processes, unless the flags do.
         retries: what earlier runs of this command know about deaths of workers.
 
     Raises:

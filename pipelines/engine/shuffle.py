@@ -57,8 +57,8 @@ class Shuffle(beam.PTransform):
     """Shuffle the rows of units into output shards.
 
     Args:
-        name: of the shuffle, unique in its stage.
-        work: of the run.
+        name: the name of the shuffle, unique in its stage.
+        work: the workspace of the run.
         sorting: columns of the rows, and which of them is the key.
         map_step: a generator of a unit and side inputs: it yields tables and returns a record. Units have an `order`
             (int) and a `wiki`, which is the group of their rows; with `grouped=False` all rows are of one group.

@@ -26,7 +26,7 @@ from wikianchor.pipelines.dataset.arrow_files import ArrowFile, new_arrow_file
 from wikianchor.pipelines.dataset.workspace import WorkPath
 
 Key = Any  # int or str
-POSITION = pa.field("position", pa.int64(), False)
+POSITION = pa.field("position", pa.int64(), nullable=False)
 # A unit has fewer rows than this.
 UNIT_ROWS = 1 << 32
 # Rows of a record batch of a run.
@@ -75,7 +75,7 @@ class Sorter:
     """Collect the rows of a unit and return them as sorted tables of bounded size.
 
     Args:
-        sorting: of the rows.
+        sorting: the sorting of the rows.
         unit: number of the unit.
     """
 
@@ -146,7 +146,7 @@ class RunWriter:
 
     Args:
         directory: where to; the name of the file is new for each attempt.
-        sorting: of the rows.
+        sorting: the sorting of the rows.
     """
 
     def __init__(self, directory: str, sorting: Sorting) -> None:
@@ -267,7 +267,7 @@ class Shard:
 
     Args:
         views: the rows of each run.
-        sorting: of the rows.
+        sorting: the sorting of the rows.
     """
 
     def __init__(self, views: Iterable[View], sorting: Sorting) -> None:
@@ -316,8 +316,8 @@ def open_shard(
     """Open the rows of a range of keys.
 
     Args:
-        runs: of all groups; those of the group of the range, at most `FAN_IN`, are opened.
-        sorting: of their rows.
+        runs: the runs of all groups; those of the group of the range, at most `FAN_IN`, are opened.
+        sorting: the sorting of their rows.
         wanted: the range.
         files: runs that stay open from one call to the next; those of other groups are closed.
     """
@@ -361,7 +361,7 @@ def cut_rows(rows: pa.Table, sorting: Sorting, ranges: Sequence[KeyRange]) -> It
 
     Args:
         rows: sorted rows of one group.
-        sorting: of the rows.
+        sorting: the sorting of the rows.
         ranges: those of the group, ascending and without a gap.
     """
     (batch,) = rows.combine_chunks().to_batches()
@@ -396,7 +396,7 @@ def plan_merges(runs: Iterable[SortedRun], passes_left: int) -> list[MergeTask]:
     As few runs as possible are merged; a task with one run keeps that run.
 
     Args:
-        runs: of all groups.
+        runs: the runs of all groups.
         passes_left: number of merge passes after this one.
     """
     groups: dict[str, list[SortedRun]] = {}

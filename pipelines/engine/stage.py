@@ -80,7 +80,7 @@ def run_stage(
 
     Args:
         dataset: name of the dataset.
-        schema_version: of its rows.
+        schema_version: the schema version of its rows.
         output: directory.
         inputs: what the stage reads, each with a checksum.
         options: every option that changes the output, and no other: with `inputs` they identify the dataset.
@@ -320,10 +320,10 @@ def commit_dataset(
 
     Args:
         output: directory of the dataset.
-        work: of the run.
-        head: of the manifest.
+        work: the workspace of the run.
+        head: the head of the manifest.
         parts: the files of the dataset.
-        ledger: of the manifest.
+        ledger: the ledger of the manifest.
         problems: that steps found in the inputs, one line each; repeated ones count once.
         may_be_empty: commit a dataset without rows too.
 

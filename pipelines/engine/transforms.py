@@ -30,7 +30,7 @@ class RunStep(beam.PTransform):
     Args:
         step: a function of an element and `sides`; see `CachedStep`.
         work: where results are kept.
-        name: of the step, unique in its stage.
+        name: the name of the step, unique in its stage.
         sides: side inputs and plain values; a PCollection is passed as the list of its elements.
         key: returns what identifies an element among those of the step; "" for one whose result is not worth keeping.
         result: type of the result, where the annotation of `step` does not say it.
@@ -61,7 +61,7 @@ class CallOnce(beam.PTransform):
         function: returns the one element of the result, or None for no element.
         args: its arguments: side inputs and plain values; a PCollection is passed as the list of its elements.
         work: where the result is kept for later runs of the same command; None for a result not worth keeping.
-        name: of the step, unique in its stage; needed with `work`.
+        name: the name of the step, unique in its stage; needed with `work`.
     """
 
     def __init__(self, function: Callable[..., Any], *args: Any, work: Workspace | None = None, name: str = "") -> None:

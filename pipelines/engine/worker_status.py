@@ -33,7 +33,7 @@ class Position(NamedTuple):
         unit: the step and its element; "" for none.
         place: the file of the element, and where it begins there; "" where it is none.
         page: number of the page in the range; 0 for none.
-        title: of the page, as far as it is known.
+        title: the title of the page, as far as it is known.
     """
 
     unit: str = ""
@@ -179,7 +179,7 @@ def watched_pages(pages: Iterable[tuple[bytes, int]], counts: Counter[str], bad:
 
     Args:
         pages: from `cut_pages`.
-        counts: of the range, added to.
+        counts: the counts of the range, added to.
         bad: what pages are counted as that ended their worker before, and are left out.
     """
     worker = _this_worker

@@ -44,7 +44,7 @@ class ItemReading(NamedTuple):
 
     Attributes:
         order: number of the range.
-        path: of the file.
+        path: the path of the file.
         parts: the files written.
         counts: number of lines, by reason.
         problems: errors in the input, one line each.
@@ -76,7 +76,7 @@ class ItemReader:
     Attributes:
         work: the directories of the run.
         wikis: items without a page in one of these wikis are left out.
-        languages: of the texts to keep.
+        languages: the languages of the texts to keep.
         texts: which texts to keep, of `schemas.choices.TEXTS`.
         allow_truncated: accept a truncated file and process its complete lines.
     """
@@ -94,7 +94,7 @@ def list_ranges(wikidata: Sequence[str], page_props: Sequence[tuple[str, str]]) 
     The cut depends only on the files.
     """
     parts = [(part, "") for part in split_dumps(wikidata)]
-    parts += [(Range(path, 0, file_size(path), True), wiki) for path, wiki in page_props]
+    parts += [(Range(path, 0, file_size(path), last=True), wiki) for path, wiki in page_props]
     return [ItemRange(order, part, wiki) for order, (part, wiki) in enumerate(parts)]
 
 
@@ -219,7 +219,7 @@ def page_props_of(path: str) -> Iterator[tuple[int, int]]:
 
 
 def _chunks(path: str) -> Iterator[bytes]:
-    return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), True)))
+    return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), last=True)))
 
 
 def owned_lines(chunks: Iterable[Chunk], at_start: bool) -> Iterator[bytes]:
@@ -229,7 +229,7 @@ def owned_lines(chunks: Iterable[Chunk], at_start: bool) -> Iterator[bytes]:
     line that starts exactly at the start of a range belongs to the range before.
 
     Args:
-        chunks: of the range, and of the bytes after it (`owned` is false for these).
+        chunks: the chunks of the range, and of the bytes after it (`owned` is false for these).
         at_start: whether the range is the first of its file.
     """
     inside = at_start
@@ -312,7 +312,7 @@ class _Sitelinks:
     """Write sitelinks. Each row group is of one wiki, so that readers can skip the other wikis.
 
     Args:
-        file: of `sitelinks`.
+        file: the file of `sitelinks`.
 
     Attributes:
         totals: number of sitelinks, by wiki.

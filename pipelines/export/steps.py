@@ -63,10 +63,10 @@ class ExportTask:
 
     Attributes:
         work: the directories of the run.
-        format: of the files, one of `schemas.choices.FORMATS`.
+        format: the format of the files, one of `schemas.choices.FORMATS`.
         positive, negative: kinds of text.
         language: accepted languages, one of `schemas.choices.LANGUAGES`.
-        negatives: of each row.
+        negatives: the number of negatives of a row.
         sentences: sampled sentences of an entity.
         seed: key of all choices.
         wikis: database names; texts name them by index.
@@ -249,7 +249,7 @@ def export_shard(
     """Write the rows of a shard of pairs, in its order.
 
     Args:
-        shard: of pairs.
+        shard: the shard of pairs.
         task: how rows are made.
         positive: path of the index of the positives.
         negative: path of the index of the negatives; None for none.
@@ -412,5 +412,5 @@ def _matrix(lists: pa.ListArray) -> Ints:
 def _lists(values: pa.Array, shape: tuple[int, ...]) -> pa.ListArray:
     """Return the rows of a matrix as lists."""
     rows, columns = shape
-    kind = pa.list_(pa.field("element", values.type, False))
+    kind = pa.list_(pa.field("element", values.type, nullable=False))
     return pa.ListArray.from_arrays(pa.array(np.arange(rows + 1, dtype=np.int32) * columns), values, type=kind)

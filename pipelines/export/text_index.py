@@ -74,7 +74,7 @@ def write_piece(wanted: KeyRange, shard: Shard, entities: int, most: int, work: 
         entities: number of all entities.
         most: number of texts that an entity keeps: those of smallest rank; 0 keeps all. Of equal texts in one language
             the first is kept.
-        work: of the run.
+        work: the workspace of the run.
     """
     first = int(wanted.low or 0)
     last = entities if wanted.high is None else int(wanted.high)
@@ -132,12 +132,12 @@ class TextIndex:
     """The texts of entities, read from disk.
 
     Attributes:
-        keys: of each text, see `text_keys`.
+        keys: the keys of each text, see `text_keys`.
         languages, wikis: index of the language and of the wiki of each text.
         page_ids, sentence_ids: origin of each text, if it is a sentence.
 
     Args:
-        path: of the index.
+        path: the path of the index.
     """
 
     def __init__(self, path: str) -> None:
@@ -205,7 +205,7 @@ def choose(
     """Choose a text of an entity for each row, uniformly from those allowed.
 
     Args:
-        index: of the texts.
+        index: the index of the texts.
         entities: (rows,) dense ids.
         languages: (rows,) index of the anchor's language.
         hashes: (rows,) from which the choice follows.

@@ -21,7 +21,7 @@ class _Index(beam.PTransform):
 
     Attributes:
         task: how rows are made.
-        name: of the index.
+        name: the name of the index.
         map_step: yields the texts of a shard.
         map_sides: its side inputs.
         most: texts that an entity keeps; 0 for all.
@@ -78,7 +78,7 @@ class IndexTexts(beam.PTransform):
 
     Attributes:
         task: how rows are made.
-        kind: of the texts.
+        kind: the kind of the texts.
         pairs: directory of the dataset of pairs.
     """
 
@@ -102,7 +102,7 @@ class FindLinks(beam.PTransform):
 
     Attributes:
         index: side input, the path of the index of sentences.
-        work: of the run.
+        work: the workspace of the run.
     """
 
     index: Any

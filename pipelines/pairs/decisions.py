@@ -83,7 +83,7 @@ _SHUFFLE = 1
 # the split, so that each output shard is of one split.
 SHUFFLE_KEY = "shuffle_key"
 SPLIT_SHIFT = 62
-ROW_SCHEMA = pa.schema([*schema.SCHEMA, pa.field(SHUFFLE_KEY, pa.uint64(), False)])
+ROW_SCHEMA = pa.schema([*schema.SCHEMA, pa.field(SHUFFLE_KEY, pa.uint64(), nullable=False)])
 # The greatest sample key: as a limit it excludes no row.
 ANY_KEY = (1 << 63) - 1
 
@@ -115,9 +115,9 @@ class KeyLimits:
     """The greatest sample keys that are kept; the default keeps all rows.
 
     Attributes:
-        sample: of the sample.
+        sample: the greatest key of a row that is sampled.
         capped: dense ids of the entities that have more rows than the cap, ascending.
-        caps: of each of these entities.
+        caps: the greatest key of a row of each of these entities.
     """
 
     sample: int = ANY_KEY
@@ -157,7 +157,7 @@ class Linked(NamedTuple):
     """The targets of links, one array element for each link.
 
     Attributes:
-        codes: of the title index (`titles.title_index`).
+        codes: the codes of the title index (`titles.title_index`).
         items: Wikidata items; 0 for links that do not count.
         entities: dense ids of the entity table; -1 for none.
         dropped: the bucket of the sentence, `kept` or the reason why it is left out (`sentence_checks`).
@@ -177,7 +177,7 @@ def linked_of(links: ShardLinks, ids: EntityIds, dropped: Ints | None = None) ->
     """Return the targets of the links of a shard.
 
     Args:
-        links: of the shard.
+        links: the links of the shard.
         ids: dense ids of items.
         dropped: the bucket of the sentence of each link; None where all sentences are kept.
     """

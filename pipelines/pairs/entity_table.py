@@ -56,7 +56,7 @@ def build_entity_table(
 
     Args:
         frequent: the items above the floor, ascending, and the number of links to each.
-        shards: of `entities`.
+        shards: the shards of `entities`.
         present: the items that have a page in the required wiki, ascending; None where no wiki is required.
         options: how entities get their types.
 
@@ -93,7 +93,7 @@ class EntityIds:
     """The dense ids of items, read from disk.
 
     Args:
-        path: of the entity table.
+        path: the path of the entity table.
     """
 
     def __init__(self, path: str) -> None:
@@ -186,7 +186,7 @@ def _pools(
     Args:
         typed: types and occupations of the entities, by dense id.
         splits: the split of each entity in the table, by dense id.
-        shards: of `entities`.
+        shards: the shards of `entities`.
         options: how entities get their types.
     """
     entities, count = len(splits), options.split.count

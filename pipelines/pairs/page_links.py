@@ -26,7 +26,7 @@ class PageLinks:
     Sentences and titles are in the same order, so each row group is read about once.
 
     Args:
-        shards: of `titles`.
+        shards: the shards of `titles`.
         groups: the row groups of these shards, as `row_groups` returns them.
         index: the title index of the wiki.
         ids: dense ids of items.

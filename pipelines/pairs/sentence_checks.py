@@ -54,7 +54,7 @@ class CheckTask:
     """What sentences are checked for.
 
     Attributes:
-        work: of the run.
+        work: the workspace of the run.
         seed: key of every choice.
         exclude_text: files of texts; sentences that overlap with them are left out.
         max_near_duplicates: sentences kept of each pattern in a wiki; 0 for any number.
@@ -76,7 +76,7 @@ class Checked(NamedTuple):
 
     Attributes:
         order: number of the shard.
-        path: of the arrays, with a value for each sentence: `links`, its number of links, and those of
+        path: the path of the arrays, with a value for each sentence: `links`, its number of links, and those of
             `overlaps`, `patterns` and `keys`, and `texts` that the task asks for.
         sentences: number of sentences.
     """
@@ -90,7 +90,7 @@ def check_shard(shard: SentenceShard, task: CheckTask, links: Mapping[int, str],
     """Check the sentences of a shard, and save what the limits depend on.
 
     Args:
-        shard: of sentences.
+        shard: the shard of sentences.
         task: what they are checked for.
         links: by shard number, the path where `count_shard` saved the items of its pages.
         ngrams: the path of `save_ngrams`; None for no texts.

@@ -25,7 +25,7 @@ class Split:
     """How items and pages are assigned to splits.
 
     Attributes:
-        shares: of all items, those that are held out for dev and for test; empty for no split.
+        shares: the shares of all items, those that are held out for dev and for test; empty for no split.
         seed: key of the hashes.
     """
 

@@ -229,7 +229,7 @@ def decide_shard(
     """Decide on the links of a shard and yield the rows that are kept, in ROW_SCHEMA.
 
     Args:
-        shard: of sentences.
+        shard: the shard of sentences.
         task: how links become rows.
         indexes: the title index of each wiki.
         links: by shard number, the path where `count_shard` saved the targets of its links.
@@ -322,7 +322,7 @@ def write_shard(wanted: KeyRange, shard: Shard, work: Workspace, is_split: bool 
     Args:
         wanted: the range of shuffle keys.
         shard: its rows.
-        work: of the run.
+        work: the workspace of the run.
         is_split: whether the highest bits of a key are the split of its row.
     """
     kept, duplicates = Counter[str](), Counter[str]()

@@ -38,7 +38,7 @@ class SentenceShard(NamedTuple):
     Attributes:
         order: its number among the shards of all wikis.
         wiki: database name.
-        path: of the shard.
+        path: the path of the shard.
         dataset: directory of its dataset.
     """
 
@@ -55,7 +55,7 @@ class Counted(NamedTuple):
         order: number of the shard.
         wiki: database name.
         seen: how many links it has.
-        path: of the tables of its `ShardLinks`.
+        path: the path of the tables of its `ShardLinks`.
     """
 
     order: int
@@ -69,13 +69,13 @@ class TableTask:
     """What the entity table is made of.
 
     Attributes:
-        work: of the run.
+        work: the workspace of the run.
         dataset: directory of the dataset of entities.
         min_links: an entity is kept if it has more links than this.
         floor: where these links are counted: "corpus", "wiki", or a database name.
         required: database name of the wiki in which an entity must have a page, or "".
         cap: maximum number of rows of one entity; 0 for no limit.
-        languages: of labels, best first.
+        languages: the languages of labels, best first.
         options: how entities are typed.
     """
 
@@ -93,9 +93,9 @@ class TableBuilt(NamedTuple):
     """The entity table, on disk.
 
     Attributes:
-        path: of its tables.
+        path: the path of its tables.
         rows: by wiki, the maximum number of rows that its entities can have.
-        parts: of the config `entities`, which publishes it.
+        parts: the parts of the config `entities`, which publishes it.
     """
 
     path: WorkPath
@@ -131,7 +131,7 @@ class CountShard(beam.PTransform):
     Attributes:
         indexes: side input, the title indexes by wiki.
         sections: whether a link to a section counts as a link to its page.
-        work: of the run.
+        work: the workspace of the run.
     """
 
     indexes: Any

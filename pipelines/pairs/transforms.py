@@ -21,7 +21,7 @@ class LookUps(NamedTuple):
     Attributes:
         indexes: the title indexes, by wiki.
         links: the tables of the links of a shard, by its number.
-        table: of the entities.
+        table: the table of the entities.
     """
 
     indexes: Any

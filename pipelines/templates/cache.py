@@ -45,7 +45,7 @@ def table_of_dumps(dumps: Sequence[str], site: Site, cache: str, before: Callabl
     """Return the path of the table of the Template pages in dumps; read them first, in this process, if needed.
 
     Args:
-        dumps: of the wiki.
+        dumps: the dumps of the wiki.
         site: the wiki.
         cache: directory of caches, local or a URI.
         before: called before the dumps are read.
@@ -57,7 +57,7 @@ def table_of_dumps(dumps: Sequence[str], site: Site, cache: str, before: Callabl
         for path in dumps:
             # What comes before the damage counts, as in `read_templates`.
             with suppress(InputError, Truncated):
-                pages = template_rows(read_range(Range(path, 0, file_size(path), True)), path, site, Counter())
+                pages = template_rows(read_range(Range(path, 0, file_size(path), last=True)), path, site, Counter())
                 yield from (itemgetter(*COLUMNS)(row) for row, _ in pages)
 
     return cached_table(table_key(dumps, site), rows, site, cache)

@@ -65,7 +65,7 @@ def read_templates(task: TemplateRange, work: Workspace, site: Site, copies: boo
 
     Args:
         task: the range.
-        work: of the run.
+        work: the workspace of the run.
         site: the wiki.
         copies: leave a copy of the decompressed range, unless it is damaged.
     """
@@ -100,10 +100,10 @@ def template_rows(
     """Yield a row of `schemas.templates` for each template in a range of a dump, and where it is in the file.
 
     Args:
-        chunks: of the range.
+        chunks: the chunks of the range.
         source: name of the file, for messages.
         site: the wiki.
-        counts: of the range: pages that are left out are added.
+        counts: the counts of the range: pages that are left out are added.
 
     Raises:
         InputError, Truncated: the file is damaged or cut off.

@@ -73,7 +73,7 @@ def save_store(
     Args:
         directory: local path or URI.
         definitions: COLUMNS of each template.
-        language: of the wiki.
+        language: the language of the wiki.
     """
     # By template: hashes of its title, and of the template that it redirects to or begins with, 0 for none.
     keys, targets = array("Q"), array("Q")

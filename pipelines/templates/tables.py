@@ -41,7 +41,7 @@ def save_changes(previous: str, readings: Iterable[TemplateReading], work: Works
     Args:
         previous: directory of the earlier dataset, whose config `templates` is read.
         readings: the definitions of now.
-        work: of the run.
+        work: the workspace of the run.
     """
     changed = changed_templates(shards_of(previous, "templates"), shards_of_readings(readings))
     return save_tables(work.scratch, "changed", {"titles": changed})

@@ -36,7 +36,7 @@ class IndexBuilt(NamedTuple):
 
     Attributes:
         wiki: database name.
-        path: of the index.
+        path: the path of the index.
         groups: path of the table of the row groups of `titles`.
         counts: titles by kind.
     """
@@ -61,7 +61,7 @@ class BuildIndex(beam.PTransform):
 
     Attributes:
         wikis: what each index is made of.
-        work: of the run.
+        work: the workspace of the run.
     """
 
     wikis: Sequence[WikiTitles]

@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
     Attributes:
         call: its kind and path.
         error: name of the errno, or SIGKILL.
-        status: of the job.
+        status: the exit status of the job.
         problem: what is wrong, or "".
     """
 
@@ -158,7 +158,7 @@ class Job:
         """Run the job in a copy of this process, and return its status and the lines of its stderr, without progress.
 
         Args:
-            number: of the call that fails; 0 for none.
+            number: the number of the call that fails; 0 for none.
             error: its errno, or KILL.
             log: file descriptor of the list of calls.
             older: whether it makes the older dataset.

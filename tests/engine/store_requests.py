@@ -65,11 +65,11 @@ def count_requests(
 
     Args:
         work: for the inputs, before they are copied into the bucket.
-        uri: of the bucket.
+        uri: the address of the bucket.
         counted: counts its requests.
         shuffle: "files" or "beam".
-        sentence_shards: of the input; as many shards have its titles.
-        output_shards: of pairs.
+        sentence_shards: the sentence shards of the input; as many shards have its titles.
+        output_shards: the output shards of pairs.
     """
     name = f"{shuffle}-{sentence_shards}-{output_shards}"
     pages, items = small_wiki(PAGES)

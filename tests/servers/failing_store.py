@@ -112,7 +112,7 @@ class ProxyServer(ThreadingHTTPServer):
         store: port of the store.
         requests: since the count began.
         how: one of `FAILURES`.
-        number: of the request that fails, 0 for none.
+        number: the number of the request that fails, 0 for none.
     """
 
     daemon_threads = True
@@ -130,7 +130,7 @@ class FailingStore:
 
     Args:
         kind: "s3" or "gs".
-        port: of its proxy.
+        port: the port of its proxy.
     """
 
     def __init__(self, kind: str, port: int) -> None:

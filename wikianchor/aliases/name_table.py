@@ -79,7 +79,7 @@ class Nodes(NamedTuple):
     """Nodes of the trie: prefixes of names.
 
     Attributes:
-        hashes: of the prefixes, ascending and distinct, uint64.
+        hashes: the hashes of the prefixes, ascending and distinct, uint64.
         values: by prefix, int32: 2 * number of the name that equals the prefix, or -2 if no name does; plus 1 if the
             prefix begins longer names.
     """

@@ -58,7 +58,7 @@ class OpenDataset:
         """Yield the rows of a table, a row group at a time, so memory does not grow with the dataset.
 
         Args:
-            config: of the table.
+            config: the config of the table.
             columns: to read; None for all. For `pairs`, "entity" and "hard_negatives" may be among them: labels of the
                 entities (a string, a list of strings), "Q42" for an entity without a label.
             shards: some of `shards(config)`; None for all.

@@ -19,9 +19,9 @@ def extract(wikitext: str, *, language: str = "en", title: str = "") -> PageText
     definitions, and other templates leave gaps. `wikianchor.open_wiki(dumps).extract` knows the definitions.
 
     Args:
-        wikitext: of the page.
+        wikitext: the wikitext of the page.
         language: code of its Wikipedia, such as "uk", or the database name of a wiki, such as "enwikinews".
-        title: of the page; links to it are no links, and templates can show it.
+        title: the title of the page; links to it are no links, and templates can show it.
 
     Raises:
         UsageError: there is no such wiki.

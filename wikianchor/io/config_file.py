@@ -52,9 +52,9 @@ def with_settings(
     """Return the arguments of a command with those of its --config before them.
 
     Args:
-        name: of the table, such as "build" or "train.ease".
-        arguments: of the command.
-        parser: of the command.
+        name: the name of the table, such as "build" or "train.ease".
+        arguments: the arguments of the command.
+        parser: the parser of the command.
         check: raises UsageError for flags that the parser does not take; None where it refuses them itself.
 
     Raises:

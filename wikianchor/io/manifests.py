@@ -38,7 +38,7 @@ def read_dataset(read: Callable[[], T], *directories: str) -> T:
 
     Args:
         read: reads the manifests first, and raises InputError where a shard is missing.
-        directories: of the datasets.
+        directories: the directories of the datasets.
     """
     while True:
         manifests = [_content(directory) for directory in directories]

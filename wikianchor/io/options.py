@@ -53,7 +53,7 @@ class Option:
         recorded: whether the manifest holds it, since it decides what the dataset contains.
         only: the commands that have it, where several share the dataclass; empty for all.
         presets: names that stand for defaults of the other options.
-        name: of the field. This and the following are filled in from the dataclass.
+        name: the name of the field. This and the following are filled in from the dataclass.
         kind: str, int, float, bool or tuple.
         item: the type of the items of a tuple.
         required: whether it has to be given.

@@ -14,6 +14,6 @@ def package_json(package: str, name: str) -> Any:
 
     Args:
         package: without "wikianchor.", such as "pipelines.text".
-        name: of the file.
+        name: the name of the file.
     """
     return json.loads((resources.files(f"wikianchor.{package}") / "data" / name).read_bytes())

@@ -76,7 +76,7 @@ def files_of(names: Iterable[str], root: Path = ROOT) -> list[Path]:
     """Return the sources of modules and of all that they import, and the data files that they name, sorted.
 
     Args:
-        names: of modules, without "wikianchor.".
+        names: the names of modules, without "wikianchor.".
         root: directory of the package.
     """
     todo, sources, texts = list(names), dict[str, Path](), set[str]()

@@ -160,7 +160,7 @@ def checksum(path: str, kind: str) -> str:
     """Return the checksum of a file in hex.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         kind: "sha1" or "sha256".
 
     Raises:
@@ -351,7 +351,7 @@ def replacing(files: fs.FileSystem, path: str, temporary: str) -> Iterator[Binar
 
     Args:
         files: the filesystem.
-        path: of the file on it; its directory exists.
+        path: the path of the file on it; its directory exists.
         temporary: where the bytes are on a local disk until then; a file that a killed run left there is replaced.
     """
     if files.type_name != "local":

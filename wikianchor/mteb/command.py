@@ -144,7 +144,7 @@ def task_table(statistics: Mapping[str, Any], scores: Mapping[str, Mapping[str, 
     """Return a table with a row for each language, and their mean.
 
     Args:
-        statistics: of the task.
+        statistics: the statistics of the task.
         scores: mteb's scores by model and language.
     """
     head = ["", "texts", "classes", "smallest", "largest"]

@@ -21,7 +21,7 @@ def open_mewsc16(directory: str) -> Dataset:
     """Open a finished dataset with clean sentences.
 
     Args:
-        directory: of the dataset, a path or a URI.
+        directory: the directory of the dataset, a path or a URI.
 
     Raises:
         InputError: there is no finished dataset `mewsc16`, a shard is missing, or it was built with --mode=paper.

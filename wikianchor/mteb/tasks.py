@@ -71,7 +71,7 @@ class MewsC16Clustering(AbsTaskClustering):
     Args:
         path: directory of a dataset that `wikianchor mewsc16` made.
         languages: codes of two or three letters; none for all sixteen.
-        seed: of mteb's bootstrap and k-means.
+        seed: the seed of mteb's bootstrap and k-means.
 
     Raises:
         InputError: the dataset is unfinished, damaged, not of clean sentences, or has no rows in a language.
