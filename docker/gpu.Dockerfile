@@ -2,7 +2,7 @@
 # torch brings its own CUDA, the machine the driver.
 #
 #   docker build -f docker/gpu.Dockerfile -t REGION-docker.pkg.dev/PROJECT/REPOSITORY/wikianchor-gpu:VERSION .
-#   docker run --gpus=all --user=10001 --entrypoint=python IMAGE -m wikianchor.trainer.task ease --preset=ease-bert-paper \
+#   docker run --gpus=all --user=10001 --entrypoint=python IMAGE -m wikianchor train ease --preset=ease-bert-paper \
 #       --data=gs://bucket/pairs --output=gs://bucket/model
 #   wikianchor negatives ... --runner=DataflowRunner --sdk_container_image=IMAGE
 FROM apache/beam_python3.11_sdk:2.77.0 AS beam

@@ -19,15 +19,16 @@ from pathlib import Path
 import pytest
 
 from tests.fork_server import running
-from tools import reference
 from wikianchor.io.config_file import tomllib
-from wikianchor.io.options import declared
+from wikianchor.io.options import declared, program
 from wikianchor.mteb.options import parser as mteb_parser
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.cli.commands import COMMANDS, TRAINER, command_parser
 from wikianchor.trainer.config import add_flags
+from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions
 from wikianchor.trainer.evaluate.options import parser as evaluate_parser
-from wikianchor.trainer.mboe.config import mboe_parser
+from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.mboe.detect import DetectOptions
 from wikianchor.trainer.papers.options import COMMANDS as PAPERS
 from wikianchor.trainer.papers.options import TableOptions
 
@@ -150,7 +151,9 @@ def known_flags(words: list[str]) -> set[str] | None:
         command, rest = words[1], words[2:]
     elif "-m" in words:
         _, module, *rest = words[words.index("-m") :]
-        command = {"wikianchor.trainer.task": "train", "wikianchor.trainer.evaluate": "evaluate"}.get(module, module)
+        if module == "wikianchor":
+            return known_flags([module, *rest])
+        command = {"wikianchor.trainer.evaluate": "evaluate"}.get(module, module)
     else:
         return None
     if command == "evaluate":
@@ -158,7 +161,9 @@ def known_flags(words: list[str]) -> set[str] | None:
     elif command == "mteb":
         parser = mteb_parser()
     elif command == "train" and rest[:1] == ["mboe"]:
-        parser = mboe_parser()
+        parser = program("", "", MboeConfig)
+    elif command in ("vectors", "detect"):
+        parser = program("", "", EntityVectorsOptions if command == "vectors" else DetectOptions)
     elif command == "train":
         parser = argparse.ArgumentParser()
         add_flags(parser, rest[0])
@@ -198,11 +203,11 @@ def test_what_commands_write_is_ignored_by_git(page: Path) -> None:
 def test_flags_in_the_text_are_known() -> None:
     """Flags that are named between the blocks: those of any command of ours, of Beam, of pip or of Beam's image."""
     known = beam_flags() | {"--index-url", "--worker_pool", "--config"}
-    classes = [*reference.PROGRAMS.values(), TableOptions, *(cls for cls, _, _ in PAPERS.values())]
+    classes = [TableOptions, *(cls for cls, _ in PAPERS.values())]
     known |= {f"--{option.flag}" for cls in classes for option in declared(cls)}
     for command in COMMANDS:
         known |= known_flags(["wikianchor", command]) or set()
-    for words in ("train ease", "train sdjc", "train t5", "train mboe", "evaluate", "mteb"):
+    for words in ("train ease", "train sdjc", "train t5", "train mboe", "evaluate", "mteb", "vectors", "detect"):
         known |= known_flags(["wikianchor", *words.split()]) or set()
     for page in PAGES:
         text = BLOCK.sub("", page.read_text("utf-8"))

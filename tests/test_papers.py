@@ -17,7 +17,6 @@ from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
 from wikianchor.trainer import options as trainer_options
 from wikianchor.trainer.entity_vectors import options as vectors_options
 from wikianchor.trainer.evaluate import options as evaluate_options
-from wikianchor.trainer.mboe import config as mboe_config
 from wikianchor.trainer.papers import options as papers_options
 
 ROOT = Path(__file__).parent.parent
@@ -39,18 +38,13 @@ LISTED = {
     ],
 }
 
-MODULES: dict[str, Callable[[Sequence[str]], object]] = {
-    "wikianchor.trainer.entity_vectors": vectors_options.parse,
-}
+MODULES: dict[str, Callable[[Sequence[str]], object]] = {}
 TRAINERS: dict[str, Callable[[Sequence[str]], object]] = {
     "evaluate": evaluate_options.parse,
     "mteb": mteb_options.parse,
     "papers": papers_options.parse,
-    "train": lambda words: (
-        mboe_config.make(vars(mboe_config.mboe_parser().parse_args(words[1:])))
-        if words[:1] == ["mboe"]
-        else trainer_options.parse(words)
-    ),
+    "vectors": vectors_options.parse,
+    "train": trainer_options.parse,
 }
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
@@ -16,11 +15,11 @@ import pyarrow as pa  # noqa: E402
 
 from wikianchor import schemas  # noqa: E402
 from wikianchor.io.config_file import config_help  # noqa: E402
-from wikianchor.io.options import Option, declared, options_for  # noqa: E402
+from wikianchor.io.options import Option, declared  # noqa: E402
 from wikianchor.mteb.options import MtebOptions  # noqa: E402
 from wikianchor.pipelines.cli.commands import COMMANDS  # noqa: E402
 from wikianchor.pipelines.engine.flags import EngineFlags  # noqa: E402
-from wikianchor.trainer.config import DEFAULTS, Config, presets_of  # noqa: E402
+from wikianchor.trainer.config import CONFIGS  # noqa: E402
 from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions  # noqa: E402
 from wikianchor.trainer.evaluate.options import EvaluateOptions  # noqa: E402
 from wikianchor.trainer.mboe.config import MboeConfig  # noqa: E402
@@ -28,16 +27,10 @@ from wikianchor.trainer.mboe.detect import DetectOptions  # noqa: E402
 from wikianchor.trainer.options import HELP  # noqa: E402
 from wikianchor.trainer.papers.options import COMMANDS as PAPERS  # noqa: E402
 from wikianchor.trainer.papers.options import TableOptions  # noqa: E402
-from wikianchor.trainer.presets import MBOE_PRESETS  # noqa: E402
 
 PLACE = ROOT / "docs" / "reference"
 # A vertical bar in a cell of a table.
 BAR = "\\|"
-# Programs of the trainer that are no commands of wikianchor, below wikianchor.trainer.
-PROGRAMS: dict[str, type] = {
-    "entity_vectors": EntityVectorsOptions,
-    "mboe.detect": DetectOptions,
-}
 NOTE = "<!-- Written by tools/reference.py: change the code, then run `make docs`. -->\n\n"
 
 
@@ -60,34 +53,33 @@ def commands() -> str:
         f"{NOTE}# Commands\n\n`wikianchor COMMAND --flag=value ...`. Exit status: 0, done; 1, an input is broken or an "
         "output cannot be written; 2, the command line is wrong; 130, interrupted.\n\n"
         "A command that runs a pipeline passes the flags of Beam on to Beam. These flags are for the engine "
-        f"([engines](../how-to/engines.md)):\n\n{table(declared(EngineFlags), {})}"
+        f"([engines](../how-to/engines.md)):\n\n{table(declared(EngineFlags))}"
     )
     for name, command in COMMANDS.items():
         options = list(declared(command.options))
-        text += f"\n## {name}\n\n{_escaped(command.summary)}\n\n    {command.example}\n\n{table(options, {})}"
-        text += config_row(name) + presets(options, {})
+        text += f"\n## {name}\n\n{_escaped(command.summary)}\n\n    {command.example}\n\n{table(options)}"
+        text += config_row(name) + presets(options)
     return text
 
 
 def trainer() -> str:
     """Return the page of the trainer and its evaluation."""
     text = NOTE + "# Trainer\n\n`wikianchor train OBJECTIVE --flag=value ...`"
-    text += ", or `python -m wikianchor.trainer.task OBJECTIVE ...`, which `torchrun` starts on several GPUs.\n"
-    for name, about in HELP.items():
-        cls, defaults = (MboeConfig, {}) if name == "mboe" else (Config, DEFAULTS.get(name, {}))
-        options = list(options_for(cls, name, MBOE_PRESETS if name == "mboe" else presets_of(name)))
-        text += f"\n## {name}\n\n{_escaped(about)}\n\n{table(options, defaults)}{config_row(f'train.{name}')}"
-        text += presets(options, defaults)
+    text += "; on several GPUs `torchrun -m wikianchor train OBJECTIVE ...`.\n"
+    for name, cls in {**CONFIGS, "mboe": MboeConfig}.items():
+        text += f"\n## {name}\n\n{_escaped(HELP[name])}\n\n{sections(cls, config_row(f'train.{name}'))}"
+        text += presets(declared(cls))
     text += "\n# Evaluation\n\n`wikianchor evaluate --flag=value ...`\n\n"
-    text += table(declared(EvaluateOptions), {}) + config_row("evaluate")
-    text += f"\n# Evaluation by mteb\n\n`wikianchor mteb --flag=value ...`\n\n{table(declared(MtebOptions), {})}"
+    text += table(declared(EvaluateOptions)) + config_row("evaluate")
+    text += f"\n# Evaluation by mteb\n\n`wikianchor mteb --flag=value ...`\n\n{table(declared(MtebOptions))}"
     text += "\n# Tables and figures of papers\n\n`wikianchor papers KIND NAME --flag=value ...`\n"
-    text += f"\n## tables NAME, with the options of ease, or of sdjc for sdjc\n\n{table(declared(TableOptions), {})}"
-    for name, (options_of_command, given, about) in PAPERS.items():
-        text += f"\n## {name}\n\n{_escaped(about)}\n\n{table(declared(options_of_command), given)}"
-    text += "\n# Other programs\n\n`python -m wikianchor.trainer.PROGRAM --flag=value ...`. Their `--help` says more.\n"
-    for name, program in PROGRAMS.items():
-        text += f"\n## {name}\n\n{table(declared(program), {})}"
+    text += f"\n## tables NAME, with the options of ease, or of sdjc for sdjc\n\n{table(declared(TableOptions))}"
+    for name, (options_of_command, about) in PAPERS.items():
+        text += f"\n## {name}\n\n{_escaped(about)}\n\n{table(declared(options_of_command))}"
+    text += "\n# Vectors of entities\n\n`wikianchor vectors --flag=value ...`\n\n"
+    text += table(declared(EntityVectorsOptions))
+    text += "\n# Entities in documents\n\n`wikianchor detect --flag=value ... < documents.jsonl`\n\n"
+    text += table(declared(DetectOptions))
     return text
 
 
@@ -96,18 +88,26 @@ def config_row(name: str) -> str:
     return f"| `--config=FILE` | {config_help(name)} |\n"
 
 
-def table(options: Iterable[Option], defaults: Mapping[str, Any]) -> str:
+def sections(cls: type, first: str) -> str:
+    """Return the tables of options, one for each section of the help; `first` is the last row of the first one."""
+    options = sorted(declared(cls), key=lambda option: option.group != "")
+    groups = dict.fromkeys(option.group for option in options)
+    tables = {group: table([option for option in options if option.group == group]) for group in groups}
+    return tables.pop("") + first + "".join(f"\n{group}:\n\n{text}" for group, text in tables.items())
+
+
+def table(options: Iterable[Option]) -> str:
     """Return the table of options, with their defaults."""
     lines = ["| option | |", "|---|---|"]
     for option in options:
         value = f"={option.value}" if option.value else ""
         name = option.value if option.positional else f"--{option.flag}{value}"
-        about = option.text(defaults) + (" (required)" if option.required else "")
+        about = option.text({}) + (" (required)" if option.required else "")
         lines.append(f"| `{name.replace('|', BAR)}` | {_escaped(about)} |")
     return "\n".join(lines) + "\n"
 
 
-def presets(options: Iterable[Option], defaults: Mapping[str, Any]) -> str:
+def presets(options: Iterable[Option]) -> str:
     """Return the table of the presets of options, "" where there are none."""
     by_name = {option.name: option for option in options}
     lines = []
@@ -115,7 +115,7 @@ def presets(options: Iterable[Option], defaults: Mapping[str, Any]) -> str:
         flags = [
             by_name[name].written(value)
             for name, value in values.items()
-            if name in by_name and value != defaults.get(name, by_name[name].default)
+            if name in by_name and value != by_name[name].default
         ]
         about = f"`{' '.join(flags)}`" if flags else "the defaults above"
         lines.append(f"| `{preset}` | {about} |\n")

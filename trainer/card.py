@@ -17,7 +17,8 @@ import transformers
 
 from wikianchor.io.hub import card_head, hub_languages
 from wikianchor.io.markdown import markdown_table
-from wikianchor.trainer.config import Config
+from wikianchor.io.options import shown
+from wikianchor.trainer.config import Config, EncoderConfig, PairsConfig
 from wikianchor.trainer.data.shards import PairDataset, read_wikis
 from wikianchor.trainer.data.texts import Texts
 from wikianchor.trainer.loop.checkpoint import State
@@ -44,13 +45,13 @@ def run_record(config: Config, state: State, dev: DevScorer, weights: str, data:
 
     Args:
         config: options of the run.
-        state: at its end.
+        state: progress at its end.
         dev: its dev score.
         weights: which weights became the model.
         data: what identifies the dataset.
     """
     record = {
-        "config": dataclasses.asdict(config),
+        "config": config.record(),
         "state": dataclasses.asdict(state),
         "dev": dev.name if dev.active else None,
         "weights": weights,
@@ -61,7 +62,14 @@ def run_record(config: Config, state: State, dev: DevScorer, weights: str, data:
 
 
 def model_card(
-    encoder: Encoder, config: Config, dataset: PairDataset | Texts, state: State, dev: str, weights: str, target: str
+    encoder: Encoder,
+    config: EncoderConfig,
+    dataset: PairDataset | Texts,
+    state: State,
+    *,
+    dev: str,
+    weights: str,
+    target: str,
 ) -> str:
     """Return the README.md of an encoder.
 
@@ -69,7 +77,7 @@ def model_card(
         encoder: the trained encoder.
         config: options of the run.
         dataset: what it was trained on.
-        state: of the run at its end.
+        state: progress at the run's end.
         dev: name of the dev score.
         weights: which weights became the model.
         target: directory of the model, for the example; `wikianchor publish` replaces it.
@@ -78,13 +86,14 @@ def model_card(
     is_wikipedia = isinstance(dataset, PairDataset) and not dataset.is_own
     pairs_size = f"{dataset.rows:,} pairs of {dataset.entities:,} entities"
     size = ", ".join(dataset.paths) if isinstance(dataset, Texts) else pairs_size
+    widths = shown(config.matryoshka) if isinstance(config, PairsConfig) else ""
     pooler = "cls_before_pooler" if encoder.pooler == "cls" and encoder.head_only_train else encoder.pooler
     facts = {
         "objective": f"{config.objective} ({PAPERS[config.objective]})",
-        "backbone": config.model or f"none: begun with random weights, size {config.new}",
+        "backbone": config.model or f"{config.begun}, begun with random weights",
         "pooler": pooler + (", scaled to unit length" if encoder.normalize else ""),
         "weights": weights,
-        **({"widths": f"{config.matryoshka}: {_CUT}"} if config.matryoshka else {}),
+        **({"widths": f"{widths}: {_CUT}"} if widths else {}),
         "steps": f"{state.step} of {config.step_size} sentences, {config.softmax_size} in a softmax",
         "dev score": best,
         "seed": config.seed,

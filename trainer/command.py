@@ -12,6 +12,7 @@ from wikianchor.io.buckets import hanging
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.output import clean_output
 
+DATA = ("numpy", "pyarrow")
 TRAIN = ("torch", "transformers", "safetensors")
 EVAL = (*TRAIN, "sklearn", "scipy")
 MTEB = (*TRAIN, "mteb", "sentence_transformers")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from wikianchor.io.errors import UsageError
-from wikianchor.trainer.config import Config
+from wikianchor.io.options import shown
+from wikianchor.trainer.config import EncoderConfig
 from wikianchor.trainer.data.feed import Feed
 from wikianchor.trainer.distributed import mean_scalar
 
@@ -24,7 +25,7 @@ class DevScore:
     The STS sets are read when it is made, so that errors in them are reported before training starts.
     """
 
-    config: Config
+    config: EncoderConfig
     feed: Feed[Any]
     sets: Mapping[str, DevSet] = field(init=False)
 
@@ -34,13 +35,13 @@ class DevScore:
     @property
     def active(self) -> bool:
         """Whether there is a score at all."""
-        return bool(self.config.dev or self.config.held_out)
+        return self.config.has_dev_score
 
     @property
     def name(self) -> str:
         """What the score is, for records."""
         if self.config.dev:
-            return f"mean Spearman of the dev parts of {self.config.dev_tasks}"
+            return f"mean Spearman of the dev parts of {shown(self.config.dev_tasks)}"
         return f"loss of {len(self.feed.excluded)} held-out rows, negative"
 
     def score(self, model: Any) -> tuple[float, Mapping[str, float]]:
@@ -53,7 +54,7 @@ class DevScore:
             return held_out_score(model, self.feed)
 
 
-def read_sets(config: Config) -> dict[str, DevSet]:
+def read_sets(config: EncoderConfig) -> dict[str, DevSet]:
     """Return the dev parts of `--dev_tasks` by the names of their sets.
 
     Raises:
@@ -64,7 +65,7 @@ def read_sets(config: Config) -> dict[str, DevSet]:
         from wikianchor.trainer.evaluate.dev import load_dev
     except ImportError as error:
         raise UsageError(f"--dev needs the extra eval ({error}): pip install 'wikianchor[eval]'") from error
-    return {task: load_dev(config.dev, task) for task in config.dev_tasks.split(",")}
+    return {task: load_dev(config.dev, task) for task in config.dev_tasks}
 
 
 @torch.no_grad()

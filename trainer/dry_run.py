@@ -19,7 +19,7 @@ from torch import nn
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.units import duration, size
-from wikianchor.trainer.config import Config
+from wikianchor.trainer.config import EaseConfig, PairsConfig
 from wikianchor.trainer.data.order import Mix, parse_quota, wiki_counts
 from wikianchor.trainer.data.shards import PairDataset, read_batches
 from wikianchor.trainer.loop.train import TrainingRun, train_step
@@ -32,13 +32,13 @@ SECONDS = 30.0
 SAMPLE = 4096
 
 
-def sample_rows(pairs: PairDataset, config: Config, directory: str) -> tuple[PairDataset, int]:
+def sample_rows(pairs: PairDataset, config: PairsConfig, directory: str) -> tuple[PairDataset, int]:
     """Return the first rows of a dataset as a dataset, and the number of rows of an epoch of the whole one.
 
     Args:
         pairs: the dataset.
         config: options of the run.
-        directory: for the rows, on this machine.
+        directory: where the rows are written, on this machine.
 
     Raises:
         UsageError: `--quota` names a wiki that is not there, or the rows of an epoch are fewer than one step.
@@ -57,7 +57,7 @@ def sample_rows(pairs: PairDataset, config: Config, directory: str) -> tuple[Pai
     return replace(pairs, shards=(path,), rows=len(table), fingerprint="sample"), rows
 
 
-def epoch_rows(pairs: PairDataset, config: Config) -> int:
+def epoch_rows(pairs: PairDataset, config: PairsConfig) -> int:
     """Return the number of rows of an epoch, with the quota or the temperature of each wiki."""
     rows = pairs.rows - config.held_out
     if not config.quota:
@@ -107,14 +107,14 @@ def _bytes(module: nn.Module | None) -> int:
     return sum(weight.numel() * weight.element_size() for weight in module.parameters()) if module else 0
 
 
-def describe(config: Config, pairs: PairDataset, rows: int, run: TrainingRun) -> str:
+def describe(config: PairsConfig, pairs: PairDataset, rows: int, run: TrainingRun) -> str:
     """Do some steps, and return what the whole run would take.
 
     Args:
         config: options of the whole run.
         pairs: its dataset.
         rows: rows of an epoch.
-        run: on the first rows of the dataset.
+        run: a run on the first rows of the dataset.
     """
     feed: Any = run.feed
     encoder: Any = run.model.encoder
@@ -129,11 +129,10 @@ def describe(config: Config, pairs: PairDataset, rows: int, run: TrainingRun) ->
     trained, views = steps * config.step_size, run.model.views
     table, whole = _bytes(run.model.table), sum(map(_bytes, (run.model.encoder, run.model.w)))
     # Gradients, and two moments of Adam; the gradient of a sparse table has the rows of a batch alone.
-    table_bytes = table * (3 if config.entity_optimizer == "sparse" else 4)
+    table_bytes = table * (4 if isinstance(config, EaseConfig) and config.entity_optimizer == "adamw" else 3)
     scores = steps // config.eval_steps if config.eval_steps else 1
-    has_scores = bool(config.dev or config.held_out)
     of = f" of {pairs.rows:,}" if rows != pairs.rows else ""
-    place = "GPU memory" if run.device.type == "cuda" else "memory of the process"
+    kind = "GPU memory" if run.device.type == "cuda" else "memory of the process"
     lines = {
         "rows": f"{rows:,}{of} in an epoch, {pairs.entities:,} entities, from {pairs.source}",
         "steps": f"{steps:,} of {config.step_size:,} sentences, {config.softmax_size:,} in a softmax; "
@@ -141,8 +140,8 @@ def describe(config: Config, pairs: PairDataset, rows: int, run: TrainingRun) ->
         "tokens": f"{mean:.1f} a row, about {mean * trained:,.0f} in all, each encoded {views} times",
         "time": f"about {duration(steps * seconds + tokenize)}: {1000 * seconds:,.1f} ms a step on {run.device.type} "
         f"in {config.precision}, and {duration(tokenize)} to tokenise once"
-        + (f"; besides, {scores:,} dev scores" if has_scores else ""),
-        "memory": f"{size(peak_memory(run.device))} {place} at the peak of these steps; weights, gradients and "
+        + (f"; besides, {scores:,} dev scores" if config.has_dev_score else ""),
+        "memory": f"{size(peak_memory(run.device))} {kind} at the peak of these steps; weights, gradients and "
         f"moments of the encoder {size(4 * whole)}" + (f", of the entity table {size(table_bytes)}" if table else ""),
         "written": f"nothing; training writes {config.output}",
     }

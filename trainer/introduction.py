@@ -20,17 +20,16 @@ def introduction(config: Config, model: nn.Module, data: str, steps: int, device
     """Return the paragraph of a run of the training loop.
 
     Args:
-        config: of the run.
-        model: for the number of its weights.
+        config: options of the run.
+        model: what is trained; its weights are counted.
         data: rows and their source, such as "1,067 pairs in out/demo/pairs".
         steps: steps of the optimiser.
-        device: of this process.
+        device: this process's device.
     """
-    begun = config.model or f"a new {config.new} model"
     preset = f", preset {config.preset}" if config.preset else ""
     epochs = f"{config.epochs} epoch" + ("s" if config.epochs > 1 else "")
     return paragraph(
-        f"Training {config.objective}{preset}: {begun}, {weights(model)}, on {data}.",
+        f"Training {config.objective}{preset}: {config.begun}, {weights(model)}, on {data}.",
         f"{steps:,} steps of {config.step_size:,} sentences ({epochs}), at most {config.max_length} tokens each, "
         f"learning rate {config.learning_rate:g}, seed {config.seed}, on {machine(device, config.precision)}.",
         f"The model goes to {config.output}/model; all options are in {config.output}/run.json.",

@@ -8,15 +8,16 @@ from typing import Any
 
 from wikianchor.io.config_file import add_config, with_settings
 from wikianchor.io.flags import FlagParser
+from wikianchor.io.options import add_options, program
 from wikianchor.trainer.command import check_flags
-from wikianchor.trainer.config import OBJECTIVES, Config, add_flags, make
+from wikianchor.trainer.config import CONFIGS, make
 from wikianchor.trainer.mboe.config import ABOUT as MBOE
-from wikianchor.trainer.mboe.config import parse_flags as parse_mboe
+from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.mboe.config import make as make_mboe
 
 ABOUT = """\
 Train a model on a dataset, on a CPU, on a GPU, or under torchrun on several of either. The same command, given again
-after an interruption, continues from the last checkpoint. `python -m wikianchor.trainer.task` is this command for
-torchrun.
+after an interruption, continues from the last checkpoint. For torchrun: `torchrun -m wikianchor train ...`.
 """
 HELP = {
     "ease": "sentences and the entities that they link to",
@@ -27,17 +28,19 @@ HELP = {
 }
 
 
+OBJECTIVES: dict[str, type] = {**CONFIGS, "mboe": MboeConfig}
+
+
 def task_parser() -> argparse.ArgumentParser:
     """Return the command line: an objective and its flags."""
     parser = FlagParser(prog="wikianchor train", description=ABOUT)
     commands = parser.add_subparsers(dest="objective", required=True)
-    for objective in OBJECTIVES:
-        add_flags(add_config(commands.add_parser(objective, help=HELP[objective]), f"train.{objective}"), objective)
-    commands.add_parser("mboe", help=HELP["mboe"], add_help=False)
+    for objective, config in OBJECTIVES.items():
+        add_options(add_config(commands.add_parser(objective, help=HELP[objective]), f"train.{objective}"), config)
     return parser
 
 
-def parse(argv: Sequence[str]) -> Config:
+def parse(argv: Sequence[str]) -> Any:
     """Return the config that a command line asks for.
 
     Raises:
@@ -45,32 +48,23 @@ def parse(argv: Sequence[str]) -> Config:
         UsageError: a flag, or something in that file, is wrong.
     """
     flags = vars(task_parser().parse_args(_with_settings(argv)))
-    return make(flags.pop("objective"), flags)
+    objective = flags.pop("objective")
+    return make_mboe(flags) if objective == "mboe" else make(objective, flags)
 
 
 def _with_settings(argv: Sequence[str]) -> list[str]:
     """Return a command line with the options of its --config."""
     if not argv or argv[0] not in OBJECTIVES:
         return list(argv)
-    parser = FlagParser()
-    add_flags(parser, argv[0])
-    return [argv[0], *with_settings(f"train.{argv[0]}", argv[1:], parser)]
+    return [argv[0], *with_settings(f"train.{argv[0]}", argv[1:], program("", "", OBJECTIVES[argv[0]]))]
 
 
 def read_file(objective: str, path: str) -> dict[str, Any]:
     """Return the options of an objective in a TOML file; raises as `parse`."""
-    parser = FlagParser()
-    add_flags(parser, objective)
+    parser = program("", "", OBJECTIVES[objective])
     return vars(parser.parse_args(with_settings(f"train.{objective}", [f"--config={path}"], parser)))
 
 
 def answer(argv: Sequence[str]) -> None:
     """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
-
-    def parse_flags() -> None:
-        if argv[:1] == ["mboe"]:
-            parse_mboe(argv[1:])
-        else:
-            task_parser().parse_args(_with_settings(argv))
-
-    check_flags("trainer", parse_flags)
+    check_flags("trainer", lambda: task_parser().parse_args(_with_settings(argv)))

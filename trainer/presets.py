@@ -37,9 +37,9 @@ _RELEASED = {
 _CLS = {"pooler": "cls", "mlp": True, "mlp_only_train": True}
 _MEAN = {"pooler": "avg", "mlp": False}
 # Monolingual: section 4.1, [CLS] and a layer in training alone "as in Gao et al."; best model by STS-B dev, appendix A.
-_MONOLINGUAL = {**_CLS, "dev_tasks": "STSBenchmark"}
+_MONOLINGUAL = {**_CLS, "dev_tasks": ("STSBenchmark",)}
 # Multilingual: section 5.1 and appendix B, means; best model by the mean of STS-B and SICK-R dev, appendix A.
-_MULTILINGUAL = {**_MEAN, "dev_tasks": "STSBenchmark,SICK-R"}
+_MULTILINGUAL = {**_MEAN, "dev_tasks": ("STSBenchmark", "SICK-R")}
 _BACKBONES: dict[str, dict[str, Any]] = {
     "bert": {"model": "bert-base-uncased", **_MONOLINGUAL},
     "roberta": {"model": "roberta-base", **_MONOLINGUAL},
@@ -126,17 +126,24 @@ def _sdjc_presets() -> dict[str, dict[str, Any]]:
 
 # M-BoE: table 3.2 of the thesis has batch size and learning rate. Section 3.3.1: all words and phrases are looked up
 # (`all_spans`), no name is disambiguated. Section 3.4.4: clipping at 1, ten seeds. Section 3.4.3: a label from 0.5 on.
-_MBOE = {"all_spans": True, "clip_norm": 1.0, "seeds": 10, "threshold": 0.5, "attention": "both", "combine": "sum"}
+_MBOE = {
+    "all_spans": True,
+    "clip_norm": 1.0,
+    "seeds": tuple(range(42, 52)),
+    "threshold": 0.5,
+    "attention": "both",
+    "combine": "sum",
+}
 _MBOE_TABLE: dict[str, dict[str, dict[str, Any]]] = {
     "mbert": {
-        "mldoc": {"batch_size": 32, "learning_rate": 2e-5},
-        "ted": {"batch_size": 16, "learning_rate": 2e-5},
-        "shinra": {"batch_size": 128, "learning_rate": 5e-5},
+        "mldoc": {"step_size": 32, "learning_rate": 2e-5},
+        "ted": {"step_size": 16, "learning_rate": 2e-5},
+        "shinra": {"step_size": 128, "learning_rate": 5e-5},
     },
     "xlmr": {
-        "mldoc": {"batch_size": 32, "learning_rate": 2e-5},
-        "ted": {"batch_size": 16, "learning_rate": 5e-5},
-        "shinra": {"batch_size": 64, "learning_rate": 2e-5},
+        "mldoc": {"step_size": 32, "learning_rate": 2e-5},
+        "ted": {"step_size": 16, "learning_rate": 5e-5},
+        "shinra": {"step_size": 64, "learning_rate": 2e-5},
     },
 }
 MBOE_PRESETS: dict[str, dict[str, Any]] = {

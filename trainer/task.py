@@ -1,36 +1,27 @@
 """`wikianchor train ease|simcse|sdjc|t5 --data=... --model=... --output=...`: train a model on a dataset.
 
-`python -m wikianchor.trainer.task` and `torchrun -m wikianchor.trainer.task` are the same command. It runs on a CPU or
-a GPU, and under torchrun on several of either. The same command, run again after an interruption, resumes from the last
-checkpoint. `wikianchor train mboe` trains a document classifier and has other options.
+It runs on a CPU or a GPU, and under torchrun (`torchrun -m wikianchor train ...`) on several of either. The same
+command, run again after an interruption, resumes from the last checkpoint. `wikianchor train mboe` trains a document
+classifier.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 import tempfile
 from collections.abc import Sequence
 from typing import Any
-
-if __name__ == "__main__":
-    from wikianchor.trainer.command import TRAIN, need
-    from wikianchor.trainer.options import answer
-
-    answer(sys.argv[1:])
-    need(TRAIN)
 
 import torch
 from torch import nn
 
 from wikianchor.io.errors import UsageError
-from wikianchor.io.flags import FlagParser
 from wikianchor.io.storage import filesystem, writing
 from wikianchor.trainer import distributed
 from wikianchor.trainer.card import model_card, run_record, versions
 from wikianchor.trainer.command import run_command
-from wikianchor.trainer.config import Config, add_flags, make
+from wikianchor.trainer.config import Config, EaseConfig, EncoderConfig, PairsConfig, SdjcConfig
 from wikianchor.trainer.data.batch import PairBatch
 from wikianchor.trainer.data.feed import PairFeed
 from wikianchor.trainer.data.own_rows import NO_LANGUAGE, open_rows
@@ -44,7 +35,8 @@ from wikianchor.trainer.loop.checkpoint import State, load_kept
 from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.loop.trackers import Tracker, open_trackers
 from wikianchor.trainer.loop.train import TrainingRun, make_run, train
-from wikianchor.trainer.mboe.task import main as mboe
+from wikianchor.trainer.mboe import task as mboe
+from wikianchor.trainer.mboe.config import MboeConfig
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.entities import EntityTable, random_vectors, read_vectors
 from wikianchor.trainer.models.export import export
@@ -56,7 +48,6 @@ from wikianchor.trainer.models.model import EaseModel, check_views
 from wikianchor.trainer.models.modules import Head
 from wikianchor.trainer.models.new_encoder import new_encoder
 from wikianchor.trainer.options import parse
-from wikianchor.trainer.presets import PRESETS
 from wikianchor.trainer.sdjc.objective import SdjcModel, TripletFeed, check_dropout, read_triplets
 from wikianchor.trainer.t5 import objective as t5
 
@@ -64,7 +55,7 @@ from wikianchor.trainer.t5 import objective as t5
 COMPILE_STEPS = 2_000
 
 
-def prepare(config: Config, pairs: PairDataset, device: torch.device, log: Log) -> TrainingRun:
+def prepare(config: PairsConfig, pairs: PairDataset, device: torch.device, log: Log) -> TrainingRun:
     """Make everything that a run of EASE or SimCSE needs. The same seed gives the same weights."""
     torch.manual_seed(config.seed)
     encoder = make_encoder(config, device, pairs)
@@ -73,35 +64,35 @@ def prepare(config: Config, pairs: PairDataset, device: torch.device, log: Log) 
         if (distributed.rank() > 0) == bool(turn):
             tokens = open_tokens(pairs, encoder, config.max_length, config.cache)
         distributed.barrier()
-    config = settle(config, encoder, device, len(tokens), pairs.entities, log)
-    feed = PairFeed(tokens, config, device)
     model = make_model(config, encoder, pairs, device, log)
+    config = settle(config, model, device, len(tokens), log)
+    feed = PairFeed(tokens, config, device)
     first = feed.batch(feed.order(0)[: config.step_size // feed.passes], 0).to(device)
     check_views(model, probe(first))
     if config.compile:
         compile_lengths(encoder.backbone, len(feed.lengths))
         try_compiled(model, first, log)
-    run = make_run(config, model, feed, DevScore(config, feed), log, pairs.fingerprint)
-    linked = f" with {pairs.entities:,} entities" if config.objective == "ease" else ""
+    run = make_run(config, model, feed, dev=DevScore(config, feed), log=log, data=pairs.fingerprint)
+    linked = f" with {pairs.entities:,} entities" if model.table is not None else ""
     of = "" if tokens.names == (NO_LANGUAGE,) else f" of {names(sorted(tokens.names))}"
     data = f"{feed.rows:,} {'rows' if pairs.is_own else 'pairs'}{of}{linked} in {pairs.source}"
     log.say(introduction(config, encoder, data, run.total, device))
     return run
 
 
-def settle(config: Config, encoder: Encoder, device: torch.device, rows: int, entities: int, log: Log) -> Config:
+def settle(config: PairsConfig, model: EaseModel, device: torch.device, rows: int, log: Log) -> PairsConfig:
     """Return the options with those that depend on the machine: `encode_size`, `compile` and `graphs`."""
-    cuda = device.type == "cuda"
-    if not config.encode_size:
-        views = 2 if config.sentence_weight or config.both_views else 1
-        table = 4 * entities * encoder.dim if config.objective == "ease" and not config.entity_device else 0
-        config = dataclasses.replace(config, encode_size=sentences_at_once(encoder, config, views, device, table))
+    table = model.table.weight.nbytes if model.table is not None and model.table.weight.device == device else 0
+    encode_size = config.encode_size or sentences_at_once(model.encoder, config, model.views, device, table)
+    config = dataclasses.replace(config, encode_size=encode_size)
     steps = config.max_steps or config.epochs * (rows // config.step_size)
-    compile = cuda and steps >= COMPILE_STEPS if config.compile is None else config.compile
-    if config.softmax_size // distributed.world() > config.encode_size:
+    compile = config.compile
+    if compile is None:
+        compile = device.type == "cuda" and steps >= COMPILE_STEPS
+    if config.softmax_size // distributed.world() > encode_size:
         # Of a softmax that is encoded twice, both graphs would have to draw the same random numbers.
         if config.compile:
-            log.say(f"the model is not compiled: a softmax is encoded in groups of {config.encode_size:,}")
+            log.say(f"the model is not compiled: a softmax is encoded in groups of {encode_size:,}")
         compile = False
     reason = no_graphs(config, device)
     if config.graphs and reason:
@@ -110,17 +101,17 @@ def settle(config: Config, encoder: Encoder, device: torch.device, rows: int, en
     return dataclasses.replace(config, compile=compile, graphs=graphs)
 
 
-def no_graphs(config: Config, device: torch.device) -> str:
+def no_graphs(config: PairsConfig, device: torch.device) -> str:
     """Return why steps cannot be captured as CUDA graphs, "" if they can."""
     if device.type != "cuda":
         return f"the device is {device.type}"
     if distributed.world() > 1:
         return "several processes train"
-    if config.step_size > config.encode_size:
+    if config.encode_size and config.step_size > config.encode_size:
         return f"a step of {config.step_size:,} sentences is encoded in passes of {config.encode_size:,}"
     if config.gradient_checkpointing:
         return "--gradient_checkpointing"
-    if config.entity_device and config.entity_optimizer == "adamw":
+    if isinstance(config, EaseConfig) and config.entity_device and config.entity_optimizer == "adamw":
         return f"--entity_device={config.entity_device} with --entity_optimizer=adamw"
     return ""
 
@@ -160,7 +151,7 @@ def compile_lengths(backbone: nn.Module, lengths: int) -> None:
     backbone.compile(dynamic=False)
 
 
-def prepare_sdjc(config: Config, texts: Texts, device: torch.device, log: Log) -> TrainingRun:
+def prepare_sdjc(config: SdjcConfig, texts: Texts, device: torch.device, log: Log) -> TrainingRun:
     """Make everything that a run of SDJC needs. The same seed gives the same weights."""
     torch.manual_seed(config.seed)
     encoder = make_encoder(config, device)
@@ -171,30 +162,29 @@ def prepare_sdjc(config: Config, texts: Texts, device: torch.device, log: Log) -
     feed = TripletFeed(triplets, config, device)
     model = SdjcModel(encoder, config)
     check_dropout(model, feed.batch(feed.order(0)[: min(16, config.softmax_size)], 0).to(device))
-    run = make_run(config, model, feed, DevScore(config, feed), log, texts.fingerprint)
+    run = make_run(config, model, feed, dev=DevScore(config, feed), log=log, data=texts.fingerprint)
     data = f"{len(triplets):,} rows of {len(triplets.starts) - 1:,} sentences in {names(texts.paths)}"
     log.say(introduction(config, encoder, data, run.total, device))
     return run
 
 
-def make_encoder(config: Config, device: torch.device, pairs: PairDataset | None = None) -> Encoder:
+def make_encoder(config: EncoderConfig, device: torch.device, pairs: PairDataset | None = None) -> Encoder:
     """Return the encoder to train, on the device.
 
     Args:
         config: `model` or `new`, `pooler`, `mlp`, `dropout` and `max_length` are used.
-        device: of the encoder.
+        device: where the encoder goes.
         pairs: dataset that a new encoder's vocabulary is learnt from.
 
     Raises:
         UsageError: the model takes fewer tokens than `--max_length`.
     """
-    dropout = config.dropout if config.dropout >= 0 else None
     # The pooler cls has a new MLP here, so the backbone needs no pooling layer.
     pooler = "cls_before_pooler" if config.pooler == "cls" else config.pooler or None
-    if config.new and pairs is not None:
-        encoder = new_encoder(pairs, config.new, config.vocabulary_size, pooler or "avg", dropout)
+    if pairs is not None and isinstance(config, PairsConfig) and config.new:
+        encoder = new_encoder(pairs, config.new, config.vocabulary_size, pooler or "avg", config.dropout)
     else:
-        encoder = Encoder.load(config.model, pooler, "cpu", dropout)
+        encoder = Encoder.load(config.model, pooler, "cpu", config.dropout)
     if config.pooler == "cls":
         encoder.pooler = "cls"
     if config.mlp:
@@ -205,26 +195,25 @@ def make_encoder(config: Config, device: torch.device, pairs: PairDataset | None
         backbone = encoder.backbone
         getattr(backbone, "activation_checkpointing_enable", backbone.gradient_checkpointing_enable)()
     if config.max_length > encoder.max_length:
-        name = config.model or f"the new {config.new} model"
-        raise UsageError(f"--max_length={config.max_length}: {name} takes {encoder.max_length} tokens")
+        raise UsageError(f"--max_length={config.max_length}: {config.begun} takes {encoder.max_length} tokens")
     encoder.precision = default_precision(device)
     return encoder.to(device)
 
 
-def make_model(config: Config, encoder: Encoder, pairs: PairDataset, device: torch.device, log: Log) -> EaseModel:
+def make_model(config: PairsConfig, encoder: Encoder, pairs: PairDataset, device: torch.device, log: Log) -> EaseModel:
     """Return the model with its entity table and projection, on their devices.
 
     Raises:
         UsageError: `--projection=none`, and entity vectors are not as wide as sentence vectors.
     """
-    if config.objective == "simcse":
+    if not isinstance(config, EaseConfig):
         return EaseModel(encoder, config)
     # The width of the vectors depends on the mode where the head is used in training alone.
     encoder.train()
     dim = encoder.dim
     if config.entity_vectors:
         qids = read_entities(pairs)["qid"].to_numpy()
-        weight, known = read_vectors(config.entity_vectors, pairs.entities, config.entity_dim, qids, config.seed)
+        weight, known = read_vectors(config.entity_vectors, pairs.entities, config.entity_dim or 0, qids, config.seed)
         log.say(f"entity vectors: {known:,} of {pairs.entities:,} are known")
     else:
         weight = random_vectors(pairs.entities, config.entity_dim or dim, config.seed)
@@ -241,8 +230,9 @@ def finish(run: TrainingRun, dataset: PairDataset | Texts, state: State) -> str:
     """Write the trained encoder, its card and the run's record; return the model's directory."""
     config, encoder = run.config, run.model.encoder
     assert isinstance(encoder, Encoder)
+    assert isinstance(config, EncoderConfig)
     weights = load_kept(encoder, config, state)
-    if config.export_pooler:
+    if isinstance(config, SdjcConfig) and config.export_pooler:
         encoder.pooler, encoder.head = config.export_pooler, None
     target = f"{config.output}/model"
     data = {"fingerprint": dataset.fingerprint, "rows": dataset.rows, "entities": dataset.entities}
@@ -250,7 +240,7 @@ def finish(run: TrainingRun, dataset: PairDataset | Texts, state: State) -> str:
         "run.json": run_record(config, state, run.dev, weights, data),
         "data_manifest.json": json.dumps(dataset.manifest, indent=2) + "\n",
     }
-    card = model_card(encoder, config, dataset, state, run.dev.name, weights, target)
+    card = model_card(encoder, config, dataset, state, dev=run.dev.name, weights=weights, target=target)
     export(encoder, target, card, files)
     packages = ", ".join(f"{name} {version}" for name, version in versions().items())
     run.log.say(f"{target}: {weights}; pooler {encoder.pooler}, seed {config.seed}, {packages}")
@@ -271,41 +261,37 @@ def open_data(config: Config) -> PairDataset | Texts:
     Raises:
         InputError: there is none, or it is damaged.
     """
-    if config.objective in ("ease", "simcse"):
-        return open_rows(config.data, config.cache, config.objective == "ease")
-    return open_texts(config.data)
+    return open_pairs_or_rows(config) if isinstance(config, PairsConfig) else open_texts(config.data)
 
 
-def dry_run(config: Config) -> str:
+def open_pairs_or_rows(config: PairsConfig) -> PairDataset:
+    """Open a dataset of pairs, or rows of one's own as one; raises as `open_data`."""
+    return open_rows(config.data, config.cache, needs_entities=isinstance(config, EaseConfig))
+
+
+def dry_run(config: PairsConfig) -> str:
     """Return what a run of EASE or SimCSE would take."""
     device = distributed.choose_device(config.device)
     config = dataclasses.replace(config, precision=config.precision or training_precision(device))
     check_model(config.model)
     with tempfile.TemporaryDirectory() as scratch:
         # Rows of one's own are not kept either.
-        pairs = open_rows(config.data, scratch, config.objective == "ease")
+        trial = dataclasses.replace(
+            config, held_out=0, quota="", language_temperature=1.0, dev="", tensorboard="", wandb="", cache=scratch
+        )
+        pairs = open_pairs_or_rows(trial)
         sample, rows = sample_rows(pairs, config, scratch)
-        unset: dict[str, Any] = {
-            "held_out": 0,
-            "quota": "",
-            "language_temperature": 1.0,
-            "dev": "",
-            "tensorboard": "",
-            "wandb": "",
-        }
-        paths: dict[str, Any] = {"output": scratch, "checkpoints": scratch, "cache": scratch}
-        trial = dataclasses.replace(config, **unset, **paths)
-        return describe(config, pairs, rows, prepare(trial, sample, device, Log(scratch, False)))
+        return describe(config, pairs, rows, prepare(trial, sample, device, Log(scratch, active=False)))
 
 
 def run(config: Config, trackers: Sequence[Tracker] = ()) -> str:
-    """Train one stage and return the directory of the model, in the first process; "" in the others.
+    """Train, and return the directory of the model, in the first process; "" in the others.
 
     Args:
         config: options of the run.
         trackers: that get its records, besides those that the options ask for.
     """
-    if config.dry_run:
+    if isinstance(config, PairsConfig) and config.dry_run:
         return dry_run(config)
     device = distributed.choose_device(config.device)
     precision = config.precision or training_precision(device)
@@ -331,52 +317,11 @@ def run(config: Config, trackers: Sequence[Tracker] = ()) -> str:
         distributed.stop()
 
 
-def run_stages(config: Config, trackers: Sequence[Tracker] = ()) -> str:
-    """Train, and if `--then` names further rows, train the model on them; return the directory of the last model."""
-    if not config.then:
-        return run(config, trackers)
-    second = second_stage(config)
-    run(dataclasses.replace(config, then=""), trackers)
-    return run(second, trackers)
-
-
-def second_stage(config: Config) -> Config:
-    """Return the config of the second stage: that of the first, from its model, with the flags of `--then_options`.
-
-    The epochs of a preset do not hold for the second stage, which has one by default.
-
-    Raises:
-        UsageError: these flags are invalid.
-    """
-    parser = FlagParser(prog="--then_options")
-    add_flags(parser, config.objective)
-    try:
-        flags = vars(parser.parse_args(config.then_options.split()))
-    except UsageError as error:
-        raise UsageError(f"--then_options={config.then_options}: {error}") from error
-    paths = {
-        "data": config.then,
-        "model": f"{config.output}/model",
-        "output": f"{config.output}/then",
-        "checkpoints": f"{config.checkpoints}/then",
-    }
-    unset = {"then": "", "then_options": "", "pooler": "", "mlp": False}
-    base = dataclasses.asdict(config) | unset | paths
-    if config.epochs == PRESETS.get(config.preset, {}).get("epochs"):
-        # The epochs of a preset of SDJC are passes over negatives of the domain.
-        base["epochs"] = 1
-    if "softmax_size" in flags and "step_size" not in flags:
-        base["step_size"] = 0
-    return make(config.objective, {**base, **flags})
-
-
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str]) -> int:
     """Return the exit status."""
-    arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments[:1] == ["mboe"]:
-        return mboe(arguments[1:])
-    return run_command("trainer", lambda: run_stages(parse(arguments)))
 
+    def work() -> str:
+        config = parse(argv)
+        return mboe.run(config) if isinstance(config, MboeConfig) else run(config)
 
-if __name__ == "__main__":
-    sys.exit(main())
+    return run_command("trainer", work)

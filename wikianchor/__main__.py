@@ -5,6 +5,7 @@ Only the side that a command belongs to is imported, so the pipelines work witho
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import sys
@@ -14,90 +15,52 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# Commands of the trainer: the module whose `answer` reads a command line, the packages that the command needs, a name
+# in `wikianchor.trainer.command`, and the module whose `main` runs it.
+_PROGRAMS = {
+    "train": ("trainer.options", "TRAIN", "trainer.task"),
+    "evaluate": ("trainer.evaluate.options", "EVAL", "trainer.evaluate.command"),
+    "papers": ("trainer.papers.options", "EVAL", "trainer.papers.command"),
+    "mteb": ("mteb.options", "MTEB", "mteb.command"),
+    "vectors": ("trainer.entity_vectors.options", "TRAIN", "trainer.entity_vectors.initial_vectors"),
+    "detect": ("trainer.mboe.detect", "DATA", "trainer.mboe.detect"),
+}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     if argv is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # Until the command has its own handler: an interrupt of an import would print a traceback.
         signal.signal(signal.SIGINT, _end_at_once)
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments[:1] == ["train"]:
-        return train(arguments[1:])
-    if arguments[:1] == ["evaluate"]:
-        return evaluate(arguments[1:])
-    if arguments[:1] == ["mteb"]:
-        return mteb(arguments[1:])
-    if arguments[:1] == ["papers"]:
-        return papers(arguments[1:])
+    if arguments and arguments[0] in _PROGRAMS:
+        return run_program(*arguments)
     from wikianchor.pipelines.cli.command_line import main as run_pipeline
 
     return run_pipeline(argv)
 
 
-def _end_at_once(number: int, frame: object) -> None:
-    os.write(2, b"wikianchor: interrupted\n")
-    os._exit(130)
-
-
-def _imported() -> None:
-    """Handle interrupts as Python does, in a command without a handler of its own."""
-    if signal.getsignal(signal.SIGINT) is _end_at_once:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def train(arguments: Sequence[str]) -> int:
-    """Run `wikianchor train`. Help is printed before torch is imported, which takes seconds.
+def run_program(name: str, *arguments: str) -> int:
+    """Run a command of the trainer. Help is printed before torch is imported, which takes seconds.
 
     Raises:
         SystemExit: help was printed, or a package is missing.
     """
-    from wikianchor.trainer.command import TRAIN, need
-    from wikianchor.trainer.options import answer
+    from wikianchor.trainer import command
 
-    answer(arguments)
-    need(TRAIN)
-    from wikianchor.trainer.task import main as run_trainer
-
-    _imported()
-    return run_trainer(arguments)
-
-
-def evaluate(arguments: Sequence[str]) -> int:
-    """Run `wikianchor evaluate`; raises as `train`."""
-    from wikianchor.trainer.command import EVAL, need
-    from wikianchor.trainer.evaluate.options import answer
-
-    answer(arguments)
-    need(EVAL)
-    from wikianchor.trainer.evaluate.command import main as run_evaluation
-
-    _imported()
-    return run_evaluation(arguments)
+    options, packages, code = _PROGRAMS[name]
+    importlib.import_module(f"wikianchor.{options}").answer(arguments)
+    command.need(getattr(command, packages))
+    module = importlib.import_module(f"wikianchor.{code}")
+    if signal.getsignal(signal.SIGINT) is _end_at_once:
+        # The command has no handler of its own.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return int(module.main(arguments))
 
 
-def mteb(arguments: Sequence[str]) -> int:
-    """Run `wikianchor mteb`; raises as `train`."""
-    from wikianchor.mteb.options import answer
-    from wikianchor.trainer.command import MTEB, need
-
-    answer(arguments)
-    need(MTEB)
-    from wikianchor.mteb.command import main as run_mteb
-
-    _imported()
-    return run_mteb(arguments)
-
-
-def papers(arguments: Sequence[str]) -> int:
-    """Run `wikianchor papers`; raises as `train`."""
-    from wikianchor.trainer.command import EVAL, need
-    from wikianchor.trainer.papers.options import answer
-
-    answer(arguments)
-    need(EVAL)
-    from wikianchor.trainer.papers.command import main as run_papers
-
-    _imported()
-    return run_papers(arguments)
+def _end_at_once(number: int, frame: object) -> None:
+    os.write(2, b"wikianchor: interrupted\n")
+    os._exit(130)
 
 
 if __name__ == "__main__":

@@ -15,19 +15,7 @@ from wikianchor.pipelines.cli.commands import TRAINER as TRAINER_COMMANDS
 WORDS = [[], *([name] for name in (*COMMANDS, *TRAINER_COMMANDS)), ["train", "ease"], ["train", "mboe"]]
 WORDS += [["papers", *words.split()] for words in ("tables table1", "figures words", "construction filter")]
 WIKIANCHOR = [[sys.executable, "-m", "wikianchor", *words] for words in WORDS]
-TRAINER = [
-    [sys.executable, "-m", *words.split()]
-    for words in (
-        *(
-            "wikianchor.trainer.task",
-            "wikianchor.trainer.task ease",
-            "wikianchor.trainer.task mboe",
-            "wikianchor.trainer.evaluate",
-            "wikianchor.trainer.entity_vectors",
-        ),
-        *("wikianchor.trainer.mboe.detect",),
-    )
-]
+TRAINER = [[sys.executable, "-m", *words.split()] for words in (*("wikianchor.trainer.evaluate",),)]
 # Each takes longer to import than all the help there is to print.
 HEAVY = {
     *("apache_beam", "numpy", "pyarrow", "requests", "scipy", "sklearn", "matplotlib"),

@@ -416,10 +416,10 @@ evaluate --model=models/toy/model --sts=sts.tsv --languages=xx
   2 --languages: xx is in none of the sets that were found
 entities --data=out/pairs --output=new.safetensors
   2 give either --vectors or --encode
-entities --data=out/pairs --output=new.safetensors --vectors=vectors.txt --wiki=enwiki
-  2 unknown flag --wiki=enwiki: did you mean --wikis?
-entities --data=out/pairs --output=new.safetensors --vectors=vectors.txt --wikis=enwiki
-  2 --sitelinks and --wikis go together
+entities --data=out/pairs --output=new.safetensors --vectors=vectors.txt --title=out/entities
+  2 unknown flag --title=out/entities: did you mean --titles?
+entities --data=out/pairs --output=new.safetensors --vectors=vectors.txt --titles=out/entities --titles_wiki=xxwiki
+  1 out/entities: has no titles of xxwiki: build it with that wiki, or name another
 entities --data=out/pairs --output=new.safetensors --vectors=none.txt
   1 none.txt: no such file
 entities --data=out/pairs --output=new.safetensors --encode=/nowhere
@@ -449,7 +449,9 @@ papers construction compare --pairs=none.csv --test=sts.tsv --model=models/toy/m
 detect --mentions=nowhere
   1 nowhere/manifest.json: not there, so this is no finished dataset: wikianchor mentions makes one
 detect --mention=out/mentions
-  2 unknown flag --mention: did you mean --mentions?
+  2 unknown flag --mention=out/mentions: did you mean --mentions?
+detect --language=en
+  2 --mentions is missing
 wikianchor negatives --corpus=corpus --model=models/t5 --output=new
   1 --model=models/t5: holds no T5 (spiece.model): did you mean models/t5/model?
 wikianchor negatives --corpus=corpus --model=empty --output=new

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -26,7 +26,6 @@ from wikianchor.io.options import (
     fraction,
     option,
     option_group,
-    options_for,
     program,
     read_options,
     recorded,
@@ -35,10 +34,13 @@ from wikianchor.io.options import (
 from wikianchor.mteb.options import MtebOptions
 from wikianchor.mteb.options import parser as mteb_parser
 from wikianchor.pipelines.cli.commands import COMMANDS, command_parser
-from wikianchor.trainer.config import DEFAULTS, OBJECTIVES, Config, add_flags, make, presets_of
+from wikianchor.trainer.config import CONFIGS, add_flags, make, presets_of
+from wikianchor.trainer.entity_vectors.options import EntityVectorsOptions
 from wikianchor.trainer.evaluate.options import EvaluateOptions
 from wikianchor.trainer.evaluate.options import parser as evaluate_parser
-from wikianchor.trainer.mboe.config import MboeConfig, mboe_parser
+from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.mboe.detect import DetectOptions
+from wikianchor.trainer.papers.options import COMMANDS as PAPERS
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {"ours": {}, "theirs": {"size": 7, "fast": True, "outer": "b"}}
 
@@ -82,6 +84,7 @@ def test_values_are_read_by_their_types() -> None:
         path="p", target="x", names=("b", "a"), rates=(0.0, 2.0), files=("1,2", "3"), limit=4, word="WORD:W"
     )
     assert read("p", "--for=x") == Outer(path="p", target="x")
+    assert read("p", "--for=x", "--limit=auto").limit is None
 
 
 def test_a_preset_stands_for_defaults() -> None:
@@ -95,6 +98,8 @@ def test_a_preset_stands_for_defaults() -> None:
     [
         (["--size=-1"], "--size=-1: must not be negative"),
         (["--limit=0"], "--limit=0: must be 1 or more"),
+        (["--limit=x"], "argument --limit: invalid int value: 'x': see --help"),
+        (["--size=auto"], "argument --size: invalid int value: 'auto': see --help"),
         (["--share=2"], "--share=2.0: must be between 0 and 1"),
         (["--rates=x"], "--rates=x: must be numbers with commas between"),
         (["--size=x"], "argument --size: invalid int value: 'x': see --help"),
@@ -123,12 +128,12 @@ def test_the_manifest_has_what_decides_the_output() -> None:
 
 def test_help_shows_the_defaults() -> None:
     parser = FlagParser()
-    add_options(parser, Outer, {"outer": "z"})
+    add_options(parser, Outer)
     text = " ".join(parser.format_help().split())
     for line in (
         "size in 100 % (default: 3)",
         "be fast (default: off)",
-        "a letter (default: z)",
+        "a letter (default: a)",
         "names (default: all)",
         "rates (default: 0.5,1)",
     ):
@@ -160,15 +165,17 @@ def trainer_parser(objective: str) -> argparse.ArgumentParser:
 
 
 TRAINER = {
-    **{name: (list(options_for(Config, name, presets_of(name))), trainer_parser(name)) for name in OBJECTIVES},
-    "mboe": (list(declared(MboeConfig)), mboe_parser()),
+    **{name: (list(declared(config)), trainer_parser(name)) for name, config in CONFIGS.items()},
+    "mboe": (list(declared(MboeConfig)), program("", "", MboeConfig)),
     "Evaluation": (list(declared(EvaluateOptions)), evaluate_parser()),
     "Evaluation by mteb": (list(declared(MtebOptions)), mteb_parser()),
+    "Vectors of entities": (list(declared(EntityVectorsOptions)), program("", "", EntityVectorsOptions)),
+    "Entities in documents": (list(declared(DetectOptions)), program("", "", DetectOptions)),
 }
 PROGRAMS = {
     **{name: (list(declared(command.options)), command_parser(name)) for name, command in COMMANDS.items()},
     **{f"trainer {name}": both for name, both in TRAINER.items()},
-    **{f"trainer {name}": (list(declared(cls)), program("", "", cls)) for name, cls in reference.PROGRAMS.items()},
+    **{f"trainer {name}": (list(declared(cls)), program("", "", cls)) for name, (cls, _) in PAPERS.items()},
 }
 
 
@@ -223,19 +230,19 @@ def test_a_template_has_every_option(stage: str) -> None:
     assert names == ["stage", *(one.flag for one in PROGRAMS[stage][0])]
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("objective", CONFIGS)
 def test_the_trainer_uses_the_defaults_that_help_shows(objective: str) -> None:
     own = {"data": "d", "model": "m", "output": "o"}
     for preset, values in {"": {}, **presets_of(objective)}.items():
         flags = {"preset": preset} if preset else {}
         config = make(objective, {**flags, **own}, {})
-        for one in options_for(Config, objective, presets_of(objective)):
+        for one in declared(CONFIGS[objective]):
             if one.name in own or one.name == "preset":
                 continue
-            expected = shown({**DEFAULTS.get(objective, {}), **values}.get(one.name, one.default))
+            expected = shown(values.get(one.name, one.default))
             # 0 and "" stand for what follows from other options.
             if expected not in ("0", ""):
-                assert f"(default: {expected})" in one.text({**DEFAULTS.get(objective, {}), **values})
+                assert f"(default: {expected})" in one.text(values)
                 assert shown(getattr(config, one.name)) == expected, one.name
 
 
@@ -267,3 +274,63 @@ def test_options_need_nothing_but_the_standard_library() -> None:
         *sys.stdlib_module_names,
         "collections.abc",
     }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Speed:
+    TITLE: ClassVar[str] = "the speed"
+
+    rate: float = option(1.0, help="how fast")
+    preset: str = option("", help="where defaults come from", presets={})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Slow(Speed):
+    TITLE: ClassVar[str] = "the rest"
+    FIRST: ClassVar[tuple[str, ...]] = ("size",)
+
+    rate: float = 0.5
+    size: int = option(3, help="size")
+    unit: str = option("m", help="unit")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Slowest(Slow):
+    ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "rate": {"help": "how slow"},
+        "preset": {"presets": {"calm": {"rate": 0.25}}},
+    }
+
+
+def test_options_are_inherited_in_sections_with_other_defaults_and_words() -> None:
+    groups = {one.name: (one.group, one.default, one.help) for one in declared(Slow)}
+    # Without presets there is no option for them.
+    assert groups == {
+        "rate": ("the speed", 0.5, "how fast"),
+        "size": ("", 3, "size"),
+        "unit": ("the rest", "m", "unit"),
+    }
+    assert {one.name: one.help for one in declared(Slowest)}["rate"] == "how slow"
+    parser = FlagParser()
+    add_options(parser, Slowest)
+    assert read_options(Slowest, parser.parse_args(["--preset=calm"])) == Slowest(preset="calm", rate=0.25)
+    text = parser.format_help()
+    assert text.index("--size N ") < text.index("the speed:") < text.index("--rate X ")
+
+
+def test_auto_undoes_what_a_preset_says() -> None:
+    own = {"data": "d", "output": "o", "preset": "ease-bert-released"}
+    assert (make("ease", own, {}).pooler, make("ease", own, {}).step_size) == ("cls", 128)
+    config = make("ease", {**own, "pooler": "auto", "step_size": "auto", "softmax_size": 48}, {})
+    assert (config.pooler, config.step_size) == (None, 48)
+
+
+def test_an_objective_has_its_own_options_alone() -> None:
+    names = {name: {one.name for one in declared(config)} for name, config in CONFIGS.items()}
+    assert {"entity_weight", "entity_vectors", "negatives"} <= names["ease"]
+    assert not {"entity_weight", "entity_vectors", "negatives", "span_length"} & names["simcse"]
+    assert not {"softmax_size", "preset", "pooler"} & names["t5"]
+    shared = {"learning_rate", "warmup_steps", "weight_decay", "clip_norm", "step_size", "patience", "precision"}
+    assert shared <= set.intersection(*names.values(), {one.name for one in declared(MboeConfig)})
+    for config in (*CONFIGS.values(), MboeConfig):
+        assert {one.name for one in declared(config) if not one.group} <= set(config.FIRST)

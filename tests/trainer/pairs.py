@@ -18,16 +18,16 @@ TOPICS = 6
 def pair_rows(rows: int, entities: int = 24, seed: int = 0) -> list[dict[str, Any]]:
     """Rows of which an entity's sentences share a topic's words; every third sentence has two rows."""
     draw = random.Random(seed)
-    found: list[dict[str, Any]] = []
-    while len(found) < rows:
+    sampled: list[dict[str, Any]] = []
+    while len(sampled) < rows:
         topic = draw.randrange(TOPICS)
-        own = WORDS[topic * 5 : topic * 5 + 5]
-        text = " ".join(draw.choice(own if draw.random() < 0.8 else WORDS) for _ in range(draw.randint(3, 20)))
-        sentence = len(found)
+        topic_words = WORDS[topic * 5 : topic * 5 + 5]
+        text = " ".join(draw.choice(topic_words if draw.random() < 0.8 else WORDS) for _ in range(draw.randint(3, 20)))
+        sentence = len(sampled)
         for _ in range(2 if sentence % 3 == 0 else 1):
             entity = draw.randrange(entities // TOPICS) * TOPICS + topic
             others = [other for other in range(entities) if other % TOPICS != topic]
-            found.append(
+            sampled.append(
                 {
                     "text": text,
                     "mention_start": 0,
@@ -46,10 +46,12 @@ def pair_rows(rows: int, entities: int = 24, seed: int = 0) -> list[dict[str, An
                     "frequency_bin": 0,
                 }
             )
-    return found[:rows]
+    return sampled[:rows]
 
 
-def write_pairs(place: Path, rows: list[dict[str, Any]], entities: int = 24, schema: pa.Schema | None = None) -> Path:
+def write_pairs(
+    directory: Path, rows: list[dict[str, Any]], entities: int = 24, schema: pa.Schema | None = None
+) -> Path:
     """Write a dataset as `wikianchor pairs` lays it out, in two shards of two row groups."""
     half = len(rows) // 2
     table = pa.Table.from_pylist(rows, schema or wikianchor.schemas.pairs.SCHEMA)
@@ -65,9 +67,9 @@ def write_pairs(place: Path, rows: list[dict[str, Any]], entities: int = 24, sch
         shards = []
         for number, part in enumerate(parts):
             name = f"data/{config}/train-{number:05d}-of-{len(parts):05d}.parquet"
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(part, place / name, row_group_size=max(1, len(part) // 2))
-            content = (place / name).read_bytes()
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(part, directory / name, row_group_size=max(1, len(part) // 2))
+            content = (directory / name).read_bytes()
             shards.append({"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()})
         configs[config] = {"rows": sum(map(len, parts)), "shards": shards}
     manifest = {
@@ -76,5 +78,5 @@ def write_pairs(place: Path, rows: list[dict[str, Any]], entities: int = 24, sch
         "configs": configs,
         "inputs": [],
     }
-    (place / "manifest.json").write_text(json.dumps(manifest))
-    return place
+    (directory / "manifest.json").write_text(json.dumps(manifest))
+    return directory

@@ -49,17 +49,17 @@ def test_a_published_card(options: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "pairs.tsv").write_text("kana\tkana lopo\t4.5\nmisi\tteta\t1\nkana\truzu\t2\n")
     sets = [f"--model={model}", f"--sts={tmp_path}/pairs.tsv", f"--output={tmp_path}/scores", "--device=cpu"]
     assert evaluate(sets) == 0
-    place = tmp_path / "place"
-    flags = [f"--to={place}", f"--scores={tmp_path}/scores", "--datasets=user/pairs"]
+    target = tmp_path / "place"
+    flags = [f"--to={target}", f"--scores={tmp_path}/scores", "--datasets=user/pairs"]
     assert pipeline(["publish", str(model), *flags]) == 0
-    data = hub.ModelCard.load(place / "README.md").data
+    data = hub.ModelCard.load(target / "README.md").data
     assert data.eval_results[0].metric_type == "spearman"
     assert data.datasets == ["user/pairs"]
-    text = (place / "README.md").read_text()
+    text = (target / "README.md").read_text()
     assert "fingerprint " in text
     assert re.search(r"## Scores\n(.*\n)*\| .* \| test \| default \| spearman \| ", text)
-    found = run_example(place)
-    assert np.abs(found["vectors"] - Encoder.load(str(model)).encode(SENTENCES)).max() < 1e-6
+    results = run_example(target)
+    assert np.abs(results["vectors"] - Encoder.load(str(model)).encode(SENTENCES)).max() < 1e-6
 
 
 @pytest.mark.parametrize("pooler", ["avg_top2", "avg_first_last"])

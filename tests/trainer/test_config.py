@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.trainer.config import PRESETS, Config, check, make, parse_lengths
+from wikianchor.trainer.config import PRESETS, make
 from wikianchor.trainer.evaluate.options import parse as evaluate_options
-from wikianchor.trainer.mboe.config import parse_flags as mboe_flags
 from wikianchor.trainer.options import answer
 from wikianchor.trainer.task import main, parse
 
@@ -23,8 +22,8 @@ def test_presets_are_whole(name: str) -> None:
     assert config.model
     assert not config.mask_duplicates
     stated = json.loads(config.to_json())
-    assert Config(**stated) == config
-    assert not {"span_length", "patience"} & stated.keys()
+    assert make(stated["objective"], stated, {}) == config
+    assert not {"span_length", "corruption_rate"} & stated.keys()
 
 
 @pytest.mark.parametrize(
@@ -51,13 +50,13 @@ def test_what_was_published(
 @pytest.mark.parametrize(
     ("name", "softmax", "rate", "pooler", "sets"),
     [
-        ("simcse-bert", 64, 3e-5, "cls", "STSBenchmark"),
-        ("simcse-roberta", 512, 1e-5, "cls", "STSBenchmark"),
-        ("simcse-mbert", 128, 3e-5, "avg", "STSBenchmark,SICK-R"),
-        ("simcse-xlmr", 128, 3e-5, "avg", "STSBenchmark,SICK-R"),
+        ("simcse-bert", 64, 3e-5, "cls", ("STSBenchmark",)),
+        ("simcse-roberta", 512, 1e-5, "cls", ("STSBenchmark",)),
+        ("simcse-mbert", 128, 3e-5, "avg", ("STSBenchmark", "SICK-R")),
+        ("simcse-xlmr", 128, 3e-5, "avg", ("STSBenchmark", "SICK-R")),
     ],
 )
-def test_simcse_of_the_papers(name: str, softmax: int, rate: float, pooler: str, sets: str) -> None:
+def test_simcse_of_the_papers(name: str, softmax: int, rate: float, pooler: str, sets: tuple[str, ...]) -> None:
     """EASE's table 9 for the multilingual ones, SimCSE's appendix A for the others; both score every 250 steps."""
     config = make("simcse", PLACES | {"preset": name}, {})
     assert (config.softmax_size, config.step_size, config.learning_rate) == (softmax, softmax, rate)
@@ -69,7 +68,7 @@ def test_simcse_of_the_papers(name: str, softmax: int, rate: float, pooler: str,
 @pytest.mark.parametrize("variant", ["paper", "released"])
 def test_the_dev_sets_of_ease(backbone: str, both: bool, variant: str) -> None:
     config = make("ease", PLACES | {"preset": f"ease-{backbone}-{variant}"}, {})
-    assert config.dev_tasks == ("STSBenchmark,SICK-R" if both else "STSBenchmark")
+    assert config.dev_tasks == (("STSBenchmark", "SICK-R") if both else ("STSBenchmark",))
     assert config.eval_steps == (250 if variant == "paper" else 125)
 
 
@@ -118,20 +117,17 @@ def test_the_command_line() -> None:
         (PLACES, "--model is missing"),
         (PLACES | {"preset": "simcse-bert"}, "is for simcse"),
         (PLACES | {"model": "m", "softmax_size": 1}, "nothing to tell a sentence from"),
+        (PLACES | {"model": "m", "new": "tiny"}, "--new=tiny and --model=m: give one"),
         (PLACES | {"model": "m", "quota": "5", "language_temperature": 0.5}, "give one"),
         (PLACES | {"model": "m", "language_temperature": 1.5}, "between 0 and 1"),
+        (PLACES | {"model": "m", "patience": 2}, "--patience needs dev scores: give --eval_steps and --held_out"),
+        (PLACES | {"model": "m", "step_size": 96}, "--step_size=96: must be a multiple of --softmax_size=64"),
+        (PLACES | {"model": "m", "held_out": 5}, "--held_out=5: must fill a softmax of 64 sentences"),
     ],
 )
 def test_what_does_not_go_together(flags: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         make("ease", flags, {})
-
-
-def test_lengths_to_pad_to() -> None:
-    assert parse_lengths("24,8,64,16", 32) == (8, 16, 24, 32)
-    assert parse_lengths("", 32) == (32,)
-    with pytest.raises(UsageError, match="must be numbers"):
-        parse_lengths("a", 32)
 
 
 def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,8 +138,9 @@ def test_errors_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simcse", "--data=d", "--model=m", "--output=o", "--step_size=3"]) == 2
 
 
-def test_checked_by_itself() -> None:
-    check(make("ease", PLACES | {"model": "m"}, {}))
+def test_what_is_complete_stays_as_it_is() -> None:
+    config = make("ease", PLACES | {"model": "m"}, {})
+    assert config.completed() == config
 
 
 def test_a_file_of_options_and_flags_that_override_it(tmp_path: Path) -> None:
@@ -176,6 +173,8 @@ def test_a_wrong_file_of_options(tmp_path: Path, text: str, said: str, capsys: p
 
 def test_files_of_options_of_mboe_and_of_the_evaluation(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text('[train.mboe]\nseeds = 2\n[evaluate]\nsts = ["a,b.tsv", "c.tsv"]\nseeds = 3\n')
-    assert mboe_flags([f"--config={tmp_path}/run.toml", "--seeds=4"])["seeds"] == 4
+    places = ["--data=d", "--model=m", "--output=o", "--entities=none"]
+    assert parse(["mboe", f"--config={tmp_path}/run.toml", *places]).seeds == (2,)
+    assert parse(["mboe", f"--config={tmp_path}/run.toml", "--seeds=4,5", *places]).seeds == (4, 5)
     options = evaluate_options([f"--config={tmp_path}/run.toml", "--model=m"])
     assert (options.sts, options.seeds) == (("a,b.tsv", "c.tsv"), 3)

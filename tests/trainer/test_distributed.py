@@ -58,12 +58,12 @@ def three_steps(options: dict[str, Any]) -> tuple[list[float], dict[str, Tensor]
     run.model.encoder = Unmoved(run.model.encoder)  # type: ignore[assignment]
     losses = []
     for step in range(3):
-        found, _ = train_step(run, run.feed.step_batches(run.feed.order(0)[step * 32 : step * 32 + 32], 0), step)
-        losses.append(float(distributed.mean_scalar(found["loss"])))
+        results, _ = train_step(run, run.feed.step_batches(run.feed.order(0)[step * 32 : step * 32 + 32], 0), step)
+        losses.append(float(distributed.mean_scalar(results["loss"])))
     return losses, {name: tensor.clone() for name, tensor in run.model.state_dict().items()}
 
 
-def worker(rank: int, port: int, options: dict[str, Any], place: str) -> None:
+def worker(rank: int, port: int, options: dict[str, Any], directory: str) -> None:
     os.environ |= {
         "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)
     }  # fmt: skip
@@ -75,7 +75,7 @@ def worker(rank: int, port: int, options: dict[str, Any], place: str) -> None:
         for optimizer in OPTIMIZERS:
             network.sent, network.waiting = [], []
             losses, weights = three_steps({**options, "entity_optimizer": optimizer})
-            torch.save((losses, weights, network.sent, network.waiting), f"{place}/{optimizer}{rank}.pt")
+            torch.save((losses, weights, network.sent, network.waiting), f"{directory}/{optimizer}{rank}.pt")
     finally:
         distributed.stop()
 
@@ -95,8 +95,8 @@ def test_two_processes_are_one(options: dict[str, Any], tmp_path: Path) -> None:
         losses, weights = three_steps({**options, "entity_optimizer": optimizer})
         assert weights["table.weight"].shape == (entities, 32)
         both = [torch.load(tmp_path / f"{optimizer}{rank}.pt") for rank in (0, 1)]
-        for found, theirs, sent, waiting in both:
-            assert torch.allclose(torch.tensor(found), torch.tensor(losses), rtol=1e-5)
+        for results, theirs, sent, waiting in both:
+            assert torch.allclose(torch.tensor(results), torch.tensor(losses), rtol=1e-5)
             for name, tensor in weights.items():
                 assert torch.allclose(theirs[name], tensor, atol=2e-5), name
             # The largest message is a weight of the encoder or a bucket, not the table of 96,000 numbers.

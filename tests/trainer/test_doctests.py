@@ -8,7 +8,7 @@ import pytest
 
 import wikianchor.trainer
 
-COMMANDS = ("__main__", "wikianchor.trainer.task", "wikianchor.trainer.mboe.detect")
+COMMANDS = ("__main__",)
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(wikianchor.trainer.__path__, "wikianchor.trainer.")

@@ -18,9 +18,9 @@ DUMPS = Path(__file__).parents[2] / "demo" / "dumps"
 def demo_pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from wikianchor.pipelines.cli.command_line import main as wikianchor
 
-    place = tmp_path_factory.mktemp("demo")
-    assert wikianchor(["build", f"--dumps={DUMPS}", f"--output={place}", "--min_links=2"]) == 0
-    return place / "pairs"
+    directory = tmp_path_factory.mktemp("demo")
+    assert wikianchor(["build", f"--dumps={DUMPS}", f"--output={directory}", "--min_links=2"]) == 0
+    return directory / "pairs"
 
 
 @pytest.mark.parametrize("objective", ["ease", "simcse"])
@@ -30,8 +30,8 @@ def test_from_dumps_to_a_model(
     flags = [f"--{name}={value}" for name, value in (options | {"data": demo_pairs, "held_out": 32}).items()]
     assert main([objective, *flags]) == 0
     output, errors = capsys.readouterr()
-    place = output.strip()
-    assert place == f"{options['output']}/model"
+    directory = output.strip()
+    assert directory == f"{options['output']}/model"
     lines = errors.splitlines()
     words = " ".join(lines)
     entities = json.loads((demo_pairs / "manifest.json").read_text())["configs"]["entities"]["rows"]
@@ -39,14 +39,14 @@ def test_from_dumps_to_a_model(
     assert words.startswith(f"Training {objective}: {options['model']}, 19.3 thousand weights, on 1,035 pairs of ")
     assert f" pairs of dewiki, enwiki, jawiki{linked} in {demo_pairs}. 64 steps of 16 sentences (1 epoch)" in words
     assert ", at most 24 tokens each, learning rate 0.001, seed 42, on cpu in fp32." in words
-    assert f"The model goes to {place}; all options are in {options['output']}/run.json." in words
+    assert f"The model goes to {directory}; all options are in {options['output']}/run.json." in words
     # The options are in the file alone.
     assert "{" not in errors
     saved = json.loads(Path(options["output"], "run.json").read_text())
     assert (saved["objective"], saved["held_out"]) == (objective, 32)
     steps = [line for line in lines if line.startswith("step ")]
     assert all(word in steps[0] for word in (" ms", "sentences/s", "lr ", "epoch 0 row"))
-    vectors = Encoder.load(place).encode(["one sentence", "another"])
+    vectors = Encoder.load(directory).encode(["one sentence", "another"])
     assert np.isfinite(vectors).all()
 
 

@@ -16,7 +16,7 @@ from tests.trainer.pairs import WORDS
 def word_texts(rows: int, seed: int = 0) -> list[list[str]]:
     """Sentences of words, each before up to three others that differ in one word."""
     draw = random.Random(seed)
-    found = []
+    texts_of_rows = []
     for number in range(rows):
         words = [draw.choice(WORDS) for _ in range(draw.randint(4, 14))]
         others = []
@@ -24,11 +24,11 @@ def word_texts(rows: int, seed: int = 0) -> list[list[str]]:
             changed = list(words)
             changed[draw.randrange(len(changed))] = draw.choice(WORDS)
             others.append(" ".join(changed))
-        found.append([" ".join(words), *others])
-    return found
+        texts_of_rows.append([" ".join(words), *others])
+    return texts_of_rows
 
 
-def write_word_negatives(place: Path, texts: list[list[Any]], schema: pa.Schema | None = None) -> Path:
+def write_word_negatives(directory: Path, texts: list[list[Any]], schema: pa.Schema | None = None) -> Path:
     """Write a dataset as `wikianchor negatives` lays it out, in two shards."""
     rows: list[dict[str, Any]] = [
         {"text": text, "sentence_id": number, "negatives": others, "ranks": [*range(1, len(others) + 1)], "holes": 1}
@@ -39,9 +39,9 @@ def write_word_negatives(place: Path, texts: list[list[Any]], schema: pa.Schema 
     shards = []
     for number, part in enumerate((table.slice(0, half), table.slice(half))):
         name = f"data/negatives/train-{number:05d}-of-00002.parquet"
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(part, place / name)
-        content = (place / name).read_bytes()
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(part, directory / name)
+        content = (directory / name).read_bytes()
         shards.append({"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()})
     configs = {"negatives": {"rows": len(rows), "shards": shards}}
     manifest = {
@@ -50,5 +50,5 @@ def write_word_negatives(place: Path, texts: list[list[Any]], schema: pa.Schema 
         "configs": configs,
         "inputs": [],
     }
-    (place / "manifest.json").write_text(json.dumps(manifest))
-    return place
+    (directory / "manifest.json").write_text(json.dumps(manifest))
+    return directory

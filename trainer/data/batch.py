@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,15 +17,19 @@ BatchT = TypeVar("BatchT", bound="TensorBatch")
 class TensorBatch:
     """Base class of batches: dataclasses of tensors, of sequences of tensors, and of numbers."""
 
+    def map(self: BatchT, function: Callable[[Tensor], Tensor]) -> BatchT:
+        """Return the batch with each of its tensors replaced, in a fixed order."""
+        return dataclasses.replace(self, **{name: _map(value, function) for name, value in vars(self).items()})
+
     def to(self: BatchT, device: torch.device) -> BatchT:
         """Return the batch on a device. Pinned memory is copied asynchronously."""
-        return dataclasses.replace(self, **{name: _move(value, device) for name, value in vars(self).items()})
+        return self.map(lambda tensor: tensor.to(device, non_blocking=True))
 
 
-def _move(value: Any, device: torch.device) -> Any:
+def _map(value: Any, function: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(value, Tensor):
-        return value.to(device, non_blocking=True)
-    return [_move(item, device) for item in value] if isinstance(value, (list, tuple)) else value
+        return function(value)
+    return [_map(item, function) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 @dataclass(frozen=True)

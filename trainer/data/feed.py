@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wikianchor.io.errors import UsageError
-from wikianchor.trainer.config import Config, parse_lengths
+from wikianchor.trainer.config import Config, EaseConfig, EncoderConfig, PairsConfig
 from wikianchor.trainer.data.batch import BatchT, PairBatch
 from wikianchor.trainer.data.order import Mix, Rows, held_out_rows, parse_quota, pick_negatives, select_rows, shuffled
 from wikianchor.trainer.data.tokens import PackedTokens, Tokens
@@ -27,6 +27,8 @@ from wikianchor.trainer.distributed import rank, world
 
 # Batches prepared ahead: enough to hide a page fault of the memory-mapped arrays.
 AHEAD = 4
+# Lengths that batches are padded to where each length needs a graph.
+LENGTHS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 MAX_GROUPS = 4
 # In smaller groups the overhead of one more call costs more than padding: kernel launches on a GPU, Python on a CPU.
 MIN_GROUP_SIZE = {"cuda": 256, "cpu": 64}
@@ -52,9 +54,8 @@ class Feed(ABC, Generic[BatchT]):
 
     def __init__(self, size: int, config: Config, device: torch.device) -> None:
         if config.softmax_size % world():
-            name = "encode_size" if config.objective == "t5" else "softmax_size"
             raise UsageError(
-                f"--{name}={config.softmax_size}: must be a multiple of the number of processes, {world()}"
+                f"--{config.together}={config.softmax_size}: must be a multiple of the number of processes, {world()}"
             )
         self.size, self.config, self.device = size, config, device
         self.passes = count_passes(config, self.sentences_per_row)
@@ -81,13 +82,9 @@ class Feed(ABC, Generic[BatchT]):
     def order(self, epoch: int) -> Rows:
         """Return the rows of an epoch in their order; the most recent result is cached."""
         if epoch != self._epoch:
-            self._order = shuffled(self.select(epoch), self.config.seed, epoch, self.config.stream_above)
+            self._order = shuffled(self.select(epoch), self.config.seed, epoch)
             self._epoch = epoch
         return self._order
-
-    def order_in_step(self, rows: Rows) -> Rows:
-        """Return the rows of one step in the order in which they are cut into passes."""
-        return rows
 
     def batch(self, rows: Rows, epoch: int) -> BatchT:
         """Return this process's share of the batch of these rows: of each softmax an equal part."""
@@ -98,10 +95,6 @@ class Feed(ABC, Generic[BatchT]):
         """Return the number of softmaxes in a batch of all processes."""
         return 1 if rows % self.config.softmax_size else rows // self.config.softmax_size
 
-    def softmaxes_of_share(self, rows: int) -> int:
-        """Return the number of softmaxes in a batch that is one process's share."""
-        return self.softmaxes(rows * world())
-
     def batches(self, first: int, last: int) -> Iterator[BatchT]:
         """Yield the batches of steps `first` to `last` (exclusive), one for each pass, on the device."""
         yield from prefetch(self._batches(first, last), self.device)
@@ -110,8 +103,8 @@ class Feed(ABC, Generic[BatchT]):
         step_size = self.config.step_size
         for step in range(first, last):
             epoch, step_of_epoch = divmod(step, self.steps)
-            rows = self.order_in_step(self.order(epoch)[step_of_epoch * step_size : (step_of_epoch + 1) * step_size])
-            yield from self.step_batches(rows, epoch)
+            first_row = step_of_epoch * step_size
+            yield from self.step_batches(self.order(epoch)[first_row : first_row + step_size], epoch)
 
     def step_batches(self, rows: Rows, epoch: int) -> Iterator[BatchT]:
         """Yield the batches of the rows of a step."""
@@ -129,41 +122,11 @@ class Feed(ABC, Generic[BatchT]):
         tensor = torch.from_numpy(np.ascontiguousarray(array))
         return tensor.pin_memory() if self.device.type == "cuda" else tensor
 
-    def padded_groups(self, packed: PackedTokens, rows: Rows, groups: Sequence[Rows]) -> list[tuple[Tensor, Tensor]]:
-        """Return token ids and mask of each group of `rows`, padded to the longest row of the group."""
-        lengths = packed.lengths(rows)
-        padded = (packed.gather(rows[group], self.padded_length(int(lengths[group].max()))) for group in groups)
-        return [(self.tensor(ids), self.tensor(mask)) for ids, mask in padded]
-
-    def padded_length(self, longest: int) -> int:
-        """Return the length to pad a group to."""
-        return longest
-
-    def group_count(self, rows: int) -> int:
-        """Return the number of groups by length for a batch of this number of sentences."""
-        if self.is_cached(rows):
-            return -(-rows // self.config.encode_size)
-        by_size = min(MAX_GROUPS, rows // MIN_GROUP_SIZE.get(self.device.type, 64))
-        count = max(1, min(self.config.length_groups or by_size, rows))
-        # A compiled graph has a fixed number of rows, so all groups must be of one size.
-        while self.fixed_shapes and rows % count:
-            count -= 1
-        return count
-
-    @property
-    def fixed_shapes(self) -> bool:
-        """Whether batches have few different shapes, since each needs a graph."""
-        return bool(self.config.compile or self.config.graphs)
-
-    def is_cached(self, sentences: int) -> bool:
-        """Return whether a batch of this number of sentences is encoded group by group."""
-        return 0 < self.config.encode_size < sentences
-
 
 def count_passes(config: Config, sentences_per_row: int = 1) -> int:
     """Return the number of passes of a step: equal numbers of whole softmaxes, as large as `encode_size` allows.
 
-    >>> [count_passes(Config(softmax_size=8, step_size=128, encode_size=size)) for size in (0, 128, 100, 8, 4)]
+    >>> [count_passes(EaseConfig(softmax_size=8, step_size=128, encode_size=size)) for size in (None, 128, 100, 8, 4)]
     [1, 1, 2, 16, 16]
     """
     softmaxes = max(1, config.step_size // config.softmax_size)
@@ -194,29 +157,75 @@ def group_by_length(lengths: NDArray[np.int64], count: int) -> tuple[list[Rows],
     return np.array_split(order, count), np.argsort(order)
 
 
-class PairFeed(Feed[PairBatch]):
+class SentenceFeed(Feed[BatchT]):
+    """Batches of sentences, sorted by length into groups."""
+
+    config: EncoderConfig
+
+    @property
+    def fixed_shapes(self) -> bool:
+        """Whether batches have few different shapes, since each needs a graph."""
+        return False
+
+    def padded_groups(self, packed: PackedTokens, rows: Rows, groups: Sequence[Rows]) -> list[tuple[Tensor, Tensor]]:
+        """Return token ids and mask of each group of `rows`, padded to the longest row of the group."""
+        lengths = packed.lengths(rows)
+        padded = (packed.gather(rows[group], self.padded_length(int(lengths[group].max()))) for group in groups)
+        return [(self.tensor(ids), self.tensor(mask)) for ids, mask in padded]
+
+    def padded_length(self, longest: int) -> int:
+        """Return the length to pad a group to."""
+        return longest
+
+    def group_count(self, rows: int) -> int:
+        """Return the number of groups by length for a batch of this number of sentences."""
+        if self.config.encode_size and self.is_cached(rows):
+            return -(-rows // self.config.encode_size)
+        by_size = min(MAX_GROUPS, rows // MIN_GROUP_SIZE.get(self.device.type, 64))
+        count = max(1, min(self.config.length_groups or by_size, rows))
+        # A compiled graph has a fixed number of rows, so all groups must be of one size.
+        while self.fixed_shapes and rows % count:
+            count -= 1
+        return count
+
+    def is_cached(self, sentences: int) -> bool:
+        """Return whether a batch of this number of sentences is encoded group by group."""
+        return sentences > (self.config.encode_size or sentences)
+
+
+class PairFeed(SentenceFeed[PairBatch]):
     """Batches of sentences with their entities."""
 
-    def __init__(self, tokens: Tokens, config: Config, device: torch.device) -> None:
+    config: PairsConfig
+
+    def __init__(self, tokens: Tokens, config: PairsConfig, device: torch.device) -> None:
         self.tokens = tokens
         self.mix = Mix(parse_quota(config.quota, tokens.names), config.language_temperature)
         super().__init__(len(tokens), config, device)
-        self.lengths = parse_lengths(config.lengths, config.max_length)
+        self.lengths = (*(length for length in LENGTHS if length < config.max_length), config.max_length)
+
+    @property
+    def fixed_shapes(self) -> bool:
+        """Whether steps are compiled or captured."""
+        return bool(self.config.compile or self.config.graphs)
 
     def select(self, epoch: int) -> Rows:
         """Return the rows of an epoch, ascending, by the quota or the temperature of each wiki."""
-        return select_rows(self.tokens.wikis, self.tokens.names, self.mix, self.excluded, self.config.seed, epoch)
+        tokens = self.tokens
+        return select_rows(tokens.wikis, tokens.names, self.mix, self.excluded, seed=self.config.seed, epoch=epoch)
 
     def make_batch(self, rows: Rows, epoch: int) -> PairBatch:
         """Return the batch of these rows."""
         lengths, config = self.tokens.lengths(rows), self.config
         groups, restore = group_by_length(lengths, self.group_count(len(rows)))
-        k = config.negatives if config.objective == "ease" else 0
-        negatives = pick_negatives(self.tokens.negatives[rows], k, epoch if config.resample_negatives else 0)
+        k, turn = 0, 0
+        if isinstance(config, EaseConfig):
+            k, turn = config.negatives, epoch if config.resample_negatives else 0
+        negatives = pick_negatives(self.tokens.negatives[rows], k, turn)
         return PairBatch(
             groups=self.padded_groups(self.tokens, rows, groups),
             restore=self.tensor(restore),
-            softmaxes=self.softmaxes_of_share(len(rows)),
+            softmaxes=self.softmaxes(len(rows) * world()),
             cached=self.is_cached(len(rows)),
             tokens=int(lengths.sum()),
             entities=self.tensor(self.tokens.entities[rows].astype(np.int64)),
@@ -225,7 +234,7 @@ class PairFeed(Feed[PairBatch]):
         )
 
     def padded_length(self, longest: int) -> int:
-        """Return the next of `--lengths` where each length needs a graph."""
+        """Return the next of the lengths where each length needs a graph."""
         return next(length for length in self.lengths if length >= longest) if self.fixed_shapes else longest
 
 

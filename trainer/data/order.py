@@ -17,6 +17,8 @@ from wikianchor.io.errors import UsageError
 # Consecutive rows that are moved as one block where only a window of the dataset is shuffled at a time.
 BLOCK = 65_536
 BLOCKS_IN_WINDOW = 64
+# Rows above which only windows of the dataset are shuffled.
+STREAM_ABOVE = 50_000_000
 # Distinguishes the random numbers of held-out rows from those of epochs.
 HELD_OUT_STREAM = 1_000_003
 
@@ -126,15 +128,15 @@ def select_rows(
     return np.sort(np.concatenate(parts)) if parts else np.empty(0, np.int64)
 
 
-def shuffled(rows: Rows, seed: int, epoch: int, stream_above: int) -> Rows:
+def shuffled(rows: Rows, seed: int, epoch: int) -> Rows:
     """Return rows in the order of an epoch.
 
-    Up to `stream_above` rows, the order is a random permutation. Above, blocks of consecutive rows are shuffled, and
+    Up to `STREAM_ABOVE` rows, the order is a random permutation. Above, blocks of consecutive rows are shuffled, and
     then the rows within windows of a few blocks: only a window of the memory-mapped tokens is in use at a time, and
     the operating system's read-ahead works.
     """
     random = np.random.default_rng([seed, epoch])
-    if len(rows) <= stream_above:
+    if len(rows) <= STREAM_ABOVE:
         return random.permutation(rows)
     blocks = np.array_split(rows, -(-len(rows) // BLOCK))
     order = random.permutation(len(blocks))

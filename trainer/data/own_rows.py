@@ -10,15 +10,13 @@ The rows are written once as a dataset of pairs, in the directory of caches, and
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,8 +25,8 @@ from pyarrow import fs
 import wikianchor.schemas.pairs
 from wikianchor.io.cache import open_cache
 from wikianchor.io.errors import InputError
-from wikianchor.io.parsing import malformed
-from wikianchor.io.storage import checksum, exists, files_in, filesystem, is_local, matching, open_file, reading
+from wikianchor.io.storage import checksum, exists, files_in, filesystem, is_local, matching, reading
+from wikianchor.trainer.data.records import lacks, read_records
 from wikianchor.trainer.data.shards import COLUMNS, PairDataset, open_pairs
 
 VERSION = 1
@@ -62,7 +60,9 @@ def open_rows(path: str, cache: str, needs_entities: bool) -> PairDataset:
         return open_pairs(path)
     digests = [checksum(file, "sha256") for file in files]
     key = hashlib.sha256("\0".join((str(VERSION), str(needs_entities), *digests)).encode()).hexdigest()[:32]
-    directory = open_cache(cache, f"rows-{key}", lambda place: write_rows(read_files(files, needs_entities), place))
+    directory = open_cache(
+        cache, f"rows-{key}", lambda directory: write_rows(read_files(files, needs_entities), directory)
+    )
     return replace(open_pairs(directory), source=path)
 
 
@@ -95,62 +95,14 @@ def is_directory(path: str) -> bool:
 
 def read_files(files: Iterable[str], needs_entities: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the rows of files, each with the file and the number of its line or row."""
-    readers = {".csv": _csv_rows, ".tsv": _csv_rows, ".jsonl": _json_rows, ".parquet": _parquet_rows}
     for path in files:
-        for number, row in readers.get(f".{path.rpartition('.')[2]}", _arrow_rows)(path):
-            where = f"{path}: row {number}"
+        for where, row in read_records(path, ROW_COLUMNS):
             lacking = [name for name in ("text", "entity")[: 1 + needs_entities] if not _text(row.get(name))]
             if lacking:
-                columns = ", ".join(str(name) for name in row) or "nothing"
-                raise InputError(
-                    f"{where} has no {lacking[0]}: the columns are {', '.join(ROW_COLUMNS)}, and it has {columns}"
-                )
+                raise lacks(where, row, lacking[0], ROW_COLUMNS)
+            if path.endswith((".csv", ".tsv")):
+                row = {**row, "negatives": [name for name in (row.get("negatives") or "").split("|") if name]}
             yield where, row
-
-
-def _open_lines(path: str) -> io.BufferedReader:
-    """Open a file for reading by lines, which files of pyarrow cannot do themselves."""
-    return io.BufferedReader(cast(io.RawIOBase, open_file(path)))
-
-
-def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    delimiter = "\t" if path.endswith(".tsv") else ","
-    with _open_lines(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as lines:
-        try:
-            for number, row in enumerate(csv.DictReader(lines, delimiter=delimiter), 1):
-                yield number, {**row, "negatives": [name for name in (row.get("negatives") or "").split("|") if name]}
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"{path}: cannot be read ({error})") from error
-
-
-def _json_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with _open_lines(path) as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                with malformed(f"{path}: line {number} is no object of {', '.join(ROW_COLUMNS)}"):
-                    row = dict(json.loads(line))
-                yield number, row
-
-
-def _parquet_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    files, inner = filesystem(path)
-    with reading(path), files.open_input_file(inner) as stream:
-        file = pq.ParquetFile(stream)
-        names = [name for name in ROW_COLUMNS if name in file.schema_arrow.names]
-        number = 0
-        for batch in file.iter_batches(columns=names):
-            yield from enumerate(batch.to_pylist(), number + 1)
-            number += len(batch)
-
-
-def _arrow_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    files, inner = filesystem(path)
-    with reading(path), files.open_input_file(inner) as stream, pa.ipc.open_stream(stream) as batches:
-        number = 0
-        for batch in batches:
-            names = [name for name in ROW_COLUMNS if name in batch.schema.names]
-            yield from enumerate(batch.select(names).to_pylist(), number + 1)
-            number += len(batch)
 
 
 def _text(value: Any) -> str:

@@ -79,7 +79,15 @@ def _open_pairs(path: str) -> PairDataset:
         check_columns(shard, wikianchor.schemas.pairs.SCHEMA, COLUMNS)
     for shard in entity_shards:
         check_columns(shard, wikianchor.schemas.pairs.ENTITIES, ENTITY_COLUMNS)
-    return PairDataset(path, manifest, tuple(shards), rows, entities, fingerprint, path)
+    return PairDataset(
+        path=path,
+        manifest=manifest,
+        shards=tuple(shards),
+        rows=rows,
+        entities=entities,
+        fingerprint=fingerprint,
+        source=path,
+    )
 
 
 def read_batches(pairs: PairDataset, columns: Sequence[str] = COLUMNS) -> Iterator[pa.RecordBatch]:
@@ -218,10 +226,10 @@ def check_nulls(rows: pa.RecordBatch | pa.Table, expected: pa.Schema, shard: str
     for name in rows.schema.names:
         column = rows.column(name)
         if column.null_count and not expected.field(name).nullable:
-            row = first + pc.index(column.is_null(), True).as_py()
+            row = first + pc.index(column.is_null(), value=True).as_py()
             raise InputError(f"{shard}: {name} is null in row {row} (counted from 0): build it again")
         if pa.types.is_list(column.type) and (elements := pc.list_flatten(column)).null_count:
-            row = first + pc.list_parent_indices(column)[pc.index(elements.is_null(), True).as_py()].as_py()
+            row = first + pc.list_parent_indices(column)[pc.index(elements.is_null(), value=True).as_py()].as_py()
             raise InputError(f"{shard}: {name} holds a null in row {row} (counted from 0): build it again")
 
 

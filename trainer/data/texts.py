@@ -9,11 +9,9 @@ A row is a sentence, optionally a sentence with the same meaning (a positive), a
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,8 +21,8 @@ import wikianchor.schemas.negatives
 import wikianchor.schemas.sentences
 from wikianchor.io.errors import InputError
 from wikianchor.io.manifests import MANIFEST, read_dataset
-from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import exists, read_bytes
+from wikianchor.trainer.data.records import lacks, read_records
 from wikianchor.trainer.data.shards import check_columns, list_shards, read_manifest, read_shard
 
 SCHEMAS = {
@@ -51,7 +49,7 @@ class TextSource:
 
     Attributes:
         path: as the user gave it.
-        manifest: of the dataset; for a file, its name as `dataset`.
+        manifest: the dataset's manifest; for a file, its name as `dataset`.
         shards: paths of the shards; a file is its only shard.
         rows: number of rows; 0 for a file, whose rows are not counted before it is read.
         fingerprint: equal for equal content.
@@ -145,30 +143,11 @@ def _shard_rows(shard: str, dataset: str) -> Iterator[TextRow]:
 
 
 def _file_rows(path: str) -> Iterator[TextRow]:
-    try:
-        lines = read_bytes(path).decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 ({error.reason} at byte {error.start})") from error
-    if not lines:
+    row: Mapping[str, Any] | None = None
+    for where, row in read_records(path, FILE_COLUMNS):
+        text, positive, negative = (str(row.get(name) or "").strip() for name in FILE_COLUMNS)
+        if not text:
+            raise lacks(where, row, "sent0", FILE_COLUMNS)
+        yield TextRow(text, positive, [negative] if negative else [])
+    if row is None:
         raise InputError(f"{path}: holds no rows")
-    if path.endswith(".jsonl"):
-        for number, line in enumerate(lines, 1):
-            with malformed(f"{path}: line {number} is no object of {', '.join(FILE_COLUMNS)}"):
-                row = _file_row(json.loads(line), path, number)
-            yield row
-        return
-    try:
-        for number, value in enumerate(csv.DictReader(lines, delimiter="\t" if path.endswith(".tsv") else ","), 2):
-            yield _file_row(value, path, number)
-    except csv.Error as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
-
-
-def _file_row(value: dict[str, Any], path: str, number: int) -> TextRow:
-    text, positive, negative = (str(value.get(name) or "").strip() for name in FILE_COLUMNS)
-    if not text:
-        columns = ", ".join(str(name) for name in value) or "nothing"
-        raise InputError(
-            f"{path}: line {number} has no sent0: the columns are {', '.join(FILE_COLUMNS)}, and it has {columns}"
-        )
-    return TextRow(text, positive, [negative] if negative else [])

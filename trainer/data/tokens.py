@@ -108,7 +108,7 @@ def open_tokens(pairs: PairDataset, encoder: Encoder, max_length: int, cache: st
 
     Args:
         pairs: the dataset.
-        encoder: for its tokenizer.
+        encoder: has the tokenizer.
         max_length: tokens kept of a sentence, special tokens included.
         cache: directory of tokenised datasets.
 

@@ -1,1 +1,1 @@
-"""`python -m wikianchor.trainer.entity_vectors`: initial vectors of the entities of a dataset."""
+"""`wikianchor vectors`: initial vectors of the entities of a dataset."""

@@ -1,10 +1,10 @@
-"""`python -m wikianchor.trainer.entity_vectors`: initial vectors of the entities of a dataset, in the order of ids.
+"""`wikianchor vectors`: initial vectors of the entities of a dataset, in the order of ids.
 
-    python -m wikianchor.trainer.entity_vectors --data=out/pairs --vectors=enwiki.txt.bz2 \\
-        --sitelinks=out/entities --wikis=enwiki --output=entity_init.safetensors
-    python -m wikianchor.trainer.entity_vectors --data=out/pairs --encode=MODEL --output=entity_init.safetensors
+    wikianchor vectors --data=out/pairs --vectors=enwiki.txt.bz2 --titles=out/entities --titles_wiki=enwiki \\
+        --output=entity_init.safetensors
+    wikianchor vectors --data=out/pairs --encode=MODEL --output=entity_init.safetensors
 
-Vectors go by the title of a page, so `--sitelinks`, the dataset `entities` of `wikianchor entities`, says which item a
+Vectors go by the title of a page, so `--titles`, the dataset `entities` of `wikianchor entities`, says which item a
 title is; without it the label of the item is taken for its title. `--encode` makes vectors out of labels, with a model.
 What is written is `vectors` (entities, dim), `known` and `qids`; training draws what is not known at random.
 
@@ -27,24 +27,29 @@ it into the second form, where the package is installed and the file is trusted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from wikianchor.io.errors import UsageError
+from wikianchor.io.option_groups import Device, Output
 from wikianchor.io.options import option, program, read_options
+from wikianchor.trainer.command import check_flags
+from wikianchor.trainer.option_groups import Titles
 
 
 @dataclass(frozen=True, kw_only=True)
-class EntityVectorsOptions:
-    """Options of the program."""
+class EntityVectorsOptions(Titles, Device, Output):
+    """Options of the command."""
+
+    ADJUSTED: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "output": {"metavar": "FILE", "help": "the .safetensors file to write"},
+        "device": {"help": "device of that model"},
+    }
 
     data: str = option(metavar="DIR", help="directory of a `pairs` dataset")
-    output: str = option(metavar="FILE", help="the .safetensors file to write")
     vectors: str = option("", metavar="FILE", help="a file of vectors by title")
     encode: str = option("", metavar="MODEL", help="encode the entities' labels with this model")
-    device: str = option("", help="device of that model", unset="cuda where there is one, else cpu")
-    sitelinks: str = option("", metavar="DIR", help="directory of an `entities` dataset, for titles")
-    wikis: str = option("", metavar="WIKI", help="the wiki whose titles the vectors go by, such as enwiki")
     dtype: str = option("float32", choices=("float16", "float32"), help="type of the numbers in the file")
 
     def completed(self) -> EntityVectorsOptions:
@@ -55,12 +60,15 @@ class EntityVectorsOptions:
         """
         if bool(self.vectors) == bool(self.encode):
             raise UsageError("give either --vectors or --encode")
-        if bool(self.sitelinks) != bool(self.wikis):
-            raise UsageError("--sitelinks and --wikis go together")
         return self
 
 
-def parse(argv: Sequence[str] | None) -> EntityVectorsOptions:
+def parse(argv: Sequence[str]) -> EntityVectorsOptions:
     """Return the options of a command line."""
-    parser = program("python -m wikianchor.trainer.entity_vectors", __doc__ or "", EntityVectorsOptions)
+    parser = program("wikianchor vectors", __doc__ or "", EntityVectorsOptions)
     return read_options(EntityVectorsOptions, parser.parse_args(argv))
+
+
+def answer(argv: Sequence[str]) -> None:
+    """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
+    check_flags("trainer", lambda: parse(argv))

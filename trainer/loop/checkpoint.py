@@ -24,19 +24,20 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from wikianchor.io.errors import InputError, UsageError
+from wikianchor.io.options import shown
 from wikianchor.io.storage import exists, fetch, is_local, list_directories, publish, read_bytes, remove
 from wikianchor.trainer.config import Config
 from wikianchor.trainer.loop.optimizers import Optimizers
 from wikianchor.trainer.models.model import Trainable
 
-VERSION = 1
+VERSION = 2
 PREFIX = "step-"
 # Options that may change when a run is resumed: paths, logging and evaluation, and speed.
 FREE = frozenset(
     [
         *["preset", "data", "model", "output", "checkpoints", "tensorboard", "cache", "resume"],
-        *["device", "entity_device", "compile", "graphs", "lengths", "gradient_checkpointing", "encode_size"],
-        *["then", "then_options", "export_pooler", "patience"],
+        *["device", "entity_device", "compile", "graphs", "gradient_checkpointing", "encode_size"],
+        *["export_pooler", "patience"],
         *["dev", "dev_tasks", "eval_steps", "keep", "checkpoint_steps", "log_steps"],
     ]
 )
@@ -60,7 +61,7 @@ def save(model: Trainable, optimizers: Optimizers, state: State, config: Config,
         weight = model.table.weight.detach().contiguous()
         save_file({"weight": weight}, os.path.join(local, "entities.safetensors"))
     torch.save(optimizers.state_dict(), os.path.join(local, "optimizer.pt"))
-    _write_state(local, {**dataclasses.asdict(state), "data": data, "config": dataclasses.asdict(config)})
+    _write_state(local, {**dataclasses.asdict(state), "data": data, "config": config.record()})
     previous = _finished(config.checkpoints)
     publish(local, target)
     for name in previous:
@@ -170,9 +171,8 @@ def _check_same_run(directory: str, stored: dict[str, Any], config: Config, data
         raise InputError(f"{directory}: a checkpoint of version {stored.get('version')}, not {VERSION}: remove it")
     if stored["data"] != data:
         raise UsageError(f"{directory}: was trained on other rows than those of {config.data}: give another --output")
-    current, before = dataclasses.asdict(config), stored["config"]
-    free = FREE | {"softmax_size"} if config.objective == "t5" else FREE
-    changed = sorted(name for name in current.keys() - free if before.get(name, current[name]) != current[name])
+    current, before = config.record(), stored["config"]
+    changed = sorted(name for name in current.keys() - FREE if before.get(name, current[name]) != current[name])
     if changed:
-        flags = ", ".join(f"--{name}={before[name]}" for name in changed)
+        flags = ", ".join(f"--{name}={shown(before[name]) or 'none'}" for name in changed)
         raise UsageError(f"{directory}: belongs to a run with {flags}: give these, another --output, or --no-resume")

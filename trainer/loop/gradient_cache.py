@@ -24,11 +24,11 @@ def backward(model: Any, batch: Any, share: float = 1.0, before_last: Callable[[
 
     Args:
         model: a `Trainable`.
-        batch: of the model.
+        batch: one that the model takes.
         share: factor of the loss.
         before_last: called before the last backward pass through the encoder.
     """
-    if getattr(batch, "cached", False):
+    if isinstance(batch, SentenceBatch) and batch.cached:
         return _backward_by_group(model, batch, share, before_last)
     losses: Losses = model(batch)
     before_last()

@@ -10,12 +10,11 @@ is resumed captures its graphs at other steps, and repeats the other run all the
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,20 +32,9 @@ MOST_GRAPHS = 64
 Work = Callable[[], tuple[Losses, Tensor | None]]
 
 
-class Recorder(Protocol):
-    """Records work on a device, so that it can be repeated."""
-
-    def run(self, work: Work) -> tuple[Losses, Tensor | None]:
-        """Do the work once, where it would be recorded."""
-        ...
-
-    def record(self, work: Work) -> tuple[Callable[[], None], tuple[Losses, Tensor | None]]:
-        """Return a function that does the work, which is not done yet, and the tensors that hold its results then."""
-        ...
-
-
 class CudaRecorder:
-    """Captures CUDA graphs on a stream of its own, as torch asks for; all of them in one memory pool."""
+    """Records work on a device, so that it can be repeated: CUDA graphs, captured on a stream of its own, as torch asks
+    for; all of them in one memory pool."""
 
     def __init__(self, device: torch.device) -> None:
         self.stream = torch.cuda.Stream(device)
@@ -92,14 +80,14 @@ class StepGraphs:
     """Does training steps, from the fourth of each shape on by its graph.
 
     Args:
-        model: in training mode.
+        model: the model, in training mode.
         optimizers: made with `captured`.
-        recorder: of the model's device.
+        recorder: recorder of the model's device.
         say: prints a line, if a step cannot be captured; steps are then launched kernel by kernel.
     """
 
     def __init__(
-        self, model: EaseModel, optimizers: Optimizers, recorder: Recorder, say: Callable[[str], None]
+        self, model: EaseModel, optimizers: Optimizers, recorder: CudaRecorder, say: Callable[[str], None]
     ) -> None:
         self.model, self.optimizers, self.recorder, self.say = model, optimizers, recorder, say
         self.captured: dict[Hashable, Captured] = {}
@@ -110,7 +98,7 @@ class StepGraphs:
         """Do a step of the optimiser, and return its losses, detached.
 
         Args:
-            batch: of the whole step, on the device.
+            batch: the whole step's batch, on the device.
             step: counts from 0.
             seed: seeds dropout for the step.
         """
@@ -151,7 +139,7 @@ class StepGraphs:
         self.seen[key] += 1
         if self.seen[key] <= WARM_UP or len(self.captured) >= MOST_GRAPHS:
             return None
-        static = dataclasses.replace(batch, **{name: _clone(value) for name, value in vars(batch).items()})
+        static = batch.map(Tensor.clone)
         leaf = None if vectors is None else vectors.clone().requires_grad_()
         try:
             replay, (losses, gradient) = self.recorder.record(partial(self._work, static, leaf))
@@ -182,21 +170,13 @@ class StepGraphs:
         return {name: value.detach() for name, value in losses.items()}, gradient
 
 
-def tensors(batch: Any) -> Iterator[Tensor]:
-    """Yield the tensors of a batch in a fixed order."""
-    for value in vars(batch).values():
-        yield from _tensors(value)
+def tensors(batch: PairBatch) -> list[Tensor]:
+    """Return the tensors of a batch in a fixed order."""
+    listed: list[Tensor] = []
 
+    def append(tensor: Tensor) -> Tensor:
+        listed.append(tensor)
+        return tensor
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, Sequence):
-        for item in value:
-            yield from _tensors(item)
-
-
-def _clone(value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.clone()
-    return [_clone(item) for item in value] if isinstance(value, (list, tuple)) else value
+    batch.map(append)
+    return listed

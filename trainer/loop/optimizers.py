@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from wikianchor.trainer.config import Config
+from wikianchor.trainer.config import EaseConfig, Optimiser, SpanConfig
 from wikianchor.trainer.loop.row_adam import RowAdam, add_rows
 from wikianchor.trainer.models.entities import EntityTable
+from wikianchor.trainer.option_groups import EntityVectors, Updates
 
 
 class WithTable(Protocol):
@@ -29,12 +30,12 @@ class Optimizers:
 
     Args:
         model: its parameters with requires_grad are trained.
-        config: learning rates, schedule, weight decay and clipping.
+        config: learning rates, schedule (constant where it has none), weight decay and clipping.
         total: steps of the run, after which a linear schedule has fallen to zero.
         captured: whether the update of the encoder becomes part of a CUDA graph; the learning rate is a tensor then.
     """
 
-    def __init__(self, model: WithTable, config: Config, total: int, captured: bool = False) -> None:
+    def __init__(self, model: WithTable, config: Updates, total: int, captured: bool = False) -> None:
         self.config = config
         self.total = total
         table = [] if model.table is None or not model.table.weight.requires_grad else [model.table.weight]
@@ -44,15 +45,17 @@ class Optimizers:
         groups: list[dict[str, Any]] = [{"params": dense, "weight_decay": config.weight_decay}]
         self.clipped: list[nn.Parameter] = dense
         self.all: list[nn.Parameter] = [*dense, *table]
-        self.table_rate = config.entity_learning_rate or config.learning_rate
+        self.table_rate = config.learning_rate
+        if isinstance(config, EntityVectors) and config.entity_learning_rate is not None:
+            self.table_rate = config.entity_learning_rate
         self.parts: dict[str, torch.optim.Optimizer] = {}
         self.dense_gradients: dict[nn.Parameter, Tensor] = {}
-        if table and config.entity_optimizer == "sparse":
+        if table and not (isinstance(config, EaseConfig) and config.entity_optimizer == "adamw"):
             self.parts["entities"] = RowAdam(table, self.table_rate)
         elif table:
             groups.append({"params": table, "weight_decay": 0.0, "table": True})
             self.clipped = self.all
-        if config.optimizer == "adafactor":
+        if isinstance(config, SpanConfig) and config.optimizer == "adafactor":
             self.parts["encoder"] = _adafactor(groups, config.learning_rate)
             return
         devices = {weight.device for group in groups for weight in group["params"]}
@@ -74,7 +77,7 @@ class Optimizers:
         warmup = self.config.warmup_steps
         if step < warmup:
             return step / warmup
-        if self.config.schedule == "constant":
+        if not isinstance(self.config, Optimiser) or self.config.schedule == "constant":
             return 1.0
         return max(0.0, (self.total - step) / max(1, self.total - warmup))
 
@@ -137,7 +140,7 @@ class Optimizers:
                 {key: group[key] for key in ("lr", "fused", "foreach", "capturable") if key in group}
                 for group in part.param_groups
             ]
-            groups = [{**group, **own} for group, own in zip(state[name]["param_groups"], mine, strict=True)]
+            groups = [{**group, **kept} for group, kept in zip(state[name]["param_groups"], mine, strict=True)]
             part.load_state_dict({**state[name], "param_groups": groups})
 
 

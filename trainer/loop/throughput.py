@@ -52,7 +52,7 @@ def flops_per_token(encoder: nn.Module, length: float) -> float:
     (https://arxiv.org/abs/2204.02311, appendix B).
 
     Args:
-        encoder: with a `backbone` of transformers.
+        encoder: has a `backbone` of transformers.
         length: mean number of tokens of a sentence.
     """
     backbone: Any = encoder.backbone
@@ -70,7 +70,7 @@ def peak_flops(device: torch.device, precision: str) -> float | None:
     """Return the peak FLOPs per second of a device, None where it is not known.
 
     Args:
-        device: of the run.
+        device: the run's device.
         precision: bf16, tf32 or fp32.
     """
     return named_peak(torch.cuda.get_device_name(device), precision) if device.type == "cuda" else None

@@ -44,7 +44,7 @@ class TensorBoardTracker:
     """Writes scalars for TensorBoard.
 
     Args:
-        directory: of its files.
+        directory: where its files go.
 
     Raises:
         UsageError: the package is not installed.
@@ -74,7 +74,7 @@ class WandbTracker:
     A run that is resumed continues the same run there: its id is a hash of the output directory.
 
     Args:
-        config: of the run; `wandb` is PROJECT or ENTITY/PROJECT.
+        config: options of the run; `wandb` is PROJECT or ENTITY/PROJECT.
 
     Raises:
         UsageError: the package is not installed, or it refuses the run.
@@ -86,14 +86,14 @@ class WandbTracker:
         except ImportError as error:
             raise UsageError("--wandb: needs the package wandb: pip install wandb") from error
         entity, _, project = config.wandb.rpartition("/")
-        place = os.path.abspath(config.output) if is_local(config.output) else config.output
-        identity = {"id": hashlib.sha256(place.encode()).hexdigest()[:16], "resume": "allow"} if config.resume else {}
+        output = os.path.abspath(config.output) if is_local(config.output) else config.output
+        identity = {"id": hashlib.sha256(output.encode()).hexdigest()[:16], "resume": "allow"} if config.resume else {}
         try:
             self._run: Any = wandb.init(
                 project=project,
                 entity=entity or None,
                 name=os.path.basename(config.output),
-                dir=place if is_local(place) else None,
+                dir=output if is_local(output) else None,
                 config=json.loads(config.to_json()),
                 **identity,
             )

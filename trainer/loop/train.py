@@ -7,6 +7,7 @@ last checkpoint is from before that step.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from torch import Tensor
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.trainer import distributed
-from wikianchor.trainer.config import Config
+from wikianchor.trainer.config import Config, PairsConfig
 from wikianchor.trainer.data.feed import Feed
 from wikianchor.trainer.loop import checkpoint
 from wikianchor.trainer.loop.checkpoint import State
@@ -52,14 +53,14 @@ class TrainingRun:
     Attributes:
         config: its options.
         model: what is trained.
-        optimizers: of the model's parameters.
+        optimizers: optimisers of the model's parameters.
         feed: its batches.
         dev: its dev score.
         log: where it reports to.
         data: fingerprint of the dataset.
         total: steps of the whole run.
-        device: of this process.
-        averages: of the gradients over the processes.
+        device: this process's device.
+        averages: averages gradients over the processes.
         graphs: captured steps, or None.
     """
 
@@ -76,17 +77,28 @@ class TrainingRun:
     graphs: StepGraphs | None = None
 
 
-def make_run(config: Config, model: Trainable, feed: Feed[Any], dev: DevScorer, log: Log, data: str) -> TrainingRun:
+def make_run(config: Config, model: Trainable, feed: Feed[Any], *, dev: DevScorer, log: Log, data: str) -> TrainingRun:
     """Return a run with optimisers for all its steps; arguments as the attributes of `TrainingRun`."""
-    total = config.epochs * feed.steps
-    total = min(total, config.max_steps) if config.max_steps else total
-    graphs = None
-    optimizers = Optimizers(model, config, total, captured=bool(config.graphs))
+    total = min(config.epochs * feed.steps, config.max_steps or sys.maxsize)
+    captured = isinstance(config, PairsConfig) and bool(config.graphs)
+    optimizers = Optimizers(model, config, total, captured)
     averages = distributed.GradientAverages(optimizers.all)
-    if config.graphs:
-        assert isinstance(model, EaseModel)
+    graphs = None
+    if captured and isinstance(model, EaseModel):
         graphs = StepGraphs(model, optimizers, CudaRecorder(feed.device), log.say)
-    return TrainingRun(config, model, optimizers, feed, dev, log, data, total, feed.device, averages, graphs)
+    return TrainingRun(
+        config=config,
+        model=model,
+        optimizers=optimizers,
+        feed=feed,
+        dev=dev,
+        log=log,
+        data=data,
+        total=total,
+        device=feed.device,
+        averages=averages,
+        graphs=graphs,
+    )
 
 
 class Meter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from collections.abc import Callable, Sequence
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 from wikianchor.io.errors import InputError
 from wikianchor.io.parsing import malformed
 from wikianchor.trainer.mboe.config import MboeConfig
-from wikianchor.trainer.mboe.detector import Bag, bag_of, detect
-from wikianchor.trainer.mboe.dictionary import Dictionary, open_dictionary, open_mentions
+from wikianchor.trainer.mboe.detector import Bag, bag_of, make_detector
 from wikianchor.trainer.mboe.documents import Document, read_lines
 
 # Returns the bag of a document.
@@ -86,24 +84,14 @@ def make_bag_maker(config: MboeConfig) -> BagMaker:
         InputError: the dictionary or the linker's file cannot be read.
     """
     if config.entities == "detected":
-        return _detected(config)
+        detect = make_detector(config)
+        return lambda document: bag_of(detect(document.text, document.language))
     if config.entities == "linker":
         links = read_links(config.links)
         return lambda document: _linked(links.get(document.name, ()))
     if config.entities == "oracle":
         return _oracle
     return lambda document: _linked(())
-
-
-def _detected(config: MboeConfig) -> BagMaker:
-    """Return the function that detects names; it opens the dictionary of a language with its first document."""
-    mentions = open_mentions(config.mentions)
-
-    @functools.cache
-    def dictionary(language: str) -> Dictionary:
-        return open_dictionary(mentions, language, config.cache, config.link_probability, config.commonness)
-
-    return lambda document: bag_of(detect(document.text, dictionary(document.language), config.all_spans))
 
 
 def _oracle(document: Document) -> Bag:

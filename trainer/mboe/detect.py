@@ -1,6 +1,6 @@
-"""`python -m wikianchor.trainer.mboe.detect`: entities that documents may speak of, by the names in them.
+"""`wikianchor detect`: entities that documents may speak of, by the names in them.
 
-    python -m wikianchor.trainer.mboe.detect --mentions=out/mentions --language=en < documents.jsonl > candidates.jsonl
+    wikianchor detect --mentions=out/mentions --language=en < documents.jsonl > candidates.jsonl
 
 A line in is {"text": ...}, with "language" where the lines differ; a line out is {"candidates": [...]}, each with the
 item, the name as it stands there, its offsets in code points, link probability, commonness and count.
@@ -8,45 +8,50 @@ item, the name as it stands there, its offsets in code points, link probability,
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.cache import cache_directory
 from wikianchor.io.errors import InputError, UsageError
-from wikianchor.io.options import between, option, program, read_options
+from wikianchor.io.options import program, read_options
 from wikianchor.io.output import clean_output, printable_json
-from wikianchor.trainer.command import fail
+from wikianchor.trainer.command import check_flags, fail
+from wikianchor.trainer.mboe.config import Detection
 
 if TYPE_CHECKING:
     from wikianchor.trainer.mboe.detector import EntityCandidates
-    from wikianchor.trainer.mboe.dictionary import Dictionary
 
 
 @dataclass(frozen=True, kw_only=True)
-class DetectOptions:
-    """Options of the program."""
+class DetectOptions(Detection):
+    """Options of the command."""
 
-    mentions: str = option(metavar="DIR", help="directory of a `mentions` dataset")
-    language: str = option("", help="language of lines that do not name it")
-    link_probability: float = option(
-        0.01, help="smallest share of a name's occurrences that are links", check=between(0, 1)
-    )
-    commonness: float = option(0.05, help="smallest share of a name's links that lead to the item", check=between(0, 1))
-    all_spans: bool = option(False, help="use names inside and across others too")
-    cache: str = option(
-        "", metavar="DIR", help="directory of dictionaries", unset="$WIKIANCHOR_CACHE, else ~/.cache/wikianchor"
-    )
+    language: str = ""
+
+    def completed(self) -> DetectOptions:
+        """Return the options with those that follow from others.
+
+        Raises:
+            UsageError: `mentions` is missing.
+        """
+        if not self.mentions:
+            raise UsageError("--mentions is missing")
+        return replace(self, cache=self.cache or cache_directory())
 
 
-def parse(argv: Sequence[str] | None) -> DetectOptions:
+def parse(argv: Sequence[str]) -> DetectOptions:
     """Return the options of a command line."""
-    parser = program("python -m wikianchor.trainer.mboe.detect", __doc__ or "", DetectOptions)
+    parser = program("wikianchor detect", __doc__ or "", DetectOptions)
     return read_options(DetectOptions, parser.parse_args(argv))
+
+
+def answer(argv: Sequence[str]) -> None:
+    """Print the help that a command line asks for, or what is wrong with its flags, and exit; else do nothing."""
+    check_flags("trainer", lambda: parse(argv))
 
 
 def candidate_rows(text: str, candidates: EntityCandidates) -> list[dict[str, Any]]:
@@ -66,16 +71,9 @@ def run(options: DetectOptions, lines: Iterable[bytes]) -> Iterator[str]:
         InputError: a line is malformed, or its language has no dictionary.
     """
     # Deferred: NumPy and pyarrow would slow --help down.
-    from wikianchor.trainer.mboe.detector import detect
-    from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
+    from wikianchor.trainer.mboe.detector import make_detector
 
-    mentions = open_mentions(options.mentions)
-    cache = options.cache or cache_directory()
-
-    @functools.cache
-    def dictionary(language: str) -> Dictionary:
-        return open_dictionary(mentions, language, cache, options.link_probability, options.commonness)
-
+    detect = make_detector(options)
     for number, line in enumerate(lines, 1):
         try:
             document = json.loads(line)
@@ -86,10 +84,10 @@ def run(options: DetectOptions, lines: Iterable[bytes]) -> Iterator[str]:
             raise InputError(f"line {number} of the input: not a JSON object with text ({error})") from error
         if not language:
             raise InputError(f"line {number} of the input: has no language: give --language")
-        yield json.dumps({"candidates": candidate_rows(text, detect(text, dictionary(language), options.all_spans))})
+        yield json.dumps({"candidates": candidate_rows(text, detect(text, language))})
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str]) -> int:
     """Return the exit status: 1 for inputs that are broken."""
     with clean_output():
         try:
@@ -101,7 +99,3 @@ def main(argv: Sequence[str] | None = None) -> int:
             # The reader of stdout has closed it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,7 +6,9 @@ names are found, overlapping ones too.
 
 from __future__ import annotations
 
+import functools
 import unicodedata
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +16,8 @@ from numpy.typing import NDArray
 
 from wikianchor.aliases.folding import code_points, cut
 from wikianchor.aliases.name_table import Sums
-from wikianchor.trainer.mboe.dictionary import Dictionary
+from wikianchor.trainer.mboe.config import Detection
+from wikianchor.trainer.mboe.dictionary import Dictionary, open_dictionary, open_mentions
 
 # Unicode's stream-safe text format (UAX 15) allows 30 marks in a row.
 MAX_MARKS = 32
@@ -24,7 +27,7 @@ class EntityCandidates(NamedTuple):
     """Candidates of the names in a document, as columns; in the order of the text, the most common item first.
 
     Attributes:
-        starts, ends: of the name in the document, in code points; the end is exclusive.
+        starts, ends: where the name is in the document, in code points; the end is exclusive.
         qids: the item, 42 for Q42.
         probability: probability that an occurrence of the name is a link.
         commonness: probability that a link with the name leads to the item.
@@ -55,12 +58,27 @@ class Bag(NamedTuple):
     counts: NDArray[np.int64]
 
 
+def make_detector(options: Detection) -> Callable[[str, str], EntityCandidates]:
+    """Return the function that finds the candidates of a text in a language; it opens a dictionary with its first text.
+
+    Raises:
+        InputError: `--mentions` is no dataset of mentions.
+    """
+    mentions, thresholds = open_mentions(options.mentions), (options.link_probability, options.commonness)
+
+    @functools.cache
+    def dictionary(language: str) -> Dictionary:
+        return open_dictionary(mentions, language, options.cache, *thresholds)
+
+    return lambda text, language: detect(text, dictionary(language), options.all_spans)
+
+
 def detect(text: str, dictionary: Dictionary, all_spans: bool = False) -> EntityCandidates:
     """Return the candidates of a document.
 
     Args:
         text: the document; any string, with lone surrogates too.
-        dictionary: of its language.
+        dictionary: names of its language.
         all_spans: find names inside and across others too.
     """
     composed, offsets = compose(text)
@@ -78,13 +96,13 @@ def detect(text: str, dictionary: Dictionary, all_spans: bool = False) -> Entity
     qids = dictionary.qids[rows]
     _, inverse, frequency = np.unique(qids, return_inverse=True, return_counts=True)
     return EntityCandidates(
-        np.repeat(starts, counts),
-        np.repeat(ends, counts),
-        qids,
-        np.repeat(dictionary.probability[names], counts),
-        dictionary.commonness[rows],
-        dictionary.links[rows],
-        frequency[inverse],
+        starts=np.repeat(starts, counts),
+        ends=np.repeat(ends, counts),
+        qids=qids,
+        probability=np.repeat(dictionary.probability[names], counts),
+        commonness=dictionary.commonness[rows],
+        links=dictionary.links[rows],
+        counts=frequency[inverse],
     )
 
 

@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 from wikianchor.io.errors import InputError
 from wikianchor.io.parsing import malformed
 from wikianchor.io.storage import reading
-from wikianchor.trainer.mboe.vectors import read_titles
+from wikianchor.trainer.data.named_vectors import read_titles
 
 SPLITS = ("train", "dev", "test")
 
@@ -81,7 +81,7 @@ def read_documents(
     Args:
         path: a directory, or a file or glob of JSON lines.
         kind: layout of the files, one of `config.KINDS`.
-        language: of the training documents.
+        language: language of the training documents.
         train_size: documents in MLDoc's training file: 1000, 2000, 5000 or 10000.
         test_documents: size of a random sample of each of SHINRA's test languages; 0 for all documents, which take tens
             of gigabytes.
@@ -115,37 +115,37 @@ def read_json(path: str) -> DocumentSet:
     multi_label: bool | None = None
     for file in files:
         for number, line in enumerate(read_lines(file), 1):
-            place = f"{file}, line {number}"
-            with malformed(f"{place}: not JSON"):
+            where = f"{file}, line {number}"
+            with malformed(f"{where}: not JSON"):
                 row = json.loads(line)
-            documents.append(_json_document(row, place))
+            documents.append(_json_document(row, where))
             if multi_label not in (None, "labels" in row):
-                raise InputError(f"{place}: `label` and `labels` in one set: use one of them throughout")
+                raise InputError(f"{where}: `label` and `labels` in one set: use one of them throughout")
             multi_label = "labels" in row
-    return DocumentSet(tuple(documents), bool(multi_label))
+    return DocumentSet(tuple(documents), multi_label=bool(multi_label))
 
 
-def _json_document(row: Any, place: str) -> Document:
+def _json_document(row: Any, where: str) -> Document:
     if not isinstance(row, dict):
-        raise InputError(f"{place}: not a JSON object")
+        raise InputError(f"{where}: not a JSON object")
     labels = row["labels"] if "labels" in row else [row.get("label")]
     for name, value in (("text", row.get("text")), ("language", row.get("language"))):
         if not isinstance(value, str):
-            raise InputError(f"{place}: {name} is missing or no string")
+            raise InputError(f"{where}: {name} is missing or no string")
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise InputError(f"{place}: needs `label`, a string, or `labels`, a list of strings")
+        raise InputError(f"{where}: needs `label`, a string, or `labels`, a list of strings")
     if row.get("split") not in SPLITS:
-        raise InputError(f"{place}: split is {row.get('split')!r}: must be train, dev or test")
+        raise InputError(f"{where}: split is {row.get('split')!r}: must be train, dev or test")
     entities = row.get("entities")
     if entities is not None and not (isinstance(entities, list) and all(type(item) is int for item in entities)):
-        raise InputError(f"{place}: `entities` is no list of numbers of Wikidata items, such as 42 for Q42")
+        raise InputError(f"{where}: `entities` is no list of numbers of Wikidata items, such as 42 for Q42")
     return Document(
-        str(row.get("id", place)),
-        row["text"],
-        tuple(dict.fromkeys(labels)),
-        row["language"],
-        row["split"],
-        None if entities is None else tuple(entities),
+        name=str(row.get("id", where)),
+        text=row["text"],
+        labels=tuple(dict.fromkeys(labels)),
+        language=row["language"],
+        split=row["split"],
+        entities=None if entities is None else tuple(entities),
     )
 
 
@@ -184,7 +184,7 @@ def read_mldoc(path: str, language: str, train_size: str) -> DocumentSet:
             if not tab or label not in ("CCAT", "ECAT", "GCAT", "MCAT"):
                 raise InputError(f"{path}/{name}, line {number}: not a class of MLDoc, a tab and a text")
             documents.append(Document(f"{name}:{number}", _mldoc_text(text), (label,), code, split))
-    return DocumentSet(tuple(documents), False)
+    return DocumentSet(tuple(documents), multi_label=False)
 
 
 def _mldoc_text(text: str) -> str:
@@ -234,7 +234,7 @@ def read_ted(path: str, language: str) -> DocumentSet:
         documents.append(
             Document(f"{code}:{split}:{name}", text, tuple(sorted(labels[code, split, name])), code, split)
         )
-    return DocumentSet(tuple(_with_dev(documents, 10)), True)
+    return DocumentSet(tuple(_with_dev(documents, 10)), multi_label=True)
 
 
 def read_shinra(path: str, language: str, test_documents: int = 0, titles: str = "") -> DocumentSet:
@@ -274,7 +274,7 @@ def read_shinra(path: str, language: str, test_documents: int = 0, titles: str =
                 links.append(outgoing if titles else ())
         if titles:
             documents[first:] = _with_items(documents[first:], links, read_titles(titles, f"{code}wiki"))
-    return DocumentSet(tuple(_with_dev(documents, 20)), True)
+    return DocumentSet(tuple(_with_dev(documents, 20)), multi_label=True)
 
 
 def _shinra_labels(file: str) -> dict[int, set[str]]:
@@ -292,7 +292,7 @@ def _with_items(documents: Sequence[Document], links: Sequence[Sequence[str]], t
     """Yield documents with the items that they link to.
 
     Args:
-        documents: of one wiki.
+        documents: documents of one wiki.
         links: titles that each document links to.
         titles: `qid` and `title` of the wiki's pages.
     """

@@ -30,7 +30,7 @@ class TrainedMboe(NamedTuple):
 
 
 def export(
-    model: Mboe, labels: Sequence[str], qids: NDArray[np.int64], multi_label: bool, config: MboeConfig, target: str
+    model: Mboe, labels: Sequence[str], qids: NDArray[np.int64], *, multi_label: bool, config: MboeConfig, target: str
 ) -> None:
     """Write a model to a directory, which is replaced if it exists."""
 

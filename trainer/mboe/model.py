@@ -44,18 +44,17 @@ class DocumentBatch(TensorBatch):
 
 
 class Attention(nn.Module):
-    """Attention over the entities of a document (3.2).
+    """Attention over the entities of a document (3.2). A bias, which NABoE has, would change no weight.
 
     Args:
         features: `both`, `cosine`, `commonness`, or `none` for equal weights.
-        bias: of W_a.
     """
 
-    def __init__(self, features: str, bias: bool) -> None:
+    def __init__(self, features: str) -> None:
         super().__init__()
         self.features = features
         count = {"both": 2, "none": 0}.get(features, 1)
-        self.weight = nn.Linear(count, 1, bias=bias) if count else None
+        self.weight = nn.Linear(count, 1, bias=False) if count else None
 
     def forward(self, h: Tensor, vectors: Tensor, commonness: Tensor, present: Tensor) -> Tensor:
         """Return the weights of the entities.
@@ -87,8 +86,8 @@ class Mboe(nn.Module):
     """Encoder, entity table, attention and classifier.
 
     Args:
-        encoder: from token ids to (batch, dim).
-        config: of the run.
+        encoder: makes (batch, dim) of token ids.
+        config: options of the run.
         labels: number of labels.
         vectors: (items, width) initial entity vectors, or None for a classifier of the text alone.
     """
@@ -102,13 +101,14 @@ class Mboe(nn.Module):
         self.table: EntityTable | None = None
         self.attention = self.projection = None
         if vectors is not None:
-            self.table = EntityTable(vectors.clone(), sparse=config.train_entities)
-            self.table.weight.requires_grad_(config.train_entities)
-            self.attention = Attention(config.attention, config.bias)
+            is_trained = config.entity_learning_rate != 0
+            self.table = EntityTable(vectors.clone(), sparse=is_trained)
+            self.table.weight.requires_grad_(is_trained)
+            self.attention = Attention(config.attention)
             if vectors.shape[1] != dim:
                 # Not in the thesis, whose entity vectors are as wide as the encoder's.
                 self.projection = nn.Linear(vectors.shape[1], dim, bias=False)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.classifier_dropout)
         width = 2 * dim if self.combine == "concatenation" and self.table is not None else dim
         self.classifier = nn.Linear(width, labels)
 

@@ -17,12 +17,6 @@ from wikianchor.trainer.mboe.scores import mean_and_interval, paired_t_test
 
 # The score of each language, 0 to 1, by seed.
 SeedScores = Mapping[int, Mapping[str, float]]
-# Table 3.3 of the thesis: 1,000 English documents, accuracy in per cent.
-_LANGUAGES = ("en", "fr", "de", "ja", "zh", "it", "ru", "es")
-PUBLISHED_MLDOC = {
-    "MultiCCA": dict(zip(_LANGUAGES, (92.2, 72.4, 81.2, 67.6, 74.7, 69.4, 60.8, 72.5), strict=True)),
-    "LASER": dict(zip(_LANGUAGES, (89.9, 78.0, 84.8, 60.3, 71.9, 69.4, 67.8, 77.3), strict=True)),
-}
 # Characters of a document that are shown.
 EXCERPT = 300
 
@@ -43,7 +37,7 @@ def score_table(
     """Return the scores as a Markdown table: a row for each language, and one for the mean of the target languages.
 
     Args:
-        scores: of this run.
+        scores: this run's scores.
         source: language of the training documents.
         metric: name of the score.
         sizes: mean number of entities of a document, by language.
@@ -89,7 +83,7 @@ def correlation_table(
     The gain is relative to the other run, in per cent. Pearson's correlation needs three target languages.
 
     Args:
-        scores: of this run.
+        scores: this run's scores.
         source: language of the training documents.
         sizes: mean number of entities of a document, by language.
         other: scores of the run without entities.
@@ -116,17 +110,6 @@ def correlation_table(
     return f"Relative gain in {metric} over the other run\n\n{markdown_table(['', *gains, 'Pearson'], rows)}\n"
 
 
-def published_table() -> str:
-    """Return the rows of table 3.3 of the thesis that are other systems, which take no part in a run here."""
-    languages = list(next(iter(PUBLISHED_MLDOC.values())))
-    rows = [
-        [name, *(f"{values[language]:.1f}" for language in languages), f"{np.mean(list(values.values())[1:]):.1f}"]
-        for name, values in PUBLISHED_MLDOC.items()
-    ]
-    table = markdown_table(["", *languages, "mean of targets"], rows)
-    return f"Not run: MLDoc accuracy of other systems, %, as the thesis prints it\n\n{table}\n"
-
-
 def curve_table(by_rate: Mapping[float, SeedScores], source: str, metric: str) -> str:
     """Return the scores at each detection rate, by language and as the mean of the target languages."""
     first = next(iter(next(iter(by_rate.values())).values()))
@@ -150,7 +133,7 @@ def explanation(
     """Return the report of one document: its text, its labels, and the items with the highest attention weights.
 
     Args:
-        text: of the document.
+        text: the document's text.
         gold: its labels.
         predicted: predicted labels with their probabilities, the most probable first.
         items: number, title, name in the text, commonness and attention weight, the highest weight first.

@@ -1,20 +1,19 @@
 """`wikianchor train mboe`: train and score a classifier of documents by their text and their entities.
 
     wikianchor train mboe --data=documents.jsonl --mentions=out/mentions --model=bert-base-multilingual-cased \\
-        --output=models/mboe --seeds=10
+        --output=models/mboe --seeds=42,43,44
 
 Writes
     OUTPUT/seed-42/model/     encoder, entity vectors and classifier, for each seed
     OUTPUT/scores.md          the scores by language, and scores.json
     OUTPUT/explanations.md    the items with the highest attention weights in single documents
-    OUTPUT/detection_rate.md  the scores by detection rate, with --detection_rates
+    OUTPUT/detection_rate.md  the scores by detection rate, with several --detection_rate
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,23 +26,24 @@ from torch import Tensor
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import write_text
 from wikianchor.trainer.card import versions
-from wikianchor.trainer.command import run_command
+from wikianchor.trainer.data.named_vectors import read_titles
 from wikianchor.trainer.distributed import choose_device
 from wikianchor.trainer.introduction import machine, names, paragraph
 from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.mboe import report
 from wikianchor.trainer.mboe.bags import Bags, make_bag_maker, make_bags, sample_items
-from wikianchor.trainer.mboe.config import MboeConfig, make, parse_flags, rates
-from wikianchor.trainer.mboe.detector import detect
-from wikianchor.trainer.mboe.dictionary import open_dictionary, open_mentions
+from wikianchor.trainer.mboe.config import MboeConfig
+from wikianchor.trainer.mboe.detector import make_detector
 from wikianchor.trainer.mboe.documents import Document, DocumentSet, read_documents
 from wikianchor.trainer.mboe.export import export
 from wikianchor.trainer.mboe.model import Mboe
 from wikianchor.trainer.mboe.train import EncodedDocuments, encode_documents, labels_of, predict, score_of, train
-from wikianchor.trainer.mboe.vectors import initial_vectors, read_titles, select_titles
+from wikianchor.trainer.mboe.vectors import initial_vectors, select_titles
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.gpu import training_precision
 
+# Items shown of each document in the report.
+ITEMS = 3
 # A split and a language.
 Key = tuple[str, str]
 
@@ -53,9 +53,9 @@ class PreparedData:
     """The data that all seeds share.
 
     Attributes:
-        documents: by split and language.
+        documents: documents by split and language.
         bags: bags of these documents.
-        labels: of the training documents, sorted.
+        labels: labels of the training documents, sorted.
         qids: items of the entity table, ascending.
         titles: `qid` and `title`, or None without `--titles`.
         multi_label: whether a document may have several labels.
@@ -73,7 +73,12 @@ def prepare(config: MboeConfig, log: Log) -> PreparedData:
     """Read the documents and find their entities."""
     titles_path = config.titles if config.entities == "oracle" else ""
     dataset = read_documents(
-        config.data, config.kind, config.language, config.train_size, config.test_documents, titles_path
+        config.data,
+        config.kind,
+        config.language,
+        train_size=config.train_size,
+        test_documents=config.test_documents,
+        titles=titles_path,
     )
     keys = [("train", config.language), ("dev", config.language)]
     keys += [("test", language) for language in dataset.languages("test")]
@@ -90,7 +95,9 @@ def prepare(config: MboeConfig, log: Log) -> PreparedData:
             f"{split} {language}: {len(part):,} documents, {sizes.mean():.1f} entities each, "
             f"{(sizes == 0).sum():,} without"
         )
-    return PreparedData(documents, bags, labels, qids, titles, dataset.multi_label)
+    return PreparedData(
+        documents=documents, bags=bags, labels=labels, qids=qids, titles=titles, multi_label=dataset.multi_label
+    )
 
 
 def check_labels(
@@ -132,23 +139,31 @@ def run_seed(config: MboeConfig, prepared: PreparedData, seed: int, rate: float,
     parts: dict[Key, EncodedDocuments] = {}
     for key, documents in prepared.documents.items():
         bags = prepared.bags[key]
-        bags = sample_items(bags, documents, rate, config.seed) if rate < 1 else bags
+        bags = sample_items(bags, documents, rate, config.seeds[0]) if rate < 1 else bags
         parts[key] = encode_documents(
-            documents, encoder, bags, qids, prepared.labels, config.max_length, prepared.multi_label
+            documents,
+            encoder,
+            bags,
+            qids=qids,
+            labels=prepared.labels,
+            max_length=config.max_length,
+            multi_label=prepared.multi_label,
         )
-    epoch = train(model, config, parts["train", config.language], parts["dev", config.language], seed, log)
+    training, dev = parts["train", config.language], parts["dev", config.language]
+    epoch = train(model, config, training, dev, seed=seed, log=log)
     scores, explanations = {}, []
     for (split, language), part in parts.items():
         if split != "test":
             continue
         probabilities, weights = predict(model, config, part)
         scores[language] = score_of(part, probabilities, config)
-        if seed == config.seed and rate == max(rates(config)):
-            explanations.append(explain(config, prepared, part, language, probabilities, weights))
+        if seed == config.seeds[0] and rate == max(config.detection_rate):
+            explained = explain(config, prepared, part, probabilities=probabilities, weights=weights)
+            explanations.append(f"## {language}\n\n{explained}")
     in_words = ", ".join(f"{language} {100 * score:.1f}" for language, score in scores.items())
     log.say(f"seed {seed} | best epoch {epoch} | {in_words}")
     directory = f"{config.output}/seed-{seed}" + (f"-rate-{rate:g}" if rate < 1 else "")
-    export(model, prepared.labels, qids, prepared.multi_label, config, f"{directory}/model")
+    export(model, prepared.labels, qids, multi_label=prepared.multi_label, config=config, target=f"{directory}/model")
     if explanations:
         write_text(f"{config.output}/explanations.md", "\n".join(explanations))
     return scores
@@ -176,17 +191,17 @@ def explain(
     config: MboeConfig,
     prepared: PreparedData,
     part: EncodedDocuments,
-    language: str,
+    *,
     probabilities: NDArray[np.float32],
     weights: Sequence[NDArray[np.float32]],
 ) -> str:
     """Return the report of the first `--explain` documents of a language."""
     chosen = labels_of(probabilities, config, prepared.multi_label)
-    pieces = [f"## {language}\n"]
+    pieces = []
     for row in range(min(config.explain, len(part))):
         document = part.documents[row]
         first, last = part.bags.starts[row : row + 2].tolist()
-        top = np.argsort(-weights[row], kind="stable")[: config.top]
+        top = np.argsort(-weights[row], kind="stable")[:ITEMS]
         qids = part.bags.qids[first:last][top]
         names = names_in(config, document)
         titles = {qid: title for title, qid in select_titles(prepared.titles, qids)}
@@ -207,9 +222,7 @@ def names_in(config: MboeConfig, document: Document) -> dict[int, str]:
     """Return the first name of each item in a document; none for entities that were not detected by their names."""
     if config.entities != "detected":
         return {}
-    thresholds = config.link_probability, config.commonness
-    dictionary = open_dictionary(open_mentions(config.mentions), document.language, config.cache, *thresholds)
-    candidates = detect(document.text, dictionary, config.all_spans)
+    candidates = make_detector(config)(document.text, document.language)
     names: dict[int, str] = {}
     columns = (candidates.qids.tolist(), candidates.starts.tolist(), candidates.ends.tolist())
     for qid, start, end in zip(*columns, strict=True):
@@ -220,13 +233,13 @@ def names_in(config: MboeConfig, document: Document) -> dict[int, str]:
 def introduce(config: MboeConfig, prepared: PreparedData) -> str:
     """Return the first paragraph of a run's log: what is trained on what."""
     tested = [language for split, language in prepared.documents if split == "test"]
-    seeds = f"seed {config.seed}" if config.seeds == 1 else f"seeds {config.seed} to {config.seed + config.seeds - 1}"
+    seeds = f"seed{'s' if len(config.seeds) > 1 else ''} {', '.join(map(str, config.seeds))}"
     trained = len(prepared.documents["train", config.language])
     return paragraph(
         f"Training mboe: {config.model}{' (its weights stay)' if config.freeze_encoder else ''}, on {trained:,} "
         f"documents in {config.language} with {len(prepared.labels):,} labels and {len(prepared.qids):,} entities, "
         f"of {config.data}; tested in {names(tested)}.",
-        f"At most {config.epochs} epochs of {config.batch_size} documents a step, learning rate "
+        f"At most {config.epochs} epochs of {config.step_size} documents a step, learning rate "
         f"{config.learning_rate:g}, {seeds}, on {machine(choose_device(config.device), config.precision)}.",
         f"The scores go to {config.output}/scores.md; all options are in {config.output}/run.json.",
     )
@@ -237,16 +250,15 @@ def run(config: MboeConfig) -> str:
     other = report.read_scores(config.compare) if config.compare else None
     precision = config.precision or training_precision(choose_device(config.device))
     config = dataclasses.replace(config, precision=precision)
-    log = Log(config.output, True)
+    log = Log(config.output, active=True)
     try:
         prepared = prepare(config, log)
         log.say(introduce(config, prepared))
         _write_json(f"{config.output}/run.json", {"config": dataclasses.asdict(config), "versions": versions()})
         metric = "macro-F1" if prepared.multi_label else "accuracy"
-        seeds = range(config.seed, config.seed + config.seeds)
         by_rate = {
-            rate: {seed: run_seed(config, prepared, seed, rate, log) for seed in seeds}
-            for rate in sorted(rates(config))
+            rate: {seed: run_seed(config, prepared, seed, rate, log) for seed in config.seeds}
+            for rate in sorted(config.detection_rate)
         }
         scores = by_rate[max(by_rate)]
         tested = {language: bags for (split, language), bags in prepared.bags.items() if split == "test"}
@@ -256,8 +268,6 @@ def run(config: MboeConfig) -> str:
             correlation := report.correlation_table(scores, config.language, sizes, other, metric)
         ):
             table += f"\n{correlation}"
-        if config.kind == "mldoc":
-            table += f"\n{report.published_table()}"
         write_text(f"{config.output}/scores.md", table)
         _write_json(f"{config.output}/scores.json", {"metric": metric, "seeds": scores, "entities": sizes})
         if len(by_rate) > 1:
@@ -270,8 +280,3 @@ def run(config: MboeConfig) -> str:
 
 def _write_json(path: str, value: object) -> None:
     write_text(path, json.dumps(value, indent=2) + "\n")
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit status."""
-    return run_command("trainer", lambda: run(make(parse_flags(sys.argv[1:] if argv is None else argv))))

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.config import Config
 from wikianchor.trainer.loop.log import Log
 from wikianchor.trainer.loop.optimizers import Optimizers
 from wikianchor.trainer.mboe.bags import Bags
@@ -77,6 +76,7 @@ def encode_documents(
     documents: Sequence[Document],
     encoder: Encoder,
     bags: Bags,
+    *,
     qids: NDArray[np.int64],
     labels: Sequence[str],
     max_length: int,
@@ -85,11 +85,11 @@ def encode_documents(
     """Tokenise documents and look up their items in the entity table; items that it lacks are left out.
 
     Args:
-        documents: of one split and language.
-        encoder: for its tokenizer.
-        bags: of these documents.
+        documents: documents of one split and language.
+        encoder: has the tokenizer.
+        bags: items of these documents.
         qids: items of the entity table, ascending.
-        labels: of the training documents, sorted.
+        labels: labels of the training documents, sorted.
         max_length: tokens kept of a document.
         multi_label: whether a document may have several labels.
     """
@@ -101,26 +101,15 @@ def encode_documents(
     # Tokenizers refuse lone surrogates.
     texts = [document.text.encode("utf-8", "replace").decode() for document in documents]
     tokens, rows = encoder.tokenize(texts, max_length), np.searchsorted(qids, bags.qids[known])
-    padding = encoder.tokenizer.pad_token_id or 0
-    return EncodedDocuments(documents, tokens, bags.where(known), rows, gold, padding, multi_label)
-
-
-def make_optimizers(model: Mboe, config: MboeConfig) -> Optimizers:
-    """Return AdamW for encoder, attention and classifier, and RowAdam for the entity vectors.
-
-    The learning rate is constant after the warm-up.
-    """
-    options = Config(
-        "ease",
-        learning_rate=config.learning_rate,
-        entity_optimizer="sparse",
-        entity_learning_rate=config.entity_learning_rate,
-        schedule="constant",
-        warmup_steps=config.warmup_steps,
-        weight_decay=config.weight_decay,
-        clip_norm=config.clip_norm,
+    return EncodedDocuments(
+        documents=documents,
+        tokens=tokens,
+        bags=bags.where(known),
+        rows=rows,
+        gold=gold,
+        padding=encoder.tokenizer.pad_token_id or 0,
+        multi_label=multi_label,
     )
-    return Optimizers(model, options, 0)
 
 
 def train_step(model: Mboe, optimizers: Optimizers, batch: DocumentBatch, step: int) -> Tensor:
@@ -132,7 +121,7 @@ def train_step(model: Mboe, optimizers: Optimizers, batch: DocumentBatch, step: 
 
 
 def train(
-    model: Mboe, config: MboeConfig, training: EncodedDocuments, dev: EncodedDocuments, seed: int, log: Log
+    model: Mboe, config: MboeConfig, training: EncodedDocuments, dev: EncodedDocuments, *, seed: int, log: Log
 ) -> int:
     """Train until the dev score has not risen for `patience` epochs; load the best weights, and return their epoch.
 
@@ -140,7 +129,8 @@ def train(
         InputError: a loss is not finite.
     """
     device = next(model.parameters()).device
-    optimizers = make_optimizers(model, config)
+    # RowAdam for the entity vectors, AdamW for all else; the learning rate is constant after the warm-up.
+    optimizers = Optimizers(model, config, config.epochs)
     best, best_epoch, best_weights, step = -1.0, 0, _copy(model), 0
     for epoch in range(1, config.epochs + 1):
         model.train()
@@ -151,7 +141,7 @@ def train(
         order = torch.randperm(len(training)).tolist()
         total = torch.zeros((), device=device)
         first = step
-        for step, batch in enumerate(training.batches(order, config.batch_size), first + 1):
+        for step, batch in enumerate(training.batches(order, config.step_size), first + 1):
             total += train_step(model, optimizers, batch.to(device), step)
         loss = float(total) / (step - first)
         if not np.isfinite(loss):
@@ -184,8 +174,8 @@ def predict(
     sizes = documents.bags.sizes()
     probabilities = np.zeros(documents.gold.shape, np.float32)
     weights: list[NDArray[np.float32]] = [np.zeros(0, np.float32)] * len(documents)
-    for start in range(0, len(order), config.batch_size):
-        rows = order[start : start + config.batch_size]
+    for start in range(0, len(order), config.step_size):
+        rows = order[start : start + config.step_size]
         logits, attention = model(documents.batch(rows).to(device))
         predicted = torch.sigmoid(logits) if documents.multi_label else torch.softmax(logits, 1)
         probabilities[rows] = predicted.cpu().numpy()

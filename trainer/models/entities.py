@@ -4,7 +4,7 @@ By default gradients are sparse: a step updates the rows of its batch alone, and
 as for five million. Dense AdamW, as in the paper, reads and writes table, gradient and two moments in each step: 28
 bytes for each number, which for a million rows takes longer than BERT-base.
 
-`python -m wikianchor.trainer.entity_vectors` writes files of initial vectors.
+`wikianchor vectors` writes files of initial vectors.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def random_vectors(rows: int, dim: int, seed: int) -> Tensor:
 
 
 def read_vectors(path: str, rows: int, dim: int, qids: NDArray[np.int64], seed: int) -> tuple[Tensor, int]:
-    """Read initial vectors from a file of `python -m wikianchor.trainer.entity_vectors`.
+    """Read initial vectors from a file of `wikianchor vectors`.
 
     Args:
         path: of the file, local or a URI.
@@ -95,5 +95,5 @@ def read_vectors(path: str, rows: int, dim: int, qids: NDArray[np.int64], seed: 
     except Exception as error:
         # safetensors raises exceptions of many types for damaged files.
         line = " ".join(str(error).split())
-        raise InputError(f"{path}: not a file of `python -m wikianchor.trainer.entity_vectors` ({line})") from error
+        raise InputError(f"{path}: not a file of `wikianchor vectors` ({line})") from error
     return table, known

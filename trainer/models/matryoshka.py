@@ -14,27 +14,24 @@ from wikianchor.io.errors import UsageError
 from wikianchor.trainer.models.losses import Losses
 
 
-def parse_widths(text: str, dim: int) -> tuple[int, ...]:
+def all_widths(widths: Sequence[int], dim: int) -> tuple[int, ...]:
     """Return the widths of `--matryoshka`, ascending, with that of the whole vector as the last; none where
     the flag is not given.
 
     Args:
-        text: the value of the flag.
+        widths: the value of the flag.
         dim: width of the whole vector.
 
     Raises:
-        UsageError: the text is no list of numbers from 1 to `dim`.
+        UsageError: a width is not from 1 to `dim`.
 
-    >>> parse_widths("128, 64", 768), parse_widths("", 768)
+    >>> all_widths((128, 64), 768), all_widths((), 768)
     ((64, 128, 768), ())
     """
-    try:
-        widths = {int(part) for part in text.split(",") if part.strip()}
-    except ValueError as error:
-        raise UsageError(f"--matryoshka={text}: must be numbers with commas between") from error
     if wrong := [width for width in sorted(widths) if not 0 < width <= dim]:
+        text = ",".join(map(str, widths))
         raise UsageError(f"--matryoshka={text}: {wrong[0]} is no width from 1 to {dim}, the width of a vector")
-    return (*sorted(widths - {dim}), dim) if widths else ()
+    return (*sorted({*widths} - {dim}), dim) if widths else ()
 
 
 def mean_over_widths(losses_of: Callable[[Tensor], Losses], vectors: Tensor, widths: Sequence[int]) -> Losses:

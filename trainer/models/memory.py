@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from wikianchor.trainer.config import Config
+from wikianchor.trainer.config import EncoderConfig
 from wikianchor.trainer.models.encoder import Encoder
 
 # Share of a card's memory for activations; weights, moments, the entity table, logits and fragments need the rest.
@@ -15,7 +15,9 @@ SHARE = 0.5
 CPU_SENTENCES = 256
 
 
-def sentences_at_once(encoder: Encoder, config: Config, views: int, device: torch.device, table_bytes: int = 0) -> int:
+def sentences_at_once(
+    encoder: Encoder, config: EncoderConfig, views: int, device: torch.device, table_bytes: int = 0
+) -> int:
     """Return the number of sentences to encode at once, a power of two.
 
     It depends on the machine and the options alone, so that a resumed run encodes in the same passes.
@@ -36,7 +38,7 @@ def sentences_at_once(encoder: Encoder, config: Config, views: int, device: torc
     return fitting(encoder, config, views, free)
 
 
-def fitting(encoder: Encoder, config: Config, views: int, memory: float) -> int:
+def fitting(encoder: Encoder, config: EncoderConfig, views: int, memory: float) -> int:
     """Return the largest power of two of sentences whose activations take at most `memory` bytes.
 
     A layer keeps 18 numbers of the model's width and 4 of the inner width for each token

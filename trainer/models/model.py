@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from wikianchor.io.errors import UsageError
-from wikianchor.trainer.config import Config
+from wikianchor.trainer.config import EaseConfig, EncoderConfig, PairsConfig
 from wikianchor.trainer.data.batch import PairBatch, SentenceBatch
 from wikianchor.trainer.distributed import gather, rank, world
 from wikianchor.trainer.models.encoder import Encoder
@@ -30,7 +30,7 @@ from wikianchor.trainer.models.losses import (
     same_ids,
     simcse_loss,
 )
-from wikianchor.trainer.models.matryoshka import mean_over_widths, parse_widths
+from wikianchor.trainer.models.matryoshka import all_widths, mean_over_widths
 
 # The smallest difference of two dropout views, relative to the largest number of a vector: rounding gives less, dropout
 # about 0.1.
@@ -75,7 +75,7 @@ class SentenceModel(Trainable, ABC):
 
     encoder: Encoder
 
-    def __init__(self, encoder: Encoder, config: Config) -> None:
+    def __init__(self, encoder: Encoder, config: EncoderConfig) -> None:
         super().__init__()
         self.encoder = encoder
         self.config = config
@@ -156,18 +156,21 @@ class EaseModel(SentenceModel):
         w: the projection W of entity vectors, None for SimCSE.
     """
 
+    config: PairsConfig
+
     def __init__(
-        self, encoder: Encoder, config: Config, table: EntityTable | None = None, w: nn.Module | None = None
+        self, encoder: Encoder, config: PairsConfig, table: EntityTable | None = None, w: nn.Module | None = None
     ) -> None:
         super().__init__(encoder, config)
         self.table = table
         self.w = w
-        self.widths = parse_widths(config.matryoshka, encoder.dim)
+        self.widths = all_widths(config.matryoshka, encoder.dim)
 
     @property
     def views(self) -> int:
         """Encodings of a sentence in a step: 1 where no loss compares two views, else 2."""
-        return 2 if self.config.sentence_weight or self.config.both_views else 1
+        config = self.config
+        return 2 if config.sentence_weight or (isinstance(config, EaseConfig) and config.both_views) else 1
 
     def losses(self, batch: SentenceBatch, vectors: Tensor) -> Losses:
         """Return `loss`, and its terms before they are weighted: `simcse` (equation 3) and `entity` (equation 2).
@@ -199,7 +202,7 @@ class EaseModel(SentenceModel):
                 first = views[0][..., rows, :]
                 terms["simcse"] = simcse_loss(first, other_views, config.sentence_temperature, labels, same)
                 total = total + config.sentence_weight * terms["simcse"]
-            if entities is not None:
+            if isinstance(config, EaseConfig) and entities is not None:
                 terms["entity"] = self._entity_loss(entities, views, rows, labels, same)
                 total = total + config.entity_weight * terms["entity"]
             return {"loss": total, **terms}
@@ -216,8 +219,7 @@ class EaseModel(SentenceModel):
         return torch.where(ids < 0, ids[:, :1], ids)
 
     def _entities(self, batch: PairBatch, vectors: Tensor) -> Entities:
-        assert self.table is not None
-        assert self.w is not None
+        assert self.table is not None and self.w is not None and isinstance(self.config, EaseConfig)  # noqa: PT018
         projected = self.w(self.table(self.entity_ids(batch)))[..., : vectors.shape[-1]]
         return Entities(
             batch.split(projected[:, 0]),
@@ -232,7 +234,9 @@ class EaseModel(SentenceModel):
     def _entity_loss(
         self, entities: Entities, views: Sequence[Tensor], rows: slice, labels: Tensor, same: Tensor | None
     ) -> Tensor:
-        config, tau = self.config, self.config.entity_temperature
+        config = self.config
+        assert isinstance(config, EaseConfig)
+        tau = config.entity_temperature
         no_negative = (entities.hard_ids < 0).unsqueeze(-3)
         if same is not None:
             # The entity of another link of the same sentence is not a negative either.

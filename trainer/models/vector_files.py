@@ -51,7 +51,7 @@ def read_named_vectors(path: str, broken: BrokenLines) -> Iterator[NamedVector]:
     elif extension in (".pkl", ".joblib", ".bin", ".model", ""):
         raise InputError(
             f"{path}: not read, since to read a pickle is to run what is in it: "
-            "`python -m wikianchor.trainer.entity_vectors --help` says how to turn it into .npy"
+            "`wikianchor vectors --help` says how to turn it into .npy"
         )
     else:
         raise InputError(f"{path}: not .txt, .vec, .npy or .safetensors")

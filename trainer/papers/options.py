@@ -14,7 +14,7 @@ What a command prints is written to OUTPUT/NAME.md too.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +121,8 @@ class CompareOptions(PairsOptions, LengthOptions):
     epochs: int = option(3, help="times through the pairs", check=at_least(1))
     learning_rate: float = option(5e-5, help="highest learning rate", check=above(0))
     seed: int = option(42, help="seed of the order and of all initial values")
+    batch_size: int = 32
+    max_length: int | None = 128
 
     def completed(self) -> CompareOptions:
         """Return the options; raises UsageError unless there is one model."""
@@ -129,14 +131,13 @@ class CompareOptions(PairsOptions, LengthOptions):
         return self
 
 
-# Options, defaults that are not those of the declarations, and what the command prints.
-COMMANDS: dict[str, tuple[type, Mapping[str, Any], str]] = {
-    "figures words": (WordsOptions, {}, "SDJC, figure 6: parts of speech of the words that make pairs similar"),
-    "figures cases": (CasesOptions, {}, "EASE, table 8: pairs that one model scores better, and worse, than another"),
-    "construction filter": (FilterOptions, {}, "SDJC, table 2: pairs and their translations -> versions of a set"),
+# Options, and what the command prints.
+COMMANDS: dict[str, tuple[type, str]] = {
+    "figures words": (WordsOptions, "SDJC, figure 6: parts of speech of the words that make pairs similar"),
+    "figures cases": (CasesOptions, "EASE, table 8: pairs that one model scores better, and worse, than another"),
+    "construction filter": (FilterOptions, "SDJC, table 2: pairs and their translations -> versions of a set"),
     "construction compare": (
         CompareOptions,
-        {"batch_size": 32, "max_length": 128},
         "SDJC, table 2: versions of a set -> which teaches a regression most",
     ),
 }
@@ -156,11 +157,11 @@ def papers_parser(argv: Sequence[str]) -> FlagParser:
             add_options(parser_of_table.add_argument_group("the table"), TableOptions)
             add_flags(parser_of_table, table.objective)
     groups: dict[str, Any] = {}
-    for words, (options, defaults, about) in COMMANDS.items():
+    for words, (options, about) in COMMANDS.items():
         kind, _, name = words.partition(" ")
         if kind not in groups:
             groups[kind] = kinds.add_parser(kind).add_subparsers(dest="command", required=True)
-        add_options(groups[kind].add_parser(name, help=about, description=about), options, defaults)
+        add_options(groups[kind].add_parser(name, help=about, description=about), options)
     return parser
 
 
@@ -173,8 +174,7 @@ def parse(argv: Sequence[str]) -> tuple[str, Any, dict[str, Any]]:
     given = vars(papers_parser(argv).parse_args(argv))
     kind, name = given.pop("kind"), given.pop("command")
     if kind != "tables":
-        cls, defaults, _ = COMMANDS[f"{kind} {name}"]
-        return f"{kind} {name}", read_options(cls, argparse.Namespace(**given), defaults), {}
+        return f"{kind} {name}", read_options(COMMANDS[f"{kind} {name}"][0], argparse.Namespace(**given)), {}
     options = read_options(TableOptions, argparse.Namespace(**given))
     flags = {key: value for key, value in given.items() if key not in vars(options)}
     TABLES[name].check(flags)

@@ -79,11 +79,8 @@ class Table:
     def check(self, flags: Mapping[str, Any]) -> None:
         """Raise UsageError for options of the training that are missing, or have no meaning in a table."""
         several = {"seed": "--seeds"}
-        several |= (
-            {"preset": "--variant", "model": "--backbones", "new": "--backbones"}
-            if self.backbones
-            else {"then": "--nli or --general"}
-        )
+        if self.backbones:
+            several |= {"preset": "--variant", "model": "--backbones", "new": "--backbones"}
         for name, instead in several.items():
             if name in flags:
                 raise UsageError(f"--{name}: a table has several: use {instead}")

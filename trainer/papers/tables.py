@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import re
@@ -220,8 +219,8 @@ def train_once(config: Config) -> str:
         return task.run(config)
     with reading(record), malformed(f"{record}: not the record of a run, remove {directory}"):
         before = dict(json.loads(read_bytes(record))["config"])
-    names = [option.name for option in dataclasses.fields(config) if option.name not in NOT_DECISIVE]
-    changed = [name for name in names if before.get(name) != getattr(config, name)]
+    stated = {name: value for name, value in config.record().items() if name not in NOT_DECISIVE}
+    changed = [name for name, value in stated.items() if before.get(name) != value]
     if changed:
         raise UsageError(
             f"{directory}: trained with other options ({', '.join(changed)}): give the same, or another --output"

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wikianchor.io.errors import UsageError
-from wikianchor.trainer.config import Config
+from wikianchor.trainer.config import SdjcConfig
 from wikianchor.trainer.data.batch import SentenceBatch
-from wikianchor.trainer.data.feed import Feed, group_by_length
+from wikianchor.trainer.data.feed import SentenceFeed, group_by_length
 from wikianchor.trainer.data.order import pick_negatives
 from wikianchor.trainer.data.texts import Texts, read_rows
 from wikianchor.trainer.data.tokens import PackedTokens, pack
@@ -83,7 +83,14 @@ def read_triplets(texts: Texts, encoder: Encoder, max_length: int, most_rows: in
         table[row_number, : len(listed)] = listed
     tokens, starts = pack(encoder.tokenize(list(numbers), max_length), len(encoder.tokenizer))
     padding = encoder.tokenizer.pad_token_id or 0
-    return Triplets(tokens, starts, np.array(anchors, np.int64), np.array(positives, np.int64), table, padding)
+    return Triplets(
+        tokens=tokens,
+        starts=starts,
+        anchors=np.array(anchors, np.int64),
+        positives=np.array(positives, np.int64),
+        negatives=table,
+        padding=padding,
+    )
 
 
 @dataclass(frozen=True)
@@ -101,10 +108,12 @@ class TripletBatch(SentenceBatch):
     negatives: Tensor
 
 
-class TripletFeed(Feed[TripletBatch]):
+class TripletFeed(SentenceFeed[TripletBatch]):
     """Batches of sentences with their hard negatives."""
 
-    def __init__(self, triplets: Triplets, config: Config, device: torch.device) -> None:
+    config: SdjcConfig
+
+    def __init__(self, triplets: Triplets, config: SdjcConfig, device: torch.device) -> None:
         self.triplets = triplets
         super().__init__(len(triplets), config, device)
 
@@ -132,7 +141,7 @@ class TripletFeed(Feed[TripletBatch]):
         return TripletBatch(
             groups=self.padded_groups(data, sentences, groups),
             restore=self.tensor(restore),
-            softmaxes=self.softmaxes_of_share(len(rows)),
+            softmaxes=self.softmaxes(len(rows) * world()),
             cached=self.is_cached(len(sentences)),
             tokens=int(lengths.sum()),
             anchors=self.tensor(anchors),
@@ -143,6 +152,8 @@ class TripletFeed(Feed[TripletBatch]):
 
 class SdjcModel(SentenceModel):
     """An encoder with the loss of SDJC's equation 1."""
+
+    config: SdjcConfig
 
     def losses(self, batch: SentenceBatch, vectors: Tensor) -> Losses:
         """Return `loss`, ().
@@ -160,7 +171,7 @@ class SdjcModel(SentenceModel):
         hard_columns = columns(hard, batch) if hard.shape[1] else None
         anchor, positive = batch.split(anchor), batch.split(positive)
         n = anchor.shape[-2]
-        own = torch.arange(n, device=vectors.device) + rank() * n
+        column_of_row = torch.arange(n, device=vectors.device) + rank() * n
         mixed = None
         if config.mixed_negatives:
             # Batches are shuffled, so the neighbour is a random other sentence.
@@ -177,12 +188,12 @@ class SdjcModel(SentenceModel):
                 anchor[..., rows, :],
                 positive_columns,
                 hard_columns,
-                config.sentence_temperature,
-                config.hard_negative_weight,
-                own[rows],
-                same,
-                no_negative,
-                None if mixed is None else mixed[..., rows, :],
+                temperature=config.sentence_temperature,
+                weight=config.hard_negative_weight,
+                labels=column_of_row[rows],
+                same=same,
+                no_negative=no_negative,
+                mixed=None if mixed is None else mixed[..., rows, :],
             )
             return {"loss": loss}
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wikianchor.schemas.sentinels import PAD, Vocabulary
-from wikianchor.trainer.config import Config
+from wikianchor.trainer.config import SpanConfig
 from wikianchor.trainer.data.batch import TensorBatch
 from wikianchor.trainer.data.feed import Feed
 from wikianchor.trainer.data.tokens import pack
@@ -47,16 +47,14 @@ class SpanFeed(Feed[SpanBatch]):
     The token ids of the whole corpus are held in memory.
     """
 
+    config: SpanConfig
+
     def __init__(
-        self, rows: Sequence[Sequence[int]], vocabulary: Vocabulary, config: Config, device: torch.device
+        self, rows: Sequence[Sequence[int]], vocabulary: Vocabulary, config: SpanConfig, device: torch.device
     ) -> None:
         super().__init__(len(rows), config, device)
         self.vocabulary = vocabulary
         self.tokens, self.starts = pack(rows, vocabulary.size)
-
-    def order_in_step(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Sort the rows of a step by length. The gradient of the step is the same with less padding."""
-        return rows[np.argsort(self.starts[rows + 1] - self.starts[rows], kind="stable")]
 
     def held_out(self) -> Iterator[SpanBatch]:
         """Yield all held-out rows, corrupted in the same way in every call."""
@@ -64,8 +62,12 @@ class SpanFeed(Feed[SpanBatch]):
             yield self.make_batch(self.excluded[start : start + self.config.softmax_size], 0).to(self.device)
 
     def step_batches(self, rows: NDArray[np.int64], epoch: int) -> Iterator[SpanBatch]:
-        """Yield the batches of the rows of a step, weighted so that the step's loss is the mean over its tokens."""
-        batches = list(super().step_batches(rows, epoch))
+        """Yield the batches of the rows of a step, weighted so that the step's loss is the mean over its tokens.
+
+        The rows are sorted by length: the gradient of the step is the same with less padding.
+        """
+        by_length = np.argsort(self.starts[rows + 1] - self.starts[rows], kind="stable")
+        batches = list(super().step_batches(rows[by_length], epoch))
         targets = [int((batch.target != IGNORED).sum()) for batch in batches]
         for batch, count in zip(batches, targets, strict=True):
             yield dataclasses.replace(batch, weight=count * len(batches) / sum(targets))

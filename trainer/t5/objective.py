@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from wikianchor.io.hub import card_head
 from wikianchor.schemas.sentinels import MODEL_FILE, SETTINGS_FILE
 from wikianchor.trainer.card import base_model, facts_table, languages, run_record, versions
-from wikianchor.trainer.config import Config
+from wikianchor.trainer.config import SpanConfig
 from wikianchor.trainer.data.texts import Texts, read_rows
 from wikianchor.trainer.distributed import mean_scalar
 from wikianchor.trainer.introduction import introduction, names
@@ -51,13 +51,13 @@ class SpanModel(Trainable):
 class ValidationLoss:
     """The dev score of a T5: the negative loss of held-out texts, without dropout."""
 
-    config: Config
+    config: SpanConfig
     feed: SpanFeed
 
     @property
     def active(self) -> bool:
         """Whether there are held-out texts."""
-        return self.config.held_out > 0
+        return self.config.has_dev_score
 
     @property
     def name(self) -> str:
@@ -77,7 +77,7 @@ class ValidationLoss:
         return -loss, {"loss": loss, "perplexity": float(np.exp(min(loss, 50.0)))}
 
 
-def prepare(config: Config, texts: Texts, device: torch.device, log: Log) -> TrainingRun:
+def prepare(config: SpanConfig, texts: Texts, device: torch.device, log: Log) -> TrainingRun:
     """Make everything that a run needs. The same seed gives the same weights and the same vocabulary."""
     torch.manual_seed(config.seed)
     rows = [row.text for row in read_rows(texts)]
@@ -85,7 +85,7 @@ def prepare(config: Config, texts: Texts, device: torch.device, log: Log) -> Tra
     tokens = [filler.vocabulary.encode(text)[: config.max_length] for text in rows]
     # A text of one token has no span that leaves a token.
     tokens = [row for row in tokens if len(row) > 1]
-    if config.dropout >= 0:
+    if config.dropout is not None:
         for module in filler.backbone.modules():
             if isinstance(module, nn.Dropout):
                 module.p = config.dropout
@@ -93,7 +93,7 @@ def prepare(config: Config, texts: Texts, device: torch.device, log: Log) -> Tra
         filler.backbone.gradient_checkpointing_enable()
     feed = SpanFeed(tokens, filler.vocabulary, config, device)
     model = SpanModel(filler.to(device), config.precision)
-    run = make_run(config, model, feed, ValidationLoss(config, feed), log, texts.fingerprint)
+    run = make_run(config, model, feed, dev=ValidationLoss(config, feed), log=log, data=texts.fingerprint)
     mean = sum(map(len, tokens)) / max(1, len(tokens))
     data = f"{len(tokens):,} texts of {mean:.1f} pieces on average in {names(texts.paths)}"
     log.say(introduction(config, filler.backbone, data, run.total, device))
@@ -122,7 +122,7 @@ def _card(run: TrainingRun, texts: Texts, state: State, weights: str) -> str:
     config = run.config
     facts = {
         "objective": "span corruption (https://arxiv.org/abs/1910.10683)",
-        "begun from": config.model or f"nothing, size {config.new}",
+        "begun from": config.begun,
         "weights": weights,
         "steps": f"{state.step} of {config.step_size} texts",
         "dev score": "none" if state.best is None else f"{state.best:.4f} at step {state.best_step} ({run.dev.name})",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wikianchor.io.errors import UsageError
 from wikianchor.io.flags import did_you_mean
-from wikianchor.io.options import options_for, split_list
+from wikianchor.io.options import declared, split_list
 
 if TYPE_CHECKING:
     from wikianchor.trainer.config import Config
@@ -43,7 +43,7 @@ def train(config: str | Config, *, callbacks: Iterable[Callback] = (), **options
         raise UsageError(f"give {next(iter(options))} to train_config, or use dataclasses.replace")
     from wikianchor.trainer.loop.trackers import CallbackTracker
 
-    return task.run_stages(config, [CallbackTracker(callback) for callback in callbacks])
+    return task.run(config, [CallbackTracker(callback) for callback in callbacks])
 
 
 def train_config(objective: str, config: str = "", **options: Any) -> Config:
@@ -59,11 +59,11 @@ def train_config(objective: str, config: str = "", **options: Any) -> Config:
         InputError: the file cannot be read.
         TypeError: there is no such option.
     """
-    from wikianchor.trainer.config import Config, make
+    from wikianchor.trainer.config import CONFIGS, make
     from wikianchor.trainer.data.own_rows import save_rows
     from wikianchor.trainer.options import read_file
 
-    known = [option.name for option in options_for(Config, objective)]
+    known = [option.name for option in declared(CONFIGS[objective])]
     if unknown := [name for name in options if name not in known]:
         raise TypeError(f"train() got an unexpected keyword argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
     rows = options.get("data")

@@ -12,8 +12,14 @@ Command line, `--config` file, manifest, reference documentation and Flex Templa
 
 The annotation decides how a value is read: `str`, `int` and `float` (also with `| None`) are single values; `bool` is
 the two flags --name and --no-name; `tuple[str, ...]`, `tuple[int, ...]` and `tuple[float, ...]` are lists with commas;
-a nested dataclass (`option_group`) is a titled group of flags. A field without `option` has no flag. Help shows each
-default as it is declared. The namespace of `parse_args` holds only the options that the user gave.
+a nested dataclass (`option_group`) is a titled group of flags. A field without `option` has no flag. Where None stands
+for what follows from other options, it is written `auto`, which undoes the value of a preset. Help shows each default
+as it is declared. The namespace of `parse_args` holds only the options that the user gave.
+
+Commands share options by inheritance: the options of a command are a dataclass that inherits from groups, such as
+`wikianchor.io.option_groups.Output`. A group with a `TITLE` is a section of the help. A subclass that gives a field
+another default keeps its declaration; other attributes of the declaration are replaced by `ADJUSTED`, a class attribute
+that maps the field to them. Where a command has many options, `FIRST` names those that help shows first.
 
 A dataclass may have a method `completed`, which checks what no single option can, and returns the options to use.
 """
@@ -22,6 +28,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field
@@ -34,6 +41,7 @@ T = TypeVar("T")
 Check = Callable[[Any], str]
 Parse = Callable[[str, str], Any]
 _KEY = "wikianchor.option"
+AUTO = "auto"
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class Option:
     Attributes:
         help: what the option is, without its default.
         metavar: how help names the value; "" for N (int), X (float), or the name in capitals.
-        choices: the accepted values; empty for any.
+        choices: the accepted values; empty for any, or for the names of the presets.
         check: returns what is wrong with a value, "" if nothing is.
         parse: returns the value of a text; called with the text and the name of the flag.
         flag: the name on the command line, where it is not that of the field.
@@ -51,13 +59,13 @@ class Option:
         positional: whether it is an argument without a flag.
         repeat: of a tuple: whether the flag is given once for each item, instead of items with commas between.
         recorded: whether the manifest holds it, since it decides what the dataset contains.
-        only: the commands that have it, where several share the dataclass; empty for all.
-        presets: names that stand for defaults of the other options.
+        presets: names that stand for defaults of the other options; without any there is no flag.
         name: the name of the field. This and the following are filled in from the dataclass.
         kind: str, int, float, bool or tuple.
         item: the type of the items of a tuple.
         required: whether it has to be given.
         default: its value where it is not given.
+        auto: whether `auto` is a value, None: what follows from other options, such as where a preset says another.
         group: the title of its group, "" for none.
     """
 
@@ -71,13 +79,13 @@ class Option:
     positional: bool = False
     repeat: bool = False
     recorded: bool = True
-    only: tuple[str, ...] = ()
     presets: Mapping[str, Mapping[str, Any]] | None = None
     name: str = ""
     kind: type = str
     item: type = str
     required: bool = False
     default: Any = None
+    auto: bool = False
     group: str = ""
 
     @property
@@ -99,8 +107,8 @@ class Option:
         return f"--{self.flag}={shown(value)}"
 
     def text(self, defaults: Mapping[str, Any]) -> str:
-        """Return the help with the default, which `defaults` may replace."""
-        default = shown(defaults.get(self.name, self.default)) or self.unset
+        """Return the help with the default, which `defaults`, those of a preset, may replace."""
+        default = "" if self.required else shown(defaults.get(self.name, self.default)) or self.unset
         return f"{self.help} (default: {default})" if default else self.help
 
     def read(self, value: Any) -> Any:
@@ -109,6 +117,8 @@ class Option:
         Raises:
             UsageError: it is not a value of the option, or out of range.
         """
+        if self.auto and value == AUTO:
+            return None
         read = self._parsed(value) if isinstance(value, str) else value
         if self.kind is tuple:
             read = tuple(read)
@@ -127,17 +137,16 @@ class Option:
             raise UsageError(f"--{self.flag}={text}: must be numbers with commas between") from error
 
 
-def option(default: Any = MISSING, *, help: str, choices: Any = (), presets: Any = None, **settings: Any) -> Any:
+def option(default: Any = MISSING, *, help: str, choices: Any = (), **settings: Any) -> Any:
     """Return the field of a dataclass that declares an option.
 
     Args:
         default: its value where the user gives none; an option without a default is required.
         help: what the option is, without its default.
-        choices: the accepted values; by default the names of the presets, if there are any.
-        presets: names that stand for defaults of the other options.
+        choices: the accepted values.
         settings: other attributes of `Option`.
     """
-    declaration = Option(help, choices=tuple(choices or presets or ()), presets=presets, **settings)
+    declaration = Option(help, choices=tuple(choices), **settings)
     return field(default=default, metadata={_KEY: declaration})
 
 
@@ -150,22 +159,51 @@ def declared(cls: type, group: str = "") -> Iterator[Option]:
     """Yield the options of a dataclass, those of its groups included."""
     hints = get_type_hints(cls)
     for attribute in dataclasses.fields(cls):
-        name, declaration = attribute.name, attribute.metadata.get(_KEY)
+        name, declaration = attribute.name, _declaration(cls, attribute.name)
         if isinstance(declaration, str):
             yield from declared(hints[name], declaration)
-        elif declaration:
+        elif declaration and declaration.presets != {}:
             kind, item = _kind(hints[name])
             required = attribute.default is MISSING
+            auto = kind is not bool and (attribute.default is None or type(None) in get_args(hints[name]))
+            choices = declaration.choices or tuple(declaration.presets or ())
             yield dataclasses.replace(
                 declaration,
                 name=name,
                 flag=declaration.flag or name,
+                choices=(*choices, AUTO) if auto and choices else choices,
                 kind=kind,
                 item=item,
                 required=required,
                 default=None if required else attribute.default,
-                group=group,
+                auto=auto,
+                group=group or _section(cls, name),
             )
+
+
+def _declaring(cls: type, name: str) -> Iterator[tuple[type, Any]]:
+    """Yield the dataclasses that have a field, from the subclass to the class that declares it, with the field."""
+    for ancestor in cls.__mro__:
+        if field := vars(ancestor).get("__dataclass_fields__", {}).get(name):
+            yield ancestor, field
+
+
+def _declaration(cls: type, name: str) -> Any:
+    """Return the `Option` of a field or the title of its group, None if it has neither."""
+    written = (field.metadata[_KEY] for _, field in _declaring(cls, name) if _KEY in field.metadata)
+    declaration: Any = next(written, None)
+    for ancestor in reversed(cls.__mro__):
+        if changes := vars(ancestor).get("ADJUSTED", {}).get(name):
+            declaration = dataclasses.replace(declaration, **changes)
+    return declaration
+
+
+def _section(cls: type, name: str) -> str:
+    """Return the title of the help section of an option: that of the group that declares it."""
+    if name in getattr(cls, "FIRST", ()):
+        return ""
+    titles = [vars(group)["TITLE"] for group, _ in _declaring(cls, name) if "TITLE" in vars(group)]
+    return titles[-1] if titles else ""
 
 
 def _kind(hint: Any) -> tuple[type, type]:
@@ -185,36 +223,21 @@ def shown(value: Any) -> str:
         return "on" if value else "off"
     if isinstance(value, float):
         return f"{value:g}"
-    if isinstance(value, tuple):
+    if isinstance(value, (tuple, list)):
         return ",".join(map(shown, value))
     return "" if value is None else str(value)
 
 
-def add_options(
-    parser: argparse.ArgumentParser | argparse._ArgumentGroup,
-    cls: type,
-    defaults: Mapping[str, Any] | None = None,
-    command: str = "",
-    presets: Mapping[str, Mapping[str, Any]] | None = None,
-) -> None:
-    """Add the options of a dataclass to a parser.
-
-    Args:
-        parser: the parser, or a group of it.
-        cls: the dataclass.
-        defaults: defaults that replace those of the declarations.
-        command: which of the commands that share the dataclass the parser is for.
-        presets: the presets of that command, where not all are.
-    """
-    base = defaults or {}
+def add_options(parser: argparse.ArgumentParser | argparse._ArgumentGroup, cls: type) -> None:
+    """Add the options of a dataclass to a parser, or to a group of it."""
     groups: dict[str, Any] = {"": parser}
     actions: list[tuple[Option, argparse.Action]] = []
 
-    def show(more: Mapping[str, Any]) -> None:
+    def show(preset: Mapping[str, Any]) -> None:
         for declaration, action in actions:
-            action.help = declaration.text({**base, **more}).replace("%", "%%")
+            action.help = declaration.text(preset).replace("%", "%%")
 
-    for declaration in options_for(cls, command, presets):
+    for declaration in declared(cls):
         if declaration.group not in groups:
             groups[declaration.group] = parser.add_argument_group(declaration.group)
         actions.append((declaration, _add_option(groups[declaration.group], declaration, show)))
@@ -235,24 +258,6 @@ def program(prog: str, description: str, cls: type | None = None) -> FlagParser:
     return parser
 
 
-def options_for(
-    cls: type, command: str = "", presets: Mapping[str, Mapping[str, Any]] | None = None
-) -> Iterator[Option]:
-    """Yield the options that a command has of a dataclass, of which several commands may have different ones.
-
-    Args:
-        cls: the dataclass.
-        command: the command.
-        presets: its presets, where not all are.
-    """
-    for declaration in declared(cls):
-        if declaration.presets is not None and presets is not None:
-            declaration = dataclasses.replace(declaration, presets=presets, choices=tuple(presets))
-        # A command may have no preset.
-        if declaration.presets != {} and (not declaration.only or command in declaration.only):
-            yield declaration
-
-
 def _add_option(group: Any, declaration: Option, show: Callable[[Mapping[str, Any]], None]) -> argparse.Action:
     settings: dict[str, Any] = {"default": argparse.SUPPRESS}
     name = declaration.name
@@ -266,12 +271,22 @@ def _add_option(group: Any, declaration: Option, show: Callable[[Mapping[str, An
     else:
         settings["metavar"] = declaration.value
     if declaration.kind in (int, float):
-        settings["type"] = declaration.kind
+        settings["type"] = _number(declaration)
     if declaration.presets is not None:
         settings |= {"action": _PresetAction, "show": lambda preset: show((declaration.presets or {})[preset])}
     elif declaration.repeat:
         settings["action"] = "append"
     return group.add_argument(name, **settings)
+
+
+def _number(declaration: Option) -> Callable[[str], Any]:
+    """Return what reads the number of an option; argparse names it by its `__name__` where that fails."""
+
+    @functools.wraps(declaration.kind, updated=())
+    def read(text: str) -> Any:
+        return AUTO if declaration.auto and text == AUTO else declaration.kind(text)
+
+    return read
 
 
 class _PresetAction(argparse.Action):
@@ -286,23 +301,22 @@ class _PresetAction(argparse.Action):
         self._show(values)
 
 
-def read_options(cls: type[T], given: argparse.Namespace, defaults: Mapping[str, Any] | None = None) -> T:
-    """Return the options that the user gave, with the defaults of the others.
+def read_options(cls: type[T], given: argparse.Namespace) -> T:
+    """Return the options that the user gave, with the defaults of the others, which may be those of a preset.
 
     Args:
         cls: the dataclass.
         given: the options that the user gave; names that the dataclass does not declare are not looked at.
-        defaults: defaults that replace those of the declarations; those of a preset come before them.
 
     Raises:
         UsageError: a value is wrong.
     """
-    values, known = vars(given), dict(defaults or {})
+    values, defaults = vars(given), dict[str, Any]()
     options = {declaration.name: declaration for declaration in declared(cls)}
     for declaration in options.values():
         if declaration.presets is not None:
-            known |= declaration.presets.get(values.get(declaration.name, ""), {})
-    return _read(cls, options, values, known)
+            defaults |= declaration.presets.get(values.get(declaration.name, ""), {})
+    return _read(cls, options, values, defaults)
 
 
 def _read(cls: type[T], options: Mapping[str, Option], given: Mapping[str, Any], defaults: Mapping[str, Any]) -> T:
@@ -310,7 +324,7 @@ def _read(cls: type[T], options: Mapping[str, Option], given: Mapping[str, Any],
     values = {}
     for attribute in dataclasses.fields(cls):  # type: ignore[arg-type]
         name = attribute.name
-        if isinstance(attribute.metadata.get(_KEY), str):
+        if isinstance(_declaration(cls, name), str):
             values[name] = _read(hints[name], options, given, defaults)
         elif name in given and name in options:
             values[name] = options[name].read(given[name])
@@ -325,7 +339,7 @@ def recorded(options: Any) -> dict[str, Any]:
     """Return the options that decide what a dataset contains, as its manifest holds them: names to JSON values."""
     record: dict[str, Any] = {}
     for attribute in dataclasses.fields(options):
-        declaration, value = attribute.metadata.get(_KEY), getattr(options, attribute.name)
+        declaration, value = _declaration(type(options), attribute.name), getattr(options, attribute.name)
         if isinstance(declaration, str):
             record |= recorded(value)
         elif declaration is None or declaration.recorded:
@@ -344,6 +358,17 @@ def split_list(value: str) -> tuple[str, ...]:
 
 def without_slash(value: str, flag: str) -> str:
     """Return the path of a directory without a slash at its end."""
+    return value.rstrip("/")
+
+
+def directory(value: str, flag: str) -> str:
+    """Return the path of a directory without a slash at its end.
+
+    Raises:
+        UsageError: the path is empty, as that of an unset variable.
+    """
+    if not value.rstrip("/"):
+        raise UsageError(f"--{flag}={value}: name a directory")
     return value.rstrip("/")
 
 

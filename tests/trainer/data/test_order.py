@@ -22,28 +22,29 @@ WIKIS = np.array([0] * 10 + [1] * 80 + [2] * 10, np.int16)
 
 def test_an_epoch_is_a_permutation_of_its_own() -> None:
     rows = np.arange(1000)
-    first, again, second = (shuffled(rows, 1, epoch, 10_000) for epoch in (0, 0, 1))
+    first, again, second = (shuffled(rows, 1, epoch) for epoch in (0, 0, 1))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, second)
     assert np.array_equal(np.sort(first), rows)
 
 
 def test_above_the_limit_only_windows_are_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order, "STREAM_ABOVE", 999)
     monkeypatch.setattr(order, "BLOCK", 10)
     monkeypatch.setattr(order, "BLOCKS_IN_WINDOW", 4)
     rows = np.arange(1000)
-    found = shuffled(rows, 1, 0, 999)
-    assert np.array_equal(np.sort(found), rows)
+    results = shuffled(rows, 1, 0)
+    assert np.array_equal(np.sort(results), rows)
     for start in range(0, 1000, 40):
-        assert len(set(found[start : start + 40] // 10)) == 4
-    assert np.array_equal(found, shuffled(rows, 1, 0, 999))
+        assert len(set(results[start : start + 40] // 10)) == 4
+    assert np.array_equal(results, shuffled(rows, 1, 0))
 
 
 def test_all_rows_but_those_held_out() -> None:
     held = held_out_rows(100, 7, 3)
-    found = select_rows(WIKIS, NAMES, Mix(), held, 3, 0)
+    results = select_rows(WIKIS, NAMES, Mix(), held, 3, 0)
     assert len(held) == 7
-    assert np.array_equal(np.sort(np.concatenate((found, held))), np.arange(100))
+    assert np.array_equal(np.sort(np.concatenate((results, held))), np.arange(100))
 
 
 @pytest.mark.parametrize(
@@ -55,13 +56,13 @@ def test_all_rows_but_those_held_out() -> None:
     ],
 )
 def test_a_quota_is_kept_to_the_row(mix: Mix, expected: list[int]) -> None:
-    found = select_rows(WIKIS, NAMES, mix, NONE, 3, 0)
-    assert np.bincount(WIKIS[found], minlength=3).tolist() == expected
+    results = select_rows(WIKIS, NAMES, mix, NONE, 3, 0)
+    assert np.bincount(WIKIS[results], minlength=3).tolist() == expected
     # A wiki with fewer rows gives each of them as often as any other, give or take one.
-    times = np.bincount(found, minlength=100)[WIKIS == 0]
+    times = np.bincount(results, minlength=100)[WIKIS == 0]
     assert times.max() - times.min() <= 1
     other = select_rows(WIKIS, NAMES, mix, NONE, 3, 1)
-    assert not np.array_equal(found, other)
+    assert not np.array_equal(results, other)
 
 
 def test_temperature_lies_between_equal_and_proportional() -> None:

@@ -154,6 +154,6 @@ def test_rows_of_ones_own_train_ease(
 
 def test_sentences_alone_train_simcse(options: dict[str, Any], tmp_path: Path) -> None:
     rows = [{"text": row["text"]} for row in own(64)]
-    place = wikianchor.train("simcse", **{**options, "data": rows})
-    assert Path(place, "model.safetensors").exists()
+    directory = wikianchor.train("simcse", **{**options, "data": rows})
+    assert Path(directory, "model.safetensors").exists()
     assert Path(options["output"], "rows.jsonl").exists()

@@ -30,40 +30,40 @@ def test_the_fingerprint_is_that_of_the_rows(pairs_dir: Path, tmp_path: Path) ->
     assert open_pairs(str(pairs_dir)).fingerprint == same.fingerprint != other.fingerprint
 
 
-def change_manifest(place: Path, **values: Any) -> None:
-    manifest = json.loads((place / "manifest.json").read_text())
-    (place / "manifest.json").write_text(json.dumps(manifest | values))
+def change_manifest(directory: Path, **values: Any) -> None:
+    manifest = json.loads((directory / "manifest.json").read_text())
+    (directory / "manifest.json").write_text(json.dumps(manifest | values))
 
 
-def cut_shard(place: Path) -> None:
-    shard = place / "data/pairs/train-00001-of-00002.parquet"
+def cut_shard(directory: Path) -> None:
+    shard = directory / "data/pairs/train-00001-of-00002.parquet"
     shard.write_bytes(shard.read_bytes()[:-100])
 
 
-def corrupt_shard(place: Path) -> None:
-    shard = place / "data/pairs/train-00001-of-00002.parquet"
+def corrupt_shard(directory: Path) -> None:
+    shard = directory / "data/pairs/train-00001-of-00002.parquet"
     shard.write_bytes(b"\0" * shard.stat().st_size)
 
 
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda place: (place / "manifest.json").unlink(), "no finished dataset"),
-        (lambda place: (place / "manifest.json").write_text("{"), "not a manifest"),
-        (lambda place: (place / "manifest.json").write_text("[]"), "not a manifest"),
-        (lambda place: change_manifest(place, dataset="sentences"), "a dataset of sentences"),
-        (lambda place: change_manifest(place, schema_version="2.0"), "pairs of version 2.0"),
-        (lambda place: change_manifest(place, configs={}), "says nothing of the config pairs"),
-        (lambda place: (place / "data/pairs/train-00000-of-00002.parquet").unlink(), "is not there"),
+        (lambda directory: (directory / "manifest.json").unlink(), "no finished dataset"),
+        (lambda directory: (directory / "manifest.json").write_text("{"), "not a manifest"),
+        (lambda directory: (directory / "manifest.json").write_text("[]"), "not a manifest"),
+        (lambda directory: change_manifest(directory, dataset="sentences"), "a dataset of sentences"),
+        (lambda directory: change_manifest(directory, schema_version="2.0"), "pairs of version 2.0"),
+        (lambda directory: change_manifest(directory, configs={}), "says nothing of the config pairs"),
+        (lambda directory: (directory / "data/pairs/train-00000-of-00002.parquet").unlink(), "is not there"),
         (cut_shard, "not of the"),
         (corrupt_shard, "train-00001-of-00002.parquet"),
     ],
 )
 def test_a_broken_dataset_is_named(tmp_path: Path, spoil: Callable[[Path], Any], said: str) -> None:
-    place = write_pairs(tmp_path / "pairs", pair_rows(20))
-    spoil(place)
+    directory = write_pairs(tmp_path / "pairs", pair_rows(20))
+    spoil(directory)
     with pytest.raises(InputError, match=said) as caught:
-        open_pairs(str(place))
+        open_pairs(str(directory))
     assert "\n" not in str(caught.value)
 
 
@@ -104,7 +104,7 @@ def test_ids_out_of_range(tmp_path: Path, column: str) -> None:
 
 def loose(schema: pa.Schema) -> pa.Schema:
     """Return a schema that allows nulls everywhere, as that of a file that another program wrote."""
-    kinds = [pa.list_(one.type.value_type) if pa.types.is_list(one.type) else one.type for one in schema]
+    kinds = [pa.list_(value.type.value_type) if pa.types.is_list(value.type) else value.type for value in schema]
     return pa.schema([pa.field(name, kind) for name, kind in zip(schema.names, kinds, strict=True)])
 
 
@@ -126,22 +126,22 @@ def test_a_null_is_named(
     monkeypatch.setattr("wikianchor.trainer.data.shards.ROWS_PER_BATCH", 10)
     rows = pair_rows(100)
     rows[row][column] = value
-    place = write_pairs(tmp_path / "pairs", rows, schema=loose(wikianchor.schemas.pairs.SCHEMA))
+    directory = write_pairs(tmp_path / "pairs", rows, schema=loose(wikianchor.schemas.pairs.SCHEMA))
     with pytest.raises(InputError) as caught:
-        list(read_batches(open_pairs(str(place))))
+        list(read_batches(open_pairs(str(directory))))
     shard, number = divmod(row, 50)
-    path = f"{place}/data/pairs/train-{shard:05d}-of-00002.parquet"
+    path = f"{directory}/data/pairs/train-{shard:05d}-of-00002.parquet"
     assert str(caught.value) == f"{path}: {said} in row {number} (counted from 0): build it again"
 
 
 def test_a_null_entity_is_named(tmp_path: Path) -> None:
-    place = write_pairs(tmp_path / "pairs", pair_rows(20))
-    shard = place / "data/entities/train-00000-of-00001.parquet"
+    directory = write_pairs(tmp_path / "pairs", pair_rows(20))
+    shard = directory / "data/entities/train-00000-of-00001.parquet"
     table = pq.read_table(shard).to_pylist()
     table[3]["qid"] = None
     pq.write_table(pa.Table.from_pylist(table, loose(wikianchor.schemas.pairs.ENTITIES)), shard)
-    manifest = json.loads((place / "manifest.json").read_text())
+    manifest = json.loads((directory / "manifest.json").read_text())
     manifest["configs"]["entities"]["shards"][0]["bytes"] = shard.stat().st_size
-    (place / "manifest.json").write_text(json.dumps(manifest))
+    (directory / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="qid is null in row 3"):
-        read_entities(open_pairs(str(place)))
+        read_entities(open_pairs(str(directory)))

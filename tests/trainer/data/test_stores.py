@@ -22,8 +22,8 @@ from wikianchor.trainer.data.own_rows import open_rows
 from wikianchor.trainer.data.shards import open_pairs, read_batches, read_entities
 
 
-def files_of(place: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +60,9 @@ def bucket(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
     return f"{request.param}://bucket/{tmp_path.name}"
 
 
-def send(place: Path, uri: str) -> None:
+def send(folder: Path, uri: str) -> None:
     files, inner = storage.filesystem(uri)
-    for name, data in files_of(place).items():
+    for name, data in files_of(folder).items():
         with files.open_output_stream(f"{inner}/{name}") as stream:
             stream.write(data)
 
@@ -74,7 +74,7 @@ def test_shards_and_the_cache_are_in_a_bucket(
     local = task.run(make("simcse", {**options, "max_steps": 3}, {}))
     in_bucket = {"data": f"{bucket}/pairs", "cache": f"{bucket}/cache", "output": f"{tmp_path}/other", "max_steps": 3}
     remote = task.run(make("simcse", {**options, **in_bucket}, {}))
-    weights = [Path(place, "model.safetensors").read_bytes() for place in (local, remote)]
+    weights = [Path(folder, "model.safetensors").read_bytes() for folder in (local, remote)]
     assert weights[0] == weights[1]
 
     # Another machine copies what the first one sent.
@@ -93,8 +93,8 @@ def test_an_unfinished_cache_is_written_again(bucket: str, tmp_path: Path) -> No
     (tmp_path / "half").mkdir()
     (tmp_path / "half/a").write_text("half")
     send(tmp_path / "half", f"{bucket}/cache/key")
-    place = open_cache(f"{bucket}/cache", "key", lambda directory: save(directory, "whole"))
-    assert Path(place, "a").read_text() == "whole"
+    folder = open_cache(f"{bucket}/cache", "key", lambda directory: save(directory, "whole"))
+    assert Path(folder, "a").read_text() == "whole"
     assert storage.read_bytes(f"{bucket}/cache/key/a") == b"whole"
 
 
@@ -161,10 +161,10 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str, b
 
 
 def test_a_published_dataset_is_read_from_the_hub(hub: dict[str, bytes], tmp_path: Path) -> None:
-    place = write_pairs(tmp_path / "pairs", pair_rows(60))
-    hub.update({f"somebody/toy/{name}": data for name, data in files_of(place).items()})
+    folder = write_pairs(tmp_path / "pairs", pair_rows(60))
+    hub.update({f"somebody/toy/{name}": data for name, data in files_of(folder).items()})
     pairs = open_pairs("hf://datasets/somebody/toy")
-    assert (pairs.rows, pairs.fingerprint) == (60, open_pairs(str(place)).fingerprint)
+    assert (pairs.rows, pairs.fingerprint) == (60, open_pairs(str(folder)).fingerprint)
     assert sum(map(len, read_batches(pairs))) == 60
 
 

@@ -25,25 +25,25 @@ def trained(options: dict[str, Any]) -> Path:
 
 
 def cut(name: str) -> Callable[[Path], Any]:
-    return lambda place: (place / name).write_bytes((place / name).read_bytes()[:-40])
+    return lambda directory: (directory / name).write_bytes((directory / name).read_bytes()[:-40])
 
 
-def pickled(place: Path) -> None:
+def pickled(directory: Path) -> None:
     class Evil:
         def __reduce__(self) -> tuple[Any, ...]:
             return (print, ("run",))
 
-    torch.save({"encoder": Evil(), "entities": Evil()}, place / "optimizer.pt")
+    torch.save({"encoder": Evil(), "entities": Evil()}, directory / "optimizer.pt")
 
 
 @pytest.mark.parametrize(
     "spoil",
     [
         *(cut(name) for name in ("model.safetensors", "entities.safetensors", "optimizer.pt", "state.json")),
-        lambda place: (place / "optimizer.pt").unlink(),
-        lambda place: save_file({"other": torch.zeros(3)}, place / "model.safetensors"),
-        lambda place: save_file({"weight": torch.zeros(3, 3)}, place / "entities.safetensors"),
-        lambda place: torch.save({}, place / "optimizer.pt"),
+        lambda directory: (directory / "optimizer.pt").unlink(),
+        lambda directory: save_file({"other": torch.zeros(3)}, directory / "model.safetensors"),
+        lambda directory: save_file({"weight": torch.zeros(3, 3)}, directory / "entities.safetensors"),
+        lambda directory: torch.save({}, directory / "optimizer.pt"),
         pickled,
     ],
 )

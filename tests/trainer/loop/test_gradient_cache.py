@@ -26,15 +26,15 @@ def gradients(run: TrainingRun, dropout: bool = False) -> tuple[dict[str, float]
         seed_dropout(number, run.device)
         for name, value in backward(run.model, batch, 1 / run.feed.passes).items():
             means[name] = means.get(name, 0.0) + float(value.detach()) / run.feed.passes
-    found = {name: weight.grad for name, weight in run.model.named_parameters() if weight.grad is not None}
-    return means, {name: grad.to_dense() if grad.is_sparse else grad.clone() for name, grad in found.items()}
+    results = {name: weight.grad for name, weight in run.model.named_parameters() if weight.grad is not None}
+    return means, {name: grad.to_dense() if grad.is_sparse else grad.clone() for name, grad in results.items()}
 
 
-def assert_equal(one: tuple[Any, Any], other: tuple[Any, Any]) -> None:
-    assert one[0] == pytest.approx(other[0], rel=1e-12)
-    assert one[1].keys() == other[1].keys()
-    assert len(one[1]) > 10
-    for name, gradient in one[1].items():
+def assert_equal(whole: tuple[Any, Any], other: tuple[Any, Any]) -> None:
+    assert whole[0] == pytest.approx(other[0], rel=1e-12)
+    assert whole[1].keys() == other[1].keys()
+    assert len(whole[1]) > 10
+    for name, gradient in whole[1].items():
         assert torch.allclose(gradient, other[1][name], rtol=1e-9, atol=1e-13), name
 
 
@@ -58,7 +58,7 @@ def test_a_cached_step_is_the_step(options: dict[str, Any], length_groups: int) 
 def test_a_cached_step_draws_its_dropout_again(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The same groups in one graph and one after the other."""
     cached = ready(options | EASE | {"softmax_size": 32, "encode_size": 5, "dropout": 0.3})
-    one = gradients(cached, dropout=True)
+    whole = gradients(cached, dropout=True)
     batches = cached.feed.step_batches
 
     def in_one_graph(*arguments: Any) -> Any:
@@ -66,8 +66,8 @@ def test_a_cached_step_draws_its_dropout_again(options: dict[str, Any], monkeypa
 
     monkeypatch.setattr(cached.feed, "step_batches", in_one_graph)
     other = gradients(cached, dropout=True)
-    assert_equal(one, other)
-    assert one[0]["simcse"] != pytest.approx(gradients(cached)[0]["simcse"], rel=1e-3)
+    assert_equal(whole, other)
+    assert whole[0]["simcse"] != pytest.approx(gradients(cached)[0]["simcse"], rel=1e-3)
 
 
 @pytest.mark.parametrize("softmax", [16, 32])
@@ -102,11 +102,11 @@ def test_sdjc_is_the_same_in_passes_and_groups(
     data = str(write_word_negatives(tmp_path, word_texts(40)))
     names = ("model", "output", "device", "max_length")
     flags = {name: options[name] for name in names} | {"data": data, "softmax_size": 8, "step_size": 16}
-    found = []
+    results = []
     for more in ({"encode_size": 100}, {"encode_size": 24}, {"encode_size": 7}):
         config = make("sdjc", {**flags, "mixed_negatives": 0.2, **more}, {})
         run = task.prepare_sdjc(config, open_texts(data), torch.device("cpu"), Log(config.output, False))
-        found.append((run.feed.passes, gradients(run)))
-    assert [passes for passes, _ in found] == [1, 2, 2]
-    assert_equal(found[0][1], found[1][1])
-    assert_equal(found[0][1], found[2][1])
+        results.append((run.feed.passes, gradients(run)))
+    assert [passes for passes, _ in results] == [1, 2, 2]
+    assert_equal(results[0][1], results[1][1])
+    assert_equal(results[0][1], results[2][1])

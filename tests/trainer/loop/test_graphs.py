@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.trainer.loop.test_train import ready, weights
+from wikianchor.trainer.data import feed
 from wikianchor.trainer.loop import graphs, train
 from wikianchor.trainer.loop.graphs import StepGraphs, Work
 from wikianchor.trainer.loop.optimizers import Optimizers
@@ -50,9 +51,15 @@ class Repeater:
         return replay, (losses, gradient)
 
 
+@pytest.fixture(autouse=True)
+def one_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All batches are padded to the same length."""
+    monkeypatch.setattr(feed, "LENGTHS", ())
+
+
 def with_graphs(options: dict[str, Any], recorder: Any) -> tuple[TrainingRun, list[str]]:
     run, lines = ready(options), []
-    # As on a GPU: all batches are padded to the same lengths.
+    # As on a GPU: batches are padded to fixed lengths.
     run.feed.config = dataclasses.replace(run.config, graphs=True)
     assert isinstance(run.model, EaseModel)
     optimizers = Optimizers(run.model, run.config, run.total, captured=True)
@@ -71,28 +78,28 @@ def with_graphs(options: dict[str, Any], recorder: Any) -> tuple[TrainingRun, li
 )
 def test_captured_steps_are_the_steps(options: dict[str, Any], more: dict[str, Any]) -> None:
     """To the bit those that are launched one by one; up to the rounding of learning rates those of a plain run."""
-    options |= {"max_steps": 10, "lengths": "", **more}
+    options |= {"max_steps": 10, **more}
     plain = ready(options)
     plain.feed.config = dataclasses.replace(plain.config, graphs=True)
     train.train(plain)
-    found = []
+    results = []
     for number, fails in enumerate((False, True)):
         repeater = Repeater(fails)
         run, lines = with_graphs(options | {"output": f"{options['output']}/{number}"}, repeater)
         train.train(run)
-        found.append(weights(run))
+        results.append(weights(run))
         assert repeater.recorded == (0 if fails else 1)
         assert repeater.replays == (0 if fails else 10 - graphs.WARM_UP)
     assert lines == [
         "no CUDA graphs, so small steps are slower: RuntimeError: operation not permitted when stream is capturing"
     ]
     for name, tensor in weights(plain).items():
-        assert torch.equal(found[0][name], found[1][name]), name
-        assert torch.allclose(tensor, found[0][name], atol=1e-4), name
+        assert torch.equal(results[0][name], results[1][name]), name
+        assert torch.allclose(tensor, results[0][name], atol=1e-4), name
 
 
 def test_a_resumed_run_captures_at_other_steps_and_is_the_same(options: dict[str, Any]) -> None:
-    options |= {"max_steps": 9, "checkpoint_steps": 4, "lengths": ""}
+    options |= {"max_steps": 9, "checkpoint_steps": 4}
     whole, _ = with_graphs(options, Repeater())
     end = train.train(whole)
     options |= {"output": options["output"] + "2"}

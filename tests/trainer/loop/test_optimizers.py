@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from wikianchor.trainer.config import Config
+from wikianchor.trainer.config import EaseConfig
 from wikianchor.trainer.loop.optimizers import Optimizers
 
 
@@ -25,16 +25,16 @@ class Words(nn.Module):
 @pytest.mark.parametrize("clip", [0.0, 0.01])
 def test_sparse_gradients_give_the_weights_of_dense_ones(clip: float) -> None:
     """Rows of earlier steps have no gradient, but their moments move them on."""
-    found = []
+    results = []
     for sparse in (False, True):
         torch.manual_seed(1)
         model = Words(sparse)
-        optimizers = Optimizers(model, Config(learning_rate=0.1, clip_norm=clip, weight_decay=0.01), 10)
+        optimizers = Optimizers(model, EaseConfig(learning_rate=0.1, clip_norm=clip, weight_decay=0.01), 10)
         for step, ids in enumerate(([1, 5, 1], [2, 5], [7])):
             # Two passes before an update.
             for part in (ids, ids[:1]):
                 model.linear(model.vectors(torch.tensor(part))).square().sum().backward()
             optimizers.step(step)
-        found.append([weight.detach() for weight in model.parameters()])
-    assert all(torch.allclose(one, other, atol=1e-6) for one, other in zip(*found, strict=True))
+        results.append([weight.detach() for weight in model.parameters()])
+    assert all(torch.allclose(weight, other, atol=1e-6) for weight, other in zip(*results, strict=True))
     assert not any(gradient.any() for gradient in optimizers.dense_gradients.values())

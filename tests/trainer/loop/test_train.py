@@ -28,7 +28,7 @@ def ready(options: dict[str, Any], objective: str = "ease") -> TrainingRun:
 
 def log_of(options: dict[str, Any], event: str) -> list[dict[str, Any]]:
     lines = (Path(options["output"]) / "log.jsonl").read_text().splitlines()
-    return [found for found in map(json.loads, lines) if found["event"] == event]
+    return [measured for measured in map(json.loads, lines) if measured["event"] == event]
 
 
 def weights(run: TrainingRun) -> dict[str, Tensor]:
@@ -64,9 +64,9 @@ def test_a_resumed_run_repeats_the_other_to_the_bit(
     step = train.train_step
 
     def recorded(run: TrainingRun, batches: Iterator[Any], number: int) -> tuple[dict[str, Tensor], int]:
-        found, tokens = step(run, batches, number)
-        losses.append(found["loss"].item())
-        return found, tokens
+        measured, tokens = step(run, batches, number)
+        losses.append(measured["loss"].item())
+        return measured, tokens
 
     monkeypatch.setattr(train, "train_step", recorded)
     end = train.train(whole)
@@ -159,11 +159,11 @@ def test_views_differ_and_groups_change_no_vector(options: dict[str, Any]) -> No
     first, second = run.model.encode(run.feed.batch(rows, 0))
     assert ((first - second).abs().amax(1) > 1e-3).all()
     run.model.eval()
-    found = []
+    measured = []
     for groups in (1, 3):
         run.feed.config = dataclasses.replace(run.config, length_groups=groups)
-        found.append(run.model.encode(run.feed.batch(rows, 0))[0])
-    assert torch.allclose(*found, atol=1e-6)
+        measured.append(run.model.encode(run.feed.batch(rows, 0))[0])
+    assert torch.allclose(*measured, atol=1e-6)
 
 
 def test_both_views_are_a_mean(options: dict[str, Any]) -> None:
@@ -204,7 +204,6 @@ def test_sentences_of_a_softmax_and_of_a_step(options: dict[str, Any], monkeypat
         {"precision": "bf16"},
         {"gradient_checkpointing": True},
         {"language_temperature": 0.5},
-        {"stream_above": 100},
         {"pooler": "avg_first_last"},
         {"pooler": "avg_top2", "mlp": True, "mlp_only_train": False},
         {"entity_device": "cpu"},
@@ -246,8 +245,8 @@ def test_sentences_with_several_links_share_a_mask(options: dict[str, Any], tmp_
     data = str(write_pairs(tmp_path / "two", rows))
     options |= {"data": data, "softmax_size": 2, "negatives": 0}
     masked = ready(options)
-    found = masked.model(masked.feed.batch(masked.feed.order(0), 0))
-    assert found["simcse"].item() == found["entity"].item() == 0
+    measured = masked.model(masked.feed.batch(masked.feed.order(0), 0))
+    assert measured["simcse"].item() == measured["entity"].item() == 0
     plain = ready(options | {"mask_duplicates": False})
     assert plain.model(plain.feed.batch(plain.feed.order(0), 0))["simcse"].item() > 0.1
 
@@ -257,20 +256,20 @@ def test_runs_of_one_seed_are_equal_and_of_two_are_not(options: dict[str, Any]) 
         ready(options | {"max_steps": 3, "seed": seed, "output": f"{options['output']}/{number}"})
         for number, seed in enumerate((1, 1, 2))
     ]
-    found = []
+    measured = []
     for run in runs:
         train.train(run)
-        found.append(weights(run))
-    assert all(torch.equal(tensor, found[1][name]) for name, tensor in found[0].items())
-    assert any(not torch.equal(tensor, found[2][name]) for name, tensor in found[0].items())
+        measured.append(weights(run))
+    assert all(torch.equal(tensor, measured[1][name]) for name, tensor in measured[0].items())
+    assert any(not torch.equal(tensor, measured[2][name]) for name, tensor in measured[0].items())
 
 
 def test_the_best_weights_become_the_model(options: dict[str, Any]) -> None:
     """With a learning rate that destroys the model, the first score is the best."""
     options |= {"held_out": 32, "eval_steps": 5, "epochs": 2}
-    place = task.run(make("simcse", options, {}))
+    directory = task.run(make("simcse", options, {}))
     scores = {line["step"]: line["score"] for line in log_of(options, "dev")}
-    record = json.loads((Path(place) / "run.json").read_text())
+    record = json.loads((Path(directory) / "run.json").read_text())
     assert record["state"]["best_step"] == max(scores, key=lambda step: scores[step])
     assert record["state"]["best"] == max(scores.values())
     assert "best by dev score" in record["weights"]

@@ -15,7 +15,7 @@ def toy_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
     from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, set_seed
 
-    place = tmp_path_factory.mktemp("models") / "toy"
+    directory = tmp_path_factory.mktemp("models") / "toy"
     vocabulary = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words()])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -25,11 +25,11 @@ def toy_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **special).save_pretrained(place)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **special).save_pretrained(directory)
     set_seed(1)
     shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
-    BertModel(BertConfig(vocab_size=len(vocabulary), max_position_embeddings=64, **shape)).save_pretrained(place)
-    return place
+    BertModel(BertConfig(vocab_size=len(vocabulary), max_position_embeddings=64, **shape)).save_pretrained(directory)
+    return directory
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +60,7 @@ def flags(toy_model: Path, toy: tuple[Path, Path], tmp_path: Path) -> dict[str, 
         "cache": tmp_path / "cache",
         "device": "cpu",
         "max_length": 64,
-        "batch_size": 16,
+        "step_size": 16,
         "learning_rate": 1e-3,
         "entity_learning_rate": 1e-2,
         "epochs": 20,

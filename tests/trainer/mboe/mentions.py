@@ -19,17 +19,19 @@ Name = tuple[str, int, int, int]
 
 
 def write_mentions(
-    place: Path, names: Mapping[str, Iterable[Name]], version: str = wikianchor.schemas.mentions.VERSION
+    directory: Path, names: Mapping[str, Iterable[Name]], version: str = wikianchor.schemas.mentions.VERSION
 ) -> Path:
     """Write a dataset; `names` by language."""
     rows: list[dict[str, Any]] = []
-    for language, found in sorted(names.items()):
+    for language, language_names in sorted(names.items()):
         by_name: dict[str, list[Name]] = defaultdict(list)
-        for name in found:
+        for name in language_names:
             by_name[fold(name[0])].append(name)
         for key, members in sorted(by_name.items()):
             total = sum(links for _, _, links, _ in members)
-            for surface, qid, links, occurrences in sorted(members, key=lambda one: (-one[2], one[1])):
+            for surface, qid, links, occurrences in sorted(
+                members, key=lambda name_counts: (-name_counts[2], name_counts[1])
+            ):
                 counts = {
                     "links": links,
                     "linked_documents": links,
@@ -47,13 +49,13 @@ def write_mentions(
         ("mentions", wikianchor.schemas.mentions.SCHEMA, rows),
         ("candidates", wikianchor.schemas.mentions.CANDIDATES, chosen),
     ):
-        path = place / f"data/{config}/train-00000-of-00001.parquet"
+        path = directory / f"data/{config}/train-00000-of-00001.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         kept = [{name: row[name] for name in schema.names} for row in members]
         pq.write_table(pa.Table.from_pylist(kept, schema), path)
         content = path.read_bytes()
         shard = {
-            "path": str(path.relative_to(place)),
+            "path": str(path.relative_to(directory)),
             "bytes": len(content),
             "sha256": hashlib.sha256(content).hexdigest(),
         }
@@ -64,34 +66,38 @@ def write_mentions(
         "commonness": 0.05,
     }
     head = {"dataset": "mentions", "schema_version": version, "inputs": [], "options": options}
-    (place / "manifest.json").write_text(json.dumps({**head, "configs": configs}))
-    return place
+    (directory / "manifest.json").write_text(json.dumps({**head, "configs": configs}))
+    return directory
 
 
-def write_interlanguage(place: Path, wiki: str = "enwiki", items: int = 39) -> Path:
+def write_interlanguage(directory: Path, wiki: str = "enwiki", items: int = 39) -> Path:
     """Write a dataset `interlanguage` of the items 1 to 39, whose titles are "Thing 1" and so on."""
     rows = [
         {"qid": qid, "wiki": wiki, "title": f"Thing {qid}", "page_id": qid, "redirect": False}
         for qid in range(1, items + 1)
     ]
-    return write_titles(place, "interlanguage", "interlanguage", rows, wikianchor.schemas.mentions.INTERLANGUAGE)
+    return write_titles(directory, "interlanguage", "interlanguage", rows, wikianchor.schemas.mentions.INTERLANGUAGE)
 
 
-def write_sitelinks(place: Path, wiki: str = "enwiki", items: int = 39) -> Path:
+def write_sitelinks(directory: Path, wiki: str = "enwiki", items: int = 39) -> Path:
     """Write a dataset `entities` with nothing but such titles."""
     rows = [{"qid": qid, "wiki": wiki, "title": f"Thing {qid}", "source": "wikidata"} for qid in range(1, items + 1)]
-    return write_titles(place, "entities", "sitelinks", rows, wikianchor.schemas.entities.SITELINKS)
+    return write_titles(directory, "entities", "sitelinks", rows, wikianchor.schemas.entities.SITELINKS)
 
 
-def write_titles(place: Path, dataset: str, config: str, rows: list[dict[str, Any]], schema: pa.Schema) -> Path:
+def write_titles(directory: Path, dataset: str, config: str, rows: list[dict[str, Any]], schema: pa.Schema) -> Path:
     """Write a dataset of one config and one shard."""
-    path = place / f"data/{config}/train-00000-of-00001.parquet"
+    path = directory / f"data/{config}/train-00000-of-00001.parquet"
     path.parent.mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(rows, schema), path)
     content = path.read_bytes()
-    shard = {"path": str(path.relative_to(place)), "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    shard = {
+        "path": str(path.relative_to(directory)),
+        "bytes": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
     head = {"dataset": dataset, "schema_version": "1.0"}
-    (place / "manifest.json").write_text(
+    (directory / "manifest.json").write_text(
         json.dumps({**head, "configs": {config: {"rows": len(rows), "shards": [shard]}}})
     )
-    return place
+    return directory

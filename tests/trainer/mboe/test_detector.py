@@ -41,15 +41,15 @@ def english(mentions: Path, tmp_path: Path) -> Dictionary:
     return open_dictionary(open_mentions(str(mentions)), "en", str(tmp_path / "cache"))
 
 
-def found(text: str, dictionary: Dictionary, all_spans: bool = False) -> list[tuple[str, int]]:
+def detected(text: str, dictionary: Dictionary, all_spans: bool = False) -> list[tuple[str, int]]:
     columns = detect(text, dictionary, all_spans)
     return [(text[a:b], qid) for a, b, qid in zip(columns.starts, columns.ends, columns.qids.tolist(), strict=True)]
 
 
 def test_all_candidates_of_the_longest_names(english: Dictionary) -> None:
     text = "An APPLE of the  New\nYork City, York."
-    assert found(text, english) == [("APPLE", 1), ("APPLE", 2), ("New\nYork City", 5), ("York", 6)]
-    assert found(text, english, all_spans=True) == [
+    assert detected(text, english) == [("APPLE", 1), ("APPLE", 2), ("New\nYork City", 5), ("York", 6)]
+    assert detected(text, english, all_spans=True) == [
         ("APPLE", 1),
         ("APPLE", 2),
         ("New\nYork City", 5),
@@ -73,16 +73,16 @@ def test_numbers_of_a_candidate(english: Dictionary) -> None:
 def test_thresholds_below_and_above_those_of_the_dataset(mentions: Path, tmp_path: Path) -> None:
     opened, cache = open_mentions(str(mentions)), str(tmp_path / "cache")
     everything = open_dictionary(opened, "en", cache, 0.0, 0.0)
-    assert found("the APPLE never linked", everything) == [("the", 7), ("APPLE", 1), ("APPLE", 2), ("APPLE", 3)]
+    assert detected("the APPLE never linked", everything) == [("the", 7), ("APPLE", 1), ("APPLE", 2), ("APPLE", 3)]
     strict = open_dictionary(opened, "en", cache, 0.95, 0.5)
-    assert found("apple New York City Café", strict) == [("New York City", 5), ("Café", 9)]
+    assert detected("apple New York City Café", strict) == [("New York City", 5), ("Café", 9)]
     with pytest.raises(InputError, match=r"no name of enwiki is a link as often as 1\.0 and leads .* as often as 1\.1"):
         open_dictionary(opened, "en", cache, 1.0, 1.1)
 
 
 def test_letters_with_marks_written_apart(english: Dictionary) -> None:
     text = unicodedata.normalize("NFD", "été: Café, New York")
-    assert found(text, english) == [("Cafe\u0301", 9), ("New York", 4)]
+    assert detected(text, english) == [("Cafe\u0301", 9), ("New York", 4)]
 
 
 def test_composing_keeps_places() -> None:
@@ -100,7 +100,7 @@ def test_composing_keeps_places() -> None:
 )
 def test_nothing_to_find(text: str, english: Dictionary) -> None:
     start = time.process_time()
-    assert found(text, english) == []
+    assert detected(text, english) == []
     assert bag_of(detect(text, english)).qids.tolist() == []
     assert time.process_time() - start < 5
 
@@ -151,7 +151,7 @@ def test_the_command(
             "count": 1,
         }
     ]
-    assert [one["surface"] for one in second] == ["東京"]
+    assert [candidate["surface"] for candidate in second] == ["東京"]
     assert third == []
     for wrong in (5, {}, {"text": 5}):
         status, _, errors = run(wrong)

@@ -11,8 +11,8 @@ import pytest
 
 from tests.trainer.mboe.mentions import write_interlanguage, write_sitelinks
 from wikianchor.io.errors import InputError
-from wikianchor.trainer.entity_vectors import initial_vectors
-from wikianchor.trainer.mboe import vectors
+from wikianchor.trainer.data import named_vectors
+from wikianchor.trainer.data.named_vectors import read_titles
 from wikianchor.trainer.mboe.bags import read_links
 from wikianchor.trainer.mboe.documents import read_documents, read_shinra
 
@@ -23,14 +23,16 @@ def test_mldoc(tmp_path: Path) -> None:
     (tmp_path / "english.dev").write_text("GCAT\tb'it is no bytes\n")
     (tmp_path / "english.test").write_text('MCAT\tb"the bank\'s"\n')
     (tmp_path / "japanese.test").write_text("ECAT\t円は\u3000上昇\n")
-    found = read_documents(str(tmp_path), "mldoc", "en")
-    assert [(one.language, one.split, one.labels, one.text) for one in found.documents] == [
+    documents = read_documents(str(tmp_path), "mldoc", "en")
+    assert [
+        (document.language, document.split, document.labels, document.text) for document in documents.documents
+    ] == [
         ("en", "train", ("CCAT",), "Shares rose €5."),
         ("en", "dev", ("GCAT",), "b'it is no bytes"),
         ("en", "test", ("MCAT",), "the bank's"),
         ("ja", "test", ("ECAT",), "円は 上昇"),
     ]
-    assert not found.multi_label
+    assert not documents.multi_label
     (tmp_path / "english.dev").write_text("GCAT text\n")
     with pytest.raises(InputError, match=r"english\.dev, line 1: not a class of MLDoc, a tab and a text"):
         read_documents(str(tmp_path), "mldoc", "en")
@@ -39,9 +41,9 @@ def test_mldoc(tmp_path: Path) -> None:
 
 
 def write_talk(root: Path, pair: str, split: str, topic: str, side: str, number: int, text: str) -> None:
-    place = root / "ted-cldc" / pair / split / topic / side / f"{number}.ted.txt"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(text)
+    target = root / "ted-cldc" / pair / split / topic / side / f"{number}.ted.txt"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
 
 
 def test_ted(tmp_path: Path) -> None:
@@ -53,17 +55,19 @@ def test_ted(tmp_path: Path) -> None:
     for topic, side in (("art", "positive"), ("science", "positive")):
         write_talk(tmp_path, "pb-en", "test", topic, side, 1600, "fala_pb")
         write_talk(tmp_path, "pb-en", "train", topic, side, 7, "fala_pb")
-    found = read_documents(str(tmp_path), "ted", "en")
-    assert found.multi_label
-    english = [one for one in found.documents if one.language == "en"]
+    documents = read_documents(str(tmp_path), "ted", "en")
+    assert documents.multi_label
+    english = [document for document in documents.documents if document.language == "en"]
     assert len(english) == 40
-    assert {one.split for one in english} == {"train", "dev"}
-    labels = {one.name: one.labels for one in english}
+    assert {document.split for document in english} == {"train", "dev"}
+    labels = {document.name: document.labels for document in english}
     assert labels["en:train:6.ted.txt"] == ("art", "science")
     assert labels["en:train:2.ted.txt"] == ("art",)
     assert labels["en:train:1.ted.txt"] == ()
-    assert next(one.text for one in english if one.name == "en:train:0.ted.txt") == "talk 0 UNK of x_y"
-    assert [(one.language, one.text) for one in found.documents if one.split == "test"] == [("pt", "fala")]
+    assert next(document.text for document in english if document.name == "en:train:0.ted.txt") == "talk 0 UNK of x_y"
+    assert [(document.language, document.text) for document in documents.documents if document.split == "test"] == [
+        ("pt", "fala")
+    ]
     write_talk(tmp_path, "en-ar", "train", "art", "neutral", 5, "")
     with pytest.raises(InputError, match=r"lies in train/art/neutral: not as TED-CLDC is laid out"):
         read_documents(str(tmp_path), "ted", "en")
@@ -81,15 +85,15 @@ def test_shinra(tmp_path: Path) -> None:
 
     write("en", {page: ["1.1"] for page in range(100)}, {page: f"page {page}" for page in range(110)})
     write("de", {5: ["1.1", "1.7"]}, {5: "Seite", 6: "andere"})
-    found = read_documents(str(tmp_path), "shinra", "en")
-    assert len([one for one in found.documents if one.language == "en"]) == 100
-    assert 0 < len(found.of("dev", "en")) < 20
-    assert [(one.text, one.labels) for one in found.of("test", "de")] == [("Seite", ("1.1", "1.7"))]
+    documents = read_documents(str(tmp_path), "shinra", "en")
+    assert len([document for document in documents.documents if document.language == "en"]) == 100
+    assert 0 < len(documents.of("dev", "en")) < 20
+    assert [(document.text, document.labels) for document in documents.of("test", "de")] == [("Seite", ("1.1", "1.7"))]
     write("de", {page: ["1.7"] for page in range(50)}, {page: f"Seite {page}" for page in range(50)})
     few = read_documents(str(tmp_path), "shinra", "en", test_documents=10).of("test", "de")
     more = read_documents(str(tmp_path), "shinra", "en", test_documents=20).of("test", "de")
     assert (len(few), len(more), set(few) < set(more)) == (10, 20, True)
-    assert {one.name for one in few} != {f"de:{page}" for page in range(10)}
+    assert {document.name for document in few} != {f"de:{page}" for page in range(10)}
     (tmp_path / "fr_ENEW_LIST.json").write_text('{"pageid": 1, "ENEs": []}\n')
     with pytest.raises(
         InputError, match=r"frwiki-\*-cirrussearch-content\.json\[\.gz\]: not there, and .* needs its texts"
@@ -110,32 +114,34 @@ def test_the_oracle_of_shinra_is_the_links_of_the_pages(tmp_path: Path) -> None:
     lines = [part for page in links for part in ({"index": {"_id": page}}, {"text": "t", "outgoing_link": links[page]})]
     dump = data / "enwiki-20190121-cirrussearch-content.json"
     dump.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    found = {one.name: one.entities for one in read_shinra(str(data), "en", titles=str(titles)).documents}
-    assert found == {"en:0": (1, 3), "en:1": ()}
-    assert {one.entities for one in read_shinra(str(data), "en").documents} == {None}
+    documents = {
+        document.name: document.entities for document in read_shinra(str(data), "en", titles=str(titles)).documents
+    }
+    assert documents == {"en:0": (1, 3), "en:1": ()}
+    assert {document.entities for document in read_shinra(str(data), "en").documents} == {None}
     with pytest.raises(InputError, match="has no titles of enwiki"):
         read_shinra(str(data), "en", titles=str(write_interlanguage(tmp_path / "other", "dewiki")))
 
 
-@pytest.mark.parametrize(("module", "write"), [(vectors, write_interlanguage), (initial_vectors, write_sitelinks)])
+@pytest.mark.parametrize("write", [write_interlanguage, write_sitelinks])
 def test_titles_that_are_replaced_meanwhile_are_read_again(
-    module: Any, write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place, new = write(tmp_path / "titles"), write(tmp_path / "new", items=19)
-    assert module.read_titles(str(place), "enwiki").num_rows == 39
-    real = module.list_shards
+    target, new = write(tmp_path / "titles"), write(tmp_path / "new", items=19)
+    assert read_titles(str(target), "enwiki").num_rows == 39
+    real = named_vectors.list_shards
 
     def replaced(*arguments: Any) -> Any:
         monkeypatch.undo()
-        shutil.rmtree(place)
-        new.rename(place)
+        shutil.rmtree(target)
+        new.rename(target)
         return real(*arguments)
 
-    monkeypatch.setattr(module, "list_shards", replaced)
-    titles = module.read_titles(str(place), "enwiki")
+    monkeypatch.setattr(named_vectors, "list_shards", replaced)
+    titles = read_titles(str(target), "enwiki")
     assert (titles.num_rows, titles["title"][0].as_py()) == (19, "Thing 1")
     with pytest.raises(InputError, match="dewiki"):
-        module.read_titles(str(place), "dewiki")
+        read_titles(str(target), "dewiki")
 
 
 def test_json_lines_that_are_none(tmp_path: Path) -> None:

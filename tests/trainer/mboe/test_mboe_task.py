@@ -31,8 +31,8 @@ def run(flags: dict[str, Any]) -> Run:
         lines = [f"--{name}={value}" for name, value in options.items() if not isinstance(value, bool)]
         lines += [f"--{'' if value else 'no-'}{name}" for name, value in options.items() if isinstance(value, bool)]
         assert main(["mboe", *lines]) == 0
-        found: dict[str, Any] = json.loads((Path(options["output"]) / "scores.json").read_text())
-        return found
+        scores_of_run: dict[str, Any] = json.loads((Path(options["output"]) / "scores.json").read_text())
+        return scores_of_run
 
     return command
 
@@ -52,7 +52,7 @@ def test_entities_carry_over_to_languages_never_seen(run: Run, tmp_path: Path) -
     [
         {"attention": "none"},
         {"attention": "cosine"},
-        {"attention": "commonness", "bias": True},
+        {"attention": "commonness"},
         {"entities": "oracle"},
         {"combine": "concatenation", "all_spans": True},
         {"entity_dim": 8, "freeze_encoder": True, "entity_learning_rate": 0.05, "learning_rate": 1e-2},
@@ -60,23 +60,23 @@ def test_entities_carry_over_to_languages_never_seen(run: Run, tmp_path: Path) -
     ids=str,
 )
 def test_ablations_carry_over_too(run: Run, more: dict[str, Any]) -> None:
-    found = run(**more)["seeds"]["42"]
-    assert min(found["de"], found["ja"]) >= 0.75
+    scores_of_run = run(**more)["seeds"]["42"]
+    assert min(scores_of_run["de"], scores_of_run["ja"]) >= 0.75
 
 
 def test_several_labels(run: Run, tmp_path: Path) -> None:
     data, mentions = write_toy(tmp_path / "several", several=True, size=3)
     # The text itself is learnt by heart before the entities are: the encoder stays as it is.
     rates = {"freeze_encoder": True, "learning_rate": 1e-2, "entity_learning_rate": 5e-2}
-    found = run(data=data, mentions=mentions, **rates)
-    assert found["metric"] == "macro-F1"
-    assert found["seeds"]["42"]["de"] >= 0.8
+    scores_of_run = run(data=data, mentions=mentions, **rates)
+    assert scores_of_run["metric"] == "macro-F1"
+    assert scores_of_run["seeds"]["42"]["de"] >= 0.8
 
 
 def test_seeds_table_comparison_and_reports(run: Run, tmp_path: Path) -> None:
-    run(seeds=3, epochs=4, entities="none", output=tmp_path / "plain")
-    found = run(seeds=3, epochs=4, compare=tmp_path / "plain", detection_rates="0,1")
-    assert list(found["seeds"]) == ["42", "43", "44"]
+    run(seeds="42,43,44", epochs=4, entities="none", output=tmp_path / "plain")
+    scores_of_run = run(seeds="42,43,44", epochs=4, compare=tmp_path / "plain", detection_rate="0,1")
+    assert list(scores_of_run["seeds"]) == ["42", "43", "44"]
     table = (tmp_path / "out" / "scores.md").read_text().splitlines()
     assert table[0] == "| language | accuracy, % | entities of a document | other accuracy, % | p | seeds |"
     assert [line.split(" | ")[0] for line in table[2:]] == ["| en (train)", "| de", "| ja", "| mean of targets"]
@@ -94,8 +94,8 @@ def test_seeds_table_comparison_and_reports(run: Run, tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_scores_and_model(run: Run, tmp_path: Path) -> None:
     first = run(epochs=3)
     assert run(epochs=3, output=tmp_path / "again") == first
-    one, other = ((tmp_path / name / "seed-42/model/mboe.safetensors").read_bytes() for name in ("out", "again"))
-    assert one == other
+    item, other = ((tmp_path / name / "seed-42/model/mboe.safetensors").read_bytes() for name in ("out", "again"))
+    assert item == other
 
 
 def test_a_model_read_again_predicts_the_same(run: Run, toy: tuple[Path, Path], flags: dict[str, Any]) -> None:
@@ -103,7 +103,15 @@ def test_a_model_read_again_predicts_the_same(run: Run, toy: tuple[Path, Path], 
     loaded = load(str(Path(flags["output"]) / "seed-42" / "model"))
     documents = read_documents(str(toy[0]), "json", "en").of("test", "ja")
     bags = make_bags(documents, make_bag_maker(loaded.config), 512)
-    part = encode_documents(documents, loaded.model.encoder, bags, loaded.qids, loaded.labels, 64, loaded.multi_label)
+    part = encode_documents(
+        documents,
+        loaded.model.encoder,
+        bags,
+        qids=loaded.qids,
+        labels=loaded.labels,
+        max_length=64,
+        multi_label=loaded.multi_label,
+    )
     probabilities, weights = predict(loaded.model, loaded.config, part)
     assert float((part.gold.argmax(1) == probabilities.argmax(1)).mean()) == pytest.approx(scores["ja"])
     sums = np.array([row.sum() for row in weights])
@@ -112,18 +120,18 @@ def test_a_model_read_again_predicts_the_same(run: Run, toy: tuple[Path, Path], 
 
 def test_a_model_that_lacks_weights_is_refused(run: Run, flags: dict[str, Any]) -> None:
     run(epochs=1)
-    place = Path(flags["output"]) / "seed-42" / "model"
-    facts = json.loads((place / "mboe.json").read_text())
-    (place / "mboe.json").write_text(json.dumps(facts | {"config": facts["config"] | {"bias": True}}))
-    with pytest.raises(InputError, match=r"does not go with mboe\.json: attention\.weight\.bias"):
-        load(str(place))
+    directory = Path(flags["output"]) / "seed-42" / "model"
+    facts = json.loads((directory / "mboe.json").read_text())
+    (directory / "mboe.json").write_text(json.dumps(facts | {"config": facts["config"] | {"attention": "none"}}))
+    with pytest.raises(InputError, match=r"does not go with mboe\.json: attention\.weight\.weight"):
+        load(str(directory))
 
 
 def test_vectors_from_a_file_and_titles_in_the_report(run: Run, tmp_path: Path) -> None:
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("\n".join(f"ENTITY/Thing {qid}\t" + " ".join(["0.1"] * 32) for qid in (1, 2, 3)) + "\n")
     titles = write_interlanguage(tmp_path / "interlanguage")
-    run(entity_vectors=vectors, titles=titles, unknown="drop", epochs=2, train_entities=False, explain=60)
+    run(entity_vectors=vectors, titles=titles, unknown="drop", epochs=2, entity_learning_rate=0, explain=60)
     qids = load(str(tmp_path / "out" / "seed-42" / "model")).qids.tolist()
     assert qids == [1, 2, 3]
     said = (tmp_path / "out" / "explanations.md").read_text()
@@ -141,8 +149,8 @@ def test_a_linkers_file(run: Run, toy: tuple[Path, Path], tmp_path: Path) -> Non
 def test_documents_without_entities(run: Run, toy: tuple[Path, Path], tmp_path: Path) -> None:
     rows = [json.loads(line) for line in toy[0].read_text().splitlines()]
     data = tmp_path / "some.jsonl"
-    for place, row in enumerate(rows):
-        if place % 2:
+    for directory, row in enumerate(rows):
+        if directory % 2:
             row["text"] = "\ud800 nothing at all"
     data.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert np.isfinite(run(data=data, epochs=3)["seeds"]["42"]["de"])
@@ -157,8 +165,8 @@ def test_documents_without_entities(run: Run, toy: tuple[Path, Path], tmp_path: 
     [
         ({"mentions": ""}, 2, "--mentions is missing: --entities=detected needs a dictionary"),
         ({"entities": "linker"}, 2, "--links is missing"),
-        ({"detection_rates": "0,2"}, 2, "--detection_rates=0,2: must be between 0 and 1"),
-        ({"detection_rates": "x"}, 2, "must be numbers with commas between"),
+        ({"detection_rate": "0,2"}, 2, "--detection_rate=0,2: must be between 0 and 1"),
+        ({"detection_rate": "x"}, 2, "must be numbers with commas between"),
         ({"epochs": 0}, 2, "--epochs=0: must be 1 or more"),
         ({"test_documents": -1}, 2, "--test_documents=-1: must not be negative"),
         ({"language": "fr"}, 1, "has no train documents in fr"),
@@ -209,7 +217,7 @@ def test_labels_and_languages_outside_the_set(
 def test_config_says_what_it_is() -> None:
     config = make({"data": "d", "model": "m", "output": "o/", "entities": "none"})
     assert config.output == "o"
-    assert (config.learning_rate, config.batch_size, config.link_probability, config.commonness) == (
+    assert (config.learning_rate, config.step_size, config.link_probability, config.commonness) == (
         2e-5,
         32,
         0.01,
@@ -230,7 +238,12 @@ def test_config_says_what_it_is() -> None:
 )
 def test_the_presets_are_table_3_2(name: str, batch: int, rate: float) -> None:
     config = make({"preset": name, "data": "d", "output": "o", "mentions": "m"})
-    assert (config.batch_size, config.learning_rate, config.seeds, config.clip_norm) == (batch, rate, 10, 1.0)
+    assert (config.step_size, config.learning_rate, config.seeds, config.clip_norm) == (
+        batch,
+        rate,
+        (*range(42, 52),),
+        1.0,
+    )
     # Section 3.3.1: "all words and phrases".
     assert config.all_spans
     assert config.kind == name.rpartition("-")[2]

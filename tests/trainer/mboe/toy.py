@@ -48,52 +48,54 @@ SENSES = {"comet": (12, 0.1), "Brot": (33, 0.1), "太鼓": (2, 0.1)}
 
 def names(language: str) -> list[Name]:
     """Return the names of a language with their counts."""
-    place = LANGUAGES.index(language)
-    found: list[Name] = []
+    column = LANGUAGES.index(language)
+    collected: list[Name] = []
     for things in TOPICS.values():
         for qid, *words in things:
-            word = words[place]
-            found.append((word, qid, 90, 120))
+            word = words[column]
+            collected.append((word, qid, 90, 120))
             if word in SENSES:
                 other, share = SENSES[word]
-                found.append((word, other, int(90 * share), 120))
-    return found
+                collected.append((word, other, int(90 * share), 120))
+    return collected
 
 
 def documents(language: str, split: str, count: int, several: bool = False) -> list[dict[str, Any]]:
     """Return documents as lines of JSON say them, the same in every run."""
     draw = random.Random(f"{language} {split}")
-    place = LANGUAGES.index(language)
+    column = LANGUAGES.index(language)
     topics = sorted(TOPICS)
-    found = []
+    collected = []
     for number in range(count):
         labels = draw.sample(topics, draw.randint(1, 2)) if several else [topics[number % len(topics)]]
         things = [thing for label in labels for thing in draw.choices(TOPICS[label], k=3)]
         draw.shuffle(things)
-        words = [f"{draw.choice(FILLERS[language])} {thing[1 + place]}" for thing in things]
+        words = [f"{draw.choice(FILLERS[language])} {thing[1 + column]}" for thing in things]
         words += draw.choices(FILLERS[language], k=2)
         said = {"labels": labels} if several else {"label": labels[0]}
         row = {"text": ", ".join(words) + ".", **said, "language": language, "split": split}
-        found.append({"id": f"{language}-{split}-{number}", **row, "entities": sorted({thing[0] for thing in things})})
-    return found
+        collected.append(
+            {"id": f"{language}-{split}-{number}", **row, "entities": sorted({thing[0] for thing in things})}
+        )
+    return collected
 
 
-def write_toy(place: Path, several: bool = False, size: int = 1) -> tuple[Path, Path]:
+def write_toy(column: Path, several: bool = False, size: int = 1) -> tuple[Path, Path]:
     """Write the documents and their `mentions`; return both."""
     rows = documents("en", "train", 80 * size, several) + documents("en", "dev", 40, several)
     for language in LANGUAGES:
         rows += documents(language, "test", 60, several)
-    path = place / "documents.jsonl"
+    path = column / "documents.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    return path, write_mentions(place / "mentions", {language: names(language) for language in LANGUAGES})
+    return path, write_mentions(column / "mentions", {language: names(language) for language in LANGUAGES})
 
 
 def words() -> list[str]:
     """Return all words of the corpus, for a tokenizer; Japanese ones are characters."""
-    found: set[str] = set()
+    collected: set[str] = set()
     for language in LANGUAGES:
         for row in documents(language, "test", 60) + documents(language, "train", 120):
             text = row["text"]
-            found.update(text if language == "ja" else text.replace(",", " ").replace(".", " ").split())
-    return sorted(found)
+            collected.update(text if language == "ja" else text.replace(",", " ").replace(".", " ").split())
+    return sorted(collected)

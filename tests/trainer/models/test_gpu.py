@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tests.trainer.loop.test_train import ready
 from wikianchor.trainer import distributed, task
 from wikianchor.trainer.config import make
+from wikianchor.trainer.data import feed
 from wikianchor.trainer.data.shards import open_pairs
 from wikianchor.trainer.loop import train
 from wikianchor.trainer.loop.log import Log
@@ -103,7 +104,8 @@ def test_each_length_has_one_graph(options: dict[str, Any], monkeypatch: pytest.
     monkeypatch.setattr(nn.Module, "compile", lambda module, **kinds: compiled(module, backend=counter, **kinds))
     monkeypatch.setattr(torch._dynamo.config, "recompile_limit", 2)
     torch._dynamo.reset()
-    more = {"compile": True, "lengths": "6,9,12,15,18", "length_groups": 3, "max_steps": 12}
+    monkeypatch.setattr(feed, "LENGTHS", (6, 9, 12, 15, 18))
+    more = {"compile": True, "length_groups": 3, "max_steps": 12}
     run = ready(options | more | {"held_out": 16, "eval_steps": 4, "warmup_steps": 1})
     shapes: set[tuple[int, ...]] = set()
     forward = run.model.encoder.forward

@@ -40,5 +40,5 @@ def test_steps_that_cannot_be_captured_say_why(options: dict[str, Any], more: di
 
 
 def test_a_size_below_zero_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="encode_size=-1: must not be negative"):
+    with pytest.raises(UsageError, match="encode_size=-1: must be 1 or more"):
         make("ease", options | {"encode_size": -1}, {})

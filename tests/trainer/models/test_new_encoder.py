@@ -45,7 +45,7 @@ def test_without_a_model(options: dict[str, Any]) -> None:
     place = task.run(make("ease", flags, {}))
     record = json.loads((Path(place) / "run.json").read_text())
     assert (record["config"]["model"], record["config"]["new"], record["state"]["step"]) == ("", "tiny", 2)
-    assert "begun with random weights, size tiny" in (Path(place) / "README.md").read_text()
+    assert "a new tiny model, begun with random weights" in (Path(place) / "README.md").read_text()
     assert AutoModel.from_pretrained(place).config.hidden_size == 128
     assert Encoder.load(place).encode(["kana"]).shape == (1, 128)
     before = Encoder.load(place).encode(["kana lopo"])
@@ -56,7 +56,7 @@ def test_options_of_a_new_model(options: dict[str, Any], tmp_path: Path) -> None
     with pytest.raises(UsageError, match="give one"):
         make("simcse", {**options, "new": "tiny"}, {})
     del options["model"]
-    with pytest.raises(UsageError, match=r"the new tiny model takes 512 tokens"):
+    with pytest.raises(UsageError, match=r"a new tiny model takes 512 tokens"):
         task.run(make("simcse", {**options, "new": "tiny", "max_length": 600}, {}))
     with pytest.raises(UsageError, match="two dropout views"):
         task.run(make("simcse", {**options, "new": "tiny", "dropout": 0.0}, {}))

@@ -123,7 +123,7 @@ def test_a_preset_has_a_model(flags: list[str]) -> None:
     ("extra", "status", "line"),
     [
         (["--seed=3"], 2, "--seed: a table has several: use --seeds"),
-        (["--then=d"], 2, "--then: a table has several: use --nli or --general"),
+        (["--then=d"], 2, "unknown flag --then=d"),
         (["--rows=GPT"], 2, "--rows: no 'GPT'"),
         (["--evaluation=/nowhere"], 1, "/nowhere"),
         (["--softmax_size=1"], 2, "--softmax_size=1"),

@@ -20,7 +20,7 @@ from wikianchor.trainer.data.texts import open_texts, read_rows
 from wikianchor.trainer.models.encoder import Encoder
 from wikianchor.trainer.models.losses import mixed_negatives, sdjc_loss
 from wikianchor.trainer.sdjc.objective import TripletFeed, read_triplets
-from wikianchor.trainer.task import main, run, run_stages, second_stage
+from wikianchor.trainer.task import main, run
 
 
 def by_hand(v: Any, positive: Any, hard: Any, tau: float, alpha: float, mixed: Any = None) -> float:
@@ -43,18 +43,18 @@ def by_hand(v: Any, positive: Any, hard: Any, tau: float, alpha: float, mixed: A
 @pytest.mark.parametrize("alpha", [1.0, 1.105, 2.7])
 def test_the_loss_is_equation_1(k: int, alpha: float) -> None:
     v, positive, hard = draw(5, 8, seed=1), draw(5, 8, seed=2), draw(5, k, 8, seed=3)
-    found = sdjc_loss(v, positive, hard, 0.06, math.log(alpha))
-    assert float(found) == pytest.approx(by_hand(v, positive, hard, 0.06, alpha), rel=1e-5)
+    results = sdjc_loss(v, positive, hard, 0.06, math.log(alpha))
+    assert float(results) == pytest.approx(by_hand(v, positive, hard, 0.06, alpha), rel=1e-5)
 
 
 def test_mixed_negatives_are_mixcse() -> None:
     v, positive, hard = draw(4, 6, seed=1), draw(4, 6, seed=2), draw(4, 1, 6, seed=3)
     mixed = mixed_negatives(positive, positive.roll(1, 0), 0.2)
-    one, other = positive / positive.norm(dim=-1, keepdim=True), positive.roll(1, 0)
-    expected = 0.2 * one + 0.8 * other / other.norm(dim=-1, keepdim=True)
+    unit, other = positive / positive.norm(dim=-1, keepdim=True), positive.roll(1, 0)
+    expected = 0.2 * unit + 0.8 * other / other.norm(dim=-1, keepdim=True)
     assert torch.allclose(mixed, expected / expected.norm(dim=-1, keepdim=True), atol=1e-6)
-    found = sdjc_loss(v, positive, hard, 0.1, 0.0, mixed=mixed)
-    assert float(found) == pytest.approx(by_hand(v, positive, hard, 0.1, 1.0, mixed), rel=1e-5)
+    results = sdjc_loss(v, positive, hard, 0.1, 0.0, mixed=mixed)
+    assert float(results) == pytest.approx(by_hand(v, positive, hard, 0.1, 1.0, mixed), rel=1e-5)
     positive.requires_grad_()
     assert not mixed_negatives(positive, positive.roll(1, 0), 0.2).requires_grad
 
@@ -66,18 +66,18 @@ def test_mixed_negatives_are_mixcse() -> None:
 def test_a_null_is_named(tmp_path: Path, sentences: list[Any], said: str) -> None:
     texts: list[list[Any]] = [*word_texts(10)]
     texts[7] = sentences
-    place = write_word_negatives(tmp_path, texts, loose(wikianchor.schemas.negatives.SCHEMA))
+    directory = write_word_negatives(tmp_path, texts, loose(wikianchor.schemas.negatives.SCHEMA))
     with pytest.raises(InputError) as caught:
-        list(read_rows(open_texts(str(place))))
-    path = f"{place}/data/negatives/train-00001-of-00002.parquet"
+        list(read_rows(open_texts(str(directory))))
+    path = f"{directory}/data/negatives/train-00001-of-00002.parquet"
     assert str(caught.value) == f"{path}: {said} (counted from 0): build it again"
 
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     schema = wikianchor.schemas.negatives.SCHEMA
-    place = write_word_negatives(tmp_path, word_texts(10), schema.remove(schema.get_field_index("negatives")))
+    directory = write_word_negatives(tmp_path, word_texts(10), schema.remove(schema.get_field_index("negatives")))
     with pytest.raises(InputError, match="has no column negatives: build it again"):
-        open_texts(str(place))
+        open_texts(str(directory))
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +93,8 @@ def flags(negatives_dir: Path, tiny_model: Path, tmp_path: Path) -> dict[str, An
     }
 
 
-def losses(place: Path) -> list[float]:
-    lines = [json.loads(line) for line in (place / "log.jsonl").read_text().splitlines()]
+def losses(directory: Path) -> list[float]:
+    lines = [json.loads(line) for line in (directory / "log.jsonl").read_text().splitlines()]
     return [line["loss"] for line in lines if line["event"] == "train"]
 
 
@@ -113,15 +113,15 @@ def test_it_learns_and_opens_in_sentence_transformers_form(
     flags: dict[str, Any], more: dict[str, Any], tmp_path: Path
 ) -> None:
     more = {name: value for name, value in more.items() if name != "no"}
-    place = run(make("sdjc", {**flags, "epochs": 8, **more}, {}))
-    found = losses(tmp_path / "out")
+    directory = run(make("sdjc", {**flags, "epochs": 8, **more}, {}))
+    results = losses(tmp_path / "out")
     # A step's loss is that of a few sentences and of their dropout: a quarter of all says more.
-    quarter = len(found) // 4
-    assert sum(found[-quarter:]) < sum(found[:quarter])
-    encoder = Encoder.load(place)
+    quarter = len(results) // 4
+    assert sum(results[-quarter:]) < sum(results[:quarter])
+    encoder = Encoder.load(directory)
     assert encoder.pooler == "avg"
     assert encoder.encode(["kana losi"]).shape == (1, 32)
-    assert "sdjc" in (Path(place) / "README.md").read_text()
+    assert "sdjc" in (Path(directory) / "README.md").read_text()
 
 
 def test_rows_of_all_kinds_of_sources(negatives_dir: Path, tmp_path: Path) -> None:
@@ -162,14 +162,14 @@ def test_a_row_of_each_negative(flags: dict[str, Any], tiny_model: Path) -> None
         parts = [data.tokens[start:end].tolist() for start, end in zip(data.starts, data.starts[1:], strict=False)]
         return [(parts[anchor], parts[negative] if negative >= 0 else None) for anchor, negative in pairs]
 
-    found = list(zip(triplets.anchors.tolist(), triplets.negatives[:, 0].tolist(), strict=True))
-    assert texts_of(triplets, found) == texts_of(whole, expected)
+    results = list(zip(triplets.anchors.tolist(), triplets.negatives[:, 0].tolist(), strict=True))
+    assert texts_of(triplets, results) == texts_of(whole, expected)
     assert len(triplets) > len(whole)
     config = make("sdjc", {**flags, "negatives": 2, "row_per_negative": True}, {})
     feed = TripletFeed(triplets, config, torch.device("cpu"))
     assert feed.batch(feed.order(0)[:16], 0).negatives.shape == (16, 1)
-    place = run(dataclasses.replace(config, max_steps=2))
-    assert json.loads((Path(place) / "run.json").read_text())["config"]["row_per_negative"]
+    directory = run(dataclasses.replace(config, max_steps=2))
+    assert json.loads((Path(directory) / "run.json").read_text())["config"]["row_per_negative"]
 
 
 def test_all_negatives_are_used_in_as_many_epochs(flags: dict[str, Any], tiny_model: Path) -> None:
@@ -189,35 +189,22 @@ def test_a_batch_holds_its_sentences_in_their_places(flags: dict[str, Any], tiny
     triplets = read_triplets(open_texts(config.data), encoder, 24)
     batch = TripletFeed(triplets, config, torch.device("cpu")).batch(torch.arange(8).numpy(), 0)
     listed = [row[kept].tolist() for ids, mask in batch.groups for row, kept in zip(ids, mask, strict=True)]
-    found = [listed[place] for place in batch.restore.tolist()]
+    results = [listed[position] for position in batch.restore.tolist()]
     sentence = [triplets.tokens[a:b].tolist() for a, b in zip(triplets.starts, triplets.starts[1:], strict=False)]
-    assert found[:8] == [sentence[number] for number in batch.anchors]
-    assert found[8:16] == [sentence[number] for number in batch.positives]
+    assert results[:8] == [sentence[number] for number in batch.anchors]
+    assert results[8:16] == [sentence[number] for number in batch.positives]
     flat = torch.where(batch.negatives < 0, batch.anchors[:, None], batch.negatives).flatten()
-    assert found[16:] == [sentence[number] for number in flat]
+    assert results[16:] == [sentence[number] for number in flat]
 
 
-def test_two_stages(flags: dict[str, Any], tmp_path: Path) -> None:
+def test_a_second_stage_begins_with_the_model_of_the_first(flags: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "nli.csv").write_text("sent0,sent1,hard_neg\n" + "kana losi,kana,miru\nlona,losi mina,teta\n" * 20)
-    more = {
-        "then": str(tmp_path / "nli.csv"),
-        "then_options": "--sentence_temperature=0.05 --softmax_size=4 --epochs=2",
-    }
-    place = run_stages(make("sdjc", {**flags, **more}, {}))
-    record = json.loads((Path(place) / "run.json").read_text())["config"]
-    assert (record["sentence_temperature"], record["softmax_size"], record["max_length"]) == (0.05, 4, 24)
-    assert record["model"] == f"{tmp_path}/out/model"
-    assert (tmp_path / "out/model/config.json").exists()
-    with pytest.raises(UsageError, match="then_options"):
-        run_stages(make("sdjc", {**flags, **more, "then_options": "--nonsense=1"}, {}))
-
-
-def test_the_epochs_of_a_preset_are_not_those_of_the_second_stage() -> None:
-    options = {"preset": "sdjc-base-clinic-paper", "data": "d", "output": "o", "then": "nli.csv"}
-    config = make("sdjc", options, {})
-    assert (config.epochs, second_stage(config).epochs) == (20, 1)
-    assert second_stage(dataclasses.replace(config, then_options="--epochs=3")).epochs == 3
-    assert second_stage(dataclasses.replace(config, epochs=2)).epochs == 2
+    first = run(make("sdjc", flags, {}))
+    more = {"model": first, "data": str(tmp_path / "nli.csv"), "output": f"{flags['output']}/then", "softmax_size": 4}
+    second = run(make("sdjc", {**flags, **more}, {}))
+    record = json.loads((Path(second) / "run.json").read_text())["config"]
+    assert (record["model"], record["softmax_size"], record["max_length"]) == (first, 4, 24)
+    assert Encoder.load(second).pooler == Encoder.load(first).pooler
 
 
 def test_resuming_gives_the_same_weights(flags: dict[str, Any], tmp_path: Path) -> None:
@@ -226,14 +213,14 @@ def test_resuming_gives_the_same_weights(flags: dict[str, Any], tmp_path: Path) 
     config = make("sdjc", options, {})
     run(config)
     again = run(config)
-    one, other = Encoder.load(whole), Encoder.load(again)
-    for first, second in zip(one.parameters(), other.parameters(), strict=True):
+    encoder, other = Encoder.load(whole), Encoder.load(again)
+    for first, second in zip(encoder.parameters(), other.parameters(), strict=True):
         assert torch.equal(first, second)
 
 
 def test_held_out_loss_is_a_dev_score(flags: dict[str, Any], tmp_path: Path) -> None:
-    place = run(make("sdjc", {**flags, "held_out": 32, "eval_steps": 2}, {}))
-    assert json.loads((Path(place) / "run.json").read_text())["state"]["best"] is not None
+    directory = run(make("sdjc", {**flags, "held_out": 32, "eval_steps": 2}, {}))
+    assert json.loads((Path(directory) / "run.json").read_text())["state"]["best"] is not None
 
 
 def test_a_model_without_dropout_is_refused(flags: dict[str, Any]) -> None:

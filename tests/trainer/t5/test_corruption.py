@@ -26,11 +26,11 @@ def put_back(source: list[int], target: list[int], vocabulary: Vocabulary) -> li
             spans[number] = []
         else:
             spans[max(spans)].append(piece)
-    found: list[int] = []
+    results: list[int] = []
     for piece in source[:-1]:
         number = vocabulary.number(piece)
-        found += [piece] if number is None else spans[number]
-    return found
+        results += [piece] if number is None else spans[number]
+    return results
 
 
 @pytest.mark.parametrize("length", [2, 3, 5, 13, 60])

@@ -41,31 +41,31 @@ def small_t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_t5(tmp_path_factory.mktemp("t5"))
 
 
-def log(place: Path, event: str) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in (place / "log.jsonl").read_text().splitlines()]
+def log(directory: Path, event: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (directory / "log.jsonl").read_text().splitlines()]
     return [line for line in lines if line["event"] == event]
 
 
 def test_it_learns_and_can_be_read_again(flags: dict[str, Any], small_t5: Path, tmp_path: Path) -> None:
     options = {"learning_rate": 0.01, "eval_steps": 6, "epochs": 8}
-    place = Path(run(make("t5", {**flags, **options, "model": str(small_t5)}, {})))
+    directory = Path(run(make("t5", {**flags, **options, "model": str(small_t5)}, {})))
     scores = [line["loss"] for line in log(tmp_path / "out", "dev")]
     assert scores[-1] < scores[0] - 0.5
-    assert read_filler(str(place)).vocabulary.size == Vocabulary.read(str(small_t5)).size
-    assert {"README.md", "run.json", "spiece.model", "config.json"} <= {path.name for path in place.iterdir()}
-    assert json.loads((place / "run.json").read_text())["config"]["optimizer"] == "adafactor"
+    assert read_filler(str(directory)).vocabulary.size == Vocabulary.read(str(small_t5)).size
+    assert {"README.md", "run.json", "spiece.model", "config.json"} <= {path.name for path in directory.iterdir()}
+    assert json.loads((directory / "run.json").read_text())["config"]["optimizer"] == "adafactor"
 
 
 def test_it_begins_from_a_name_on_the_hub(flags: dict[str, Any], small_t5: Path, tmp_path: Path) -> None:
     """As a published T5 lies in the cache of the Hub: without the file that only ours have."""
-    place = tmp_path / "hub/models--someone--t5"
-    shutil.copytree(small_t5, place / "snapshots/0123")
-    (place / "snapshots/0123" / SETTINGS_FILE).unlink()
-    (place / "refs").mkdir()
-    (place / "refs/main").write_text("0123")
+    directory = tmp_path / "hub/models--someone--t5"
+    shutil.copytree(small_t5, directory / "snapshots/0123")
+    (directory / "snapshots/0123" / SETTINGS_FILE).unlink()
+    (directory / "refs").mkdir()
+    (directory / "refs/main").write_text("0123")
     options = [f"--{name}={value}" for name, value in {**flags, "model": "someone/t5", "max_steps": 1}.items()]
     environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, "-m", "wikianchor.trainer.task", "t5", *options]
+    command = [sys.executable, "-m", "wikianchor", "train", "t5", *options]
     ended = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False)
     assert ended.returncode == 0, ended.stderr[-500:]
     assert read_filler(ended.stdout.strip()).vocabulary.size == Vocabulary.read(str(small_t5)).size
@@ -94,16 +94,16 @@ def test_resuming_gives_the_same_weights(flags: dict[str, Any], small_t5: Path, 
     whole = read_filler(run(make("t5", {**options, "output": str(tmp_path / "whole")}, {})))
     run(make("t5", {**options, "max_steps": 5}, {}))
     # Stopped at step 5 of 12, it goes on; the schedule is constant, so that the number of steps changes nothing.
-    config = make("t5", {**options, "max_steps": 0}, {})
+    config = make("t5", options, {})
     with pytest.raises(UsageError, match="max_steps=5"):
         run(config)
     (state,) = (tmp_path / "out/checkpoints").glob("step-*/state.json")
     stored = json.loads(state.read_text())
-    stored["config"]["max_steps"] = 0
+    stored["config"]["max_steps"] = None
     state.write_text(json.dumps(stored))
     parted = read_filler(run(config))
-    for (name, one), other in zip(whole.backbone.named_parameters(), parted.backbone.parameters(), strict=True):
-        assert torch.equal(one, other), name
+    for (name, weight), other in zip(whole.backbone.named_parameters(), parted.backbone.parameters(), strict=True):
+        assert torch.equal(weight, other), name
 
 
 def test_holes_are_drawn_anew_in_each_epoch(small_t5: Path, flags: dict[str, Any]) -> None:
