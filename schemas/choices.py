@@ -2,11 +2,14 @@
 
 # Texts of an entity that `entities` can keep.
 TEXTS = ("labels", "descriptions", "aliases")
-# Formats of `export`, the kinds of text that stand for an entity there, and the languages of positives.
+# Formats of `export`, its anchors, the kinds of text that stand for an entity there, and the languages of positives.
 FORMATS = ("sentence-transformers", "jsonl", "csv")
-POSITIVES = ("sentence", "label", "description", "alias")
-NEGATIVES = ("sentence", "label", "description")
-LANGUAGES = ("any", "same", "other")
+ANCHORS = ("sentence", "title", "lead")
+POSITIVES = ("lead", "sentence", "label", "description", "alias")
+NEGATIVES = ("lead", "sentence", "label", "description")
+LANGUAGES = ("same", "other", "any")
+# Texts of Wikipedia; others are of Wikidata.
+OF_PAGES = ("sentence", "lead", "title")
 
 # Parts of a page: of sentences; beside the text (cells of tables, captions); of all text that is no sentence of prose
 # (`fragments`).

@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from wikianchor.schemas.fields import field, integers, schema, strings
 
-VERSION = "1.0"
+VERSION = "2.0"
 
 
 def rows_schema(negatives: int) -> pa.Schema:
@@ -16,8 +16,8 @@ def rows_schema(negatives: int) -> pa.Schema:
     return schema(
         "export",
         VERSION,
-        field("anchor", pa.string(), "The sentence."),
-        field("positive", pa.string(), "A text of the entity that the sentence links to."),
+        field("anchor", pa.string(), "The sentence; or the title or the lead of the entity's page (--anchor)."),
+        field("positive", pa.string(), "A text of the entity: the lead of its page, or another (--positive)."),
         *columns,
     )
 
@@ -29,12 +29,12 @@ SOURCES = schema(
     field("wiki", pa.string(), "Database name of the anchor's wiki, such as enwiki."),
     field("page_id", pa.int64(), "Id of the anchor's page."),
     field("rev_id", pa.int64(), "Id of the revision that was read."),
-    field("title", pa.string(), "Title of the anchor's page, for attribution."),
-    field(
-        "positive_wiki", pa.string(), "Wiki of the positive; null if it is not a sentence but a text of Wikidata.", True
-    ),
-    field("positive_page_id", pa.int64(), "Id of the positive's page; null if it is not a sentence.", nullable=True),
+    field("title", pa.string(), "Title of the anchor's page, for attribution; null if it is a lead.", nullable=True),
+    field("positive_wiki", pa.string(), "Wiki of the positive; null if it is a text of Wikidata.", nullable=True),
+    field("positive_page_id", pa.int64(), "Id of the positive's page; null likewise.", nullable=True),
+    field("positive_rev_id", pa.int64(), "Id of the revision of that page; null likewise.", nullable=True),
     field("negative_qids", integers(pa.int64()), "Numbers of the Wikidata items of the negatives, in their order."),
-    field("negative_wikis", strings(), "Wikis of the negatives; empty if they are not sentences."),
-    field("negative_page_ids", integers(pa.int64()), "Ids of the negatives' pages; empty if they are not sentences."),
+    field("negative_wikis", strings(), "Wikis of the negatives; empty if they are texts of Wikidata."),
+    field("negative_page_ids", integers(pa.int64()), "Ids of the negatives' pages; empty likewise."),
+    field("negative_rev_ids", integers(pa.int64()), "Ids of the revisions of these pages; empty likewise."),
 )

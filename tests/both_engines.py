@@ -86,9 +86,9 @@ class BothEngines:
                 return _difference(vars(extract), vars(by_core), "extract")
         if python.pages != core.pages:
             return _difference(python.pages, core.pages, "")
-        for name, one, other in zip(python.tables, python.tables.values(), core.tables.values(), strict=True):
-            if not one.equals(other):
-                return _difference(one.to_pylist(), other.to_pylist(), f".{name}")
+        for name, python_value, other in zip(python.tables, python.tables.values(), core.tables.values(), strict=True):
+            if not python_value.equals(other):
+                return _difference(python_value.to_pylist(), other.to_pylist(), f".{name}")
         problems = (problem for page in python.pages for problem in page["problems"])
         return next((problem for problem in problems if "does not balance" in problem), "")
 
@@ -115,7 +115,7 @@ class _Found(NamedTuple):
 
 def _read(reader: PageReader, pages: Sequence[Raw]) -> _Found:
     tables = reader.new_tables()
-    found: list[dict[str, Any]] = []
+    mismatches: list[dict[str, Any]] = []
     for raw, where in pages:
         counts: Counter[str] = Counter()
         problems: list[str] = []
@@ -128,20 +128,26 @@ def _read(reader: PageReader, pages: Sequence[Raw]) -> _Found:
                 problems = [str(error)]
             page = page._replace(text="")
         sizes = [(len(table), table.list_values) for table in tables]
-        found.append({"page": page, "counts": counts, "problems": problems, "ledger": ledger, "sizes": sizes})
-    return _Found(found, {name: table.take() for name, table in zip(tables._fields, tables, strict=True)})
+        mismatches.append({"page": page, "counts": counts, "problems": problems, "ledger": ledger, "sizes": sizes})
+    return _Found(mismatches, {name: table.take() for name, table in zip(tables._fields, tables, strict=True)})
 
 
-def _difference(one: Any, other: Any, place: str) -> str:
+def _difference(python_value: Any, other: Any, label: str) -> str:
     """Return where two values differ first, and how."""
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        return next(_difference(one[key], other[key], f"{place}.{key}") for key in one if one[key] != other[key])
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        number = next(number for number, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1])
-        return _difference(one[number], other[number], f"{place}[{number}]")
-    if isinstance(one, dict) and isinstance(other, dict):
-        one, other = (dict(sorted(each.items() - rest.items())) for each, rest in ((one, other), (other, one)))
-    return f"{place}: {one!r:.1500}\n    core: {other!r:.1500}"
+    if isinstance(python_value, dict) and isinstance(other, dict) and python_value.keys() == other.keys():
+        return next(
+            _difference(python_value[key], other[key], f"{label}.{key}")
+            for key in python_value
+            if python_value[key] != other[key]
+        )
+    if isinstance(python_value, list) and isinstance(other, list) and len(python_value) == len(other):
+        number = next(number for number, pair in enumerate(zip(python_value, other, strict=True)) if pair[0] != pair[1])
+        return _difference(python_value[number], other[number], f"{label}[{number}]")
+    if isinstance(python_value, dict) and isinstance(other, dict):
+        python_value, other = (
+            dict(sorted(each.items() - rest.items())) for each, rest in ((python_value, other), (other, python_value))
+        )
+    return f"{label}: {python_value!r:.1500}\n    core: {other!r:.1500}"
 
 
 def raw_page(text: str, number: int = 1) -> Raw:

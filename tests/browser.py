@@ -77,9 +77,9 @@ class Browser:
 
     def value(self, expression: str) -> Any:
         """Return the value of an expression in the page."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in found, found
-        return found["result"].get("value")
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in result, result
+        return result["result"].get("value")
 
     def said(self) -> list[str]:
         """Return what stands on the page's console: messages, errors, what its policy refused."""
@@ -97,14 +97,14 @@ class Browser:
 
     def screenshot(self, path: Path) -> None:
         """Write what is seen of the whole page."""
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(found["data"]))
+        result = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(result["data"]))
 
 
 @contextmanager
 def chromium(profile: Path) -> Iterator[Browser]:
     """Start a browser; without one the test is skipped."""
-    program = next((found for name in NAMES if (found := shutil.which(name))), None)
+    program = next((result for name in NAMES if (result := shutil.which(name))), None)
     if program is None:
         pytest.skip("NO BROWSER: install chromium (a Debian package) to look at pages in one")
     to_read, to_write = os.pipe()

@@ -51,44 +51,44 @@ def flags(*given: str) -> Start:
     """An engine that needs nothing started."""
 
     @contextmanager
-    def start(place: Path) -> Iterator[list[str]]:
+    def start(directory: Path) -> Iterator[list[str]]:
         yield list(given)
 
     return start
 
 
 @contextmanager
-def job_service(place: Path) -> Iterator[list[str]]:
+def job_service(directory: Path) -> Iterator[list[str]]:
     """Beam's job service in a process of its own, with the workers in ours."""
-    module, port_file = "apache_beam.runners.portability.local_job_service_main", place / "port"
-    with process(place, sys.executable, "-m", module, "--port=0", f"--port_file={port_file}"):
+    module, port_file = "apache_beam.runners.portability.local_job_service_main", directory / "port"
+    with process(directory, sys.executable, "-m", module, "--port=0", f"--port_file={port_file}"):
         until(lambda: port_file.exists() and port_file.read_text().strip() != "", "the job service to start")
         endpoint = f"--job_endpoint=localhost:{port_file.read_text().strip()}"
         yield ["--runner=PortableRunner", endpoint, "--environment_type=LOOPBACK", "--shuffle=files"]
 
 
 @contextmanager
-def worker_pool(place: Path) -> Iterator[list[str]]:
+def worker_pool(directory: Path) -> Iterator[list[str]]:
     """Workers in a fresh environment that holds the built wheel and nothing of this one: what a cluster's are like."""
-    with pool_of_workers(place) as flags:
+    with pool_of_workers(directory) as flags:
         yield ["--runner=PortableRunner", "--job_endpoint=embed", "--shuffle=beam", *flags]
 
 
 @contextmanager
-def pool_of_workers(place: Path) -> Iterator[list[str]]:
+def pool_of_workers(directory: Path) -> Iterator[list[str]]:
     """A worker pool, and the flags that send work to it."""
-    python = clean_environment(place)
+    python = clean_environment(directory)
     port = free_port()
     # A pool starts its workers by the name `python`.
-    surroundings = {"PATH": f"{python.parent}:{os.environ['PATH']}", "HOME": str(place)}
+    surroundings = {"PATH": f"{python.parent}:{os.environ['PATH']}", "HOME": str(directory)}
     module = "apache_beam.runners.worker.worker_pool_main"
-    with process(place, str(python), "-m", module, f"--service_port={port}", environment=surroundings):
+    with process(directory, str(python), "-m", module, f"--service_port={port}", environment=surroundings):
         until(lambda: answers(port), "the worker pool to start")
         yield ["--environment_type=EXTERNAL", f"--environment_config=localhost:{port}"]
 
 
 @contextmanager
-def prism(place: Path) -> Iterator[list[str]]:
+def prism(directory: Path) -> Iterator[list[str]]:
     """Beam's runner written in Go, of the same version."""
     release = version("apache-beam")
     binary = fetched() / f"prism-{release}" / "prism"
@@ -112,7 +112,7 @@ def jar_engine(
     """An engine of Java that its job server starts inside itself, with the workers in our process."""
 
     @contextmanager
-    def start(place: Path) -> Iterator[list[str]]:
+    def start(directory: Path) -> Iterator[list[str]]:
         if not shutil.which("java"):
             pytest.skip("NO JAVA: the job servers of Flink and Spark need one")
         jar = job_server(artifact)
@@ -134,7 +134,7 @@ FLINK_MEMORY = {
 
 
 @contextmanager
-def flink_cluster(place: Path) -> Iterator[list[str]]:
+def flink_cluster(directory: Path) -> Iterator[list[str]]:
     """A JobManager and a TaskManager of Flink on this machine, out of the job server's jar, and a worker pool beside
     it. One TaskManager: two would ask the pool for a worker of the same name."""
     if not shutil.which("java"):
@@ -156,21 +156,21 @@ def flink_cluster(place: Path) -> Iterator[list[str]]:
         "classloader.resolve-order": "parent-first",
         # Each shuffle of a batch job asks for 512 buffers else, and `pairs` has some dozens.
         "taskmanager.network.sort-shuffle.min-buffers": 16,
-        "io.tmp.dirs": place,
+        "io.tmp.dirs": directory,
         **sizes,
     }
     for name in ("flink-conf.yaml", "config.yaml"):
-        (place / name).write_text("".join(f"{key}: {value}\n" for key, value in settings.items()))
+        (directory / name).write_text("".join(f"{key}: {value}\n" for key, value in settings.items()))
     java, entry = ["java", "-Xmx1g", "-cp", str(jar)], "org.apache.flink.runtime"
-    job_manager = [*java, f"{entry}.entrypoint.StandaloneSessionClusterEntrypoint", "--configDir", str(place)]
-    task_manager = [*java, f"{entry}.taskexecutor.TaskManagerRunner", "--configDir", str(place)]
-    homes = [place / name for name in ("manager", "tasks", "workers")]
+    job_manager = [*java, f"{entry}.entrypoint.StandaloneSessionClusterEntrypoint", "--configDir", str(directory)]
+    task_manager = [*java, f"{entry}.taskexecutor.TaskManagerRunner", "--configDir", str(directory)]
+    homes = [directory / name for name in ("manager", "tasks", "workers")]
     for home in homes:
         home.mkdir()
     with process(homes[0], *job_manager), process(homes[1], *task_manager), pool_of_workers(homes[2]) as flags:
         until(lambda: slots(rest) == 2, "Flink to have its slots")
-        own = ["--runner=FlinkRunner", f"--flink_job_server_jar={jar}", f"--flink_master=localhost:{rest}"]
-        yield [*own, "--parallelism=2", *flags]
+        flink_flags = ["--runner=FlinkRunner", f"--flink_job_server_jar={jar}", f"--flink_master=localhost:{rest}"]
+        yield [*flink_flags, "--parallelism=2", *flags]
 
 
 def slots(port: int) -> int:
@@ -238,10 +238,10 @@ def numbers(name: str) -> tuple[list[int], ...]:
     return tuple([int(part) for part in text.split(".")] for text in reversed(versions))
 
 
-def clean_environment(place: Path, extra: str = "") -> Path:
+def clean_environment(directory: Path, extra: str = "") -> Path:
     """Return the Python of a new environment in which the wheel of this checkout is installed, with an extra such as
     "[gcp]"."""
-    source = place / "source"
+    source = directory / "source"
     names = ("demo", "pipelines", "schemas", "trainer", "wikianchor", "setup.py", "pyproject.toml", "README.md")
     source.mkdir()
     for name in names:
@@ -251,10 +251,12 @@ def clean_environment(place: Path, extra: str = "") -> Path:
         else:
             shutil.copy(ROOT / name, source / name)
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", f"--wheel-dir={place}", str(source)], check=True, capture_output=True)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place / "venv")], check=True)
-    python = place / "venv/bin/python"
-    wheel = next(place.glob("wikianchor-*.whl"))
+    subprocess.run(
+        [*pip, "wheel", "--no-deps", f"--wheel-dir={directory}", str(source)], check=True, capture_output=True
+    )
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(directory / "venv")], check=True)
+    python = directory / "venv/bin/python"
+    wheel = next(directory.glob("wikianchor-*.whl"))
     # The same Beam on both sides: a job does not cross versions.
     pinned = [f"{name}=={version(name)}" for name in ("apache-beam", "pyarrow", "numpy")]
     # Most of what comes is never imported: what is gets compiled then.
@@ -268,10 +270,12 @@ def clean_environment(place: Path, extra: str = "") -> Path:
 
 
 @contextmanager
-def process(place: Path, *command: str, environment: dict[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def process(
+    directory: Path, *command: str, environment: dict[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """A process for the time of a block; what it says is in `log`."""
-    with (place / "log").open("wb") as log:
-        started = subprocess.Popen(command, stdout=log, stderr=log, cwd=place, env=environment)
+    with (directory / "log").open("wb") as log:
+        started = subprocess.Popen(command, stdout=log, stderr=log, cwd=directory, env=environment)
         try:
             yield started
         finally:
@@ -283,26 +287,26 @@ def process(place: Path, *command: str, environment: dict[str, str] | None = Non
                 started.wait()
 
 
-def until(true: Callable[[], bool], what: str) -> None:
+def until(true: Callable[[], bool], expected: str) -> None:
     """Wait for something."""
     ends = time.monotonic() + PATIENCE_SECONDS
     while not true():
         if time.monotonic() > ends:
-            pytest.fail(f"waited {PATIENCE_SECONDS} s for {what}")
+            pytest.fail(f"waited {PATIENCE_SECONDS} s for {expected}")
         time.sleep(0.1)
 
 
 def free_port() -> int:
     """Return a port that nobody has."""
-    with socket.socket() as found:
-        found.bind(("localhost", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("localhost", 0))
+        return int(listener.getsockname()[1])
 
 
 def answers(port: int) -> bool:
     """Whether someone listens at a port of this machine."""
-    with socket.socket() as found:
-        return found.connect_ex(("localhost", port)) == 0
+    with socket.socket() as listener:
+        return listener.connect_ex(("localhost", port)) == 0
 
 
 def unstable_keys(pipeline: Any) -> list[str]:

@@ -18,15 +18,15 @@ from wikianchor.pipelines.dataset.reader import find_datasets
 DEMO = Path(__file__).parent.parent / "demo" / "dumps"
 
 
-def write_inputs(place: Path) -> Path:
+def write_inputs(folder: Path) -> Path:
     """Write what the commands read besides the demonstration's dumps."""
     for language in ("en", "ja"):
-        news.write(news.make_news(language, 60), place / "news", tables=True)
-    (place / "clinic.txt").write_text("\n".join(TEXTS))
+        news.write(news.make_news(language, 60), folder / "news", tables=True)
+    (folder / "clinic.txt").write_text("\n".join(TEXTS))
     if has("torch", "sentencepiece"):
-        write_t5(place / "t5")
-    write_corpus(place / "corpus", TEXTS[:12])
-    return place
+        write_t5(folder / "t5")
+    write_corpus(folder / "corpus", TEXTS[:12])
+    return folder
 
 
 def commands(inputs: str, out: str, here: bool, demo: str = str(DEMO)) -> Iterator[list[str]]:
@@ -60,7 +60,8 @@ def anything_is_a_negative() -> Iterator[None]:
 def all_digests(out: str) -> dict[str, Any]:
     """Return the checksums of all shards and the ledger of every dataset, by its place."""
     return {
-        one.directory.removeprefix(out): (digests(one.manifest), one.manifest["ledger"]) for one in find_datasets(out)
+        finished.directory.removeprefix(out): (digests(finished.manifest), finished.manifest["ledger"])
+        for finished in find_datasets(out)
     }
 
 

@@ -43,17 +43,17 @@ sys.exit(int(call.recv(16) or b"70"))
 
 
 @contextmanager
-def running(place: Path, environment: Mapping[str, str]) -> Iterator[Path]:
+def running(folder: Path, environment: Mapping[str, str]) -> Iterator[Path]:
     """Start a server and yield the directory of the programs that use it.
 
     Args:
         place: an empty directory.
         environment: what packages read when they are loaded.
     """
-    path = str(place / "server")
-    (place / "bin").mkdir()
+    path = str(folder / "server")
+    (folder / "bin").mkdir()
     for name in ("wikianchor", "python"):
-        program = place / "bin" / name
+        program = folder / "bin" / name
         program.write_text(CLIENT.format(python=sys.executable, server=path))
         program.chmod(0o755)
     command = [sys.executable, "-m", "tests.fork_server", path]
@@ -64,7 +64,7 @@ def running(place: Path, environment: Mapping[str, str]) -> Iterator[Path]:
             assert server.poll() is None, "the server did not start"
             assert time.monotonic() < end, "the server takes too long to start"
             time.sleep(0.05)
-        yield place / "bin"
+        yield folder / "bin"
     finally:
         server.terminate()
         server.wait()

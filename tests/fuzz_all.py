@@ -53,12 +53,17 @@ def fuzz(target: str, seconds: int) -> bool:
     if problem := missing(target):
         print(f"{target:10} NOT FUZZED: {problem}", flush=True)
         return True
-    corpus, seeds, found = (FUZZ / name / target for name in ("corpus", "seeds", "found"))
-    for directory in (corpus, found):
+    corpus, seeds, findings = (FUZZ / name / target for name in ("corpus", "seeds", "found"))
+    for directory in (corpus, findings):
         directory.mkdir(parents=True, exist_ok=True)
     options = [
         *(str(corpus), str(seeds), f"-max_total_time={seconds}", f"-timeout={TIMEOUT}", f"-max_len={LONGEST_INPUT}"),
-        *(f"-dict={FUZZ / 'markup.dict'}", f"-artifact_prefix={found}/", "-print_final_stats=1", "-rss_limit_mb=4096"),
+        *(
+            f"-dict={FUZZ / 'markup.dict'}",
+            f"-artifact_prefix={findings}/",
+            "-print_final_stats=1",
+            "-rss_limit_mb=4096",
+        ),
     ]
     log = FUZZ / f"{target}.log"
     with open(log, "w") as output:
@@ -70,7 +75,7 @@ def fuzz(target: str, seconds: int) -> bool:
         (re.findall(_STATISTIC.format(name), text) or ["?"])[-1]
         for name in ("number_of_executed_units", "slowest_unit_time_sec")
     )
-    outcome = f"FAILED: {log}, and {found}" if ended.returncode else "nothing found"
+    outcome = f"FAILED: {log}, and {findings}" if ended.returncode else "nothing found"
     print(
         f"{target:10} {runs:>9} runs  {edges[0]:>6} edges  {edges[1]:>6} features  slowest {slowest} s  {outcome}",
         flush=True,

@@ -76,7 +76,7 @@ def characters() -> dict[str, object]:
     tables = character_tables()
     # The classes in the order of their bits in `unicode.rs`; Chinese characters are printable letters.
     bits = [
-        (ord(char), sum(found[index] << number for number, found in enumerate(tables.classes)))
+        (ord(char), sum(members[index] << number for number, members in enumerate(tables.classes)))
         for index, char in enumerate(tables.others)
     ]
     bits += [(ord(char), 1 | 2 | 256) for char in tables.letters]

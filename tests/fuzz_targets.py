@@ -137,8 +137,8 @@ def packed(data: bytes) -> None:
         assert edits or is_padded or zeros % 4 or text is None or whole is not None, "a whole file is refused"
         edges = sorted({0, size, *cuts}) if kind != "xz" else [0, size]
         for blocks in (False, True) if kind == "bz2" else (False,):
-            found = _read(Range(path, start, end, end == size, blocks) for start, end in pairwise(edges))
-            assert found is None or found == text, f"another text in ranges {edges}, blocks={blocks}"
+            decoded = _read(Range(path, start, end, end == size, blocks) for start, end in pairwise(edges))
+            assert decoded is None or decoded == text, f"another text in ranges {edges}, blocks={blocks}"
 
 
 def _read(ranges: Iterable[Range]) -> bytes | None:
@@ -184,17 +184,17 @@ def _memory() -> str:
 class _Read(NamedTuple):
     """What a reader has returned, and the name of its error, "" for none."""
 
-    found: list[Any]
+    decoded: list[Any]
     error: str
 
 
 def _outcome(read: Callable[[], Iterable[Any]], expected: type[Exception] = InputError) -> _Read:
-    found: list[Any] = []
+    decoded: list[Any] = []
     try:
-        found.extend(read())
+        decoded.extend(read())
     except expected as error:
         return _Read([], "several lines" if "\n" in str(error) else "one line")
-    return _Read(found, "")
+    return _Read(decoded, "")
 
 
 def _same(read: Callable[[int], Iterable[Any]], size: int) -> list[Any]:
@@ -202,7 +202,7 @@ def _same(read: Callable[[int], Iterable[Any]], size: int) -> list[Any]:
     whole, in_pieces = _outcome(lambda: read(1 << 20)), _outcome(lambda: read(size))
     assert whole == in_pieces, f"other rows in pieces of {size} bytes"
     assert whole.error in ("", "one line"), "an error of several lines"
-    return whole.found
+    return whole.decoded
 
 
 def _pieces(data: bytes, size: int) -> Iterator[bytes]:
@@ -224,9 +224,9 @@ def dump(data: bytes) -> None:
     whole = _outcome(lambda: pages(0, len(text), 1 << 20))
     parts = [_outcome(lambda at=at: pages(*at, 1 << 20)) for at in ((0, cut), (cut, len(text)))]
     if not (whole.error or any(part.error for part in parts)):
-        assert whole.found == parts[0].found + parts[1].found, f"other pages in ranges cut at {cut}"
+        assert whole.decoded == parts[0].decoded + parts[1].decoded, f"other pages in ranges cut at {cut}"
     _outcome(lambda: [site_from_header(text.decode("utf-8", "replace"), None, SOURCE)])
-    for raw, _ in whole.found:
+    for raw, _ in whole.decoded:
         assert (problem := _both(wiki).difference([(raw, "a page")])) == "", problem
 
 
@@ -263,7 +263,7 @@ def files(data: bytes) -> None:
         for name in _strings(record) if kind == 3 else ():
             assert os.path.realpath(name).startswith(f"{directory}/") or not name, name
         return
-    for manifest in _outcome(lambda: [read_manifest(directory)]).found:
+    for manifest in _outcome(lambda: [read_manifest(directory)]).decoded:
         for config in manifest["configs"].values() if not [*manifest_problems(manifest)] else ():
             for shard in config["shards"]:
                 assert os.path.realpath(f"{directory}/{shard['path']}").startswith(f"{directory}/data/"), shard

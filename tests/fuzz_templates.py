@@ -280,13 +280,13 @@ class Fuzz:
 
     def definitions(self) -> dict[str, str]:
         """Return a set of templates, of which most call those after them only: others take as long as is allowed."""
-        names, found = self.names, dict[str, str]()
+        names, parts = self.names, dict[str, str]()
         for number, name in enumerate(names):
             self.names = names if self.chance.random() < 0.04 else [*names[number + 1 :], "x"]
             if self.chance.random() < 0.8:
-                found[name] = self._definition()
+                parts[name] = self._definition()
         self.names = names
-        return found
+        return parts
 
     def _definition(self) -> str:
         if self.chance.random() < 0.06:
@@ -296,13 +296,13 @@ class Fuzz:
 
     def _odd(self, text: str) -> str:
         """Return a text, one time in ten with an odd character in place of one of its own."""
-        place = int(self.chance.random() * 10 * len(text))
-        if place >= len(text) or (char := text[place].lower()) not in ODD:
+        position = int(self.chance.random() * 10 * len(text))
+        if position >= len(text) or (char := text[position].lower()) not in ODD:
             return text
         return (
-            text.replace(text[place], self.one(ODD[char]))
-            if place % 2
-            else text[:place] + self.one(ODD[char]) + text[place + 1 :]
+            text.replace(text[position], self.one(ODD[char]))
+            if position % 2
+            else text[:position] + self.one(ODD[char]) + text[position + 1 :]
         )
 
     def mutated(self, templates: Mapping[str, str]) -> dict[str, str]:
@@ -331,8 +331,8 @@ class Fuzz:
                 text = text[:start] + self.one(BRACES) + text[end:]
             elif kind == 6:
                 text = self._swapped(text, "|")
-            elif found := _PARAMETER.findall(text):
-                text = text.replace(self.one(found), "{{{" + self.one(PARAMETERS), 1)
+            elif parts := _PARAMETER.findall(text):
+                text = text.replace(self.one(parts), "{{{" + self.one(PARAMETERS), 1)
         return text
 
     def _swapped(self, text: str, mark: str) -> str:
@@ -442,11 +442,11 @@ def _splices(chance: random.Random, texts: Sequence[str], number: int) -> list[s
 
 def _with_callees(names: Sequence[str], site: Site, templates: Definitions) -> dict[str, str]:
     """Return the templates of some names, and those that they call."""
-    found: dict[str, str] = {}
+    parts: dict[str, str] = {}
     waiting = list(names)
-    while waiting and len(found) < MUTATED:
+    while waiting and len(parts) < MUTATED:
         title = template_title(waiting.pop(), site)
-        if title in templates and title not in found:
-            found[title] = templates[title]
+        if title in templates and title not in parts:
+            parts[title] = templates[title]
             waiting += _CALLED.findall(templates[title])
-    return found
+    return parts

@@ -34,28 +34,28 @@ def write(directory: Path, wikis: int, empty: bool = False) -> Path:
     for number, wiki in enumerate(names(wikis)):
         pages = [
             page(
-                f"Town {place}",
-                place + 1,
-                f"Town {place} of region {number} is a town near [[Town {(place + 1) % PAGES}]] by the sea. "
-                f"Many people of region {number} travel to [[Town {(place + 2) % PAGES}]] in the summer.",
+                f"Town {position}",
+                position + 1,
+                f"Town {position} of region {number} is a town near [[Town {(position + 1) % PAGES}]] by the sea. "
+                f"Many people of region {number} travel to [[Town {(position + 2) % PAGES}]] in the summer.",
             )
-            for place in range(PAGES)
+            for position in range(PAGES)
         ]
         if empty and number == wikis - 1:
             pages = [page("Town 0", 1, "")]
         with gzip.GzipFile(directory / f"{wiki}-20260101-pages-articles.xml.gz", "wb", mtime=0) as dump:
             dump.write(head(wiki) + b"".join(pages) + END)
     with gzip.GzipFile(directory / "wikidata-20260101-all.json.gz", "wb", mtime=0) as items:
-        lines = [json.dumps(_item(place, wikis)) for place in range(PAGES)]
+        lines = [json.dumps(_item(position, wikis)) for position in range(PAGES)]
         items.write(("[\n" + ",\n".join(lines) + "\n]\n").encode())
     return directory
 
 
-def _item(place: int, wikis: int) -> dict[str, object]:
-    title = f"Town {place}"
+def _item(position: int, wikis: int) -> dict[str, object]:
+    title = f"Town {position}"
     return {
         "type": "item",
-        "id": f"Q{1000 + place}",
+        "id": f"Q{1000 + position}",
         "labels": {"en": {"language": "en", "value": title}},
         "claims": {"P31": [statement("P31", 5)]},
         "sitelinks": {wiki: {"site": wiki, "title": title, "badges": []} for wiki in names(wikis)},

@@ -79,15 +79,15 @@ def sentence_rows(wiki: str, pages: Iterable[Page]) -> list[dict[str, Any]]:
     return [
         {
             "wiki": wiki,
-            "page_id": page.page_id or place,
-            "rev_id": 1000 + (page.page_id or place),
+            "page_id": page.page_id or position,
+            "rev_id": 1000 + (page.page_id or position),
             "title": page.title,
             "region": "lead",
             "sentence_index": number,
             "text": read_sentence(marked)[0],
             "links": read_sentence(marked)[1],
         }
-        for place, page in enumerate(pages, 1)
+        for position, page in enumerate(pages, 1)
         for number, marked in enumerate(page.sentences)
     ]
 
@@ -104,8 +104,8 @@ def title_rows(wiki: str, pages: Iterable[Page]) -> list[dict[str, Any]]:
         {
             "wiki": wiki,
             "title": page.title,
-            "page_id": page.page_id or place,
-            "rev_id": 1000 + (page.page_id or place),
+            "page_id": page.page_id or position,
+            "rev_id": 1000 + (page.page_id or position),
             "redirect": page.redirect,
             "redirect_fragment": None if page.redirect is None else page.fragment,
             "flags": list(page.flags),
@@ -114,7 +114,7 @@ def title_rows(wiki: str, pages: Iterable[Page]) -> list[dict[str, Any]]:
                 | set(page.links)
             ),
         }
-        for place, page in enumerate(pages, 1)
+        for position, page in enumerate(pages, 1)
     ]
 
 
@@ -146,7 +146,7 @@ def work_of(directory: Path | str) -> Workspace:
 
 def write_sentences(directory: Path, wiki: str, pages: Sequence[Page], shards: int = 1) -> Path:
     """Write `sentences` and `titles` of a wiki, cut into shards at pages."""
-    pages = [Page(**{**page.__dict__, "page_id": page.page_id or place}) for place, page in enumerate(pages, 1)]
+    pages = [Page(**{**page.__dict__, "page_id": page.page_id or position}) for position, page in enumerate(pages, 1)]
     size = -(-len(pages) // shards)
     cuts = [pages[first : first + size] for first in range(0, len(pages), size)]
     return write_dataset(
@@ -198,8 +198,8 @@ def write_entities(
     ]
     sitelinks += [
         {"wiki": wiki, "qid": qid, "title": None, "page_id": page_id, "source": "page_props"}
-        for wiki, found in (page_props or {}).items()
-        for page_id, qid in found.items()
+        for wiki, result in (page_props or {}).items()
+        for page_id, qid in result.items()
     ]
     return write_dataset(
         directory,
@@ -239,27 +239,27 @@ def read_rows(directory: Path, config: str) -> list[dict[str, Any]]:
 
 def digests(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the checksums of a dataset's shards by config."""
-    return {name: [shard["sha256"] for shard in found["shards"]] for name, found in manifest["configs"].items()}
+    return {name: [shard["sha256"] for shard in result["shards"]] for name, result in manifest["configs"].items()}
 
 
 def small_wiki(pages: int = 40, types: int = 3, wiki: str = "enwiki") -> tuple[list[Page], list[Item]]:
     """Return pages that link to each other, each about an item of one of a few types, and these items. Some are
     linked often, and sentences come again."""
     titles = [f"{wiki} thing {number}" for number in range(pages)]
-    found = []
+    result = []
     for number, title in enumerate(titles):
         draw = mix(7, [hash_string(title)] * 12, range(12)) % pages  # type: ignore[arg-type]
-        targets = [titles[int(place) ** 2 // pages] for place in draw]
+        targets = [titles[int(position) ** 2 // pages] for position in draw]
         sentences = [
             f"A [[{first}]] of {number} was {kind} [[{second}|seen]] by day."
             for kind, first, second in zip("abcdef", targets[:6], targets[6:], strict=True)
         ]
-        found.append(Page(title, [*sentences, f"In [[{titles[0]}]] there are {number} trees."]))
+        result.append(Page(title, [*sentences, f"In [[{titles[0]}]] there are {number} trees."]))
     items = [
         Item(1000 + number, [100 + number % types], {wiki: title}, labels={"en": title.upper()})
         for number, title in enumerate(titles)
     ]
-    return found, items
+    return result, items
 
 
 TYPES = (5, 515, 11424, 16521, 6256, 4830453, 523, 101352)

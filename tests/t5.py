@@ -17,7 +17,7 @@ from wikianchor.schemas import corpus, negatives
 PLACES = ("外来", "病棟", "自宅", "薬局", "診療所")
 SIGNS = ("発熱", "頭痛", "腹痛", "咳嗽", "発疹", "倦怠感")
 WHO = ("患者", "男性", "女性", "小児")
-TEXTS = [f"{who}は{sign}を訴えて{place}を受診した。" for who in WHO for sign in SIGNS for place in PLACES]
+TEXTS = [f"{who}は{sign}を訴えて{folder}を受診した。" for who in WHO for sign in SIGNS for folder in PLACES]
 
 
 def learnt(size: int = 60, **options: Any) -> bytes:
@@ -42,7 +42,7 @@ def learnt(size: int = 60, **options: Any) -> bytes:
     return model.getvalue()
 
 
-def write_t5(place: Path) -> Path:
+def write_t5(folder: Path) -> Path:
     """A T5 that knows nothing."""
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
@@ -53,16 +53,18 @@ def write_t5(place: Path) -> Path:
     torch.manual_seed(3)
     shape = {"num_layers": 1, "d_model": 16, "num_heads": 2, "d_kv": 8, "d_ff": 32}
     special = {"pad_token_id": PAD, "eos_token_id": EOS, "decoder_start_token_id": PAD}
-    T5ForConditionalGeneration(T5Config(vocab_size=vocabulary.size, **special, **shape)).save_pretrained(place)
-    (place / MODEL_FILE).write_bytes(vocabulary.model)
-    (place / SETTINGS_FILE).write_text(json.dumps(vocabulary.settings()))
-    return place
+    T5ForConditionalGeneration(T5Config(vocab_size=vocabulary.size, **special, **shape)).save_pretrained(folder)
+    (folder / MODEL_FILE).write_bytes(vocabulary.model)
+    (folder / SETTINGS_FILE).write_text(json.dumps(vocabulary.settings()))
+    return folder
 
 
 def corpus_row(number: int, text: str) -> dict[str, Any]:
     """A row of `corpus` whose spans are the words that the texts are made of."""
-    found = sorted((text.index(word), text.index(word) + len(word)) for word in (*PLACES, *SIGNS, *WHO) if word in text)
-    spans = [{"start": start, "end": end} for start, end in found]
+    occurrences = sorted(
+        (text.index(word), text.index(word) + len(word)) for word in (*PLACES, *SIGNS, *WHO) if word in text
+    )
+    spans = [{"start": start, "end": end} for start, end in occurrences]
     token = Token(0, len(text), "X", "ROOT", 0, True)._asdict()
     del token["heads_bunsetu"]
     return {
@@ -77,15 +79,15 @@ def corpus_row(number: int, text: str) -> dict[str, Any]:
 
 
 def write_corpus(
-    place: Path, texts: Sequence[str] = TEXTS, shards: int = 2, version: str = corpus.VERSION, parser: str = "ginza"
+    folder: Path, texts: Sequence[str] = TEXTS, shards: int = 2, version: str = corpus.VERSION, parser: str = "ginza"
 ) -> Path:
     """A `corpus` dataset as the command writes it."""
     rows = [corpus_row(number, text) for number, text in enumerate(texts, 1)]
     dealt = [rows[number::shards] for number in range(shards)]
-    return write_dataset(place, "corpus", {"parser": parser}, {"corpus": (corpus.SCHEMA, dealt)}, version)
+    return write_dataset(folder, "corpus", {"parser": parser}, {"corpus": (corpus.SCHEMA, dealt)}, version)
 
 
-def write_negatives(place: Path, texts: Sequence[str] = TEXTS) -> Path:
+def write_negatives(folder: Path, texts: Sequence[str] = TEXTS) -> Path:
     """A `negatives` dataset: another sign and another place for each sentence."""
     rows = []
     for number, text in enumerate(texts):
@@ -93,4 +95,4 @@ def write_negatives(place: Path, texts: Sequence[str] = TEXTS) -> Path:
         row = {"text": text, "sentence_id": number, "negatives": others[: 1 + number % 3], "holes": 3}
         rows.append({**row, "ranks": list(range(1, len(row["negatives"]) + 1))})
     dealt = [rows[::2], rows[1::2]]
-    return write_dataset(place, "negatives", {}, {"negatives": (negatives.SCHEMA, dealt)}, negatives.VERSION)
+    return write_dataset(folder, "negatives", {}, {"negatives": (negatives.SCHEMA, dealt)}, negatives.VERSION)

@@ -44,14 +44,14 @@ def corrupt(data: bytes) -> bytes:
     return data[:middle] + bytes(byte ^ 0xA5 for byte in data[middle : middle + 8]) + data[middle + 8 :]
 
 
-def files(place: Path) -> list[str]:
-    return sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-def titles(place: Path) -> list[str]:
-    found = read_manifest(str(place))
-    assert found is not None
-    shards = [place / shard["path"] for shard in found["configs"]["titles"]["shards"]]
+def titles(folder: Path) -> list[str]:
+    read_back = read_manifest(str(folder))
+    assert read_back is not None
+    shards = [folder / shard["path"] for shard in read_back["configs"]["titles"]["shards"]]
     return [title for shard in shards for title in pq.read_table(shard)["title"].to_pylist()]
 
 
@@ -134,10 +134,10 @@ def test_a_cut_off_dump_is_taken_for_what_is_in_it_where_asked(name: str, tmp_pa
     dump.write_bytes(BROKEN_DUMPS[name][0])
     ended = wikianchor("sentences", f"--dumps={dump}", f"--output={output}", "--allow_truncated")
     assert (ended.status, ended.said) == (0, [])
-    found = read_manifest(str(output))
-    assert found is not None
-    assert found["ledger"]["enwiki"]["files"] == {"truncated": 1}
-    assert found["options"]["allow_truncated"] is True
+    read_back = read_manifest(str(output))
+    assert read_back is not None
+    assert read_back["ledger"]["enwiki"]["files"] == {"truncated": 1}
+    assert read_back["options"]["allow_truncated"] is True
     # All that is whole is there.
     sun = [] if name in ("truncated plain", "cut between pages", "truncated multistream") else ["Sun"]
     assert titles(output) == ["Earth", "Moon", "Luna", *sun]
@@ -290,15 +290,15 @@ def test_wikidata_that_is_cut_off_where_asked(tmp_path: Path, wikianchor: Callab
         "entities", f"--wikidata={path}", "--wikis=enwiki", f"--output={output}", "--allow_truncated"
     )  # fmt: skip
     assert (ended.status, ended.said) == (0, [])
-    found = read_manifest(str(output))
-    assert found is not None
-    assert found["configs"]["entities"]["rows"] == 2
-    assert found["ledger"]["lines"] == {"bad line": 1, "kept": 2, "lines": 3, "truncated": 1}
+    read_back = read_manifest(str(output))
+    assert read_back is not None
+    assert read_back["configs"]["entities"]["rows"] == 2
+    assert read_back["ledger"]["lines"] == {"bad line": 1, "kept": 2, "lines": 3, "truncated": 1}
 
 
 @pytest.mark.parametrize("form", ["lines", "lines of an array", "start of an array", "end of an array", "one bad line"])
 def test_wikidata_in_other_forms_is_whole(form: str, tmp_path: Path, wikianchor: Callable) -> None:
-    lines = [json.dumps(one).encode() for one in ITEMS]
+    lines = [json.dumps(record).encode() for record in ITEMS]
     forms = {
         "lines": b"\n".join(lines),
         "lines of an array": b",\r\n".join(lines) + b",\r\n",
@@ -309,10 +309,10 @@ def test_wikidata_in_other_forms_is_whole(form: str, tmp_path: Path, wikianchor:
     (tmp_path / "w").write_bytes(forms[form])
     ended = wikianchor("entities", f"--wikidata={tmp_path}/w", "--wikis=enwiki,dewiki", f"--output={tmp_path}/out")
     assert (ended.status, ended.said) == (0, [])
-    found = read_manifest(str(tmp_path / "out"))
-    assert found is not None
-    assert found["configs"]["entities"]["rows"] == 3
-    assert found["ledger"]["lines"].get("bad line", 0) == (1 if form == "one bad line" else 0)
+    read_back = read_manifest(str(tmp_path / "out"))
+    assert read_back is not None
+    assert read_back["configs"]["entities"]["rows"] == 3
+    assert read_back["ledger"]["lines"].get("bad line", 0) == (1 if form == "one bad line" else 0)
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_broken_page_props(data: bytes, said: str, tmp_path: Path, wikianchor: C
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a dump and Wikidata."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dump.xml").write_bytes(WHOLE)
@@ -355,7 +355,7 @@ def test_no_command_tells_which_there_are(wikianchor: Callable) -> None:
     assert "wikianchor COMMAND" in ended.output
 
 
-def test_nothing_is_said_where_nothing_is_wrong(place: Path, wikianchor: Callable) -> None:
+def test_nothing_is_said_where_nothing_is_wrong(folder: Path, wikianchor: Callable) -> None:
     """No warning of Beam's, in particular."""
     for command in (
         ["sentences", "--dumps=dump.xml", "--output=sentences"],
@@ -369,19 +369,19 @@ def test_nothing_is_said_where_nothing_is_wrong(place: Path, wikianchor: Callabl
 
 
 @pytest.fixture
-def stages(place: Path, wikianchor: Callable) -> Path:
+def stages(folder: Path, wikianchor: Callable) -> Path:
     """The working directory with `sentences` of enwiki and `entities` in it."""
     assert wikianchor("sentences", "--dumps=dump.xml", "--output=sentences").status == 0
     assert (
         wikianchor("entities", "--wikidata=wikidata.json", "--wikis=enwiki,dewiki", "--output=entities").status == 0
     )  # fmt: skip
-    return place
+    return folder
 
 
 def damage_manifest(**changes: object) -> Callable[[Path], object]:
     def change(dataset: Path) -> None:
-        found = json.loads((dataset / "manifest.json").read_text())
-        (dataset / "manifest.json").write_text(json.dumps(found | changes))
+        read_back = json.loads((dataset / "manifest.json").read_text())
+        (dataset / "manifest.json").write_text(json.dumps(read_back | changes))
 
     return change
 

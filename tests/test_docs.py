@@ -41,12 +41,12 @@ SECONDS = 600
 
 def blocks(page: Path, *kinds: str) -> list[tuple[str, str, str]]:
     """The blocks of a page as (kind, what it needs or "", text)."""
-    found = []
+    printed_line = []
     for kind, text in BLOCK.findall(page.read_text("utf-8")):
         if kind in kinds:
             need = re.match(r"(?:#|--) needs: (.*)\n", text)
-            found.append((kind, need[1] if need else "", text))
-    return found
+            printed_line.append((kind, need[1] if need else "", text))
+    return printed_line
 
 
 def name(page: Path) -> str:
@@ -78,11 +78,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=name)
 def test_the_commands_of_a_page_work(page: Path, environment: dict[str, str], tmp_path: Path) -> None:
-    place, temporary = tmp_path / "wikianchor", tmp_path / "temporary"
-    place.mkdir()
+    checkout, temporary = tmp_path / "wikianchor", tmp_path / "temporary"
+    checkout.mkdir()
     temporary.mkdir()
     for entry in ("demo", "configs"):
-        shutil.copytree(ROOT / entry, place / entry)
+        shutil.copytree(ROOT / entry, checkout / entry)
     surroundings = {**environment, "TMPDIR": str(temporary)}
     for kind, need, text in blocks(page, "bash", "python", "sql"):
         if need:
@@ -102,11 +102,11 @@ def test_the_commands_of_a_page_work(page: Path, environment: dict[str, str], tm
         else:
             pytest.importorskip("duckdb", reason="NO duckdb: pip install '.[hub-dev]'")
             command = ["python", "-c", f"import duckdb; print(duckdb.sql({text!r}))"]
-        ended = subprocess.run(command, cwd=place, env=surroundings, capture_output=True, text=True, timeout=SECONDS)
+        ended = subprocess.run(command, cwd=checkout, env=surroundings, capture_output=True, text=True, timeout=SECONDS)
         assert ended.returncode == 0, f"{text}\n{ended.stdout[-1000:]}\n{ended.stderr[-3000:]}"
     # A checkout stays clean, and so does the directory for temporary files.
-    assert {entry.name for entry in place.iterdir()} <= {"demo", "configs", *ignored()}
-    assert files_of(place / "demo") == files_of(ROOT / "demo")
+    assert {entry.name for entry in checkout.iterdir()} <= {"demo", "configs", *ignored()}
+    assert files_of(checkout / "demo") == files_of(ROOT / "demo")
     assert [entry.name for entry in temporary.iterdir() if "beam" in entry.name or entry.name.startswith("tmp")] == []
 
 
@@ -120,7 +120,7 @@ def test_the_tutorial_shows_what_is_printed(tmp_path: Path, capfd: pytest.Captur
     places = [line for line in shown if not of_machine.search(line)]
     assert len(places) > 25
     for line in places:
-        assert any(found.startswith(line.rstrip()) for found in printed), line
+        assert any(printed_line.startswith(line.rstrip()) for printed_line in printed), line
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "bash", "python", "sql")], ids=name)
@@ -179,8 +179,8 @@ def test_flags_are_known(page: Path) -> None:
             assert words[0] != "wikianchor" or words[1] in {*COMMANDS, *TRAINER} or words[1].startswith("-"), words
             if (known := known_flags(words)) is not None:
                 # torchrun has flags of its own before the module.
-                own = words[words.index("-m") :] if "-m" in words else words
-                given = {word.split("=")[0] for word in own if word.startswith("--")}
+                invoked = words[words.index("-m") :] if "-m" in words else words
+                given = {word.split("=")[0] for word in invoked if word.startswith("--")}
                 assert given <= known, f"{name(page)}: {words}"
 
 
@@ -194,7 +194,7 @@ def test_what_commands_write_is_ignored_by_git(page: Path) -> None:
     for _, _, text in blocks(page, "bash"):
         for words in commands_in(text):
             targets = [
-                match[1] or words[place + 1] for place, word in enumerate(words) if (match := OUTPUT.match(word))
+                match[1] or words[checkout + 1] for checkout, word in enumerate(words) if (match := OUTPUT.match(word))
             ]
             for target in targets:
                 assert target.startswith(ELSEWHERE) or target.split("/")[0] in ignored(), f"{name(page)}: {target}"
@@ -234,8 +234,8 @@ def test_messages_are_those_of_the_program() -> None:
     """Each heading of the troubleshooting page is a part of a message, `...` standing for what differs."""
     code = "".join(
         path.read_text("utf-8")
-        for room in ("wikianchor", "pipelines", "trainer")
-        for path in sorted((ROOT / room).rglob("*.py"))
+        for package in ("wikianchor", "pipelines", "trainer")
+        for path in sorted((ROOT / package).rglob("*.py"))
     )
     # Messages are written over several lines, and hold names between braces.
     flat = re.sub(r'"\s*\n\s*f?"', "", code)

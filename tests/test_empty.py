@@ -26,8 +26,8 @@ def check(ended: Any, output: Path, words: str) -> None:
     assert not list(output.rglob("*.parquet"))
 
 
-def write_dump(place: Path, pages: Sequence[bytes], wiki: str = "enwiki") -> Path:
-    path = place / f"{wiki}-20260101-pages-articles.xml.bz2"
+def write_dump(folder: Path, pages: Sequence[bytes], wiki: str = "enwiki") -> Path:
+    path = folder / f"{wiki}-20260101-pages-articles.xml.bz2"
     path.write_bytes(bz2.compress(export(list(pages), wiki)))
     return path
 

@@ -305,30 +305,30 @@ class Newsroom:
 
     def written(self, seed: int, words: dict[str, str]) -> str:
         """Return the same sentence as wikitext, with a link or a template that carries words."""
-        place, who = words["place"], words["who"]
+        town, who = words["place"], words["who"]
         linked = {
-            0: {"place": f"{{{{w|{place}}}}}"},
-            1: {"place": f"[[w:{place}|{place}]]"},
-            2: {"who": f"{{{{w|{place} ({who})|{who}}}}}"},
-            3: {"place": f"[[{place}]]", "who": f"''{who}''"},
-            4: {"number": f"{words['number']}<ref>{{{{cite web|title={place}}}}}</ref>"},
+            0: {"place": f"{{{{w|{town}}}}}"},
+            1: {"place": f"[[w:{town}|{town}]]"},
+            2: {"who": f"{{{{w|{town} ({who})|{who}}}}}"},
+            3: {"place": f"[[{town}]]", "who": f"''{who}''"},
+            4: {"number": f"{words['number']}<ref>{{{{cite web|title={town}}}}}</ref>"},
             5: {},
-            6: {"place": f"{{{{Wiki link|{place} (place)|{place}}}}}"},
+            6: {"place": f"{{{{Wiki link|{town} (town)|{town}}}}}"},
         }[number_of("link", seed) % 7]
         return self.clause(seed, {**words, **linked})
 
     def category(self, seed: int, name: str) -> str:
         """Return a category link, written as one of the ways that mean the same."""
-        own = self.speech["category"]
+        category_prefix = self.speech["category"]
         ways = [
-            f"[[{own}:{name}]]",
-            f"[[{own}:{name}|{seed}]]",
+            f"[[{category_prefix}:{name}]]",
+            f"[[{category_prefix}:{name}|{seed}]]",
             f"[[Category:{name}]]",
-            f"[[{own.lower()}:{name.replace(' ', '_')}]]",
-            f"[[ {own} : {name[:1].lower() + name[1:]} ]]",
-            f"[[{own}:Wikinews]][[{own}:{name}]] [[{own}:2007]]",
-            f"{{{{DEFAULTSORT:{seed}}}}}[[{own}:{name}|{{{{PAGENAME}}}}]]",
-            f"[[{ALIAS.get(self.language, own)}:{name}]]",
+            f"[[{category_prefix.lower()}:{name.replace(' ', '_')}]]",
+            f"[[ {category_prefix} : {name[:1].lower() + name[1:]} ]]",
+            f"[[{category_prefix}:Wikinews]][[{category_prefix}:{name}]] [[{category_prefix}:2007]]",
+            f"{{{{DEFAULTSORT:{seed}}}}}[[{category_prefix}:{name}|{{{{PAGENAME}}}}]]",
+            f"[[{ALIAS.get(self.language, category_prefix)}:{name}]]",
         ]
         return ways[number_of("category", seed) % len(ways)]
 
@@ -364,7 +364,7 @@ class Newsroom:
     def paragraph(self, seed: int, part: int) -> str:
         """Return a paragraph of three sentences."""
         seeds = [700_000 + 20 * seed + 3 * part + number for number in range(3)]
-        return self.joint.join(self.written(one, self.words(one)) for one in seeds)
+        return self.joint.join(self.written(seed, self.words(seed)) for seed in seeds)
 
 
 def fill(pattern: str, words: dict[str, str]) -> str:
@@ -377,177 +377,197 @@ def fill(pattern: str, words: dict[str, str]) -> str:
 Kind = Callable[[Newsroom, int, News], None]
 
 
-def plain(room: Newsroom, seed: int, news: News) -> None:
+def plain(newsroom: Newsroom, seed: int, news: News) -> None:
     """An article in one topic."""
-    topic = sorted(room.topics)[seed % len(room.topics)]
-    words = room.words(seed)
-    text = room.article(seed, room.written(seed, words), room.category(seed, room.topics[topic]))
-    add(news, seed, text, "kept", room.clause(seed, words), topic, "wikitext")
-    news.links.append((seed, room.topics[topic]))
+    topic = sorted(newsroom.topics)[seed % len(newsroom.topics)]
+    words = newsroom.words(seed)
+    text = newsroom.article(seed, newsroom.written(seed, words), newsroom.category(seed, newsroom.topics[topic]))
+    add(news, seed, text, "kept", newsroom.clause(seed, words), topic, "wikitext")
+    news.links.append((seed, newsroom.topics[topic]))
 
 
-def by_template(room: Newsroom, seed: int, news: News) -> None:
+def by_template(newsroom: Newsroom, seed: int, news: News) -> None:
     """A topic that a template adds: the text does not name it."""
-    topic = sorted(room.topics)[seed % len(room.topics)]
-    words = room.words(seed)
-    text = room.article(seed, room.written(seed, words), "{{topic box}}")
-    add(news, seed, text, "kept", room.clause(seed, words), topic, "template")
-    news.links.append((seed, room.topics[topic]))
+    topic = sorted(newsroom.topics)[seed % len(newsroom.topics)]
+    words = newsroom.words(seed)
+    text = newsroom.article(seed, newsroom.written(seed, words), "{{topic box}}")
+    add(news, seed, text, "kept", newsroom.clause(seed, words), topic, "template")
+    news.links.append((seed, newsroom.topics[topic]))
 
 
-def by_own_template(room: Newsroom, seed: int, news: News) -> None:
+def by_own_template(newsroom: Newsroom, seed: int, news: News) -> None:
     """A topic that a template of the wiki sets, as its own page says."""
-    topic = sorted(room.topics)[seed % len(room.topics)]
-    words, name = room.words(seed), room.topics[topic]
+    topic = sorted(newsroom.topics)[seed % len(newsroom.topics)]
+    words, name = newsroom.words(seed), newsroom.topics[topic]
     call = ("{{Topics|%s}}", "{{topics|%s|A category}}", "{{Topics|%s|2={{#if:a|B}}}}", "{{Topic bar|%s}}")[seed % 4]
-    text = room.article(seed, room.written(seed, words), call.replace("%s", name))
-    add(news, seed, text, "kept", room.clause(seed, words), topic, "template")
+    text = newsroom.article(seed, newsroom.written(seed, words), call.replace("%s", name))
+    add(news, seed, text, "kept", newsroom.clause(seed, words), topic, "template")
     news.links.append((seed, name))
 
 
-def in_template(room: Newsroom, seed: int, news: News) -> None:
+def in_template(newsroom: Newsroom, seed: int, news: News) -> None:
     """A lead that is the argument of a template: one that the wiki has, or one that is gone."""
-    topic = sorted(room.topics)[seed % len(room.topics)]
-    words = room.words(seed)
+    topic = sorted(newsroom.topics)[seed % len(newsroom.topics)]
+    words = newsroom.words(seed)
     name = "Lead" if seed % 2 else "Lead that is gone"
-    quotation = f"{{{{Pull|{room.clause(seed + 2, room.words(seed + 2))}}}}}\n" if seed % 3 else ""
-    lead = f"{quotation}{{{{{name}|{room.written(seed, words)}}}}}\n\n" + room.clause(seed + 3, room.words(seed + 3))
-    text = f"{lead}\n\n== X ==\n{room.sign()}" + room.category(seed, room.topics[topic])
-    add(news, seed, text, "kept" if seed % 2 else "lead_in_template", room.clause(seed, words), topic, "wikitext")
-    news.links.append((seed, room.topics[topic]))
+    quotation = f"{{{{Pull|{newsroom.clause(seed + 2, newsroom.words(seed + 2))}}}}}\n" if seed % 3 else ""
+    lead = f"{quotation}{{{{{name}|{newsroom.written(seed, words)}}}}}\n\n" + newsroom.clause(
+        seed + 3, newsroom.words(seed + 3)
+    )
+    text = f"{lead}\n\n== X ==\n{newsroom.sign()}" + newsroom.category(seed, newsroom.topics[topic])
+    add(news, seed, text, "kept" if seed % 2 else "lead_in_template", newsroom.clause(seed, words), topic, "wikitext")
+    news.links.append((seed, newsroom.topics[topic]))
 
 
-def redirected(room: Newsroom, seed: int, news: News) -> None:
+def redirected(newsroom: Newsroom, seed: int, news: News) -> None:
     """A category that a redirect, hard or soft, leads to a topic's."""
-    topic = sorted(room.topics)[seed % len(room.topics)]
-    name, words = f"Old {seed}", room.words(seed)
-    target = f"{room.speech['category']}:{room.topics[topic]}"
+    topic = sorted(newsroom.topics)[seed % len(newsroom.topics)]
+    name, words = f"Old {seed}", newsroom.words(seed)
+    target = f"{newsroom.speech['category']}:{newsroom.topics[topic]}"
     if seed % 2:
-        add_page(news, 800_000 + seed, f"{room.speech['category']}:{name}", f"#REDIRECT [[:{target}]]", 14, target)
+        add_page(news, 800_000 + seed, f"{newsroom.speech['category']}:{name}", f"#REDIRECT [[:{target}]]", 14, target)
     else:
-        add_page(news, 800_000 + seed, f"{room.speech['category']}:{name}", f"{{{{Category redirect|{target}}}}}", 14)
-    text = room.article(seed, room.written(seed, words), f"[[{room.speech['category']}:{name}]]")
-    add(news, seed, text, "kept", room.clause(seed, words), topic, "wikitext")
+        add_page(
+            news, 800_000 + seed, f"{newsroom.speech['category']}:{name}", f"{{{{Category redirect|{target}}}}}", 14
+        )
+    text = newsroom.article(seed, newsroom.written(seed, words), f"[[{newsroom.speech['category']}:{name}]]")
+    add(news, seed, text, "kept", newsroom.clause(seed, words), topic, "wikitext")
     news.links.append((seed, name))
 
 
-def below(room: Newsroom, seed: int, news: News) -> None:
+def below(newsroom: Newsroom, seed: int, news: News) -> None:
     """A category right below a topic's."""
-    topic = sorted(room.topics)[seed % len(room.topics)]
-    name, words, own = f"Below {seed}", room.words(seed), room.speech["category"]
-    add_page(news, 800_000 + seed, f"{own}:{name}", f"[[{own}:{room.topics[topic]}]] [[{own}:{name}]]", 14)
-    text = room.article(seed, room.written(seed, words), f"[[{own}:{name}]]")
-    add(news, seed, text, "kept", room.clause(seed, words), topic, "subcategory")
+    topic = sorted(newsroom.topics)[seed % len(newsroom.topics)]
+    name, words, category_prefix = f"Below {seed}", newsroom.words(seed), newsroom.speech["category"]
+    add_page(
+        news,
+        800_000 + seed,
+        f"{category_prefix}:{name}",
+        f"[[{category_prefix}:{newsroom.topics[topic]}]] [[{category_prefix}:{name}]]",
+        14,
+    )
+    text = newsroom.article(seed, newsroom.written(seed, words), f"[[{category_prefix}:{name}]]")
+    add(news, seed, text, "kept", newsroom.clause(seed, words), topic, "subcategory")
     news.links.append((seed, name))
 
 
-def in_two(room: Newsroom, seed: int, news: News) -> None:
+def in_two(newsroom: Newsroom, seed: int, news: News) -> None:
     """An article in two topics."""
-    names = [room.topics[topic] for topic in sorted(room.topics)]
-    one, other = names[seed % len(names)], names[(seed + 1) % len(names)]
-    both = room.category(seed, one) + "\n" + room.category(seed + 1, other)
-    add(news, seed, room.article(seed, room.written(seed, room.words(seed)), both), "several_topics")
-    news.links += [(seed, one), (seed, other)]
+    names = [newsroom.topics[topic] for topic in sorted(newsroom.topics)]
+    first, other = names[seed % len(names)], names[(seed + 1) % len(names)]
+    both = newsroom.category(seed, first) + "\n" + newsroom.category(seed + 1, other)
+    add(news, seed, newsroom.article(seed, newsroom.written(seed, newsroom.words(seed)), both), "several_topics")
+    news.links += [(seed, first), (seed, other)]
 
 
-def in_none(room: Newsroom, seed: int, news: News) -> None:
+def in_none(newsroom: Newsroom, seed: int, news: News) -> None:
     """Links, comments and nowiki that look like memberships and are none."""
-    own, name = room.speech["category"], sorted(room.topics.values())[seed % len(room.topics)]
+    category_prefix, name = newsroom.speech["category"], sorted(newsroom.topics.values())[seed % len(newsroom.topics)]
     fakes = [
-        f"[[:{own}:{name}]]",
-        f"<!-- [[{own}:{name}]] -->",
-        f"<nowiki>[[{own}:{name}]]</nowiki>",
-        f"[[{own}:{name} 2]]",
-        f"[[{own}:{name}",
-        f"[[w:{own}:{name}]]",
-        f"{own}:{name}",
+        f"[[:{category_prefix}:{name}]]",
+        f"<!-- [[{category_prefix}:{name}]] -->",
+        f"<nowiki>[[{category_prefix}:{name}]]</nowiki>",
+        f"[[{category_prefix}:{name} 2]]",
+        f"[[{category_prefix}:{name}",
+        f"[[w:{category_prefix}:{name}]]",
+        f"{category_prefix}:{name}",
     ]
-    text = room.article(seed, room.written(seed, room.words(seed)), fakes[seed % len(fakes)])
+    text = newsroom.article(seed, newsroom.written(seed, newsroom.words(seed)), fakes[seed % len(fakes)])
     add(news, seed, text, "no_topic")
 
 
-def with_hole(room: Newsroom, seed: int, news: News) -> None:
+def with_hole(newsroom: Newsroom, seed: int, news: News) -> None:
     """A first sentence that lost words to a template nobody knows."""
-    words = room.words(seed)
-    sentence = room.clause(seed, {**words, "place": f"{{{{unknown {seed}|{words['place']}}}}}"})
-    name = sorted(room.topics.values())[seed % len(room.topics)]
-    add(news, seed, room.article(seed, sentence, room.category(seed, name)), "hole")
+    words = newsroom.words(seed)
+    sentence = newsroom.clause(seed, {**words, "place": f"{{{{unknown {seed}|{words['place']}}}}}"})
+    name = sorted(newsroom.topics.values())[seed % len(newsroom.topics)]
+    add(news, seed, newsroom.article(seed, sentence, newsroom.category(seed, name)), "hole")
     news.links.append((seed, name))
 
 
-def repeated(room: Newsroom, seed: int, news: News) -> None:
+def repeated(newsroom: Newsroom, seed: int, news: News) -> None:
     """The sentence of another page, in the same topic."""
-    topic = sorted(room.topics)[0]
-    words = room.words(7)
-    text = room.article(seed, room.clause(7, words), room.category(seed, room.topics[topic]))
-    seen = any(page.fate == "kept" and page.sentence == room.clause(7, words) for page in news.pages)
-    add(news, seed, text, "duplicate" if seen else "kept", room.clause(7, words), topic, "wikitext")
-    news.links.append((seed, room.topics[topic]))
+    topic = sorted(newsroom.topics)[0]
+    words = newsroom.words(7)
+    text = newsroom.article(seed, newsroom.clause(7, words), newsroom.category(seed, newsroom.topics[topic]))
+    seen = any(page.fate == "kept" and page.sentence == newsroom.clause(7, words) for page in news.pages)
+    add(news, seed, text, "duplicate" if seen else "kept", newsroom.clause(7, words), topic, "wikitext")
+    news.links.append((seed, newsroom.topics[topic]))
 
 
-def boilerplate(room: Newsroom, seed: int, news: News) -> None:
+def boilerplate(newsroom: Newsroom, seed: int, news: News) -> None:
     """The same sentence under several topics, as a template's text is."""
-    topic = sorted(room.topics)[seed % len(room.topics)]
-    text = room.article(seed, room.clause(8, room.words(8)), room.category(seed, room.topics[topic]))
+    topic = sorted(newsroom.topics)[seed % len(newsroom.topics)]
+    text = newsroom.article(
+        seed, newsroom.clause(8, newsroom.words(8)), newsroom.category(seed, newsroom.topics[topic])
+    )
     add(news, seed, text, "several_labels")
-    news.links.append((seed, room.topics[topic]))
+    news.links.append((seed, newsroom.topics[topic]))
 
 
-def empty(room: Newsroom, seed: int, news: News) -> None:
+def empty(newsroom: Newsroom, seed: int, news: News) -> None:
     """A page with a topic and no sentence: lists, boxes, pictures, a table."""
-    name = sorted(room.topics.values())[seed % len(room.topics)]
+    name = sorted(newsroom.topics.values())[seed % len(newsroom.topics)]
     bodies = [
         "{{Infobox|a=1}}\n[[File:a.jpg|thumb|A picture of it.]]\n",
         "* one\n* two\n* three\n",
         "{| class=x\n| cell || cell\n|}\n",
-        f"== {room.speech['sources']} ==\n* [http://example.org one]\n",
+        f"== {newsroom.speech['sources']} ==\n* [http://example.org one]\n",
         "",
     ]
-    add(news, seed, bodies[seed % len(bodies)] + room.category(5, name), "no_sentence")
+    add(news, seed, bodies[seed % len(bodies)] + newsroom.category(5, name), "no_sentence")
     news.links.append((seed, name))
 
 
-def draft(room: Newsroom, seed: int, news: News) -> None:
+def draft(newsroom: Newsroom, seed: int, news: News) -> None:
     """A page that is not published, where the wiki tells."""
-    topic = sorted(room.topics)[seed % len(room.topics)]
-    words = room.words(seed)
-    text = room.article(seed, room.written(seed, words), room.category(seed, room.topics[topic]))
-    if sign := room.sign():
+    topic = sorted(newsroom.topics)[seed % len(newsroom.topics)]
+    words = newsroom.words(seed)
+    text = newsroom.article(seed, newsroom.written(seed, words), newsroom.category(seed, newsroom.topics[topic]))
+    if sign := newsroom.sign():
         text = text.replace(sign, "")
-    elif room.language == "pl":
+    elif newsroom.language == "pl":
         text = "{{Tworzone}}\n" + text
-    fate = "kept" if room.language in ("cs", "sv") else "unpublished"
-    add(news, seed, text, fate, room.clause(seed, words), topic, "wikitext")
-    news.links.append((seed, room.topics[topic]))
+    fate = "kept" if newsroom.language in ("cs", "sv") else "unpublished"
+    add(news, seed, text, fate, newsroom.clause(seed, words), topic, "wikitext")
+    news.links.append((seed, newsroom.topics[topic]))
 
 
-def hostile(room: Newsroom, seed: int, news: News) -> None:
+def hostile(newsroom: Newsroom, seed: int, news: News) -> None:
     """Markup made to break a reader, behind a sound first sentence."""
-    topic = sorted(room.topics)[seed % len(room.topics)]
-    words, own = room.words(seed), room.speech["category"]
+    topic = sorted(newsroom.topics)[seed % len(newsroom.topics)]
+    words, category_prefix = newsroom.words(seed), newsroom.speech["category"]
     tricks = [
         "{{" * 300,
         "[[" * 300,
-        f"[[{own}:" * 300,
-        f"[[{own}:x|" * 300,
+        f"[[{category_prefix}:" * 300,
+        f"[[{category_prefix}:x|" * 300,
         "{|\n" * 100,
         "<ref>" * 200,
         "'" * 500,
-        f"[[{own}:{'x' * 300}]]",
-        "[[" + own + ":" + "%5B" * 100 + "]]",
+        f"[[{category_prefix}:{'x' * 300}]]",
+        "[[" + category_prefix + ":" + "%5B" * 100 + "]]",
     ]
-    text = f"{room.written(seed, words)}\n\n== {words['place']} ==\n{tricks[seed % len(tricks)]}\n\n{room.sign()}"
-    text = f"[[{own}:{room.topics[topic]}]]\n" + text
-    add(news, seed, text, "kept", room.clause(seed, words), topic, "wikitext")
-    news.links.append((seed, room.topics[topic]))
+    text = (
+        f"{newsroom.written(seed, words)}\n\n== {words['place']} ==\n{tricks[seed % len(tricks)]}\n\n{newsroom.sign()}"
+    )
+    text = f"[[{category_prefix}:{newsroom.topics[topic]}]]\n" + text
+    add(news, seed, text, "kept", newsroom.clause(seed, words), topic, "wikitext")
+    news.links.append((seed, newsroom.topics[topic]))
 
 
-def elsewhere(room: Newsroom, seed: int, news: News) -> None:
+def elsewhere(newsroom: Newsroom, seed: int, news: News) -> None:
     """A page of another namespace, or a redirect."""
-    name = room.topics[sorted(room.topics)[0]]
-    category = f"[[{room.speech['category']}:{name}]]"
+    name = newsroom.topics[sorted(newsroom.topics)[0]]
+    category = f"[[{newsroom.speech['category']}:{name}]]"
     if seed % 2:
-        add_page(news, seed, f"Talk:Page {seed}", room.article(seed, room.written(seed, room.words(seed)), category), 1)
+        add_page(
+            news,
+            seed,
+            f"Talk:Page {seed}",
+            newsroom.article(seed, newsroom.written(seed, newsroom.words(seed)), category),
+            1,
+        )
     else:
         add_page(news, seed, f"Moved {seed}", f"#REDIRECT [[Page 1]] {category}", 0, "Page 1")
         news.pages.append(Expected(seed, "redirect", "", "", ""))
@@ -565,16 +585,16 @@ WITH_BELOW: tuple[tuple[int, Kind], ...] = (*WITH_TABLES, (8, below))
 
 def make_news(language: str, pages: int, kinds: Sequence[tuple[int, Kind]] = KINDS) -> News:
     """Return a Wikinews with so many articles, from page id 10."""
-    news, room = News(language), Newsroom(language)
+    news, newsroom = News(language), Newsroom(language)
     for number, (title, text) in enumerate(TEMPLATES.items()):
-        add_page(news, 900_001 + number, f"Template:{title}", text.replace("{own}", room.speech["category"]), 10)
+        add_page(news, 900_001 + number, f"Template:{title}", text.replace("{own}", newsroom.speech["category"]), 10)
     spread = [kind for weight, kind in kinds for _ in range(weight)]
     if boilerplate in spread:
         # Two of them at least, in two topics.
         for seed in (1, 2):
-            boilerplate(room, seed, news)
+            boilerplate(newsroom, seed, news)
     for seed in range(10, 10 + pages):
-        spread[number_of("kind", language, seed) % len(spread)](room, seed, news)
+        spread[number_of("kind", language, seed) % len(spread)](newsroom, seed, news)
     return news
 
 
@@ -603,8 +623,16 @@ def add_page(news: News, page_id: int, title: str, text: str, namespace: int = 0
 def dump(news: News, wiki: str | None = None) -> bytes:
     """Return the whole dump as plain XML."""
     wiki = wiki or f"{news.language}wikinews"
-    own = SPEECH[news.language]
-    names = {-1: "Special", 1: "Talk", 2: "User", 4: "Wikinews", 6: own["file"], 10: "Template", 14: own["category"]}
+    speech = SPEECH[news.language]
+    names = {
+        -1: "Special",
+        1: "Talk",
+        2: "User",
+        4: "Wikinews",
+        6: speech["file"],
+        10: "Template",
+        14: speech["category"],
+    }
     listed = "".join(
         f'      <namespace key="{key}" case="first-letter">{name}</namespace>\n' for key, name in sorted(names.items())
     )
@@ -622,7 +650,7 @@ def dump(news: News, wiki: str | None = None) -> bytes:
 def sql_tables(news: News, old: bool = False) -> dict[str, bytes]:
     """Return the tables of categories as mysqldump writes them, by name; `old` with titles in categorylinks."""
     names = sorted({name for _, name in news.links})
-    numbers = {name: 100 + place for place, name in enumerate(names)}
+    numbers = {name: 100 + index for index, name in enumerate(names)}
 
     def title(name: str) -> str:
         return name.replace(" ", "_").replace("'", "\\'")
@@ -640,14 +668,14 @@ def sql_tables(news: News, old: bool = False) -> dict[str, bytes]:
         columns += "timestamp NOT NULL,\n  `cl_sortkey_prefix` varbinary(255) NOT NULL,\n  `cl_type` "
         columns += "enum('page','subcat','file') NOT NULL,\n  `cl_collation_id` smallint(5) unsigned NOT NULL,\n  "
         columns += "`cl_target_id` bigint(20) unsigned NOT NULL"
-    found = {"categorylinks": _table("categorylinks", columns, rows)}
+    tables = {"categorylinks": _table("categorylinks", columns, rows)}
     if not old:
         targets = ",".join(f"({number},14,'{title(name)}')" for name, number in numbers.items())
         columns = (
             "`lt_id` bigint(20) unsigned NOT NULL,\n  `lt_namespace` int(11) NOT NULL,\n  `lt_title` varbinary(255) "
         )
-        found["linktarget"] = _table("linktarget", columns + "NOT NULL", targets)
-    return found
+        tables["linktarget"] = _table("linktarget", columns + "NOT NULL", targets)
+    return tables
 
 
 def _table(name: str, columns: str, rows: str) -> bytes:
@@ -681,10 +709,10 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--pages", type=int, default=1000, help="articles of each (1000)")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument("--tables", action="store_true", help="also the SQL tables, and topics that only they know")
-    found = parser.parse_args(None if arguments is None else list(arguments))
-    for language in found.languages.split(","):
-        news = make_news(language, found.pages, WITH_TABLES if found.tables else KINDS)
-        print(write(news, found.output, tables=found.tables))
+    options = parser.parse_args(None if arguments is None else list(arguments))
+    for language in options.languages.split(","):
+        news = make_news(language, options.pages, WITH_TABLES if options.tables else KINDS)
+        print(write(news, options.output, tables=options.tables))
 
 
 if __name__ == "__main__":

@@ -334,14 +334,14 @@ def heads(language: str, file: str, other: str) -> Iterator[str]:
     """Yield what stands before a first sentence, in the habits of a wiki.
 
     Args:
-        language: of the wiki.
+        language: the wiki's language.
         file: name of its namespace for files.
         other: a sentence for captions and boxes.
     """
-    for number, place in enumerate(PLACES[language].split()):
+    for number, town in enumerate(PLACES[language].split()):
         # Turkish has a dotted capital.
-        capitals = place.replace("i", "İ").upper() if language == "tr" else place.upper()
-        slots = {"p": place, "P": capitals, "d": str(3 + 7 * number), "file": file, "other": other}
+        capitals = town.replace("i", "İ").upper() if language == "tr" else town.upper()
+        slots = {"p": town, "P": capitals, "d": str(3 + 7 * number), "file": file, "other": other}
         for head in (*HEADS[language], *COMMON):
             for name, value in slots.items():
                 head = head.replace("{" + name + "}", value)

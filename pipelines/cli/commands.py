@@ -143,12 +143,6 @@ COMMANDS = {
         "Wikinews SQL tables -> the topic map of mewsc16, and how it differs from ours",
         "wikianchor topics --sql='dumps/*wikinews-*.sql.gz' --output=out/topics.json",
     ),
-    "words": Command(
-        "japanese.words",
-        "WordsOptions",
-        "a corpus -> a picture of its most frequent words",
-        "wikianchor words --corpus=out/corpus --output=out/words.svg",
-    ),
     "negatives": dataset(
         "japanese.negatives",
         "NegativesOptions",

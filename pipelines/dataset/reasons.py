@@ -43,12 +43,14 @@ REASONS = {
     "evaluation_text": "its sentence shares words with an evaluation set",
     "text_in_other_split": "its sentence is in an earlier split too",
     "near_duplicate": "enough nearly equal sentences are in the dataset",
-    "over_cap": "its entity has enough pairs",
+    "over_cap": "its entity has enough pairs, or its positive enough rows",
     "not_sampled": "was not sampled",
     "duplicate": "the same sentence is elsewhere in the dataset",
+    "no_anchor_text": "its entity has no such page, or its page no lead",
     "no_positive_text": "its entity has no such text, or no other sentence",
     "no_negative_text": "too few of its hard negatives have such a text",
     "equal_negative": "too few of its hard negatives have a text that is no positive",
+    "no_row": "its pairs gave no row",
 }
 
 _OF_SOURCE = {
@@ -91,6 +93,8 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
         "no_positive_text": "--positive",
         "no_negative_text": "--negative",
         "equal_negative": "--negatives",
+        "near_duplicate": "--near_duplicates",
+        "over_cap": "--max_per_positive",
     },
     "mentions": {"section_link": "--section_links", "too_long": "--max_length"},
     "mewsc16": {"no_topic": "--topics", "small_class": "--min_pages"},

@@ -1,9 +1,11 @@
 """`wikianchor export`: make (anchor, positive, negatives) as text of `pairs`, for sentence-transformers.
 
+    sentences, titles -> read_leads -> Shuffle by entity (write_piece) -> an index of leads or titles
     pairs -> count_rows -> sum_counts -> Shuffle by entity (sample_sentences, write_piece) -> an index of sentences
     entities -> Shuffle by entity (read_texts, write_piece) -> an index of labels, descriptions or aliases
     pairs -> find_links -> join_links -> which sampled sentence links to which entity
-    pairs, indexes -> export_shard -> parts -> commit_rows
+    pairs, indexes -> find_keys -> CapRows -> which rows have too common a positive, or nearly equal anchors
+    pairs, indexes, caps -> export_shard -> parts -> commit_rows
 
 The rows keep the order of `pairs`, which are shuffled.
 """
@@ -13,11 +15,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
-from wikianchor.pipelines.dataset.inputs import input_records
+from wikianchor.pipelines.dataset.inputs import fingerprint, input_records, open_inputs, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.pipelines.dataset.reasons import most
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from wikianchor.pipelines.export.steps import ExportTask
 
 SENTENCE = "sentence"
+# Texts that are read in the datasets of sentences.
+LEADS = ("lead", "title")
 TEXTS = {"label": "labels", "description": "descriptions", "alias": "aliases"}
 
 
@@ -44,15 +49,52 @@ def run(config: ExportOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         UsageError, InputError: the datasets do not go together, or one is missing.
     """
     pairs = _open_one(config.pairs, "pairs", pairs_schema.VERSION)
-    entities = _open_one(config.entities, "entities", entities_schema.VERSION) if config.entities else None
-    _check(config, pairs, entities)
-    inputs = input_records([pairs] if entities is None else [pairs, entities])
+    sources = _sources(config, pairs)
+    _check(config, pairs, sources.entities)
+    inputs = input_records([pairs, *sources.sentences, *filter(None, [sources.entities])])
     options = recorded(config) | {"negatives": negatives_of(config, pairs)}
-    graph = partial(build, config=config, pairs=pairs, entities=entities)
-    passes = 2 if SENTENCE in kinds_of(config, pairs) else 1
+    graph = partial(build, config=config, pairs=pairs, sources=sources)
+    capped = bool(config.max_per_positive or not config.near_duplicates)
+    passes = 1 + capped + (SENTENCE in kinds_of(config, pairs))
     size = sum(shard["bytes"] for shard in pairs.manifest["configs"]["pairs"]["shards"])
     load = Load(export_seconds(pairs.rows("pairs")))
     return run_stage("export", schema.VERSION, config.output, inputs, options, graph, beam_args, passes * size, load)
+
+
+class Sources(NamedTuple):
+    """What texts are read from, besides pairs.
+
+    Attributes:
+        sentences: the datasets of sentences, where leads or titles are needed.
+        entities: the dataset of entities, where it is needed.
+    """
+
+    sentences: list[Dataset]
+    entities: Dataset | None
+
+
+def _sources(config: ExportOptions, pairs: Dataset) -> Sources:
+    """Open the datasets of sentences and entities: those that options name, or those beside pairs.
+
+    Raises:
+        UsageError, InputError: they are not there, or pairs was built from others.
+    """
+    if not any(kind in LEADS for kind in kinds_of(config, pairs)):
+        entities = config.entities and _open_one(config.entities, "entities", entities_schema.VERSION)
+        return Sources([], entities or None)
+    beside = pairs.directory.rpartition("/")[0] or "."
+    sentences, entities = open_inputs(
+        config.sentences or f"{beside}/sentences", config.entities or f"{beside}/entities"
+    )
+    known = {fingerprint(dataset) for dataset in (*sentences, entities)}
+    for source in pairs.manifest["inputs"]:
+        if source["sha256"] not in known:
+            name, wiki = source["dataset"], source["wiki"]
+            raise InputError(
+                f"--pairs={config.pairs} was built from another dataset of {name}{' of ' + wiki if wiki else ''} than "
+                f"--{name}={getattr(config, name) or f'{beside}/{name}'}: name that one, or build the pairs again"
+            )
+    return Sources([dataset for dataset in sentences if wiki_of(dataset) in wikis_of(pairs)], entities)
 
 
 def _open_one(directory: str, name: str, version: str) -> Dataset:
@@ -69,7 +111,8 @@ def negatives_of(config: ExportOptions, pairs: Dataset) -> int:
 
 def kinds_of(config: ExportOptions, pairs: Dataset) -> list[str]:
     """Return the kinds of text that are needed."""
-    return sorted({config.positive, *([config.negative] if negatives_of(config, pairs) else [])})
+    anchor = [] if config.anchor == SENTENCE else [config.anchor]
+    return sorted({*anchor, config.positive, *([config.negative] if negatives_of(config, pairs) else [])})
 
 
 def wikis_of(pairs: Dataset) -> list[str]:
@@ -84,7 +127,7 @@ def _check(config: ExportOptions, pairs: Dataset, entities: Dataset | None) -> N
             f"--negatives={config.negatives}: the rows of --pairs={config.pairs} have {known}: "
             f"build them with `wikianchor pairs --negatives={config.negatives}`"
         )
-    kinds = [kind for kind in kinds_of(config, pairs) if kind != SENTENCE]
+    kinds = [kind for kind in kinds_of(config, pairs) if kind in TEXTS]
     texts = () if entities is None else entities.manifest["options"].get("texts", ("labels",))
     missing = [TEXTS[kind] for kind in kinds if TEXTS[kind] not in texts]
     if entities is None and config.language == "any" and missing == ["labels"]:
@@ -99,40 +142,58 @@ def _check(config: ExportOptions, pairs: Dataset, entities: Dataset | None) -> N
             f"--entities={config.entities} has no {missing[0]}: build it again with --texts=labels,{missing[0]}"
         )
     languages = {language_of_wiki(wiki) for wiki in wikis_of(pairs)}
-    if config.language == "other" and SENTENCE in kinds_of(config, pairs) and len(languages) < 2:
+    if config.language == "other" and {SENTENCE, *LEADS}.intersection(kinds_of(config, pairs)) and len(languages) < 2:
         raise UsageError(f"--language=other: the sentences of --pairs={config.pairs} are all in one language")
 
 
 def build(
-    pipeline: Any,
-    head: Mapping[str, Any],
-    work: Workspace,
-    config: ExportOptions,
-    pairs: Dataset,
-    entities: Dataset | None,
+    pipeline: Any, head: Mapping[str, Any], work: Workspace, config: ExportOptions, pairs: Dataset, sources: Sources
 ) -> None:
     """Add the graph to a pipeline."""
     import apache_beam as beam
 
-    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
-    from wikianchor.pipelines.export.steps import export_shard, list_shards
-    from wikianchor.pipelines.export.transforms import FindLinks, IndexSentences, IndexTexts
+    from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep, as_dict
+    from wikianchor.pipelines.export.caps import Cap
+    from wikianchor.pipelines.export.steps import Indexes, export_shard, find_keys, list_shards
+    from wikianchor.pipelines.export.transforms import CapRows, FindLinks, IndexLeads, IndexSentences, IndexTexts
+    from wikianchor.pipelines.titles.steps import BuildIndex, WikiTitles
 
-    task = _task(config, work, pairs, entities)
+    task = _task(config, work, pairs, sources.entities)
     shards = pipeline | "List pairs" >> ListElements(list_shards, pairs.directory, "pairs")  # InputShard
-    indexes: dict[str, Any] = {}
+    titles: Any = None
+    if sources.sentences and sources.entities:
+        directory = sources.entities.directory
+        wikis = [WikiTitles(wiki_of(dataset), dataset.directory, directory) for dataset in sources.sentences]
+        titles = as_dict(pipeline | "Title indexes" >> BuildIndex(wikis, work), "By wiki", attrgetter("wiki"))
+    paths: dict[str, Any] = {}
     for kind in kinds_of(config, pairs):
         if kind == SENTENCE:
             built = shards | "Index sentences" >> IndexSentences(task)
+        elif kind in LEADS:
+            built = pipeline | f"Index {kind}s" >> IndexLeads(task, kind, pairs.directory, wikis, titles)
         else:
             built = pipeline | f"Index {TEXTS[kind]}" >> IndexTexts(task, kind, pairs.directory)
-        indexes[kind] = beam.pvalue.AsSingleton(built)  # path
-    linked: Any = None
-    if task.negatives and config.negative == SENTENCE:
-        linked = beam.pvalue.AsSingleton(shards | "Find links" >> FindLinks(indexes[SENTENCE], work))  # path
-    texts = indexes[config.positive], indexes[config.negative] if task.negatives else None
-    exported = shards | "Export" >> RunStep(export_shard, work, "export", task, *texts, linked)  # Exported
-    _ = pipeline | "Commit" >> CallOnce(commit_rows, config.output, work, head, pairs.rows("pairs"), exported)
+        paths[kind] = beam.pvalue.AsSingleton(built)
+    indexes = Indexes(paths.get(config.anchor) if config.anchor != SENTENCE else None, paths[config.positive])
+    # An anchor that is a text of the entity stands once, whatever its near-duplicates.
+    caps = {
+        "anchors": 0 if config.near_duplicates and config.anchor == SENTENCE else 1,
+        "positives": config.max_per_positive,
+    }
+    limits: dict[str, Any] = {}
+    if task.negatives:
+        indexes = indexes._replace(negative=paths[config.negative])
+        if config.negative == SENTENCE:
+            linked = shards | "Find links" >> FindLinks(paths[SENTENCE], work)  # path
+            indexes = indexes._replace(linked=beam.pvalue.AsSingleton(linked))
+    if any(caps.values()):
+        keys = shards | "Find keys" >> RunStep(find_keys, work, "keys", task, *indexes)  # path
+        for name, most in caps.items():
+            if most:
+                limits[name] = beam.pvalue.AsSingleton(keys | f"Cap {name}" >> CapRows(Cap(name, most), work))
+    indexes = indexes._replace(anchor_cap=limits.get("anchors"), positive_cap=limits.get("positives"))
+    exported = shards | "Export" >> RunStep(export_shard, work, "export", task, *indexes)  # Exported
+    _ = pipeline | "Commit" >> CallOnce(commit_rows, config.output, work, head, task, pairs.rows("pairs"), exported)
 
 
 def _task(config: ExportOptions, work: Workspace, pairs: Dataset, entities: Dataset | None) -> ExportTask:
@@ -145,11 +206,13 @@ def _task(config: ExportOptions, work: Workspace, pairs: Dataset, entities: Data
     return ExportTask(
         work=work,
         format=config.format,
+        anchor=config.anchor,
         positive=config.positive,
         negative=config.negative,
         language=config.language,
         negatives=negatives_of(config, pairs),
         sentences=config.sentences_per_entity,
+        lead_sentences=config.lead_sentences,
         seed=config.seed,
         wikis=tuple(wikis),
         wiki_languages=of_wikis,
@@ -159,13 +222,15 @@ def _task(config: ExportOptions, work: Workspace, pairs: Dataset, entities: Data
     )
 
 
-def commit_rows(output: str, work: Workspace, head: Mapping[str, Any], rows: int, exported: Iterable[Any]) -> None:
+def commit_rows(
+    output: str, work: Workspace, head: Mapping[str, Any], task: ExportTask, rows: int, exported: Iterable[Any]
+) -> None:
     """Check that every row of pairs is counted, and commit the dataset.
 
     Raises:
         InputError: a row is missing in the ledger, or no row is exported; the message names the most frequent reason.
     """
-    from wikianchor.pipelines.export.steps import REASONS
+    from wikianchor.pipelines.export.steps import REASONS, count_entities
 
     shards = list(exported)
     ledger: dict[str, Counter[str]] = {}
@@ -180,4 +245,6 @@ def commit_rows(output: str, work: Workspace, head: Mapping[str, Any], rows: int
         wiki: {name: number for name, number in counts.items() if number} | {"seen": counts.total()}
         for wiki, counts in sorted(ledger.items())
     }
-    commit_dataset(output, work, head, [part for shard in shards for part in shard.parts], {"rows": report}, problems)
+    entities = count_entities([shard.entities for shard in shards], task)
+    parts = [part for shard in shards for part in shard.parts]
+    commit_dataset(output, work, head, parts, {"rows": report, "entities": entities}, problems)

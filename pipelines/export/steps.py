@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from wikianchor.pipelines.dataset.reader import read_batches, shards_of
 from wikianchor.pipelines.dataset.text_part_writer import TextPartWriter
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.progress_file import ProgressFile
+from wikianchor.pipelines.export.caps import is_over
 from wikianchor.pipelines.export.text_index import (
     EVERY_LANGUAGE,
     TEXT_ROW,
@@ -34,20 +36,24 @@ from wikianchor.pipelines.export.text_index import (
     text_keys,
 )
 from wikianchor.schemas import export
-from wikianchor.schemas.choices import FORMATS
+from wikianchor.schemas.choices import FORMATS, OF_PAGES
 
-SENTENCE = "sentence"
+SENTENCE, LEAD, TITLE = "sentence", "lead", "title"
 # The column of `entities` that has the texts of a kind.
 COLUMNS = {"label": "labels", "description": "descriptions", "alias": "aliases"}
 # Why a row of `pairs` is or is not exported.
-REASONS = ("kept", "no_positive_text", "no_negative_text", "equal_negative")
+REASONS = (
+    *("kept", "no_anchor_text", "no_positive_text", "no_negative_text", "equal_negative"),
+    *("near_duplicate", "over_cap"),
+)
 PAIR_COLUMNS = (
-    *("text", "entity_id", "entity_qid", "hard_negative_ids", "hard_negative_qids", "sentence_id"),
-    *("wiki", "page_id", "rev_id", "title"),
+    *("text", "mention_start", "mention_end", "entity_id", "entity_qid", "hard_negative_ids", "hard_negative_qids"),
+    *("sentence_id", "wiki", "page_id", "rev_id", "title"),
 )
 # Hashes that are sorted in memory at a time.
 HASHES_AT_ONCE = 1 << 22
 _HASH = np.dtype([("hash", np.uint64)])
+_DIGITS = re.compile(r"\d+")
 
 
 class InputShard(NamedTuple):
@@ -64,10 +70,11 @@ class ExportTask:
     Attributes:
         work: the directories of the run.
         format: the format of the files, one of `schemas.choices.FORMATS`.
-        positive, negative: kinds of text.
+        anchor, positive, negative: kinds of text.
         language: accepted languages, one of `schemas.choices.LANGUAGES`.
         negatives: the number of negatives of a row.
-        sentences: sampled sentences of an entity.
+        sentences: the number of sampled sentences of an entity.
+        lead_sentences: the number of sentences of a lead.
         seed: key of all choices.
         wikis: database names; texts name them by index.
         wiki_languages: the language of each wiki.
@@ -78,11 +85,13 @@ class ExportTask:
 
     work: Workspace
     format: str
+    anchor: str
     positive: str
     negative: str
     language: str
     negatives: int
     sentences: int
+    lead_sentences: int
     seed: int
     wikis: tuple[str, ...]
     wiki_languages: tuple[str, ...]
@@ -99,17 +108,38 @@ class ExportTask:
         """Return the index of the language of each wiki, given by index."""
         return np.array([self.languages.index(code) for code in self.wiki_languages], np.int16)[wiki_codes]
 
+    def entity_keys(self, wiki_codes: npt.NDArray[np.int16], entities: npt.NDArray[Any]) -> Ints:
+        """Return a number for each (wiki, entity), below `len(wikis) * entities`."""
+        return wiki_codes.astype(np.int64) * self.entities + entities
+
     def rule(self, kind: str) -> LanguageRule:
         """Return which languages of a kind of text are accepted."""
-        every = self.languages.index(EVERY_LANGUAGE) if EVERY_LANGUAGE in self.languages else -1
-        return LanguageRule(self.language, every, kind != SENTENCE)
+        return LanguageRule(self.language, self.every_language, kind not in OF_PAGES)
+
+    @property
+    def every_language(self) -> int:
+        """The index of `EVERY_LANGUAGE`, -1 without it."""
+        return self.languages.index(EVERY_LANGUAGE) if EVERY_LANGUAGE in self.languages else -1
+
+    def negative_rule(self) -> LanguageRule:
+        """Return which languages of negatives go with the language of the positive: no other, so that the language does
+        not tell the positive from them."""
+        rule = self.rule(self.negative)
+        return rule if rule.is_ranked and rule.name == "any" else rule._replace(name="same")
 
 
 class Exported(NamedTuple):
-    """The files of a shard, and by wiki the number of rows for each of `REASONS`."""
+    """What was made of a shard.
+
+    Attributes:
+        parts: its files.
+        counts: by wiki the number of rows for each of `REASONS`.
+        entities: path of the tables `kept` and `seen`: the entities of its rows (`ExportTask.entity_keys`).
+    """
 
     parts: tuple[Part, ...]
     counts: dict[str, tuple[int, ...]]
+    entities: WorkPath
 
     @property
     def metrics(self) -> dict[str, int]:
@@ -150,7 +180,7 @@ def sample_sentences(shard: InputShard, task: ExportTask, counts: str) -> Genera
     frequent entities do not go through the shuffle with all of their sentences.
     """
     rows, sampled = open_tables(counts)["rows"], 0
-    for batch in read_batches(shard.path, ["text", "entity_id", "sentence_id", "wiki", "page_id"]):
+    for batch in read_batches(shard.path, ["text", "entity_id", "sentence_id", "wiki", "page_id", "rev_id"]):
         ids = batch.column("entity_id").to_numpy().astype(np.int64)
         rank = mix(task.seed, ids, batch.column("sentence_id").to_numpy())
         share = (2 * task.sentences + 8) / rows[ids]
@@ -163,6 +193,7 @@ def sample_sentences(shard: InputShard, task: ExportTask, counts: str) -> Genera
             "language": pa.array(task.language_codes(wikis)),
             "wiki": pa.array(wikis),
             "page_id": batch.column("page_id"),
+            "rev_id": batch.column("rev_id"),
             "sentence_id": batch.column("sentence_id"),
         }
         table = pa.table(columns, TEXT_ROW).filter(selected)
@@ -204,7 +235,7 @@ def read_texts(shard: InputShard, task: ExportTask, kind: str, items: str) -> Ge
         none = np.zeros(len(owners), np.int64)
         ids = tables["ids"][index[owners[known]]].astype(np.uint64)
         columns = [rank[known], texts.filter(pa.array(known)), codes[known], none[known].astype(np.int16)]
-        table = pa.table([pa.array(ids), *map(pa.array, columns), none[known], none[known]], TEXT_ROW)
+        table = pa.table([pa.array(ids), *map(pa.array, columns), *(none[known] for _ in range(3))], TEXT_ROW)
         number += table.num_rows
         yield table
     return number
@@ -243,20 +274,54 @@ def join_links(paths: Sequence[str], work: Workspace) -> WorkPath:
         return save_pieces(work.scratch, "linked", {"hashes": total}, pieces)
 
 
-def export_shard(
-    shard: InputShard, task: ExportTask, positive: str, negative: str | None, linked: str | None
-) -> Exported:
+class Indexes(NamedTuple):
+    """The paths of the look-up tables that rows are made with.
+
+    Attributes:
+        anchor: the texts of the anchors; None for the sentences of pairs.
+        positive: the texts of the positives.
+        negative: the texts of the negatives; None for no negatives.
+        linked: the hashes of sampled sentences and entities; None where negatives are not sentences.
+        anchor_cap, positive_cap: the tables of `caps.cap_rows`; None for no cap.
+    """
+
+    anchor: str | None
+    positive: str
+    negative: str | None = None
+    linked: str | None = None
+    anchor_cap: str | None = None
+    positive_cap: str | None = None
+
+
+def find_keys(shard: InputShard, task: ExportTask, *paths: str | None) -> WorkPath:
+    """Save the keys and ranks of the rows of a shard that have all their texts; return the path of the tables.
+
+    Args:
+        shard: the shard of pairs.
+        task: how rows are made.
+        paths: the fields of `Indexes`, without caps.
+    """
+    texts = _Texts(task, Indexes(*paths))  # type: ignore[arg-type]
+    columns: list[list[Hashes]] = [[np.zeros(0, np.uint64)] for _ in range(3)]
+    for batch in read_batches(shard.path, PAIR_COLUMNS):
+        rows = texts.choose(batch)
+        for column, values in zip(columns, (rows.anchor_keys, rows.positive_keys, rows.ranks), strict=True):
+            column.append(values[rows.reasons == 0])
+    arrays = dict(zip(("anchors", "positives", "ranks"), map(np.concatenate, columns), strict=True))
+    return save_tables(task.work.scratch, f"keys-{shard.order:06d}", arrays)
+
+
+def export_shard(shard: InputShard, task: ExportTask, *paths: str | None) -> Exported:
     """Write the rows of a shard of pairs, in its order.
 
     Args:
         shard: the shard of pairs.
         task: how rows are made.
-        positive: path of the index of the positives.
-        negative: path of the index of the negatives; None for none.
-        linked: path of the hashes of sampled sentences and entities; None where negatives are not sentences.
+        paths: the fields of `Indexes`.
     """
-    texts = _Texts(task, positive, negative, linked)
+    texts = _Texts(task, Indexes(*paths))  # type: ignore[arg-type]
     counts: dict[str, npt.NDArray[np.int64]] = {}
+    entities: dict[str, list[Ints]] = {"kept": [np.zeros(0, np.int64)], "seen": [np.zeros(0, np.int64)]}
     with (
         _writer(task, shard.order, export.rows_schema(task.negatives)) as rows_file,
         PartWriter(task.work.parts, "sources", shard.order, export.SOURCES) as sources_file,
@@ -266,6 +331,9 @@ def export_shard(
             rows_file.write(rows)
             sources_file.write(sources)
             wikis = task.wiki_codes(batch.column("wiki"))
+            keys = task.entity_keys(wikis, batch.column("entity_id").to_numpy())
+            entities["seen"].append(distinct(keys))
+            entities["kept"].append(distinct(keys[reasons == 0]))
             for wiki in np.unique(wikis):
                 numbers = np.bincount(reasons[wikis == wiki], minlength=len(REASONS))
                 name = task.wikis[wiki]
@@ -273,119 +341,241 @@ def export_shard(
     parts = tuple(writer.part for writer in (rows_file, sources_file) if writer.part)
     totals = Counter({"rows": sum(int(numbers.sum()) for numbers in counts.values())})
     ProgressFile(task.work.scratch, f"export-{shard.order}").write(file_size(shard.path), totals)
-    return Exported(parts, {name: tuple(numbers.tolist()) for name, numbers in sorted(counts.items())})
+    tables = {name: distinct(np.concatenate(keys)) for name, keys in entities.items()}
+    path = save_tables(task.work.scratch, f"entities-{shard.order:06d}", tables)
+    return Exported(parts, {name: tuple(numbers.tolist()) for name, numbers in sorted(counts.items())}, path)
+
+
+def count_entities(paths: Iterable[str], task: ExportTask) -> dict[str, dict[str, int]]:
+    """Return for each wiki how many entities of its pairs have a row, and how many have none."""
+    marks = {name: np.zeros(len(task.wikis) * task.entities, np.bool_) for name in ("kept", "seen")}
+    for path in paths:
+        for name, mark in marks.items():
+            mark[read_table(path, name)] = True
+    kept, seen = (mark.reshape(len(task.wikis), -1).sum(axis=1).tolist() for mark in marks.values())
+    return {
+        wiki: {"kept": kept[code], "no_row": seen[code] - kept[code], "seen": seen[code]}
+        for code, wiki in enumerate(task.wikis)
+    }
 
 
 def _writer(task: ExportTask, order: int, schema: pa.Schema) -> PartWriter | TextPartWriter:
     if task.format == FORMATS[0]:
         # Texts of Wikidata repeat, sentences hardly ever do.
-        kinds = {"positive": task.positive, **{f"negative_{n}": task.negative for n in range(1, 1 + task.negatives)}}
-        repeating = [name for name, kind in kinds.items() if kind != SENTENCE]
+        kinds = {
+            "anchor": task.anchor,
+            "positive": task.positive,
+            **{f"negative_{n}": task.negative for n in range(1, 1 + task.negatives)},
+        }
+        repeating = [name for name, kind in kinds.items() if kind not in (SENTENCE, TITLE)]
         return PartWriter(task.work.parts, "export", order, schema, repeating)
     return TextPartWriter(task.work.parts, "export", order, task.format)
 
 
+class _Chosen(NamedTuple):
+    """The texts of a batch of pairs, (rows,) each.
+
+    Attributes:
+        ids, sentences: the linked entity and the sentence of the pair.
+        languages: index of the anchor's language.
+        anchors: hash of the anchor's text (`text_keys`).
+        anchor_texts: index of the anchor's text; -1 for the sentence of the pair.
+        positives: index of the positive; -1 for none.
+        negatives: (rows, negatives) index of the negatives; -1 for none.
+        positions: (rows, negatives) which hard negatives of the pair these are.
+        anchor_keys, positive_keys, ranks: see `caps`.
+        reasons: index of the reason.
+    """
+
+    ids: Ints
+    sentences: Ints
+    languages: npt.NDArray[np.int16]
+    anchors: Hashes
+    anchor_texts: Ints
+    positives: Ints
+    negatives: Ints
+    positions: Ints
+    anchor_keys: Hashes
+    positive_keys: Hashes
+    ranks: Hashes
+    reasons: Ints
+
+
 class _Texts:
-    """Find positives and negatives for the rows of pairs; the arguments are those of `export_shard`."""
+    """Find anchors, positives and negatives for the rows of pairs."""
 
-    def __init__(self, task: ExportTask, positive: str, negative: str | None, linked: str | None) -> None:
-        self._task = task
-        self._positive = _open_index(positive)
-        self._negative = None if negative is None else _open_index(negative)
-        self._linked = None if linked is None else open_tables(linked)["hashes"]
+    def __init__(self, task: ExportTask, indexes: Indexes) -> None:
+        self._task, self._indexes = task, indexes
+        self._anchor = _open_index(indexes.anchor) if indexes.anchor else None
+        self._positive = _open_index(indexes.positive)
+        self._negative = _open_index(indexes.negative) if indexes.negative else None
+        self._linked = open_tables(indexes.linked)["hashes"] if indexes.linked else None
 
-    def rows(self, batch: pa.RecordBatch) -> tuple[Ints, pa.Table, pa.Table]:
-        """Return for each row of pairs the index of its reason, and the rows of both configs."""
+    def choose(self, batch: pa.RecordBatch) -> _Chosen:
+        """Choose the texts of each row, without a look at other rows."""
         task = self._task
-        anchors = text_keys(batch.column("text"))
         ids = batch.column("entity_id").to_numpy().astype(np.int64)
         sentences = batch.column("sentence_id").to_numpy()
-        wikis = task.wiki_codes(batch.column("wiki"))
-        languages = task.language_codes(wikis)
+        languages = task.language_codes(task.wiki_codes(batch.column("wiki")))
+        ranks = mix(task.seed, sentences, ids, batch.column("mention_start").to_numpy(), -1)
+        reasons = np.zeros(len(ids), np.int64)
+        anchor_texts = np.full(len(ids), -1)
+        if self._anchor:
+            # The anchor is a text of the entity in the wiki of the pair.
+            of_anchor = choose(
+                self._anchor,
+                entities=ids,
+                languages=languages,
+                hashes=np.zeros(len(ids), np.uint64),
+                rule=LanguageRule("same", -1, is_ranked=False),
+                is_allowed=lambda rows, texts: np.ones(len(rows), np.bool_),
+            )
+            anchor_texts = of_anchor.texts
+            anchors = anchor_keys = self._anchor.keys_of(anchor_texts)
+            reasons[anchor_texts < 0] = REASONS.index("no_anchor_text")
+        else:
+            anchors = text_keys(batch.column("text"))
+            anchor_keys = mix(0, ids, _masked_keys(batch).view(np.int64))
 
         def is_positive(rows: Ints, texts: Ints) -> Mask:
             index = self._positive
-            other: Mask = (index.keys[texts] != anchors[rows]) & (index.sentence_ids[texts] != sentences[rows])
-            return other
+            is_other: Mask = index.keys[texts] != anchors[rows]
+            if task.positive == SENTENCE:
+                is_other &= index.sentence_ids[texts] != sentences[rows]
+            return is_other
 
-        hashes = mix(task.seed, sentences, ids, 0)
-        positives = choose(self._positive, ids, languages, hashes, task.rule(task.positive), is_positive)
-        reasons = np.where(positives.texts < 0, REASONS.index("no_positive_text"), 0)
-        negatives, places = np.full((len(ids), 0), -1), np.zeros((len(ids), 0), np.int64)
-        if self._negative is not None:
-            of_row = _matrix(batch.column("hard_negative_ids"))
-            choices = self._negatives(of_row, ids, sentences, languages, anchors)
-            texts = np.stack([choice.texts for choice in choices], axis=1)
-            has_text = np.stack([choice.has_text for choice in choices], axis=1).sum(axis=1)
-            # The first that have a text, in the order of the row.
-            places = np.argsort(texts < 0, axis=1, kind="stable")[:, : task.negatives]
-            negatives = np.take_along_axis(texts, places, axis=1)
-            lacking = (negatives < 0).any(axis=1) & (reasons == 0)
-            no_text, equal = REASONS.index("no_negative_text"), REASONS.index("equal_negative")
-            why = np.where(has_text < task.negatives, no_text, equal)
-            reasons = np.where(lacking, why, reasons)
-        kept = np.flatnonzero(reasons == 0)
-        return reasons, *self._tables(batch, kept, positives.texts[kept], negatives[kept], places[kept])
+        positives = choose(
+            self._positive,
+            entities=ids,
+            languages=languages,
+            hashes=mix(task.seed, sentences, ids, 0),
+            rule=task.rule(task.positive),
+            is_allowed=is_positive,
+        ).texts
+        reasons[(positives < 0) & (reasons == 0)] = REASONS.index("no_positive_text")
+        rows = _Chosen(
+            ids=ids,
+            sentences=sentences,
+            languages=languages,
+            anchors=anchors,
+            anchor_texts=anchor_texts,
+            positives=positives,
+            negatives=np.full((len(ids), 0), -1),
+            positions=np.zeros((len(ids), 0), np.int64),
+            anchor_keys=anchor_keys,
+            positive_keys=self._positive.keys_of(positives),
+            ranks=ranks,
+            reasons=reasons,
+        )
+        return self._with_negatives(batch, rows) if self._negative else rows
 
-    def _negatives(
-        self, of_row: Ints, ids: Ints, sentences: Ints, languages: npt.NDArray[np.int16], anchors: Hashes
-    ) -> list[Choice]:
+    def rows(self, batch: pa.RecordBatch) -> tuple[Ints, pa.Table, pa.Table]:
+        """Return for each row of pairs the index of its reason, and the rows of both configs."""
+        rows = self.choose(batch)
+        for reason, path, keys in (
+            ("near_duplicate", self._indexes.anchor_cap, rows.anchor_keys),
+            ("over_cap", self._indexes.positive_cap, rows.positive_keys),
+        ):
+            if path:
+                rows.reasons[is_over(path, keys, rows.ranks) & (rows.reasons == 0)] = REASONS.index(reason)
+        return rows.reasons, *self._tables(batch, rows, np.flatnonzero(rows.reasons == 0))
+
+    def _with_negatives(self, batch: pa.RecordBatch, rows: _Chosen) -> _Chosen:
+        """Return the rows with negatives; those with too few get a reason."""
+        choices = self._negatives(_matrix(batch.column("hard_negative_ids")), rows)
+        texts = np.stack([choice.texts for choice in choices], axis=1)
+        has_text = np.stack([choice.has_text for choice in choices], axis=1).sum(axis=1)
+        # The first that have a text, in the order of the row.
+        positions = np.argsort(texts < 0, axis=1, kind="stable")[:, : self._task.negatives]
+        negatives = np.take_along_axis(texts, positions, axis=1)
+        lacking = (negatives < 0).any(axis=1) & (rows.reasons == 0)
+        no_text, equal = REASONS.index("no_negative_text"), REASONS.index("equal_negative")
+        why = np.where(has_text < self._task.negatives, no_text, equal)
+        reasons = np.where(lacking, why, rows.reasons)
+        return rows._replace(negatives=negatives, positions=positions, reasons=reasons)
+
+    def _negatives(self, of_row: Ints, rows: _Chosen) -> list[Choice]:
         """Choose a text for each hard negative: one that is no text of the row's entity, not the anchor, not that of
         another negative, and no sentence that links to the row's entity."""
         task, index, linked = self._task, self._negative, self._linked
         assert index is not None
-        every = np.arange(len(ids))
-        taken = [_pair(every, anchors)]
-        for own in (self._positive, index):
-            rows, texts = own.texts_of(ids)
-            taken.append(_pair(rows, own.keys[texts]))
+        ids = rows.ids
+        taken = [_pair(np.arange(len(ids)), rows.anchors)]
+        for texts_index in (self._positive, index):
+            of_entity, texts = texts_index.texts_of(ids)
+            taken.append(_pair(of_entity, texts_index.keys[texts]))
+        # Texts for every language tell nothing of the language that negatives should have.
+        languages = self._positive.languages_of(rows.positives)
+        languages = np.where((rows.positives >= 0) & (languages != task.every_language), languages, rows.languages)
         choices = []
         for number, negatives in enumerate(of_row.T):
             excluded = distinct(np.concatenate(taken))
 
-            def is_negative(rows: Ints, texts: Ints, excluded: Hashes = excluded, of: Ints = negatives) -> Mask:
-                allowed = (find(excluded, _pair(rows, index.keys[texts])) < 0) & (of[rows] >= 0)
+            def is_negative(row: Ints, texts: Ints, excluded: Hashes = excluded, of: Ints = negatives) -> Mask:
+                allowed = (find(excluded, _pair(row, index.keys[texts])) < 0) & (of[row] >= 0)
                 if linked is not None:
-                    allowed &= find(linked, link_hashes(index.sentence_ids[texts], ids[rows])) < 0
+                    allowed &= find(linked, link_hashes(index.sentence_ids[texts], ids[row])) < 0
                 return allowed
 
-            hashes = mix(task.seed, sentences, ids, 1 + number)
-            # A row with too few negatives has -1 there, which stands for entity 0 and is never chosen.
-            choice = choose(index, np.maximum(negatives, 0), languages, hashes, task.rule(task.negative), is_negative)
+            choice = choose(
+                index,
+                # A row with too few negatives has -1 there, which stands for entity 0 and is never chosen.
+                entities=np.maximum(negatives, 0),
+                languages=languages,
+                hashes=mix(task.seed, rows.sentences, ids, 1 + number),
+                rule=task.negative_rule(),
+                is_allowed=is_negative,
+            )
             choices.append(choice._replace(has_text=choice.has_text & (negatives >= 0)))
             chosen = np.flatnonzero(choice.texts >= 0)
             taken.append(_pair(chosen, index.keys[choice.texts[chosen]]))
         return choices
 
-    def _tables(
-        self, batch: pa.RecordBatch, kept: Ints, positives: Ints, negatives: Ints, places: Ints
-    ) -> tuple[pa.Table, pa.Table]:
-        """Return the rows of both configs, given the indices of the rows that are kept and of their texts."""
+    def _tables(self, batch: pa.RecordBatch, rows: _Chosen, kept: Ints) -> tuple[pa.Table, pa.Table]:
+        """Return the rows of both configs, given the indices of those that are kept."""
         task, pairs = self._task, batch.take(pa.array(kept))
-        index, count = self._positive, len(kept)
-        columns = [pairs.column("text"), index.texts(positives)]
-        if self._negative is not None:
-            columns += [self._negative.texts(column) for column in negatives.T]
-        rows = pa.table(columns, schema=export.rows_schema(task.negatives))
+        positive, positives = self._positive, rows.positives[kept]
+        negatives, positions = rows.negatives[kept], rows.positions[kept]
         names = pa.array(task.wikis, pa.string())
-        of_wikidata = np.full(count, task.positive != SENTENCE)
-        qids = np.take_along_axis(_matrix(pairs.column("hard_negative_qids")), places, axis=1)
-        is_sentence = task.negative == SENTENCE and self._negative is not None
-        texts = negatives if is_sentence else negatives[:, :0]
-        wikis, pages = (
-            (self._negative.wikis[texts], self._negative.page_ids[texts])
-            if self._negative is not None
-            else (texts, texts)
-        )
+        anchor = {name: pairs.column(name) for name in ("wiki", "page_id", "rev_id", "title")}
+        text = pairs.column("text")
+        if self._anchor:
+            index, chosen = self._anchor, rows.anchor_texts[kept]
+            text = index.texts(chosen)
+            anchor |= {"page_id": pa.array(index.page_ids[chosen]), "rev_id": pa.array(index.rev_ids[chosen])}
+            # The title of the entity's page is not in the index of leads.
+            anchor["title"] = text if task.anchor == TITLE else pa.nulls(len(kept), pa.string())
+        columns = [text, positive.texts(positives)]
+        if self._negative:
+            columns += [self._negative.texts(column) for column in negatives.T]
+        of_wikidata = np.full(len(kept), task.positive not in OF_PAGES)
+        qids = np.take_along_axis(_matrix(pairs.column("hard_negative_qids")), positions, axis=1)
+        of_pages = negatives if task.negative in OF_PAGES and self._negative else negatives[:, :0]
+        index = self._negative or positive
         sources = {
-            **{name: pairs.column(name) for name in ("entity_qid", "wiki", "page_id", "rev_id", "title")},
-            "positive_wiki": names.take(pa.array(index.wikis[positives], mask=of_wikidata)),
-            "positive_page_id": pa.array(index.page_ids[positives], mask=of_wikidata),
+            "entity_qid": pairs.column("entity_qid"),
+            **anchor,
+            "positive_wiki": names.take(pa.array(positive.wikis[positives], mask=of_wikidata)),
+            "positive_page_id": pa.array(positive.page_ids[positives], mask=of_wikidata),
+            "positive_rev_id": pa.array(positive.rev_ids[positives], mask=of_wikidata),
             "negative_qids": _lists(pa.array(qids.ravel()), qids.shape),
-            "negative_wikis": _lists(names.take(pa.array(wikis.ravel())), wikis.shape),
-            "negative_page_ids": _lists(pa.array(pages.ravel()), pages.shape),
+            "negative_wikis": _lists(names.take(pa.array(index.wikis[of_pages].ravel())), of_pages.shape),
+            "negative_page_ids": _lists(pa.array(index.page_ids[of_pages].ravel()), of_pages.shape),
+            "negative_rev_ids": _lists(pa.array(index.rev_ids[of_pages].ravel()), of_pages.shape),
         }
-        return rows, pa.table(sources, export.SOURCES)
+        table = pa.table(columns, schema=export.rows_schema(task.negatives))
+        return table, pa.table(sources, export.SOURCES)
+
+
+def _masked_keys(batch: pa.RecordBatch) -> Hashes:
+    """Return a hash of each sentence without its link and the title of its page, and with digits alike: the same for
+    "Brest is a commune in [Finistère]" and "Plouguin is a commune in [Finistère]"."""
+    columns = (batch.column(name).to_pylist() for name in ("text", "mention_start", "mention_end", "title"))
+    masked = (
+        _DIGITS.sub("0", (text[:start] + text[end:]).replace(title.partition(" (")[0], ""))
+        for text, start, end, title in zip(*columns, strict=True)
+    )
+    return text_keys(pa.array(masked, pa.string()))
 
 
 @lru_cache(maxsize=4)

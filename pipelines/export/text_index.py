@@ -1,4 +1,4 @@
-"""The texts of entities, on disk: a few sampled sentences of each, or its labels, descriptions or aliases.
+"""The texts of entities, on disk: a few sampled sentences of each, its leads, or its labels, descriptions or aliases.
 
 The texts of all entities are one array of bytes, ordered by entity (CSR). It is memory-mapped, so that memory does not
 grow with it. It is built by a shuffle: rows TEXT_ROW, sorted by entity, become a piece for each ENTITIES_AT_ONCE
@@ -33,6 +33,7 @@ TEXT_ROW = pa.schema(
         ("language", pa.int16()),
         ("wiki", pa.int16()),
         ("page_id", pa.int64()),
+        ("rev_id", pa.int64()),
         ("sentence_id", pa.int64()),
     ]
 )
@@ -42,7 +43,7 @@ ENTITIES_AT_ONCE = 1 << 15
 # Wikidata's code of texts that are for every language.
 EVERY_LANGUAGE = "mul"
 # Columns of the index, one value for each text.
-_COLUMNS = ("keys", "language", "wiki", "page_id", "sentence_id")
+_COLUMNS = ("keys", "language", "wiki", "page_id", "rev_id", "sentence_id")
 
 
 class IndexPiece(NamedTuple):
@@ -134,7 +135,8 @@ class TextIndex:
     Attributes:
         keys: the keys of each text, see `text_keys`.
         languages, wikis: index of the language and of the wiki of each text.
-        page_ids, sentence_ids: origin of each text, if it is a sentence.
+        page_ids, rev_ids: the page and revision of each text; 0 for texts of Wikidata.
+        sentence_ids: the sentence that each text is, 0 for other texts.
 
     Args:
         path: the path of the index.
@@ -144,7 +146,7 @@ class TextIndex:
         tables = open_tables(path)
         self.keys: Hashes = tables["keys"]
         self.languages, self.wikis = tables["language"], tables["wiki"]
-        self.page_ids, self.sentence_ids = tables["page_id"], tables["sentence_id"]
+        self.page_ids, self.rev_ids, self.sentence_ids = (tables[name] for name in ("page_id", "rev_id", "sentence_id"))
         self._starts = tables["starts"]
         buffers = [None, pa.py_buffer(tables["offsets"]), pa.py_buffer(tables["data"])]
         self._texts = pa.Array.from_buffers(pa.large_string(), len(self.keys), buffers)
@@ -153,12 +155,27 @@ class TextIndex:
         """Return texts by their index."""
         return self._texts.take(pa.array(chosen)).cast(pa.string())
 
+    def keys_of(self, chosen: Ints) -> Hashes:
+        """Return the hashes of texts by their index, 0 for -1."""
+        return _at(self.keys, chosen)
+
+    def languages_of(self, chosen: Ints) -> npt.NDArray[Any]:
+        """Return the languages of texts by their index, 0 for -1."""
+        return _at(self.languages, chosen)
+
     def texts_of(self, entities: Ints) -> tuple[Ints, Ints]:
         """Return the texts of entities: for each text the index in `entities`, and the index of the text."""
         first = self._starts[entities]
         counts = self._starts[entities + 1] - first
         rows = np.repeat(np.arange(len(entities)), counts)
         return rows, np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(len(rows))
+
+
+def _at(values: npt.NDArray[Any], index: Ints) -> npt.NDArray[Any]:
+    """Return values by their index, 0 for -1."""
+    chosen = np.zeros(len(index), values.dtype)
+    chosen[index >= 0] = values[index[index >= 0]]
+    return chosen
 
 
 class Choice(NamedTuple):

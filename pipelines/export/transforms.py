@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,11 @@ import apache_beam as beam
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.shuffle import MapStep, Shuffle
 from wikianchor.pipelines.engine.transforms import CallOnce, ListElements, RunStep
-from wikianchor.pipelines.export import steps
+from wikianchor.pipelines.export import leads, steps
+from wikianchor.pipelines.export.caps import Cap, cap_rows
 from wikianchor.pipelines.export.steps import ExportTask, InputShard
 from wikianchor.pipelines.export.text_index import BY_ENTITY, join_pieces, plan_ranges, write_piece
+from wikianchor.pipelines.titles.steps import WikiTitles
 
 
 @dataclass
@@ -73,6 +76,23 @@ class IndexSentences(beam.PTransform):
 
 
 @dataclass
+class IndexItems(beam.PTransform):
+    """Save the items of the entities of pairs; return the path of the table.
+
+    Attributes:
+        task: how rows are made.
+        pairs: the directory of the dataset of pairs.
+    """
+
+    task: ExportTask
+    pairs: str
+
+    def expand(self, begin: Any) -> beam.PCollection[str]:
+        work = self.task.work
+        return begin | "Index" >> CallOnce(steps.index_items, self.pairs, work, work=work, name="items")
+
+
+@dataclass
 class IndexTexts(beam.PTransform):
     """Index the labels, descriptions or aliases of the entities of pairs.
 
@@ -88,12 +108,53 @@ class IndexTexts(beam.PTransform):
 
     def expand(self, begin: Any) -> beam.PCollection[str]:
         task = self.task
-        items = begin | "Index items" >> CallOnce(
-            steps.index_items, self.pairs, task.work, work=task.work, name="items"
-        )
+        items = begin | "Index items" >> IndexItems(task, self.pairs)
         shards = begin | "List entities" >> ListElements(steps.list_shards, task.dataset or self.pairs, "entities")
         sides = (task, self.kind, beam.pvalue.AsSingleton(items))
         return shards | "Read" >> _Index(task, self.kind, steps.read_texts, sides, 0)
+
+
+@dataclass
+class IndexLeads(beam.PTransform):
+    """Index the leads or the titles of the pages of the entities of pairs.
+
+    Attributes:
+        task: how rows are made.
+        kind: the kind of text.
+        pairs: the directory of the dataset of pairs.
+        wikis: the datasets of sentences, and what their title indexes are made of.
+        indexes: side input, the title indexes by wiki.
+    """
+
+    task: ExportTask
+    kind: str
+    pairs: str
+    wikis: Sequence[WikiTitles]
+    indexes: Any
+
+    def expand(self, begin: Any) -> beam.PCollection[str]:
+        items = begin | "Index items" >> IndexItems(self.task, self.pairs)
+        datasets = [(titles.wiki, titles.sentences) for titles in self.wikis]
+        shards = begin | "List sentences" >> ListElements(leads.list_sentence_shards, datasets)
+        sides = (self.task, self.kind, beam.pvalue.AsSingleton(items), self.indexes)
+        return shards | "Read" >> _Index(self.task, self.kind, leads.read_leads, sides, 0)
+
+
+@dataclass
+class CapRows(beam.PTransform):
+    """Find the keys that too many rows have; return the path of their table.
+
+    Attributes:
+        cap: which keys, and how many rows stay.
+        work: the directories of the run.
+    """
+
+    cap: Cap
+    work: Workspace
+
+    def expand(self, keys: beam.PCollection[str]) -> beam.PCollection[str]:
+        name = f"cap-{self.cap.name}"
+        return keys.pipeline | "Cap" >> CallOnce(cap_rows, keys, self.cap, self.work, work=self.work, name=name)
 
 
 @dataclass

@@ -29,7 +29,15 @@ def run(config: InterlanguageOptions, beam_args: Sequence[str]) -> dict[str, Any
     inputs = input_records((*sentences, entities))
     options = {"wikis": entities.manifest["options"]["wikis"]}
     graph = partial(build, config=config, sentences=sentences, entities=entities)
-    return run_stage("interlanguage", schema.VERSION, config.output, inputs, options, graph, beam_args)
+    return run_stage(
+        "interlanguage",
+        schema.VERSION,
+        config.output,
+        inputs=inputs,
+        options=options,
+        build=graph,
+        beam_args=beam_args,
+    )
 
 
 def build(
@@ -61,4 +69,5 @@ def commit_joined(output: str, work: Workspace, head: Mapping[str, Any], joined:
     """Commit the dataset; the ledger has the rows of each wiki by kind: of pages, of redirects, of pages not seen."""
     wikis = sorted(joined, key=lambda result: result.wiki)
     ledger = {"rows": {result.wiki: result.counts for result in wikis}}
-    commit_dataset(output, work, head, [part for result in wikis for part in result.parts], ledger, [])
+    parts = [part for result in wikis for part in result.parts]
+    commit_dataset(output, work, head, parts=parts, ledger=ledger, problems=())

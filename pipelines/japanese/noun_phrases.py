@@ -78,7 +78,7 @@ def are_noun_spans(rule: str, words: Sequence[Morpheme], spans: Sequence[tuple[i
 
     Args:
         rule: name of the rule.
-        words: of the sentence.
+        words: the words of the sentence.
         spans: character ranges in the sentence.
     """
     numbers = {word.start: number for number, word in enumerate(words)}

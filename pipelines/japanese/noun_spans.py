@@ -49,7 +49,7 @@ class Token(NamedTuple):
         start: first character in the sentence.
         end: character after its last.
         pos: part of speech of Universal Dependencies.
-        relation: to its head; "" without a tree.
+        relation: relation to its head; "" without a tree.
         head: number of its head; its own number for the root.
         heads_bunsetu: whether it is the head of a bunsetu.
     """

@@ -82,9 +82,9 @@ def _sentences(doc: Any) -> Iterator[Parsed]:
                     start,
                     start + len(token),
                     token.pos_,
-                    relation[: -len(BUNSETU)] if heads else relation,
-                    token.head.i - first,
-                    heads or relation == "ROOT",
+                    relation=relation[: -len(BUNSETU)] if heads else relation,
+                    head=token.head.i - first,
+                    heads_bunsetu=heads or relation == "ROOT",
                 )
             )
         yield trimmed(sentence.text, tokens)
@@ -144,7 +144,14 @@ def _sudachi() -> Parse:
 
 
 def _token(number: int, morpheme: Any) -> Token:
-    return Token(morpheme.begin(), morpheme.end(), part_of_speech(morpheme.part_of_speech()), "", number, False)
+    return Token(
+        morpheme.begin(),
+        morpheme.end(),
+        part_of_speech(morpheme.part_of_speech()),
+        relation="",
+        head=number,
+        heads_bunsetu=False,
+    )
 
 
 def part_of_speech(levels: Sequence[str]) -> str:

@@ -49,15 +49,13 @@ ANCHOR, TITLE, REDIRECT = 1, 2, 4
 PORTION = 1 << 19
 # Names of a shard, by key: the folded surface by which names are found.
 ROWS = pa.schema(
-    [
-        pa.field("key", pa.string(), False),
-        pa.field("surface", pa.string(), False),
-        pa.field("qid", pa.int64(), False),
-        pa.field("links", pa.int64(), False),
-        pa.field("linked_documents", pa.int64(), False),
-        pa.field("name_linked_documents", pa.int64(), False),
-        pa.field("origins", pa.uint8(), False),
-    ]
+    pa.field(name, kind, nullable=False)
+    for kind, names in {
+        pa.string(): ("key", "surface"),
+        pa.int64(): ("qid", "links", "linked_documents", "name_linked_documents"),
+        pa.uint8(): ("origins",),
+    }.items()
+    for name in names
 )
 
 
@@ -98,12 +96,12 @@ class Portion(NamedTuple):
 
     Attributes:
         points: code points of the sentences, with a separator after each.
-        page_starts: for each page, its first index in `points`.
-        numbers: for each link, its number (`rows_by_page`).
-        regions: for each link, the index of its region in FRAGMENT_REGIONS.
-        pages: for each link, its page, numbered from 0 within the portion.
-        first: for each link, its first index in `points`, after a quotation mark that belongs to no name.
-        last: for each link, the index after its last.
+        page_starts: the first index of each page in `points`.
+        numbers: the number of each link (`rows_by_page`).
+        regions: the index of each link's region in FRAGMENT_REGIONS.
+        pages: the page of each link, numbered from 0 within the portion.
+        first: the first index of each link in `points`, after a quotation mark that belongs to no name.
+        last: the index after the last of each link.
     """
 
     points: npt.NDArray[np.uint32]
@@ -177,15 +175,13 @@ def _concatenated(points: npt.NDArray[np.uint32], first: Ints, last: Ints) -> tu
     return text, starts
 
 
-class _LinkCounts(NamedTuple):
-    """Numbers of links by name (key and surface, as hashes) and item, one array element for each."""
-
-    keys: Hashes
-    surfaces: Hashes
-    items: Ints
-    links: Ints
-    linked_documents: Ints
-    name_linked_documents: Ints
+# Links of a name (key and surface, as hashes) to an item: an example's index, and numbers.
+_LINKS = pa.schema(
+    [
+        *((name, pa.uint64()) for name in ("key", "surface")),
+        *((name, pa.int64()) for name in ("qid", "example", "links", "linked_documents", "name_linked_documents")),
+    ]
+)
 
 
 class AnchorCounts(NamedTuple):
@@ -208,15 +204,14 @@ def count_anchors(
     """Count links by anchor text and item.
 
     Args:
-        shards: of `sentences` and `fragments`, a group of `shards_of_pages`.
-        targets: of the wiki.
+        shards: shards of `sentences` and `fragments`, a group of `shards_of_pages`.
+        targets: the items of the wiki's links.
         max_length: leave out names of more code points.
-        regions: of the links.
+        regions: the regions whose links count.
         chinese: fold the Chinese scripts.
     """
     surfaces: dict[int, str] = {}
-    none = np.zeros(0, np.int64)
-    counts = [_LinkCounts(none.view(np.uint64), none.view(np.uint64), none, none, none, none)]
+    counts = [_LINKS.empty_table()]
     reasons = np.zeros((len(FRAGMENT_REGIONS), len(REASONS)), np.int64)
     of_shards = [targets.of_links(shard) for shard in shards]
     first_links = np.cumsum([0, *(len(items) for items, _ in of_shards)]).tolist()[:-1]
@@ -235,17 +230,13 @@ def count_anchors(
         fits &= ~has_gap
         np.add.at(reasons, (portion.regions, link_reasons), 1)
         begin, end = starts[:-1][fits], starts[1:][fits] - 1
-        portion_counts, example = _count(
-            Sums(text.points).of(first[fits], last[fits]), Sums(raw).of(begin, end), items[fits], portion.pages[fits]
-        )
-        counts.append(portion_counts)
-        spans = zip(portion_counts.surfaces.tolist(), begin[example].tolist(), end[example].tolist(), strict=True)
-        for surface, start, stop in spans:
+        keys, names = Sums(text.points).of(first[fits], last[fits]), Sums(raw).of(begin, end)
+        counts.append(_count(keys, names, items[fits], portion.pages[fits]))
+        for surface, example in zip(*(counts[-1][name].to_pylist() for name in ("surface", "example")), strict=True):
             if surface not in surfaces:
-                surfaces[surface] = raw[start:stop].tobytes().decode("utf-32-le")
-    total = _sum(counts)
-    origins = np.full(len(total.items), ANCHOR, np.uint8)
-    rows = _sorted_rows([surfaces[surface] for surface in total.surfaces.tolist()], chinese, *total[2:], origins)
+                surfaces[surface] = raw[begin[example] : end[example]].tobytes().decode("utf-32-le")
+    total = _sum(pa.concat_tables(counts))
+    rows = _sorted_rows([surfaces[surface] for surface in total["surface"].to_pylist()], total, ANCHOR, chinese)
     return AnchorCounts(
         rows,
         dict(zip(REASONS, reasons.sum(axis=0).tolist(), strict=True)),
@@ -253,54 +244,41 @@ def count_anchors(
     )
 
 
-def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> tuple[_LinkCounts, Ints]:
-    """Count links by name and item; return the index of one link of each besides."""
-    order, starts = _groups(keys, surfaces, items)
-    keys, surfaces, items, pages = keys[order], surfaces[order], items[order], pages[order]
-    # Pages are counted once for each (key, item) and once for each key: in the row where they occur first.
+def _count(keys: Hashes, surfaces: Hashes, items: Ints, pages: Ints) -> pa.Table:
+    """Count links, one array element for each, by name and item."""
+    # Pages are counted once for each (key, item) and once for each key: where they occur first.
     names = mix_hashes(keys, pages)
-    new_page, new_for_name = _first_of_each(mix_hashes(names, items)), _first_of_each(names)
-    counts = _LinkCounts(
-        keys[starts],
-        surfaces[starts],
-        items[starts],
-        np.diff(np.append(starts, len(keys))),
-        np.add.reduceat(new_page.astype(np.int64), starts),
-        np.add.reduceat(new_for_name.astype(np.int64), starts),
-    )
-    return counts, order[starts]
-
-
-def _groups(keys: Hashes, surfaces: Hashes, items: Ints) -> tuple[Ints, Ints]:
-    """Return an order in which equal rows are adjacent, and where each group of equal rows starts in it."""
-    # One sort of a common hash is faster than a sort by three columns.
-    hashes = mix_hashes(mix_hashes(keys, items), surfaces)
-    order = np.argsort(hashes, kind="stable")
-    return order, np.flatnonzero(changes(hashes[order]))
+    new_page, new_for_name = (_first_of_each(values).astype(np.int64) for values in (mix_hashes(names, items), names))
+    ones = np.ones_like(items)
+    return _sum(pa.table([keys, surfaces, items, np.arange(len(items)), ones, new_page, new_for_name], schema=_LINKS))
 
 
 def _first_of_each(values: Hashes) -> npt.NDArray[np.bool_]:
     """Return a mask of the first occurrence of each value."""
     mask = np.zeros(len(values), np.bool_)
-    order = np.argsort(values, kind="stable")
-    mask[order[changes(values[order])]] = True
+    mask[np.unique(values, return_index=True)[1]] = True
     return mask
 
 
-def _sum(parts: Sequence[_LinkCounts]) -> _LinkCounts:
-    """Add up the counts of portions."""
-    joined = _LinkCounts(*map(np.concatenate, zip(*parts, strict=True)))
-    order, starts = _groups(joined.keys, joined.surfaces, joined.items)
-    first = order[starts]
-    sums = (np.add.reduceat(column[order], starts) for column in joined[3:])
-    return _LinkCounts(*(column[first] for column in joined[:3]), *sums)  # type: ignore[arg-type]
+def _sum(links: pa.Table) -> pa.Table:
+    """Add up the counts of each name and item."""
+    sums = [(name, "sum") for name in _LINKS.names[4:]]
+    names = links.group_by(_LINKS.names[:3], use_threads=False).aggregate([("example", "min"), *sums])
+    return names.rename_columns(_LINKS.names)
 
 
-def _sorted_rows(surfaces: Sequence[str], chinese: bool, *columns: npt.NDArray[Any]) -> pa.Table:
-    """Return rows as of ROWS, sorted by key, surface and item."""
-    table = pa.Table.from_arrays(
-        [pa.array(fold_all(surfaces, chinese), pa.string()), pa.array(surfaces, pa.string()), *columns], schema=ROWS
-    )
+def _sorted_rows(surfaces: Sequence[str], counts: pa.Table, origins: Any, chinese: bool) -> pa.Table:
+    """Return rows as of ROWS, sorted by key, surface and item.
+
+    Args:
+        surfaces: the names.
+        counts: the items and their numbers of links.
+        origins: where the names come from, one bit set for each or for all.
+        chinese: whether to fold the Chinese scripts.
+    """
+    columns = {name: counts[name] for name in ROWS.names[2:-1]}
+    masks = np.full(len(surfaces), origins, np.uint8)
+    table = pa.table({"key": fold_all(surfaces, chinese), "surface": surfaces, **columns, "origins": masks}, ROWS)
     return table.sort_by([("key", "ascending"), ("surface", "ascending"), ("qid", "ascending")])
 
 
@@ -326,8 +304,8 @@ def title_names(shard: str, targets: Targets, max_length: int, chinese: bool) ->
         items.append(qids[fits])
         redirects = batch.column("redirect").is_valid().to_numpy(zero_copy_only=False)
         origins.append(np.where(redirects, REDIRECT, TITLE).astype(np.uint8)[fits])
-    none = np.zeros(len(surfaces), np.int64)
-    return _sorted_rows(surfaces, chinese, np.concatenate(items), none, none, none, np.concatenate(origins))
+    counts = dict.fromkeys(ROWS.names[3:-1], np.zeros(len(surfaces), np.int64))
+    return _sorted_rows(surfaces, pa.table({"qid": np.concatenate(items), **counts}), np.concatenate(origins), chinese)
 
 
 class Names(NamedTuple):
@@ -337,8 +315,8 @@ class Names(NamedTuple):
         keys: ascending and distinct.
         rows: one for each name and item, by key, and for each key the item with the most links first: `name`, the index
             of the key in `keys`; `surface`; `qid`; `links`; `linked_documents`; `origins`.
-        links: for each key, the number of links with this name, whatever their target.
-        documents: for each key, the number of pages with such a link.
+        links: number of links with each name, whatever their target.
+        documents: number of pages with such a link.
     """
 
     keys: pa.Array
@@ -357,7 +335,8 @@ def merge_names(table: pa.Table) -> Names:
         table: all rows of these keys, as of ROWS, ascending by key; the rows of a key in any order.
     """
     keys = table["key"].combine_chunks()
-    new_key = np.append(True, pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False))[: len(keys)]
+    new_key = np.ones(len(keys), np.bool_)
+    new_key[1:] = pc.not_equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)
     distinct = keys.filter(pa.array(new_key))
     key = np.cumsum(new_key) - 1
     surfaces = table["surface"].combine_chunks().dictionary_encode()

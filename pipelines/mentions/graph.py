@@ -53,7 +53,16 @@ def run(config: MentionsOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         for shard in dataset.manifest["configs"].get(name, {"shards": ()})["shards"]
     )
     load = Load(read / MENTIONS)
-    return run_stage("mentions", schema.VERSION, config.output, inputs, options, graph, beam_args, load=load)
+    return run_stage(
+        "mentions",
+        schema.VERSION,
+        config.output,
+        inputs=inputs,
+        options=options,
+        build=graph,
+        beam_args=beam_args,
+        load=load,
+    )
 
 
 def check_regions(regions: Sequence[str], sentences: Sequence[Dataset]) -> None:
@@ -63,7 +72,7 @@ def check_regions(regions: Sequence[str], sentences: Sequence[Dataset]) -> None:
         UsageError: a region is in `fragments` alone, and a dataset has none.
     """
     in_fragments = [name for name in regions if name not in REGIONS]
-    without = [dataset.directory for dataset in sentences if not dataset.manifest["options"].get("fragments", True)]
+    without = [dataset.directory for dataset in sentences if dataset.manifest["options"].get("fragments") is False]
     if in_fragments and without:
         raise UsageError(
             f"--regions={','.join(regions)}: {without[0]} was made with --no-fragments and has no {in_fragments[0]}: "
@@ -113,7 +122,8 @@ def build(
     ranges = as_dict(merged, "Names by range", attrgetter("order"))
     number_names = CallOnce(steps.number_names, merged)
     numbers = beam.pvalue.AsSingleton(pipeline | "Number names" >> number_names)  # list of KeyRange
-    build_name_table = RunStep(steps.build_name_table, work, "table", ranges, numbers, work, key=str)
+    table_step = partial(steps.build_name_table, work=work)
+    build_name_table = RunStep(table_step, work, "table", ranges, numbers, key=str, result=steps.NameTableBuilt)
     tables = (
         pipeline
         | "List wikis" >> beam.Create([wiki for wiki, _ in datasets])
@@ -131,7 +141,7 @@ def build(
         reduce_sides=(config, work, ranges),
         empty=True,
     )  # NamesCounted, RangeWritten
-    _ = pipeline | "Commit" >> CallOnce(commit_mentions, config.output, work, head, gathered, counted, written)
+    _ = pipeline | "Commit" >> CallOnce(partial(commit_mentions, config.output, work, head), gathered, counted, written)
 
 
 def commit_mentions(
@@ -171,11 +181,7 @@ def commit_mentions(
     if lost := [wiki for wiki in ledger if not rows[wiki]["rows"]]:
         ended = most("mentions", sum((ledger[wiki] for wiki in lost), Counter[str]()))
         problems = [f"{output}: no name of {', '.join(lost)} stands for an item: most links ended as {ended}"]
-    report = {
-        wiki: {name: number for name, number in reasons.items() if number} | {"seen": reasons.total()}
-        for wiki, reasons in sorted(ledger.items())
-    }
-    by_region = {
-        wiki: {name: number for name, number in counts.items() if number} for wiki, counts in sorted(regions.items())
-    }
-    commit_dataset(output, work, head, parts, {"links": report, "regions": by_region}, problems)
+    # `+` leaves out the reasons and regions without a link.
+    counted_links = {wiki: dict(+reasons) | {"seen": reasons.total()} for wiki, reasons in sorted(ledger.items())}
+    counts = {"links": counted_links, "regions": {wiki: dict(+regions[wiki]) for wiki in sorted(regions)}}
+    commit_dataset(output, work, head, parts=parts, ledger=counts, problems=problems)

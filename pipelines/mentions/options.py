@@ -38,7 +38,7 @@ class MentionsOptions:
         help=f"parts of pages whose links and occurrences are counted: {', '.join(FRAGMENT_REGIONS)}",
         check=among(FRAGMENT_REGIONS),
     )
-    section_links: bool = option(False, help="count a link to a section as a link to its page")
+    section_links: bool = option(default=False, help="count a link to a section as a link to its page")
     rows_per_shard: int = 500_000
 
     def completed(self) -> MentionsOptions:

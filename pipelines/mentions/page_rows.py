@@ -71,7 +71,7 @@ def rows_by_page(
     Args:
         shards: a group of `shards_of_pages`.
         regions: rows of other regions are left out.
-        first_links: for each shard the number of its first link. The links of a shard are numbered in its order.
+        first_links: the number of each shard's first link. The links of a shard are numbered in its order.
         linked: leave out rows without a link.
     """
     streams = [

@@ -31,6 +31,7 @@ from wikianchor.pipelines.mentions.anchors import (
     REDIRECT,
     ROWS,
     TITLE,
+    AnchorCounts,
     Targets,
     count_anchors,
     merge_names,
@@ -47,7 +48,7 @@ from wikianchor.schemas import mentions
 BY_KEY = Sorting(ROWS, "key")
 # Numbers of names fit in 31 bits: the name table stores twice the number in 32.
 BY_NAME = Sorting(
-    pa.schema([pa.field(name, pa.int32(), False) for name in ("name", "occurrences", "documents")]), "name"
+    pa.schema([pa.field(name, pa.int32(), nullable=False) for name in ("name", "occurrences", "documents")]), "name"
 )
 # The ranges of keys are planned from a sample of the keys of each shard: every HEAD_EVERY-th.
 HEAD_EVERY = 4096
@@ -188,14 +189,16 @@ def gather_names(
     index = TitleIndex(indexes[shard.wiki].path)
     targets = Targets(index, open_tables(meta)["items"], config.section_links)
     if shard.is_text:
-        rows, links, regions = count_anchors(
-            shard.paths, targets, config.max_length, config.regions, is_chinese(shard.wiki)
-        )
+        counts = count_anchors(shard.paths, targets, config.max_length, config.regions, is_chinese(shard.wiki))
     else:
-        rows, links, regions = title_names(shard.paths[0], targets, config.max_length, is_chinese(shard.wiki)), {}, {}
+        rows = title_names(shard.paths[0], targets, config.max_length, is_chinese(shard.wiki))
+        counts = AnchorCounts(rows, {}, {})
+    rows = counts.rows
     heads = rows["key"].take(pa.array(np.arange(0, rows.num_rows, HEAD_EVERY))).to_pylist()
     yield rows
-    return Gathered(shard.order, shard.wiki, rows.num_rows, tuple(heads), links, regions)
+    return Gathered(
+        shard.order, shard.wiki, rows=rows.num_rows, heads=tuple(heads), links=counts.reasons, regions=counts.regions
+    )
 
 
 def plan_ranges(gathered: Iterable[Gathered], rows_per_shard: int) -> list[KeyRange]:
@@ -291,8 +294,8 @@ def count_names(
     """Yield how often each name occurs in the text of a shard."""
     table = NameTable(open_tables(tables[shard.wiki].path))
     counts = count_occurrences(shard.paths, table, config.regions, is_chinese(shard.wiki))
-    yield pa.table(counts._asdict()).rename_columns({"names": "name"}).cast(BY_NAME.schema)
-    return NamesCounted(shard.order, shard.wiki, int(counts.occurrences.sum()))
+    yield counts.cast(BY_NAME.schema)
+    return NamesCounted(shard.order, shard.wiki, pc.sum(counts["occurrences"]).as_py() or 0)
 
 
 def write_range(

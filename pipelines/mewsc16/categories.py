@@ -67,7 +67,7 @@ class CategoryReader:
 
         Args:
             text: wikitext of the page.
-            title: of the page.
+            title: the page's title.
         """
         if self._definitions is None or "{{" not in text:
             return []

@@ -21,7 +21,7 @@ from wikianchor.pipelines.wikimedia.sql import Value, read_table
 
 def chunks(path: str) -> Iterator[bytes]:
     """Yield the decompressed content of a file."""
-    return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), True)))
+    return (chunk.data for chunk in read_range(Range(path, 0, file_size(path), last=True)))
 
 
 def category_titles(path: str) -> Iterator[tuple[int, str]]:
@@ -92,7 +92,7 @@ def bits_by_page(
     """Yield (page id, bits) for the rows whose category has bits.
 
     Args:
-        rows: of `category_rows`.
+        rows: what `category_rows` yields.
         numbers: category of each id of `linktarget`.
         names: bits of each category.
     """

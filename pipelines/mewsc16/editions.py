@@ -5,7 +5,7 @@ The facts and their sources are in `data/*.json`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -27,6 +27,13 @@ def read_facts(name: str) -> Mapping[str, Any]:
     """Return the content of a JSON file in `data/`."""
     facts: Mapping[str, Any] = package_json("pipelines.mewsc16", name)
     return facts
+
+
+def rules_for(language: str, rules: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the rules of a data file that a language has, by their `languages` and `except`: codes with blanks."""
+    for rule in rules:
+        if language in rule.get("languages", language).split() and language not in rule.get("except", "").split():
+            yield rule
 
 
 @cache
@@ -57,8 +64,8 @@ def licence(language: str, timestamp: str) -> str:
     """Return the licence of a revision.
 
     Args:
-        language: of the wiki.
-        timestamp: of the revision, ISO 8601; "" stands for the earliest.
+        language: the wiki's language.
+        timestamp: when the revision was made, ISO 8601; "" stands for the earliest.
     """
     table = read_facts("licences.json")["since"]
     since: Mapping[str, str] = table.get(language, table["*"])

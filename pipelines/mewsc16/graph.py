@@ -26,7 +26,6 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.machine import Load
 from wikianchor.pipelines.engine.rates import dump_seconds
 from wikianchor.pipelines.engine.stage import commit_dataset, counts_by_kind, run_stage
-from wikianchor.pipelines.mewsc16.compare import compare
 from wikianchor.pipelines.mewsc16.editions import CLOSED, with_aliases
 from wikianchor.pipelines.mewsc16.options import MIN_PAGES, Mewsc16Options
 from wikianchor.pipelines.mewsc16.topic_map import OF_RELEASED, load_topics
@@ -48,15 +47,7 @@ _DATE = re.compile(r"-(\d{4})(\d\d)(\d\d)-")
 KEPT = "kept"
 
 
-def run(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str, Any] | None:
-    """Run the stage and return its manifest, or only compare a dataset with released files and return None."""
-    manifest = build_dataset(config, beam_args) if config.dumps else None
-    if config.compare:
-        print(compare(config.output, config.compare))
-    return manifest
-
-
-def build_dataset(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str, Any]:
+def run(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str, Any]:
     """Run the stage and return its manifest."""
     from wikianchor.pipelines.mewsc16.steps import NewsReader
 
@@ -95,12 +86,12 @@ def build_dataset(config: Mewsc16Options, beam_args: Sequence[str]) -> dict[str,
         "mewsc16",
         schema.VERSION,
         config.output,
-        inputs,
-        options,
-        partial(build, config=config, wikis=wikis, reader=reader),
-        beam_args,
-        sum(file_size(path) for wiki in wikis for path in wiki.dumps),
-        Load(dump_seconds(config.dumps)),
+        inputs=inputs,
+        options=options,
+        build=partial(build, config=config, wikis=wikis, reader=reader),
+        beam_args=beam_args,
+        bytes_read=sum(file_size(path) for path in config.dumps),
+        load=Load(dump_seconds(config.dumps)),
     )
     for line in remarks(manifest):
         logging.getLogger("wikianchor").info("%s", line)
@@ -195,7 +186,14 @@ def build(
         pipeline
         | "List wikis" >> beam.Create(wikis)  # NewsWiki
         | "Read tables"
-        >> RunStep(steps.read_tables, work, "tables", reader, work, categories, key=attrgetter("language"))
+        >> RunStep(
+            partial(steps.read_tables, reader=reader, work=work),
+            work,
+            "tables",
+            categories,
+            key=attrgetter("language"),
+            result=steps.TableReading,
+        )
     )  # TableReading
     readings, decisions = ranges | "Shuffle candidates" >> Shuffle(
         "candidates",
@@ -207,7 +205,7 @@ def build(
         reduce_step=steps.decide,
         reduce_sides=(reader, work),
     )  # NewsReading, Decision
-    _ = pipeline | "Commit" >> CallOnce(commit_decisions, config, work, head, readings, tables, decisions)
+    _ = pipeline | "Commit" >> CallOnce(partial(commit_decisions, config, work, head), readings, tables, decisions)
 
 
 def commit_decisions(
@@ -250,9 +248,8 @@ def commit_decisions(
         problems = [
             no_page_left(language, counts) for language, counts in ledger.items() if not counts["pages"].get(KEPT)
         ]
-    commit_dataset(
-        config.output, work, head, [part for decision in decided for part in decision.parts], ledger, problems
-    )
+    parts = [part for decision in decided for part in decision.parts]
+    commit_dataset(config.output, work, head, parts=parts, ledger=ledger, problems=problems)
 
 
 def ledger_of(decision: Any, readings: Sequence[Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from itertools import islice
 
 from wikianchor.pipelines.mewsc16.dateline import cut_dateline, is_dateline
 from wikianchor.pipelines.mewsc16.editions import words_of
-from wikianchor.pipelines.mewsc16.faults import FaultFinder, first_of_glued
+from wikianchor.pipelines.mewsc16.faults import FaultFinder
 from wikianchor.pipelines.mewsc16.lead_markup import INVISIBLE, LEAD_LOST, LeadMarkup, file_names, is_box
 from wikianchor.pipelines.mewsc16.template_calls import TemplateCall
 from wikianchor.pipelines.text.fragments import make_fragment_test
@@ -68,7 +68,7 @@ class LeadReader:
         self._language = site.language
         self._extractor = fastest_extractor(site, find_template)
         self._split = make_splitter("rules", site.language)
-        self._faults = FaultFinder(site.language, captions=False)
+        self._faults = FaultFinder(site.language)
         self._unfinished = make_fragment_test(site.language)
         self._spaced = not holds_no_spaces(site.language)
         self._definitions = Definitions(site, find_body) if find_body else None
@@ -108,7 +108,11 @@ class LeadReader:
                 continue
             if reason == "gap":
                 # A short line that would be no sentence without the gap either.
-                if GAP in words and self._is_aside(words) and self._unfinished(words.replace(GAP, ""), False):
+                if (
+                    GAP in words
+                    and self._is_aside(words)
+                    and self._unfinished(words.replace(GAP, ""), has_markup_sign=False)
+                ):
                     continue
                 words = self._behind_gaps(words)
                 if not words:
@@ -116,7 +120,7 @@ class LeadReader:
             words = " ".join(cut_dateline(words.strip(INVISIBLE), self._language, bold_start).split())
             if has_notes:
                 words = _stop_joined(words)
-            words = first_of_glued(words, self._language)
+            words = self._faults.first_of_glued(words)
             if _is_open(words) or (self._language in _QUOTED_FIRST and _QUOTED.fullmatch(words)):
                 words += _rest_of_quotation(words, extract.text, sentence, islice(sentences, _QUOTED_SENTENCES))
             if self._faults.is_note(words) or is_dateline(words, self._language):
@@ -157,7 +161,7 @@ def _rest_of_quotation(
 
     Args:
         words: the sentence, without what stands before it.
-        text: of the page.
+        text: the page's text.
         sentence: the sentence.
         following: the sentences after it.
     """

@@ -49,8 +49,8 @@ class LeadMarkup:
     """Prepare the leads of one wiki.
 
     Args:
-        language: of the wiki.
-        file_names: of its namespace for files.
+        language: the wiki's language.
+        file_names: the names of its namespace for files.
         expand: returns what a call shows: "" for a box beside the text, None if that is not known.
         is_note: whether a text is a note about the page.
     """

@@ -46,7 +46,7 @@ def bits_of_names(
     """Return the bits of every category that has any.
 
     Args:
-        language: of the wiki.
+        language: the wiki's language.
         topics: category -> topic.
         categories: the category pages of the wiki.
         mode: see --membership; sub-categories count with "descend-1".

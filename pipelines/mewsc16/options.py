@@ -32,7 +32,6 @@ class Mewsc16Options:
     """Options of the stage `mewsc16`."""
 
     dumps: tuple[str, ...] = option(
-        (),
         metavar="FILES",
         help="pages-articles dumps of one Wikinews or several: files or globs",
         parse=dump_files,
@@ -78,15 +77,7 @@ class Mewsc16Options:
         unset=f"1; with --mode=paper {MIN_PAGES}",
         check=at_least(1),
     )
-    allow_truncated: bool = option(False, help="accept a truncated dump and process its complete pages")
-    compare: tuple[str, ...] = option(
-        (),
-        metavar="FILES",
-        help="released files, such as 'mewsc16/*': print how the dataset in --output agrees with them, after building "
-        "it if --dumps is given",
-        parse=expand,
-        recorded=False,
-    )
+    allow_truncated: bool = option(default=False, help="accept a truncated dump and process its complete pages")
 
     def completed(self) -> Mewsc16Options:
         """Return the options with the faults in their order.
@@ -94,8 +85,6 @@ class Mewsc16Options:
         Raises:
             UsageError: options that do not go together.
         """
-        if not self.dumps and not self.compare:
-            raise UsageError("mewsc16 needs --dumps=FILES, or --compare=FILES and a dataset in --output")
         faults = tuple(FAULTS) if self.faults == ("all",) else self.faults
         for name in faults:
             if name not in FAULTS:

@@ -15,7 +15,7 @@ class PublicationReader:
     """Read the status of pages from their templates.
 
     Args:
-        language: of the wiki.
+        language: the wiki's language.
     """
 
     def __init__(self, language: str) -> None:

@@ -59,7 +59,7 @@ ROW_GROUP = 2_000
 ROUTES = (WIKITEXT, TEMPLATE, SUBCATEGORY)
 # Sort key of a candidate: number of its range, and in the low 32 bits number of its row group in the range.
 ROW_GROUP_KEY = "row_group"
-BY_RANGE = Sorting(SCHEMA.append(pa.field(ROW_GROUP_KEY, pa.uint64(), False)), ROW_GROUP_KEY)
+BY_RANGE = Sorting(SCHEMA.append(pa.field(ROW_GROUP_KEY, pa.uint64(), nullable=False)), ROW_GROUP_KEY)
 # Approximate number of candidates in memory while the rows of a language are decided on.
 WINDOW_ROWS = 5 * ROW_GROUP
 
@@ -116,8 +116,8 @@ class CategoryReading(NamedTuple):
     """The category and template pages of a range.
 
     Attributes:
-        language: of the wiki.
-        pages: of each category (page id, category, target of its redirect or "", categories that it is in).
+        language: the wiki's language.
+        pages: the category pages: (page id, category, target of its redirect or "", categories that it is in).
         templates: path of the file of its templates, "" without any.
     """
 
@@ -130,9 +130,9 @@ class TableReading(NamedTuple):
     """The tables of a wiki.
 
     Attributes:
-        language: of the wiki.
-        path: of the packed topics of its pages, "" without SQL tables.
-        problems: of the SQL tables.
+        language: the wiki's language.
+        path: the packed topics of its pages, "" without SQL tables.
+        problems: errors in the SQL tables.
         templates: path of what its templates show, "" without their definitions.
         bodies: path of the whole bodies of its templates, "" without them.
     """
@@ -149,10 +149,10 @@ class NewsReading(NamedTuple):
 
     Attributes:
         order: number of the range.
-        language: of the wiki.
+        language: the wiki's language.
         counts: number of pages by reason.
         problems: errors in the input, one line each.
-        path: of the dump.
+        path: the dump.
         tail: the last bytes of the range. The commit checks that the last range of a file ends with </mediawiki>.
         newest: the latest timestamp of a revision.
     """
@@ -242,7 +242,7 @@ def categories_of(language: str, readings: Iterable[CategoryReading]) -> Categor
 
 
 def read_tables(
-    wiki: NewsWiki, reader: NewsReader, work: Workspace, categories: Sequence[CategoryReading]
+    wiki: NewsWiki, categories: Sequence[CategoryReading], reader: NewsReader, work: Workspace
 ) -> TableReading:
     """Pack the topics of the pages of a wiki, from its SQL tables, and the definitions of its templates."""
     path, problems = "", list[str]()
@@ -308,9 +308,15 @@ class ReadNews:
         tail, newest = bytearray(), ""
         rows: list[tuple[object, ...]] = []
         key = task.order << 32
-        truncated, progress_file = self._reader.allow_truncated, ProgressFile(self._work.scratch, f"{task.order}")
         for page in sound_pages(
-            read_range(task.part), task.part, truncated, pages.parse, counts, problems, tail, progress_file
+            read_range(task.part),
+            task.part,
+            self._reader.allow_truncated,
+            pages.parse,
+            counts=counts,
+            problems=problems,
+            tail=tail,
+            progress_file=ProgressFile(self._work.scratch, f"{task.order}"),
         ):
             newest = max(newest, page.timestamp)
             row, reason = pages.read(page, counts)
@@ -324,7 +330,9 @@ class ReadNews:
                 key += 1
         if rows:
             yield _table(rows)
-        return NewsReading(task.order, task.wiki, dict(counts), problems, task.part.path, bytes(tail), newest)
+        return NewsReading(
+            task.order, task.wiki, dict(counts), problems, path=task.part.path, tail=bytes(tail), newest=newest
+        )
 
 
 def make_article_reader(
@@ -383,11 +391,11 @@ class ArticleReader:
         Args:
             raw: the <page> element.
             where: file and offset, for messages.
-            counts: of the range, added to.
+            counts: the range's counts, added to.
             problems: errors in the input, added to.
         """
         counts["pages:seen"] += 1
-        page = parse_article(raw, where, self._site, counts, problems, self._all_namespaces)
+        page = parse_article(raw, where, self._site, counts, problems, any_namespace=self._all_namespaces)
         if page is None:
             return None
         if page.redirect is not None or (page.text[:1] in "#＃ \n" and self._redirect.match(page.text)):

@@ -21,7 +21,7 @@ from wikianchor.pipelines.wikimedia.wikitext.definitions import LONGEST, transcl
 
 _SCHEMA = pa.schema(
     [
-        *(pa.field(name, pa.string(), False) for name in ("title", "kind")),
+        *(pa.field(name, pa.string(), nullable=False) for name in ("title", "kind")),
         *(pa.field(name, pa.string()) for name in ("body", "first", "whole")),
     ]
 )
@@ -33,7 +33,7 @@ class TemplateWriter:
 
     Args:
         site: the wiki.
-        work: of the run.
+        work: the directories of the run.
         order: number of the range.
     """
 

@@ -25,7 +25,7 @@ def load_topics(path: str | None = None, only: Iterable[str] | None = None) -> T
     """Return language -> category -> topic.
 
     Args:
-        path: of the map of a user; None for the default map.
+        path: a map of the user; None for the default map.
         only: use only categories with these kinds of evidence; None for all.
 
     Raises:

@@ -32,8 +32,8 @@ def mixed(seed: int, *ids: int) -> int:
 
 @given(st.integers(0, MASK), IDS, st.integers(-(2**63), MASK))
 def test_the_arrays_give_what_plain_integers_give(seed: int, ids: list[int], other: int) -> None:
-    found = mix(seed, np.array(ids), other)
-    assert found.tolist() == [mixed(seed, number, other) for number in ids]
+    hashes_of = mix(seed, np.array(ids), other)
+    assert hashes_of.tolist() == [mixed(seed, number, other) for number in ids]
 
 
 @given(IDS, st.integers(0, MASK))
@@ -55,7 +55,7 @@ def test_known_values_stay() -> None:
 
 def test_string_hashes_do_not_depend_on_pythons_hash_seed() -> None:
     code = "from wikianchor.pipelines.arrays.hashing import hash_string; print(hash_string('Київ'))"
-    found = {
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
@@ -64,7 +64,7 @@ def test_string_hashes_do_not_depend_on_pythons_hash_seed() -> None:
         ).stdout
         for seed in ("0", "1", "random")
     }
-    assert found == {f"{hash_string('Київ')}\n"}
+    assert outputs == {f"{hash_string('Київ')}\n"}
 
 
 def test_a_sliced_column_is_hashed_from_its_slice() -> None:
@@ -74,8 +74,8 @@ def test_a_sliced_column_is_hashed_from_its_slice() -> None:
 
 @given(IDS, st.integers(1, 50))
 def test_an_index_is_below_its_size(ids: list[int], size: int) -> None:
-    found = below(mix(1, np.array(ids)), np.full(len(ids), size))
-    assert ((found >= 0) & (found < size)).all()
+    positions = below(mix(1, np.array(ids)), np.full(len(ids), size))
+    assert ((positions >= 0) & (positions < size)).all()
 
 
 @pytest.mark.parametrize("size", [2, 7, 100])

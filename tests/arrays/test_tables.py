@@ -24,7 +24,7 @@ def test_a_look_up_is_that_of_a_dictionary(
         patch.setattr(tables, "BLOCK", block)
         path = save_tables(str(tmp_path_factory.mktemp("t")), "tables", arrays)
         columns = [Column(path, name) for name in ("values", "small")]
-        found, small = look_up(Column(path, "keys"), columns, np.array(wanted, np.int64), (5, -1))
-    assert found.tolist() == [kept.get(key, 5) for key in wanted]
+        looked_up, small = look_up(Column(path, "keys"), columns, np.array(wanted, np.int64), (5, -1))
+    assert looked_up.tolist() == [kept.get(key, 5) for key in wanted]
     assert small.tolist() == [kept[key] % 7 if key in kept else -1 for key in wanted]
-    assert (found.dtype, small.dtype) == (np.int64, np.int8)
+    assert (looked_up.dtype, small.dtype) == (np.int64, np.int8)

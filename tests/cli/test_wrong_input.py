@@ -249,7 +249,7 @@ wikianchor corpus --input=text.txt,out/sentences/enwiki --output=new
 wikianchor corpus --input=text.txt --output=new --near=0.2
   2 --near=0.2: 0, or between 0.5 and 1
 wikianchor mewsc16 --output=new
-  2 mewsc16 needs --dumps=FILES, or --compare=FILES and a dataset in --output
+  2 the following arguments are required: --dumps: see --help
 wikianchor mewsc16 --dumps=dumps/dump.xml --output=new --faults=old
   2 --faults=old: there is no such fault, choose of ..., or all
 wikianchor mewsc16 --dumps=dumps/dump.xml --output=new
@@ -258,10 +258,6 @@ wikianchor mewsc16 --dumps=dumps/dump.xml --output=new --topics=text.txt
   1 --topics=text.txt: not JSON (...)
 wikianchor topics --sql=enwiki-20260101-page_props.sql --output=new
   1 --sql: enwiki-20260101-page_props.sql is not named like enwikinews-20260601-langlinks.sql.gz
-wikianchor words --corpus=out/pairs --output=new.svg
-  1 --corpus=out/pairs holds the dataset 'pairs', not 'corpus'
-wikianchor words --corpus=out/pairs --output=new.png
-  2 --output=new.png: the picture is an .svg file
 wikianchor negatives --corpus=out/pairs --model=nowhere --output=new
   1 --corpus=out/pairs holds the dataset 'pairs', not 'corpus'
 wikianchor negatives --corpus=corpus --model=nowhere --output=new

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -49,8 +49,12 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return place / "pairs", entities
 
 
+# Every pair becomes a row, where it has another sentence.
+MENTION = {"positive": "sentence", "language": "any", "max_per_positive": 0, "near_duplicates": True}
+
+
 def run(inputs: tuple[Path, Path], output: Path, flags: tuple[str, ...] = (), **options: Any) -> dict[str, Any]:
-    config = ExportOptions(pairs=str(inputs[0]), entities=str(inputs[1]), output=str(output), **options)
+    config = ExportOptions(pairs=str(inputs[0]), entities=str(inputs[1]), output=str(output), **{**MENTION, **options})
     return graph.run(config.completed(), list(flags))
 
 
@@ -120,6 +124,8 @@ def test_the_origin_of_a_sentence(inputs: tuple[Path, Path], default: tuple[Path
 def test_sentences_of_any_language(default: tuple[Path, dict[str, Any]]) -> None:
     sources = [source for _, source in exported(default[0])]
     assert {source["wiki"] == source["positive_wiki"] for source in sources} == {True, False}
+    # The language does not tell the positive from the negatives.
+    assert all({source["positive_wiki"]} == {*source["negative_wikis"]} for source in sources)
 
 
 @pytest.mark.parametrize(("language", "same"), [("same", {True}), ("other", {False})])
@@ -129,6 +135,33 @@ def test_the_language_of_sentences(inputs: tuple[Path, Path], tmp_path: Path, la
     assert len(sources) > 300
     assert {source["wiki"] == source["positive_wiki"] for source in sources} == same
     assert {source["wiki"] == wiki for source in sources for wiki in source["negative_wikis"]} == same
+
+
+@pytest.mark.parametrize("most", [1, 5])
+def test_no_positive_stands_too_often(inputs: tuple[Path, Path], tmp_path: Path, most: int) -> None:
+    manifest = run(inputs, tmp_path / "out", sentences_per_entity=2, max_per_positive=most)
+    counts = Counter(row["positive"] for row, _ in exported(tmp_path / "out"))
+    assert max(counts.values()) == most
+    assert sum(ledger.get("over_cap", 0) for ledger in manifest["ledger"]["rows"].values()) > 0
+
+
+def test_nearly_equal_anchors_of_an_entity_stand_once(tmp_path: Path) -> None:
+    towns = ("Ay", "Bee", "Cee")
+    pages = [
+        *(
+            Page(town, [f"{town} is a town of {n} people in [[Red]].", f"{town} has [[Red]] roofs."])
+            for n, town in enumerate(towns, 100)
+        ),
+        Page("Other", ["Other is a city near the sea in [[Red]]."]),
+        Page("Red", ["Red is a colour."]),
+    ]
+    sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages)
+    entities = write_entities(tmp_path / "entities", ["enwiki"], [Item(1, [9], {"enwiki": "Red"})])
+    run_pairs([sentences], entities, tmp_path / "pairs", negatives=0)
+    run((tmp_path / "pairs", entities), tmp_path / "out", near_duplicates=False)
+    anchors = [row["anchor"] for row in read_rows(tmp_path / "out", "export")]
+    assert len(anchors) == 3
+    assert len({anchor.split(" ", 1)[1][:6] for anchor in anchors}) == 3
 
 
 @pytest.mark.parametrize(
@@ -182,7 +215,8 @@ def test_aliases_and_descriptions_and_why_a_row_has_none(inputs: tuple[Path, Pat
 
 
 def test_labels_of_pairs_need_no_entities(inputs: tuple[Path, Path], tmp_path: Path) -> None:
-    config = ExportOptions(pairs=str(inputs[0]), output=f"{tmp_path}/out", positive="label", negatives=0).completed()
+    options = MENTION | {"positive": "label", "negatives": 0}
+    config = ExportOptions(pairs=str(inputs[0]), output=f"{tmp_path}/out", **options).completed()
     manifest = graph.run(config, [])
     labels = {row["qid"]: row["label"] for row in read_rows(inputs[0], "entities")}
     rows = exported(tmp_path / "out")
@@ -250,7 +284,12 @@ def test_an_interrupted_run_goes_on(
         assert order >= 2
         return writer(task, order, schema)
 
-    def again(*args: Any) -> str:
+    save = steps.save_tables
+
+    def again(directory: str, name: str, *args: Any) -> str:
+        # Those of the shards that are exported now.
+        if name.startswith("entities-"):
+            return save(directory, name, *args)
         raise AssertionError("the steps that make tables had finished")
 
     with monkeypatch.context() as patch:
@@ -292,7 +331,7 @@ def test_the_command_says_what_was_lost_and_why(
     flags = (f"--pairs={pairs}", f"--entities={entities}", f"--output={tmp_path}/out", "--positive=description")
     ended = wikianchor("export", *flags)
     assert (ended.status, ended.said) == (0, [])
-    assert "positive (description), 3 negatives (description)" in ended.output
+    assert "anchor (sentence), positive (description), 3 negatives (description)" in ended.output
     assert "no_positive_text" in ended.output
     assert "no_negative_text" in ended.output
     assert wikianchor("verify", tmp_path / "out").status == 0
@@ -300,7 +339,7 @@ def test_the_command_says_what_was_lost_and_why(
 
 def test_what_does_not_go_together(inputs: tuple[Path, Path], tmp_path: Path) -> None:
     pairs, out = str(inputs[0]), f"{tmp_path}/out"
-    config = ExportOptions(pairs=pairs, output=out).completed()
+    config = ExportOptions(pairs=pairs, output=out, **MENTION).completed()
     with pytest.raises(UsageError, match=r"--negatives=4: the rows of --pairs=.* have 3: build them with"):
         graph.run(replace(config, negatives=4), [])
     with pytest.raises(
@@ -364,7 +403,9 @@ def test_no_shard_outside_of_its_dataset_is_read(
     of_pairs = config == "pairs"
     with planted(inputs[0 if of_pairs else 1], config, tmp_path, way) as (dataset, path):
         pairs, entities = (dataset, inputs[1]) if of_pairs else (inputs[0], dataset)
-        ended = wikianchor("export", f"--pairs={pairs}", f"--entities={entities}", f"--output={tmp_path}/out")
+        ended = wikianchor(
+            "export", f"--pairs={pairs}", f"--entities={entities}", "--positive=label", f"--output={tmp_path}/out"
+        )
     assert (ended.status, len(ended.said)) == (1, 1), ended.said
     assert f"{dataset}/manifest.json: {path!r} is no path of a shard" in ended.said[0]
     assert not list(tmp_path.glob("out/data/**/*.parquet"))

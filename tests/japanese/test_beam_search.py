@@ -56,8 +56,8 @@ def log_probabilities(model: Any, source: Sequence[int], targets: Sequence[Seque
     """Of the piece after each target, by transformers' forward without a cache."""
     longest = max(map(len, targets))
     ids = torch.tensor([[PAD, *target, *[PAD] * (longest - len(target))] for target in targets])
-    found = model(input_ids=torch.tensor([source] * len(targets)), decoder_input_ids=ids).logits.float()
-    last = found[torch.arange(len(targets)), torch.tensor([len(target) for target in targets])]
+    logits = model(input_ids=torch.tensor([source] * len(targets)), decoder_input_ids=ids).logits.float()
+    last = logits[torch.arange(len(targets)), torch.tensor([len(target) for target in targets])]
     listed: list[list[float]] = last.log_softmax(1).tolist()
     return listed
 
@@ -72,7 +72,7 @@ def allowed(letters: Any, target: Sequence[int]) -> list[int]:
 
 def score(model: Any, source: Sequence[int], target: Sequence[int]) -> float:
     """The sum of log-probabilities after the first sentinel."""
-    before = [target[:place] for place in range(1, len(target))]
+    before = [target[:length] for length in range(1, len(target))]
     return sum(row[piece] for row, piece in zip(log_probabilities(model, source, before), target[1:], strict=True))
 
 
@@ -82,11 +82,11 @@ def may_end(letters: Any, piece: int, pieces: int) -> bool:
 
 
 def plainly(
-    model: Any, letters: Any, source: Sequence[int], room: Sequence[int], beams: int, far: float
+    model: Any, letters: Any, source: Sequence[int], max_pieces: Sequence[int], beams: int, far: float
 ) -> list[tuple[float, list[int]]]:
     """The search as its docstring says it, with lists and no cache."""
     closed: list[tuple[float, list[int]]] = [(0.0, [FIRST])]
-    for hole, most in enumerate(room):
+    for hole, most in enumerate(max_pieces):
         running, closed = closed, []
         for depth in range(most + 1):
             longer: list[tuple[float, list[int]]] = []
@@ -98,11 +98,13 @@ def plainly(
                     closed.append((before + after[FIRST - 1 - hole], [*target, FIRST - 1 - hole]))
                 if depth < most:
                     ends = depth == most - 1
-                    may = [one for one in allowed(letters, target) if not ends or may_end(letters, one, most)]
+                    may = [piece for piece in allowed(letters, target) if not ends or may_end(letters, piece, most)]
                     longer += [(before + after[piece], [*target, piece]) for piece in may]
             closed = sorted(closed, reverse=True)[:beams]
             # The beam is for both, and what is far behind a quarter of it is given up.
-            best = sorted([*((*one, 0) for one in longer), *((*one, 1) for one in closed)], reverse=True)[:beams]
+            best = sorted([*((*target, 0) for target in longer), *((*target, 1) for target in closed)], reverse=True)[
+                :beams
+            ]
             least = closed[-1][0] - far if 4 * len(closed) >= beams else NEVER
             running = [(after, target) for after, target, is_closed in best if not is_closed and after >= least]
     return closed
@@ -114,10 +116,13 @@ def plainly(
 @pytest.mark.parametrize("far", [0.3, 100])
 def test_it_finds_what_a_plain_search_finds(kind: str, beams: int, far: float) -> None:
     model, letters = t5(kind), alphabet(first=[5, 6], later=[7], last=[8, 9], alone=[3, 11])
-    found = search(Decoder(model), letters, SOURCES, ROOMS, beams, far)
-    plain = [plainly(model, letters, source, room, beams, far) for source, room in zip(SOURCES, ROOMS, strict=True)]
-    assert found == [[target for _, target in targets] for targets in plain]
-    assert all(found)
+    targets = search(Decoder(model), letters, SOURCES, ROOMS, beams, far)
+    plain = [
+        plainly(model, letters, source, max_pieces, beams, far)
+        for source, max_pieces in zip(SOURCES, ROOMS, strict=True)
+    ]
+    assert targets == [[target for _, target in hypotheses] for hypotheses in plain]
+    assert all(targets)
 
 
 @torch.no_grad()
@@ -125,7 +130,8 @@ def test_in_a_batch_or_alone_a_sentence_has_the_same_targets() -> None:
     model, letters = t5(seed=4), alphabet()
     together = search(Decoder(model), letters, SOURCES, ROOMS, 5)
     alone = [
-        search(Decoder(model), letters, [source], [room], 5)[0] for source, room in zip(SOURCES, ROOMS, strict=True)
+        search(Decoder(model), letters, [source], [max_pieces], 5)[0]
+        for source, max_pieces in zip(SOURCES, ROOMS, strict=True)
     ]
     assert together == alone
 
@@ -133,14 +139,14 @@ def test_in_a_batch_or_alone_a_sentence_has_the_same_targets() -> None:
 class Frame:
     """The same targets for transformers' search, whose end is the last sentinel."""
 
-    def __init__(self, letters: Any, room: Sequence[int]) -> None:
-        self.letters, self.room = letters, room
+    def __init__(self, letters: Any, max_pieces: Sequence[int]) -> None:
+        self.letters, self.room = letters, max_pieces
 
     def __call__(self, ids: Any, scores: Any) -> Any:
         masked = torch.full_like(scores, NEVER)
         for row, target in enumerate(ids[:, 1:].tolist()):
             opened = sum(piece >= PIECES for piece in target)
-            depth = next(place for place, piece in enumerate(reversed(target)) if piece >= PIECES)
+            depth = next(index for index, piece in enumerate(reversed(target)) if piece >= PIECES)
             may = [FIRST - opened] if depth else []
             if depth < self.room[min(opened, len(self.room)) - 1]:
                 may += allowed(self.letters, target)
@@ -149,22 +155,22 @@ class Frame:
 
 
 def by_transformers(
-    model: Any, letters: Any, source: Sequence[int], room: Sequence[int], beams: int
+    model: Any, letters: Any, source: Sequence[int], max_pieces: Sequence[int], beams: int
 ) -> list[list[int]]:
-    last = FIRST - len(room)
-    found = model.generate(
+    last = FIRST - len(max_pieces)
+    generated = model.generate(
         input_ids=torch.tensor([source]),
         decoder_input_ids=torch.tensor([[PAD, FIRST]]),
         num_beams=beams,
         num_return_sequences=beams,
         early_stopping="never",
         length_penalty=0.0,
-        max_new_tokens=sum(room) + len(room),
+        max_new_tokens=sum(max_pieces) + len(max_pieces),
         eos_token_id=last,
         do_sample=False,
-        logits_processor=transformers.LogitsProcessorList([Frame(letters, room)]),
+        logits_processor=transformers.LogitsProcessorList([Frame(letters, max_pieces)]),
     )[:, 1:].tolist()
-    return [target[: target.index(last) + 1] for target in found if last in target]
+    return [target[: target.index(last) + 1] for target in generated if last in target]
 
 
 @torch.no_grad()
@@ -172,19 +178,19 @@ def by_transformers(
 def test_where_all_targets_fit_into_the_beams_transformers_finds_the_same(kind: str) -> None:
     model, letters = t5(kind, seed=2), alphabet(later=[3, 4, 5, 6, 7, 8])
     # Three pieces: 3 and 9 fills of the first hole, and two beginnings of the second.
-    source, room = SOURCES[0], [2, 1]
-    ours = search(Decoder(model), letters, [source], [room], 24)[0]
+    source, max_pieces = SOURCES[0], [2, 1]
+    ours = search(Decoder(model), letters, [source], [max_pieces], 24)[0]
     assert len(ours) == 24
-    assert ours == by_transformers(model, letters, source, room, 24)
+    assert ours == by_transformers(model, letters, source, max_pieces, 24)
 
 
 @torch.no_grad()
 def test_in_one_hole_every_rank_is_as_likely_as_that_of_transformers() -> None:
-    letters, source, room = alphabet(), SOURCES[2], ROOMS[2]
+    letters, source, max_pieces = alphabet(), SOURCES[2], ROOMS[2]
     for seed in range(3):
         model = t5(seed=seed)
-        ours = search(Decoder(model), letters, [source], [room], 6)[0]
-        theirs = by_transformers(model, letters, source, room, 6)
+        ours = search(Decoder(model), letters, [source], [max_pieces], 6)[0]
+        theirs = by_transformers(model, letters, source, max_pieces, 6)
         assert len(ours) == len(theirs) == 6
         for mine, other in zip(ours, theirs, strict=True):
             assert score(model, source, mine) >= score(model, source, other) - 1e-4
@@ -193,15 +199,15 @@ def test_in_one_hole_every_rank_is_as_likely_as_that_of_transformers() -> None:
 @torch.no_grad()
 def test_targets_fill_each_hole_once_and_begin_no_two_alike() -> None:
     letters = alphabet(first=[3, 4])
-    found = search(Decoder(t5(seed=5).to(torch.bfloat16)), letters, SOURCES, ROOMS, 4)
-    for targets, room in zip(found, ROOMS, strict=True):
+    ranked = search(Decoder(t5(seed=5).to(torch.bfloat16)), letters, SOURCES, ROOMS, 4)
+    for targets, max_pieces in zip(ranked, ROOMS, strict=True):
         assert len(targets) == 4
         for target in targets:
-            places = [place for place, piece in enumerate(target) if piece >= PIECES]
-            assert [target[place] for place in places] == [FIRST - number for number in range(len(room) + 1)]
-            sizes = [after - before - 1 for before, after in pairwise(places)]
-            assert all(1 <= size <= most for size, most in zip(sizes, room, strict=True))
-            begins = [target[place + 1] for place in places[:-1]]
+            indices = [index for index, piece in enumerate(target) if piece >= PIECES]
+            assert [target[index] for index in indices] == [FIRST - number for number in range(len(max_pieces) + 1)]
+            sizes = [after - before - 1 for before, after in pairwise(indices)]
+            assert all(1 <= size <= most for size, most in zip(sizes, max_pieces, strict=True))
+            begins = [target[index + 1] for index in indices[:-1]]
             assert len(set(begins)) == len(begins)
             assert not {3, 4} & set(begins)
 
@@ -210,6 +216,6 @@ def test_targets_fill_each_hole_once_and_begin_no_two_alike() -> None:
 def test_fewer_targets_than_beams_and_none() -> None:
     only = alphabet(later=[3, 4, 5, 6, 7, 8, 9])
     # Two pieces, one of which the second hole begins with.
-    found = search(Decoder(t5()), only, SOURCES[:2], [[1, 1], [1, 1, 1]], 8)
-    assert sorted(found[0]) == [[FIRST, 10, FIRST - 1, 11, FIRST - 2], [FIRST, 11, FIRST - 1, 10, FIRST - 2]]
-    assert found[1] == []
+    ranked = search(Decoder(t5()), only, SOURCES[:2], [[1, 1], [1, 1, 1]], 8)
+    assert sorted(ranked[0]) == [[FIRST, 10, FIRST - 1, 11, FIRST - 2], [FIRST, 11, FIRST - 1, 10, FIRST - 2]]
+    assert ranked[1] == []

@@ -26,12 +26,12 @@ SENTENCES = [
 ]
 
 
-def rows(place: Path) -> list[dict[str, Any]]:
-    return pq.read_table(place / "data/corpus").to_pylist()
+def rows(directory: Path) -> list[dict[str, Any]]:
+    return pq.read_table(directory / "data/corpus").to_pylist()
 
 
-def ledger(place: Path) -> dict[str, Any]:
-    return json.loads((place / "manifest.json").read_text())["ledger"]
+def ledger(directory: Path) -> dict[str, Any]:
+    return json.loads((directory / "manifest.json").read_text())["ledger"]
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def test_each_sentence_has_a_fate(text_file: Path, tmp_path: Path, wikianchor: C
     out = tmp_path / "out"
     ended = wikianchor("corpus", f"--input={text_file}", f"--output={out}", "--parser=sudachi", "--near=0.7")
     assert (ended.status, ended.said) == (0, [])
-    found = rows(out)
-    assert [row["text"] for row in found] == SENTENCES
-    assert [(row["record"], row["sentence_index"]) for row in found] == [(1, 0), (1, 1), (3, 0), (8, 0)]
-    assert {row["source"] for row in found} == {"in.txt"}
+    kept = rows(out)
+    assert [row["text"] for row in kept] == SENTENCES
+    assert [(row["record"], row["sentence_index"]) for row in kept] == [(1, 0), (1, 1), (3, 0), (8, 0)]
+    assert {row["source"] for row in kept} == {"in.txt"}
     assert ledger(out)["sentences"] == {
         **{"seen": 9, "kept": 4, "duplicate": 1, "near_duplicate": 1},
         **{"not_japanese": 1, "short": 1, "too_long": 1},
@@ -95,7 +95,11 @@ def test_chunks_of_the_released_rule_are_those_of_spacy() -> None:
 
     plain = spacy.load("ja_ginza")
     for text, parsed in zip(SENTENCES, make_parser("ginza")(SENTENCES), strict=True):
-        ours = [one.text[start:end] for one in parsed for start, end in chunks(one.tokens, RELEASED_RELATIONS)]
+        ours = [
+            sentence.text[start:end]
+            for sentence in parsed
+            for start, end in chunks(sentence.tokens, RELEASED_RELATIONS)
+        ]
         assert ours == [chunk.text for chunk in plain(text).noun_chunks]
 
 
@@ -105,7 +109,7 @@ def test_latin_words_stay_in_one_sentence() -> None:
 
     text = "Toxic shock syndrome(TSS)は黄色ぶどう球菌が産生する抗原に起因した感染性疾患である."
     (parsed,) = make_parser("ginza")([text])
-    assert [one.text for one in parsed] == [text]
+    assert [sentence.text for sentence in parsed] == [text]
 
 
 def test_csv_and_json_lines(tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
@@ -131,9 +135,9 @@ def test_a_file_cut_into_ranges_is_the_same_file(tmp_path: Path) -> None:
         cut = split_records(str(tmp_path / name), "text", 100)
         assert (len(whole), len(cut) > 10) == (1, True)
         problems: list[str] = []
-        read = [[one for part in parts for one in read_records(part, "text", problems)] for parts in (whole, cut)]
+        read = [[record for part in parts for record in read_records(part, "text", problems)] for parts in (whole, cut)]
         assert read[0] == read[1]
-        assert [one.number for one in read[0]] == list(range(1, 501))
+        assert [record.number for record in read[0]] == list(range(1, 501))
         assert not problems
 
 
@@ -141,7 +145,7 @@ def test_the_result_does_not_depend_on_workers_and_a_sample_is_seeded(
     tmp_path: Path, wikianchor: Callable[..., Any]
 ) -> None:
     (tmp_path / "in.txt").write_text("".join(f"{number}番目の患者は発熱と頭痛を訴えた。\n" for number in range(6000)))
-    found = []
+    digests = []
     for name, more in (("one", []), ("two", ["--workers=2"])):
         command = [
             "corpus",
@@ -151,9 +155,9 @@ def test_the_result_does_not_depend_on_workers_and_a_sample_is_seeded(
             "--near=0",
         ]
         assert wikianchor(*command, "--sample=100", *more).status == 0
-        found.append(json.loads((tmp_path / name / "manifest.json").read_text())["configs"])
-    assert found[0] == found[1]
-    assert found[0]["corpus"]["rows"] == 100
+        digests.append(json.loads((tmp_path / name / "manifest.json").read_text())["configs"])
+    assert digests[0] == digests[1]
+    assert digests[0]["corpus"]["rows"] == 100
     wikianchor(*command[:2], f"--output={tmp_path}/other", "--parser=sudachi", "--near=0", "--sample=100", "--seed=1")
     assert {row["text"] for row in rows(tmp_path / "other")} != {row["text"] for row in rows(tmp_path / "one")}
 
@@ -161,9 +165,9 @@ def test_the_result_does_not_depend_on_workers_and_a_sample_is_seeded(
 def test_a_sentences_dataset_is_an_input(tmp_path: Path, wikianchor: Callable[..., Any]) -> None:
     from tests.stand_in import Page, write_sentences
 
-    place = write_sentences(tmp_path / "sentences", "jawiki", [Page("記事", SENTENCES, page_id=7)])
+    dataset = write_sentences(tmp_path / "sentences", "jawiki", [Page("記事", SENTENCES, page_id=7)])
     out = tmp_path / "out"
-    assert wikianchor("corpus", f"--input={place}", f"--output={out}", "--parser=sudachi").said == []
+    assert wikianchor("corpus", f"--input={dataset}", f"--output={out}", "--parser=sudachi").said == []
     assert [row["text"] for row in rows(out)] == SENTENCES
     assert {row["source"] for row in rows(out)} == {"jawiki"}
 
@@ -176,18 +180,18 @@ def test_a_sample_of_a_dataset_parses_little_more_than_the_sample(
 
     texts = [f"{number}番目の記事は町の歴史を詳しく述べている。" for number in range(2000)]
     pages = [Page(f"記事{start}", texts[start : start + 50], page_id=start + 1) for start in range(0, 2000, 50)]
-    place = write_sentences(tmp_path / "sentences", "jawiki", pages)
-    command = ["corpus", f"--input={place}", "--parser=sudachi", "--near=0"]
+    dataset = write_sentences(tmp_path / "sentences", "jawiki", pages)
+    command = ["corpus", f"--input={dataset}", "--parser=sudachi", "--near=0"]
     assert wikianchor(*command, f"--output={tmp_path}/out", "--sample=100").said == []
-    found = {row["text"]: row["sentence_id"] for row in rows(tmp_path / "out")}
+    ids = {row["text"]: row["sentence_id"] for row in rows(tmp_path / "out")}
     seen = ledger(tmp_path / "out")
-    assert len(found) == seen["sentences"]["kept"] == 100
+    assert len(ids) == seen["sentences"]["kept"] == 100
     assert seen["records"]["seen"] == 2000
     assert 150 < seen["sentences"]["seen"] == 2000 - seen["records"]["not_sampled"] < 260
     assert wikianchor(*command, f"--output={tmp_path}/all").said == []
     every = {row["text"]: row["sentence_id"] for row in rows(tmp_path / "all")}
     lots = mix(42, np.array(list(every.values()), np.int64))
-    assert set(found) == {list(every)[place] for place in np.argsort(lots)[:100].tolist()}
+    assert set(ids) == {list(every)[index] for index in np.argsort(lots)[:100].tolist()}
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,10 @@ def vocabulary() -> Vocabulary:
 
 
 def target(vocabulary: Vocabulary, words: Sequence[str]) -> list[int]:
-    found: list[int] = []
+    pieces: list[int] = []
     for number, word in enumerate(words):
-        found += [vocabulary.sentinel(number), *vocabulary.encode(word, inside=True)]
-    return [*found, vocabulary.sentinel(len(words)), EOS, PAD, PAD]
+        pieces += [vocabulary.sentinel(number), *vocabulary.encode(word, inside=True)]
+    return [*pieces, vocabulary.sentinel(len(words)), EOS, PAD, PAD]
 
 
 def test_batches_are_of_like_length_and_depend_on_nothing_else() -> None:
@@ -50,8 +50,8 @@ def test_batches_are_of_like_length_and_depend_on_nothing_else() -> None:
 def test_all_ranks_come_from_one_decode(vocabulary: Vocabulary) -> None:
     calls = []
 
-    def generate(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
-        calls.append((len(sources), [list(room) for room in rooms]))
+    def generate(sources: Sequence[Sequence[int]], max_pieces_of_all: Sequence[Sequence[int]]) -> list[list[list[int]]]:
+        calls.append((len(sources), [list(max_pieces) for max_pieces in max_pieces_of_all]))
         return [[target(vocabulary, ["医師", f"頭痛{rank}"]) for rank in range(3)] for _ in sources]
 
     filler = HoleFiller(vocabulary, generate, Search(beams=3))
@@ -67,16 +67,16 @@ def test_all_ranks_come_from_one_decode(vocabulary: Vocabulary) -> None:
 def test_one_hole_after_the_other_goes_on_in_what_came_out(vocabulary: Vocabulary) -> None:
     asked: list[str] = []
 
-    def generate(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
-        assert {len(room) for room in rooms} == {1}
+    def generate(sources: Sequence[Sequence[int]], max_pieces_of_all: Sequence[Sequence[int]]) -> list[list[list[int]]]:
+        assert {len(max_pieces) for max_pieces in max_pieces_of_all} == {1}
         asked.extend(
             "".join("[]" if vocabulary.number(p) == 0 else vocabulary.decode([p]) for p in s[:-1]) for s in sources
         )
         return [[target(vocabulary, [word]) for word in ("薬局", "自宅")] for _ in sources]
 
-    found = HoleFiller(vocabulary, generate, Search(beams=2, each=True)).fill([ITEM])
+    ranked = HoleFiller(vocabulary, generate, Search(beams=2, each=True)).fill([ITEM])
     # The path of a rank takes that rank each time.
-    assert found == [[["薬局", "薬局"], ["自宅", "自宅"]]]
+    assert ranked == [[["薬局", "薬局"], ["自宅", "自宅"]]]
     assert asked == ["[]は発熱を訴えた。", "薬局は[]を訴えた。", "自宅は[]を訴えた。"]
 
 
@@ -91,8 +91,8 @@ def test_a_batch_without_memory_is_halved_and_one_sentence_is_given_up(vocabular
 
     filler = HoleFiller(vocabulary, generate, Search(beams=1, batch_tokens=10_000))
     long = Holes("患者は発熱を" + "訴えた。" * 40, ((0, 2), (3, 5)))
-    found = filler.fill([ITEM] * 4 + [long])
-    assert found == [[["医師", "頭痛"]]] * 4 + [None]
+    fills = filler.fill([ITEM] * 4 + [long])
+    assert fills == [[["医師", "頭痛"]]] * 4 + [None]
     assert max(sizes) == 5
 
     def other(sources: Sequence[Sequence[int]], rooms: Sequence[Sequence[int]]) -> list[list[list[int]]]:
@@ -116,21 +116,21 @@ def test_pieces_that_a_fill_is_not_made_of(vocabulary: Vocabulary) -> None:
 
 
 def test_a_t5_that_knows_nothing_fills_every_hole(tmp_path: Path) -> None:
-    place = write_t5(tmp_path)
-    filler = load_filler(str(place), Search(beams=4, hole_tokens=3, device="cpu"))
+    directory = write_t5(tmp_path)
+    filler = load_filler(str(directory), Search(beams=4, hole_tokens=3, device="cpu"))
     items = [Holes(text, ((0, 2), (3, 5))) for text in TEXTS[:6]]
-    found = filler.fill(items)
-    assert all(len(ranked or []) == 4 and all(None not in fills for fills in ranked or []) for ranked in found)
+    fills = filler.fill(items)
+    assert all(len(ranked or []) == 4 and all(None not in words for words in ranked or []) for ranked in fills)
     # In a batch or alone, a sentence has the same fills.
-    assert [filler.fill([item])[0] for item in items] == found
+    assert [filler.fill([item])[0] for item in items] == fills
 
 
 def test_threads_that_share_a_model_do_not_disturb_each_other(tmp_path: Path) -> None:
     filler = load_filler(str(write_t5(tmp_path / "t5")), Search(beams=4, hole_tokens=3, device="cpu"))
-    lots = [[Holes(text, ((0, 1), (3, 5))) for text in TEXTS[first : first + 4]] for first in range(0, 24, 4)]
-    alone = [filler.fill(lot) for lot in lots]
+    item_batches = [[Holes(text, ((0, 1), (3, 5))) for text in TEXTS[first : first + 4]] for first in range(0, 24, 4)]
+    alone = [filler.fill(batch) for batch in item_batches]
     with ThreadPoolExecutor(3) as threads:
-        assert list(threads.map(filler.fill, lots)) == alone
+        assert list(threads.map(filler.fill, item_batches)) == alone
 
 
 def test_no_model_is_one_line(tmp_path: Path) -> None:

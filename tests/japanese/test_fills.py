@@ -91,15 +91,15 @@ def test_the_beam_adds_up_and_ranks_are_kept() -> None:
         ["小児", "腹痛", "薬局"],
         ["女性", "咳嗽", "自宅"],
     ]
-    found = keep(TEXT, SPANS, beam, FillLimits(2, 0.99), nouns)
-    assert found.ranks == [2, 4]
-    assert found.counts == {"seen": 5, "equal": 1, "kept": 2, "duplicate": 1, "surplus": 1}
+    kept = keep(TEXT, SPANS, beam, FillLimits(2, 0.99), nouns)
+    assert kept.ranks == [2, 4]
+    assert kept.counts == {"seen": 5, "equal": 1, "kept": 2, "duplicate": 1, "surplus": 1}
     late = keep(TEXT, SPANS, beam, FillLimits(2, 0.99), nouns, first_rank=4)
     assert (late.ranks, late.counts["surplus"]) == ([4, 5], 3)
 
 
 def test_a_share_of_the_spans_is_the_same_for_the_same_seed() -> None:
-    spans = [(place, place + 1) for place in range(0, 40, 2)]
+    spans = [(start, start + 1) for start in range(0, 40, 2)]
     some = chosen_spans(spans, 0.25, 99, 7, 1)
     assert some == chosen_spans(spans, 0.25, 99, 7, 1)
     assert len(some) == 5

@@ -152,6 +152,6 @@ def test_a_long_chunk_is_split_without_recursion() -> None:
 def test_spans_are_in_order_and_inside(rule: str) -> None:
     for text, tokens in (SURGERY, NAMES, TWICE, ("", [])):
         spans = noun_spans(rule, text, tokens)
-        ends = [place for span in spans for place in span]
+        ends = [offset for span in spans for offset in span]
         assert ends == sorted(ends)
         assert all(0 <= start < end <= len(text) for start, end in spans)

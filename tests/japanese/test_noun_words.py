@@ -52,11 +52,11 @@ def test_a_formal_noun_alone_fills_nothing(noun: str, read: Read) -> None:
 
 
 def sentence(*words: tuple[str, str]) -> tuple[str, list[tuple[int, int, str]]]:
-    text, found = "", []
+    text, tokens = "", []
     for word, pos in words:
-        found.append((len(text), len(text) + len(word), pos))
+        tokens.append((len(text), len(text) + len(word), pos))
         text += word
-    return text, found
+    return text, tokens
 
 
 ADMITTED = (("患者", "NOUN"), ("が", "ADP"), ("入院", "VERB"), ("し", "AUX"), ("た", "AUX"))
@@ -84,8 +84,8 @@ ADMITTED = (("患者", "NOUN"), ("が", "ADP"), ("入院", "VERB"), ("し", "AUX
 )
 def test_which_spans_have_content(words: tuple[tuple[str, str], ...], span: tuple[int, int], stays: bool) -> None:
     text, tokens = sentence(*words)
-    place = (tokens[span[0]][0], tokens[span[1] - 1][1])
-    assert spans_with_content(text, [place], tokens) == [place] * stays
+    offsets = (tokens[span[0]][0], tokens[span[1] - 1][1])
+    assert spans_with_content(text, [offsets], tokens) == [offsets] * stays
 
 
 def test_formal_nouns_are_counted_and_filled_by_the_rules_of_sdjc() -> None:

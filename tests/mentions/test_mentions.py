@@ -182,8 +182,8 @@ def test_the_report_says_what_became_of_links_and_shows_names(
 def test_candidates_are_rows_above_the_thresholds(tmp_path: Path, wiki: tuple[Path, Path]) -> None:
     run(*wiki, tmp_path / "out", link_probability=0.5, commonness=0.4)
     rows = read_rows(tmp_path / "out", "candidates")
-    found = {(row["key"], row["qid"]): (row["link_probability"], row["commonness"]) for row in rows}
-    assert found == {
+    shares = {(row["key"], row["qid"]): (row["link_probability"], row["commonness"]) for row in rows}
+    assert shares == {
         ("apple", 1): pytest.approx((6 / 9, 3 / 6)),
         ("fruit", 3): pytest.approx((1.0, 2 / 3)),
     }
@@ -194,8 +194,8 @@ def slow_counts(wiki: str, pages: list[Page]) -> tuple[Counter[str], Counter[str
     links, words = Counter[str](), Counter[str]()
     for page in pages:
         for marked in page.sentences:
-            text, found = read_sentence(marked)
-            links.update(fold(text[link["start"] : link["end"]]) for link in found)
+            text, sentence_links = read_sentence(marked)
+            links.update(fold(text[link["start"] : link["end"]]) for link in sentence_links)
             words.update(text.rstrip(".").lower().split())
     return links, words
 
@@ -204,19 +204,19 @@ def test_a_wiki_of_many_ranges_and_shards(tmp_path: Path) -> None:
     pages, items = small_wiki(400)
     entities = write_entities(tmp_path / "items", ["enwiki"], items)
     sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages, 7)
-    one = run(sentences, entities, tmp_path / "one")
+    manifest = run(sentences, entities, tmp_path / "one")
     many = run(sentences, entities, tmp_path / "many", rows_per_shard=100)
     rows = read_rows(tmp_path / "one", "mentions")
     assert read_rows(tmp_path / "many", "mentions") == rows
     assert [row["key"] for row in rows] == sorted(row["key"] for row in rows)
-    assert one["ledger"] == many["ledger"]
+    assert manifest["ledger"] == many["ledger"]
     links, words = slow_counts("enwiki", pages)
     for row in rows:
         assert row["name_links"] == links[row["key"]]
         if " " not in row["key"]:
             assert row["occurrences"] == words[row["key"]]
     workers = ("--workers=2",)
-    assert digests(run(sentences, entities, tmp_path / "two", workers)) == digests(one)
+    assert digests(run(sentences, entities, tmp_path / "two", workers)) == digests(manifest)
     by_beam = run(sentences, entities, tmp_path / "beam", ("--shuffle=beam",), rows_per_shard=100)
     assert digests(by_beam) == digests(many)
 
@@ -225,7 +225,7 @@ def test_a_wiki_of_many_ranges_and_shards(tmp_path: Path) -> None:
 def test_names_of_a_range_that_occur_nowhere_are_written(tmp_path: Path, shuffle: str) -> None:
     # Shards are ranges of titles here, and those from "m" on are in no text.
     pages = [Page(f"{letter} page", ["[[A page]]", "[[B page]]"] if letter < "m" else []) for letter in "abcdmnop"]
-    items = [Item(place, [100], {"enwiki": page.title}) for place, page in enumerate(pages, 1)]
+    items = [Item(number, [100], {"enwiki": page.title}) for number, page in enumerate(pages, 1)]
     sentences = write_sentences(tmp_path / "enwiki", "enwiki", pages, 8)
     entities = write_entities(tmp_path / "items", ["enwiki"], items)
     run(sentences, entities, tmp_path / "out", (f"--shuffle={shuffle}",), rows_per_shard=1)
@@ -251,7 +251,7 @@ def test_open_files_do_not_grow_with_the_number_of_shards(tmp_path: Path) -> Non
 def test_a_repeated_command_does_not_repeat_steps(
     tmp_path: Path, wiki: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*args: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise InputError("stopped")
 
     with monkeypatch.context() as patched:

@@ -55,10 +55,10 @@ def test_a_page_is_in_one_group_and_in_one_batch(
 ) -> None:
     of_sentences, of_fragments = write(tmp_path / "s", sentences, fragments)
     paths = [*of_sentences, *of_fragments]
-    found = shards_of_pages(of_sentences, of_fragments)
-    assert [tuple(map(paths.index, group)) for group in found] == list(groups)
+    shard_groups = shards_of_pages(of_sentences, of_fragments)
+    assert [tuple(map(paths.index, group)) for group in shard_groups] == list(groups)
     rows = []
-    for group in found:
+    for group in shard_groups:
         batches = [batch.to_pylist() for batch in rows_by_page(group, REGIONS, [10 * n for n in range(len(group))])]
         ids = [[row["page_id"] for row in batch] for batch in batches]
         assert all(batch == sorted(batch) for batch in ids)

@@ -20,11 +20,11 @@ KEYS = sorted({f"{first} {second}" for first in "abcdefgh" for second in range(4
 
 def merged(tmp_path: Path, wiki: str, keys: list[list[str]]) -> list[Merged]:
     """Save ranges of keys as `merge_range` does."""
-    found = []
+    tables = []
     for order, some in enumerate(keys):
         path = save_tables(str(tmp_path), f"range-{order}", nodes_of(some)._asdict())
-        found.append(Merged(order, wiki, path, "", len(some)))
-    return found
+        tables.append(Merged(order, wiki, path, "", len(some)))
+    return tables
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 100, 1 << 19])

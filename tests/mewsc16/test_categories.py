@@ -65,11 +65,11 @@ def test_redirects_are_followed_and_circles_end() -> None:
     assert follow("a", {"a": "a"}) == "a"
 
 
-def topics(names: list[str], mode: str = "direct", table: list[str] | None = None, **found: object) -> dict[str, str]:
-    categories = Categories(**found)  # type: ignore[arg-type]
+def topics(names: list[str], mode: str = "direct", table: list[str] | None = None, **pages: object) -> dict[str, str]:
+    categories = Categories(**pages)  # type: ignore[arg-type]
     bits = bits_of_names("en", {"Sports": "Sports", "Health": "Health"}, categories, mode)
     written, listed = (
-        sum({bits.get(name, 0) for name in one}) for one in (names, table or [])
+        sum({bits.get(name, 0) for name in page_names}) for page_names in (names, table or [])
     )  # no two of these names share a bit
     return topics_of_bits(written, listed)
 

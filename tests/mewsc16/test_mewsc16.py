@@ -66,12 +66,12 @@ def test_every_page_meets_the_fate_it_was_written_for(
     ledger = ledger_of(tmp_path / "out")
     assert len(ledger) >= 8
     for wiki in wikis:
-        found = {row["page_id"]: row for row in rows_of(tmp_path / "out", wiki.language)}
+        rows = {row["page_id"]: row for row in rows_of(tmp_path / "out", wiki.language)}
         fates: Counter[str] = Counter()
         for page in wiki.pages:
             known = page.fate != "kept" or page.route in MEMBERSHIPS[membership]
             fates[page.fate if known else "no_topic"] += 1
-            row = found.pop(page.page_id, None)
+            row = rows.pop(page.page_id, None)
             if page.fate != "kept" or not known:
                 assert row is None, page
                 continue
@@ -79,7 +79,7 @@ def test_every_page_meets_the_fate_it_was_written_for(
             assert (row["sentence"], row["label"], row["routes"]) == (page.sentence, page.label, [page.route])
             assert row["topics"] == [page.label]
             assert row["permalink"] == f"https://{wiki.language}.wikinews.org/w/index.php?oldid={row['rev_id']}"
-        assert not found
+        assert not rows
         pages = ledger[wiki.language]["pages"]
         seen = pages.pop("seen")
         pages.pop("other_namespace")
@@ -91,7 +91,7 @@ def test_what_is_kept_has_no_fault_no_leak_and_no_double(tmp_path: Path, wikianc
     assert wikianchor("mewsc16", f"--dumps={written}/*.xml*", f"--output={tmp_path}/out").status == 0
     for language in news.languages():
         rows = rows_of(tmp_path / "out", language)
-        faults = FaultFinder(language, captions=False)
+        faults = FaultFinder(language)
         assert [row["sentence"] for row in rows if faults.fault(row["sentence"])] == []
         assert len({row["sentence"].casefold() for row in rows}) == len(rows)
         assert {row["label"] for row in rows} <= set(TOPICS)
@@ -102,12 +102,12 @@ def test_the_hubs_library_opens_a_language_with_its_classes(tmp_path: Path, wiki
     flags = [f"--dumps={written}/ja*.xml*,{written}/sv*.xml*", f"--output={tmp_path}/out"]
     assert wikianchor("mewsc16", *flags).status == 0
     expected = rows_of(tmp_path / "out", "ja")
-    found = datasets.load_dataset(f"{tmp_path}/out", "ja", cache_dir=f"{tmp_path}/cache")["train"]
-    classes = found.features["label"]
+    loaded = datasets.load_dataset(f"{tmp_path}/out", "ja", cache_dir=f"{tmp_path}/cache")["train"]
+    classes = loaded.features["label"]
     assert tuple(classes.names) == TOPICS
-    assert [classes.int2str(label) for label in found["label"]] == [row["label"] for row in expected]
-    assert list(found["sentence"]) == [row["sentence"] for row in expected]
-    assert list(found["topics"]) == [row["topics"] for row in expected]
+    assert [classes.int2str(label) for label in loaded["label"]] == [row["label"] for row in expected]
+    assert list(loaded["sentence"]) == [row["sentence"] for row in expected]
+    assert list(loaded["topics"]) == [row["topics"] for row in expected]
 
 
 def test_memberships_are_counted_by_who_knows_of_them(tmp_path: Path, wikianchor: Command) -> None:
@@ -126,12 +126,12 @@ def test_memberships_are_counted_by_who_knows_of_them(tmp_path: Path, wikianchor
 def test_categories_of_templates_are_learnt_from_the_wikis_own_pages(tmp_path: Path, wikianchor: Command) -> None:
     wiki = news.make_news("ru", 40, [(1, news.by_own_template), (1, news.by_template)])
     dump = f"--dumps={news.write(wiki, tmp_path, pack=False)}"
-    own = {page.page_id for page in wiki.pages if page.page_id in {number for number, _ in wiki.links}}
+    with_own_template = {page.page_id for page in wiki.pages if page.page_id in {number for number, _ in wiki.links}}
     assert wikianchor("mewsc16", dump, f"--output={tmp_path}/out").status == 0
-    found = rows_of(tmp_path / "out", "ru")
-    assert {row["page_id"] for row in found} < own
-    assert len(found) > 10
-    assert all(row["routes"] == ["template"] for row in found)
+    rows = rows_of(tmp_path / "out", "ru")
+    assert {row["page_id"] for row in rows} < with_own_template
+    assert len(rows) > 10
+    assert all(row["routes"] == ["template"] for row in rows)
     # Without their pages, what templates set is not known.
     refused(wikianchor("mewsc16", dump, "--templates=builtin", f"--output={tmp_path}/no"), 1, "no_topic")
 
@@ -194,15 +194,15 @@ def test_the_bytes_do_not_depend_on_how_it_is_run(
         "again": ["--direct_runner_bundle_repeat=1"],
         "beam": ["--shuffle=beam"],
     }
-    found = []
+    outputs = []
     for name, mode in modes.items():
         assert wikianchor(*flags, f"--output={tmp_path}/{name}", *mode).status == 0
         manifest = read_manifest(str(tmp_path / name))
         assert manifest is not None
-        found.append((manifest["configs"], manifest["ledger"]))
+        outputs.append((manifest["configs"], manifest["ledger"]))
     monkeypatch.setattr("wikianchor.pipelines.wikimedia.dumps.SMALLEST_RANGE", 20_000)
     assert wikianchor(*flags, f"--output={tmp_path}/cut").status == 0
-    assert all(one == found[0] for one in found)
+    assert all(output == outputs[0] for output in outputs)
     for language in ("ca", "cs", "de"):
         assert rows_of(tmp_path / "cut", language) == rows_of(tmp_path / "one", language)
 
@@ -255,7 +255,7 @@ def test_empty_classes_are_told_in_one_line(tmp_path: Path, wikianchor: Command)
 
 
 @pytest.fixture
-def one(tmp_path: Path) -> Path:
+def swedish_dump(tmp_path: Path) -> Path:
     return news.write(news.make_news("sv", 40, news.WITH_TABLES), tmp_path / "dump", tables=True)
 
 
@@ -280,9 +280,9 @@ def test_a_language_outside_the_map_is_refused(tmp_path: Path, wikianchor: Comma
     refused(wikianchor("mewsc16", f"--dumps={path}", f"--output={tmp_path}/out"), 1, "nl", "--topics")
 
 
-def test_missing_tables_are_told(tmp_path: Path, wikianchor: Command, one: Path) -> None:
-    output, dump = f"--output={tmp_path}/out", f"--dumps={one}"
-    folder = one.parent
+def test_missing_tables_are_told(tmp_path: Path, wikianchor: Command, swedish_dump: Path) -> None:
+    output, dump = f"--output={tmp_path}/out", f"--dumps={swedish_dump}"
+    folder = swedish_dump.parent
     flags = ["--membership=direct+templates", "--templates=builtin"]
     refused(wikianchor("mewsc16", dump, *flags, output), 2, "--sql")
     links = folder / "svwikinews-20260601-categorylinks.sql.gz"
@@ -308,11 +308,11 @@ BAD_MAPS = {
 
 
 @pytest.mark.parametrize("problem", BAD_MAPS)
-def test_a_bad_topic_map_is_refused(tmp_path: Path, wikianchor: Command, one: Path, problem: str) -> None:
+def test_a_bad_topic_map_is_refused(tmp_path: Path, wikianchor: Command, swedish_dump: Path, problem: str) -> None:
     text, words = BAD_MAPS[problem]
     path = tmp_path / "map.json"
     path.write_text(text)
-    refused(wikianchor("mewsc16", f"--dumps={one}", f"--topics={path}", f"--output={tmp_path}/out"), 1, words)
+    refused(wikianchor("mewsc16", f"--dumps={swedish_dump}", f"--topics={path}", f"--output={tmp_path}/out"), 1, words)
 
 
 def test_a_map_of_ones_own_may_have_other_languages_and_several_names(tmp_path: Path, wikianchor: Command) -> None:
@@ -325,7 +325,7 @@ def test_a_map_of_ones_own_may_have_other_languages_and_several_names(tmp_path: 
     assert {row["label"] for row in rows_of(tmp_path / "out", "nl")} == {"Sports"}
 
 
-def test_a_cut_off_dump_is_told_and_can_be_taken(tmp_path: Path, wikianchor: Command, one: Path) -> None:
+def test_a_cut_off_dump_is_told_and_can_be_taken(tmp_path: Path, wikianchor: Command, swedish_dump: Path) -> None:
     path = tmp_path / "cut.xml"
     whole = news.dump(news.make_news("sv", 40))
     path.write_bytes(whole[: len(whole) * 2 // 3])
@@ -334,10 +334,10 @@ def test_a_cut_off_dump_is_told_and_can_be_taken(tmp_path: Path, wikianchor: Com
     assert wikianchor(*flags, "--allow_truncated").status == 0
 
 
-def test_a_page_given_twice_is_told(tmp_path: Path, wikianchor: Command, one: Path) -> None:
-    again = one.parent / "again.xml.bz2"
-    again.write_bytes(one.read_bytes())
-    refused(wikianchor("mewsc16", f"--dumps={one},{again}", f"--output={tmp_path}/out"), 1, "given twice")
+def test_a_page_given_twice_is_told(tmp_path: Path, wikianchor: Command, swedish_dump: Path) -> None:
+    again = swedish_dump.parent / "again.xml.bz2"
+    again.write_bytes(swedish_dump.read_bytes())
+    refused(wikianchor("mewsc16", f"--dumps={swedish_dump},{again}", f"--output={tmp_path}/out"), 1, "given twice")
 
 
 def test_a_wiki_without_a_topic_leaves_nothing(tmp_path: Path, wikianchor: Command) -> None:
@@ -345,47 +345,9 @@ def test_a_wiki_without_a_topic_leaves_nothing(tmp_path: Path, wikianchor: Comma
     refused(wikianchor("mewsc16", f"--dumps={path}", f"--output={tmp_path}/out"), 1, "no page is left", "no_topic")
 
 
-def test_flags_that_do_not_go_together_are_refused(tmp_path: Path, wikianchor: Command, one: Path) -> None:
-    output, dump = f"--output={tmp_path}/out", f"--dumps={one}"
+def test_flags_that_do_not_go_together_are_refused(tmp_path: Path, wikianchor: Command, swedish_dump: Path) -> None:
+    output, dump = f"--output={tmp_path}/out", f"--dumps={swedish_dump}"
     refused(wikianchor("mewsc16", output), 2, "--dumps")
     refused(wikianchor("mewsc16", dump, output, "--faults=holes"), 2, "--mode=paper")
     refused(wikianchor("mewsc16", dump, output, "--mode=paper", "--faults=no"), 2, "no such fault")
     refused(wikianchor("mewsc16", dump, output, "--min_pages=0"), 2, "1 or more")
-
-
-def released(directory: Path, rows: Sequence[tuple[str, str]], language: str = "sv") -> str:
-    directory.mkdir(exist_ok=True)
-    (directory / f"{language}_sentences.txt").write_text("\n".join(sentence for sentence, _ in rows))
-    (directory / f"{language}_categories.txt").write_text("\n".join(label for _, label in rows))
-    return f"{directory}/*"
-
-
-def test_comparison_finds_each_kind_of_agreement(tmp_path: Path, wikianchor: Command) -> None:
-    wiki = news.make_news("sv", 40, [(1, news.plain)])
-    assert wikianchor("mewsc16", f"--dumps={news.write(wiki, tmp_path)}", f"--output={tmp_path}/out").status == 0
-    names = {topic: name for name, topic in news.TOPICS["sv"].items()}
-    kept = [page for page in wiki.pages if page.fate == "kept"]
-    rows = [(page.sentence, names[page.label]) for page in kept[:6]]
-    rows[1] = (rows[1][0][:30], rows[1][1])
-    rows[2] = ("En bild." + rows[2][0] + "Mera text", rows[2][1])
-    rows[3] = (rows[3][0], next(name for name in names.values() if name != rows[3][1]))
-    rows[4] = ("Ingen har skrivit detta.", rows[4][1])
-    rows[5] = (rows[5][0] + "Mera text", rows[5][1])
-    ended = wikianchor("mewsc16", f"--compare={released(tmp_path / 'old', rows)}", f"--output={tmp_path}/out")
-    assert ended.status == 0, ended.said
-    line = next(line for line in ended.output.splitlines() if line.startswith("| sv | 6 "))
-    # released, ours, exact, prefix, inside, missing, extra, label differs
-    assert line == f"| sv | 6 | {len(kept)} | 2 | 2 | 1 | 1 | {len(kept) - 5} | 1 |"
-
-
-def test_released_files_that_do_not_fit_are_refused(tmp_path: Path, wikianchor: Command, one: Path) -> None:
-    output = f"--output={tmp_path}/out"
-    assert wikianchor("mewsc16", f"--dumps={one}", output).status == 0
-    files = released(tmp_path / "old", [("A b c.", "Sport")])
-    refused(wikianchor("mewsc16", f"--compare={tmp_path}/old/sv_sentences.txt", output), 1, "sv_categories.txt")
-    refused(wikianchor("mewsc16", f"--compare={one}", output), 1, "ja_sentences.txt")
-    (tmp_path / "old/sv_categories.txt").write_text("Sport\nSport")
-    refused(wikianchor("mewsc16", f"--compare={files}", output), 1, "line by line")
-    (tmp_path / "old/sv_categories.txt").write_text("Fotboll")
-    refused(wikianchor("mewsc16", f"--compare={files}", output), 1, "Fotboll")
-    refused(wikianchor("mewsc16", f"--compare={files}", f"--output={tmp_path}/none"), 1, "none")

@@ -45,14 +45,14 @@ def test_both_routes_lead_to_categories(tables: Path, wikianchor: Command) -> No
     (tables / "enwikinews-20260601-categorylinks.sql").write_text("not read")
     ended = wikianchor("topics", f"--sql={tables}/*.sql", f"--output={tables}/map.json")
     assert (ended.status, ended.said) == (0, [])
-    found = json.loads((tables / "map.json").read_text("utf-8"))
-    assert found["items"] == {"Sports": "Q5"}
-    assert found["topics"]["Sports"] == {
+    derived = json.loads((tables / "map.json").read_text("utf-8"))
+    assert derived["items"] == {"Sports": "Q5"}
+    assert derived["topics"]["Sports"] == {
         "de": [["Themenportal Sport", "langlinks"]],
         "en": [["Sports", "title"]],
         "ja": [["スポーツ", "wikibase_item"]],
     }
-    assert found["topics"]["Health"]["fr"] == [["Santé publique", "langlinks"]]
+    assert derived["topics"]["Health"]["fr"] == [["Santé publique", "langlinks"]]
     assert load_topics(str(tables / "map.json"))["ja"] == {"スポーツ": "Sports"}
     lines = ended.output.splitlines()
     assert "fr\tHealth\tSanté\tSanté publique" in lines

@@ -50,7 +50,7 @@ class Case:
     ) -> None:
         sentences = write_sentences(tmp_path / "s", WIKI, pages)
         entities = write_entities(tmp_path / "e", [WIKI], items)
-        titles, sitelinks, found = (
+        titles, sitelinks, checked = (
             [str(path) for path in sorted((directory / "data" / config).glob("*"))]
             for directory, config in ((sentences, "titles"), (entities, "sitelinks"), (entities, "entities"))
         )
@@ -60,7 +60,7 @@ class Case:
         links = count_links(shard, index, options.sections)
         self.table = build_entity_table(
             above_floor({WIKI: (links.items, links.counts)}, "corpus", min_links),
-            found,
+            checked,
             None if present is None else np.array(present, np.int64),
             TableOptions(options.negatives, "best_rank", 0, False),
         )
@@ -169,7 +169,7 @@ def test_rows_of_one_sentence_share_its_id_and_no_others(tmp_path: Path) -> None
     by_id: dict[int, set[tuple[int, str]]] = {}
     for row in rows:
         by_id.setdefault(row["sentence_id"], set()).add((row["page_id"], row["text"]))
-    assert all(len(found) == 1 for found in by_id.values())
+    assert all(len(checked) == 1 for checked in by_id.values())
     assert len(by_id) == len({(row["page_id"], row["text"]) for row in rows})
 
 

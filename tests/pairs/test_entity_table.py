@@ -24,12 +24,12 @@ class Table:
 
     def pools(self) -> dict[tuple[int, ...], list[int]]:
         """Types with the items in their pools; the pool of a type's subclasses comes after that of its instances."""
-        starts, found = self.arrays["pool_starts"], {}
+        starts, built = self.arrays["pool_starts"], {}
         for number, kind in enumerate(self.arrays["pool_types"].tolist()):
             members = self.arrays["pool_members"][starts[number] : starts[number + 1]]
-            key = (kind,) if (kind,) not in found else (kind, 1)
-            found[key] = sorted(self.qids[member] for member in members)
-        return found
+            key = (kind,) if (kind,) not in built else (kind, 1)
+            built[key] = sorted(self.qids[member] for member in members)
+        return built
 
     def choices(self, qid: int) -> list[tuple[int, str]]:
         """Types and routes that an entity's negatives may come from."""
@@ -60,23 +60,23 @@ def table(
 
 
 def test_dense_ids_are_most_frequent_first_and_ties_by_item(tmp_path: Path) -> None:
-    found = table(tmp_path, [Item(1)], counts={5: 3, 9: 7, 2: 3, 8: 7, 1: 100})
-    assert found.qids == [1, 8, 9, 2, 5]
-    assert found.arrays["counts"].tolist() == [100, 7, 7, 3, 3]
-    assert found.arrays["sorted_qids"].tolist() == [1, 2, 5, 8, 9]
-    assert [found.qids[dense] for dense in found.arrays["sorted_ids"]] == [1, 2, 5, 8, 9]
+    built = table(tmp_path, [Item(1)], counts={5: 3, 9: 7, 2: 3, 8: 7, 1: 100})
+    assert built.qids == [1, 8, 9, 2, 5]
+    assert built.arrays["counts"].tolist() == [100, 7, 7, 3, 3]
+    assert built.arrays["sorted_qids"].tolist() == [1, 2, 5, 8, 9]
+    assert [built.qids[dense] for dense in built.arrays["sorted_ids"]] == [1, 2, 5, 8, 9]
 
 
 def test_items_that_are_pages_of_the_wiki_are_left_out_and_so_are_those_absent_where_they_must_be(
     tmp_path: Path,
 ) -> None:
     items = [Item(1, [CITY]), Item(2, [CITY, 4167410]), Item(3, [CITY]), Item(4, [13406463])]
-    found = table(tmp_path, items, present=[1, 2])
-    assert found.qids == [1]
-    why = dict(zip(found.arrays["left_out"].tolist(), found.arrays["left_out_why"].tolist(), strict=True))
+    built = table(tmp_path, items, present=[1, 2])
+    assert built.qids == [1]
+    why = dict(zip(built.arrays["left_out"].tolist(), built.arrays["left_out_why"].tolist(), strict=True))
     # What is absent is absent, whatever else it is.
     assert why == {2: META, 3: ABSENT, 4: ABSENT}
-    assert found.pools() == {(CITY,): [1]}
+    assert built.pools() == {(CITY,): [1]}
 
 
 def test_a_pool_is_all_items_of_a_type_and_its_subclasses_are_another(tmp_path: Path) -> None:
@@ -89,14 +89,14 @@ def test_a_pool_is_all_items_of_a_type_and_its_subclasses_are_another(tmp_path: 
         Item(6, [VILLAGE]),
         Item(7),
     ]
-    found = table(tmp_path, items)
-    assert found.pools() == {(CITY,): [1, 2], (CITY, 1): [3, 4], (RIVER,): [1, 5], (VILLAGE,): [6]}
-    assert found.choices(1) == [(CITY, "instance_of"), (RIVER, "instance_of")]
-    assert found.choices(3) == [(CITY, "subclass_of")]
+    built = table(tmp_path, items)
+    assert built.pools() == {(CITY,): [1, 2], (CITY, 1): [3, 4], (RIVER,): [1, 5], (VILLAGE,): [6]}
+    assert built.choices(1) == [(CITY, "instance_of"), (RIVER, "instance_of")]
+    assert built.choices(3) == [(CITY, "subclass_of")]
     # A pool with nobody else in it is no use; nor is no type at all.
-    assert found.choices(6) == []
-    assert found.choices(7) == []
-    assert dict(zip(found.qids, found.arrays["typed"].tolist(), strict=True)) == {
+    assert built.choices(6) == []
+    assert built.choices(7) == []
+    assert dict(zip(built.qids, built.arrays["typed"].tolist(), strict=True)) == {
         **dict.fromkeys(range(1, 7), True),
         7: False,
     }
@@ -105,8 +105,8 @@ def test_a_pool_is_all_items_of_a_type_and_its_subclasses_are_another(tmp_path: 
 @pytest.mark.parametrize(("negatives", "served"), [(0, True), (1, True), (2, True), (3, False), (5, False)])
 def test_a_pool_serves_when_it_holds_enough_others(tmp_path: Path, negatives: int, served: bool) -> None:
     options = TableOptions(negatives, "best_rank", 0, False)
-    found = table(tmp_path, [Item(number, [CITY]) for number in range(1, 4)], options)
-    assert found.choices(1) == ([(CITY, "instance_of")] if served else [])
+    built = table(tmp_path, [Item(number, [CITY]) for number in range(1, 4)], options)
+    assert built.choices(1) == ([(CITY, "instance_of")] if served else [])
 
 
 def test_which_types_count(tmp_path: Path) -> None:
@@ -139,24 +139,24 @@ def humans() -> list[Item]:
 
 
 def test_many_humans_are_typed_by_occupation(tmp_path: Path) -> None:
-    found = table(tmp_path, humans(), TableOptions(1, "best_rank", 5, False))
-    assert found.choices(1) == [(SINGER, "occupation")]
-    assert found.choices(2) == [(WRITER, "occupation"), (SINGER, "occupation")]
+    built = table(tmp_path, humans(), TableOptions(1, "best_rank", 5, False))
+    assert built.choices(1) == [(SINGER, "occupation")]
+    assert built.choices(2) == [(WRITER, "occupation"), (SINGER, "occupation")]
     # Nobody shares the occupation of 4, and 5 has none: they stay humans, among all humans.
-    assert found.choices(4) == [(HUMAN, "instance_of")]
-    assert found.choices(5) == [(HUMAN, "instance_of")]
-    assert found.choices(6) == [(CITY, "instance_of"), (SINGER, "occupation")]
+    assert built.choices(4) == [(HUMAN, "instance_of")]
+    assert built.choices(5) == [(HUMAN, "instance_of")]
+    assert built.choices(6) == [(CITY, "instance_of"), (SINGER, "occupation")]
     # What is no human has no occupation.
-    assert found.choices(7) == [(CITY, "instance_of")]
-    assert found.pools()[(SINGER,)] == [1, 2, 6]
-    assert found.pools()[(HUMAN,)] == [1, 2, 3, 4, 5, 6]
+    assert built.choices(7) == [(CITY, "instance_of")]
+    assert built.pools()[(SINGER,)] == [1, 2, 6]
+    assert built.pools()[(HUMAN,)] == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize("limit", [0, 6])
 def test_few_humans_stay_humans(tmp_path: Path, limit: int) -> None:
-    found = table(tmp_path, humans(), TableOptions(1, "best_rank", limit, False))
-    assert found.choices(1) == [(HUMAN, "instance_of")]
-    assert (SINGER,) not in found.pools()
+    built = table(tmp_path, humans(), TableOptions(1, "best_rank", limit, False))
+    assert built.choices(1) == [(HUMAN, "instance_of")]
+    assert (SINGER,) not in built.pools()
 
 
 def test_a_type_with_too_few_gives_way_to_its_superclass(tmp_path: Path) -> None:
@@ -174,13 +174,13 @@ def test_a_type_with_too_few_gives_way_to_its_superclass(tmp_path: Path) -> None
     counts = dict.fromkeys(range(1, 6), 10)
     without = table(tmp_path / "no", items, OPTIONS, counts)
     assert without.choices(1) == []
-    found = table(tmp_path / "yes", items, TableOptions(1, "best_rank", 0, True), counts)
-    assert found.choices(1) == [(PLACE, "parent")]
-    assert found.choices(2) == [(PLACE, "parent")]
+    built = table(tmp_path / "yes", items, TableOptions(1, "best_rank", 0, True), counts)
+    assert built.choices(1) == [(PLACE, "parent")]
+    assert built.choices(2) == [(PLACE, "parent")]
     # A place by itself becomes one of several; a city has cities enough and stays.
-    assert found.choices(3) == [(PLACE, "instance_of")]
-    assert found.choices(4) == [(CITY, "instance_of")]
-    assert found.pools()[(PLACE,)] == [1, 2, 3]
+    assert built.choices(3) == [(PLACE, "instance_of")]
+    assert built.choices(4) == [(CITY, "instance_of")]
+    assert built.pools()[(PLACE,)] == [1, 2, 3]
 
 
 def test_two_small_types_with_one_superclass_give_one_choice(tmp_path: Path) -> None:
@@ -190,21 +190,21 @@ def test_two_small_types_with_one_superclass_give_one_choice(tmp_path: Path) -> 
         Item(VILLAGE, [PLACE], route="subclass_of", superclasses=[PLACE]),
         Item(RIVER, [PLACE], route="subclass_of", superclasses=[PLACE]),
     ]
-    found = table(tmp_path, items, TableOptions(1, "best_rank", 0, True), {1: 1, 2: 1})
-    assert found.choices(1) == [(PLACE, "parent")]
-    assert found.pools()[(PLACE,)] == [1, 2]
+    built = table(tmp_path, items, TableOptions(1, "best_rank", 0, True), {1: 1, 2: 1})
+    assert built.choices(1) == [(PLACE, "parent")]
+    assert built.pools()[(PLACE,)] == [1, 2]
 
 
 @pytest.mark.parametrize("types", ["best_rank", "instance_of", "any_rank"])
 def test_no_entity_makes_an_empty_table(tmp_path: Path, types: str) -> None:
     options = TableOptions(1, types, 1000, True)
-    for found in (
+    for built in (
         table(tmp_path / "a", [Item(1, [CITY])], options, counts={3: 1}, present=[]),
         Table(build_entity_table((np.zeros(0, np.int64), np.zeros(0, np.int64)), [], None, options)),
     ):
-        assert found.qids == []
-        assert found.pools() == {}
-        assert found.arrays["choice_starts"].tolist() == [0]
+        assert built.qids == []
+        assert built.pools() == {}
+        assert built.arrays["choice_starts"].tolist() == [0]
 
 
 KINDS = st.lists(st.integers(1, 6), max_size=3, unique=True)
@@ -219,7 +219,7 @@ def test_pools_and_choices_are_what_a_plain_program_makes_of_the_types(
         Item(number, kinds, route="subclass_of" if subclass else "instance_of", superclasses=parents)
         for number, (kinds, subclass, parents) in enumerate(drawn, 1)
     ]
-    found = table(
+    built = table(
         tmp_path_factory.mktemp("t"),
         items,
         TableOptions(negatives, "best_rank", 0, back_off),
@@ -240,12 +240,12 @@ def test_pools_and_choices_are_what_a_plain_program_makes_of_the_types(
     for kind, subclass in sorted(pools):
         key = (kind,) if (kind,) not in expected else (kind, 1)
         expected[key] = sorted(pools[kind, subclass])
-    assert found.pools() == expected
+    assert built.pools() == expected
     for item in items:
         choices = [
             (kind, members[item.qid])
             for (kind, _), members in sorted(pools.items())
             if item.qid in members and len(members) > negatives
         ]
-        own = [choice for choice in choices if choice[1] != "parent"]
-        assert found.choices(item.qid) == (own or choices)
+        of_items = [choice for choice in choices if choice[1] != "parent"]
+        assert built.choices(item.qid) == (of_items or choices)

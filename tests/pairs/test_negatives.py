@@ -25,8 +25,10 @@ def draws_of(rows: list[tuple[int, int, int, int]], pools: list[list[int]]) -> t
 
 
 def excluded_of(links: dict[int, set[int]]) -> Excluded:
-    found = [(page, entity) for page, entities in sorted(links.items()) for entity in sorted(entities)]
-    pages, entities = (np.array(column, np.int64) for column in zip(*found, strict=True)) if found else ([], [])
+    drawn_rows = [(page, entity) for page, entities in sorted(links.items()) for entity in sorted(entities)]
+    pages, entities = (
+        (np.array(column, np.int64) for column in zip(*drawn_rows, strict=True)) if drawn_rows else ([], [])
+    )
     return Excluded(Excluded.keys_of(np.array(pages, np.int64), np.array(entities, np.int64)))
 
 
@@ -57,9 +59,9 @@ def test_negatives_are_different_members_that_are_allowed_and_as_many_as_there_a
         patch.setattr(negatives, "LISTED_AT_ONCE", listed)
         patch.setattr(negatives, "ATTEMPTS", attempts)
         patch.setattr(negatives, "LISTED_TOGETHER", 7)
-        found = draw_negatives(draws, members, excluded_of(links), count)
-    assert found.shape == (len(rows), count)
-    for row, drawn in zip(rows, found.tolist(), strict=True):
+        drawn_rows = draw_negatives(draws, members, excluded_of(links), count)
+    assert drawn_rows.shape == (len(rows), count)
+    for row, drawn in zip(rows, drawn_rows.tolist(), strict=True):
         free = allowed(row, pools, links)
         real = [entity for entity in drawn if entity >= 0]
         assert len(real) == len(set(real)) == min(count, len(free))
@@ -77,14 +79,14 @@ def test_candidates_are_few_and_fixed_for_an_entity(case, count: int, more: int)
     draws, members = draws_of(rows, pools)
     keys = mix(42, draws.entities)
     candidates = count + more
-    found = draw_from_fixed(draws, members, excluded_of(links), count, candidates, keys)
+    drawn_rows = draw_from_fixed(draws, members, excluded_of(links), count, candidates, keys)
     everything = draw_from_fixed(draws, members, excluded_of({}), candidates, candidates, keys)
     fixed: dict[int, set[int]] = {}
     for row, drawn in zip(rows, everything.tolist(), strict=True):
         chosen = set(drawn) - {-1}
         assert fixed.setdefault(row[1], chosen) == chosen
         assert len(chosen) == min(candidates, len(pools[row[0]]) - 1)
-    for row, drawn in zip(rows, found.tolist(), strict=True):
+    for row, drawn in zip(rows, drawn_rows.tolist(), strict=True):
         free = fixed[row[1]] & set(allowed(row, pools, links))
         real = [entity for entity in drawn if entity >= 0]
         assert len(real) == len(set(real)) == min(count, len(free))
@@ -120,18 +122,18 @@ def test_draws_are_uniform_over_what_is_allowed(size: int, linked: int | str, co
     links = {0: set(pool[1 : 1 + out])}
     rows = [(0, 100, 0, key) for key in range(40_000)]
     draws, members = draws_of(rows, [pool])
-    found = draw_negatives(draws, members, excluded_of(links), count)
+    drawn_rows = draw_negatives(draws, members, excluded_of(links), count)
     free = allowed(rows[0], [pool], links)
     if len(free) < count:
-        assert (found[:, -1] == -1).all()
+        assert (drawn_rows[:, -1] == -1).all()
         return
     # Each place for itself, and ordered pairs, are as even as can be.
-    for place in range(count):
-        counts = np.array([(found[:, place] == entity).sum() for entity in free])
+    for slot in range(count):
+        counts = np.array([(drawn_rows[:, slot] == entity).sum() for entity in free])
         assert counts.sum() == len(rows)
         assert len(free) == 1 or abs(chi_square(counts)) < 5
     if count == 2:
-        pairs = np.unique(found[:, 0] * 1000 + found[:, 1], return_counts=True)[1]
+        pairs = np.unique(drawn_rows[:, 0] * 1000 + drawn_rows[:, 1], return_counts=True)[1]
         assert len(pairs) == len(free) * (len(free) - 1)
         assert len(pairs) == 1 or abs(chi_square(pairs)) < 5
 
@@ -144,8 +146,8 @@ def test_draws_from_candidates_are_uniform_over_those_allowed(linked: int) -> No
     keys = mix(42, draws.entities)
     fixed = draw_from_fixed(draws, members, excluded_of({}), 10, 10, keys)[0].tolist()
     links = {0: set(fixed[:linked])}
-    found = draw_from_fixed(draws, members, excluded_of(links), 1, 10, keys)[:, 0]
-    counts = np.array([(found == entity).sum() for entity in fixed[linked:]])
+    drawn_rows = draw_from_fixed(draws, members, excluded_of(links), 1, 10, keys)[:, 0]
+    counts = np.array([(drawn_rows == entity).sum() for entity in fixed[linked:]])
     assert counts.sum() == len(rows)
     assert abs(chi_square(counts)) < 5
 
@@ -157,9 +159,9 @@ def test_candidates_themselves_are_uniform_over_the_pool() -> None:
     draws, members = draws_of(rows, [list(range(size))])
     total = np.zeros(size)
     for seed in range(50):
-        found = draw_from_fixed(draws, members, excluded_of({}), candidates, candidates, mix(seed, draws.entities))
-        assert (found != draws.entities[:, None]).all()
-        total += np.bincount(found.ravel(), minlength=size)
+        drawn_rows = draw_from_fixed(draws, members, excluded_of({}), candidates, candidates, mix(seed, draws.entities))
+        assert (drawn_rows != draws.entities[:, None]).all()
+        total += np.bincount(drawn_rows.ravel(), minlength=size)
     assert abs(chi_square(total)) < 5
 
 
@@ -188,5 +190,5 @@ def test_a_large_pool_costs_no_list(seed: int) -> None:
     members = np.arange(size, dtype=np.int32)
     rows = np.arange(50)
     draws = Draws(rows, rows, np.zeros(50, np.int64), np.full(50, size), mix(seed, rows))
-    found = draw_negatives(draws, members, excluded_of({}), 5)
-    assert (found >= 0).all()
+    drawn_rows = draw_negatives(draws, members, excluded_of({}), 5)
+    assert (drawn_rows >= 0).all()

@@ -78,10 +78,14 @@ def test_links_are_followed_wherever_they_stand_on_the_page(tmp_path: Path, grou
         held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own_page=False), [1, 2, 3, 4, 5, 9])
         == expected
     )
-    own = {
-        page: found | ({name} & set(IDS)) for (page, found), name in zip(expected.items(), [*"ABCDE", ""], strict=True)
+    with_page = {
+        page: targets | ({name} & set(IDS))
+        for (page, targets), name in zip(expected.items(), [*"ABCDE", ""], strict=True)
     }
-    assert held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own_page=True), [1, 2, 3, 4, 5, 9]) == own
+    assert (
+        held(PageLinks(shards, row_groups(shards), index, ids(tmp_path), own_page=True), [1, 2, 3, 4, 5, 9])
+        == with_page
+    )
 
 
 def test_a_page_that_is_not_there_links_to_nothing(tmp_path: Path) -> None:

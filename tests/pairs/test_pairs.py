@@ -62,12 +62,12 @@ def choices(*flags: str) -> PairChoices:
 def test_flags_go_before_the_preset_they_start_from() -> None:
     assert choices() == PairChoices()
     assert choices("--preset=paper").sample == 1_000_000
-    found = choices(
+    result = choices(
         "--preset=paper", "--sample=50000", "--sample_per_wiki", "--back_off", "--no-duplicates", "--min_links=0"
     )
-    assert (found.sample, found.sample_per_wiki, found.back_off, found.duplicates) == (50_000, True, True, False)
-    assert found.min_links == 0
-    assert found.types == "instance_of"
+    assert (result.sample, result.sample_per_wiki, result.back_off, result.duplicates) == (50_000, True, True, False)
+    assert result.min_links == 0
+    assert result.types == "instance_of"
 
 
 def test_presets_are_the_papers_and_the_released_codes_choices() -> None:
@@ -196,10 +196,10 @@ def strict(tmp_path_factory: pytest.TempPathFactory, two_wikis: tuple[list[Path]
 def test_the_bytes_are_the_same_in_every_running_mode(
     tmp_path: Path, two_wikis: tuple[list[Path], Path], strict: dict[str, Any], mode: str
 ) -> None:
-    found = run_pairs(*two_wikis, tmp_path / "out", MODES[mode], 200, **STRICT)
-    assert digests(found) == digests(strict)
-    assert len(found["configs"]["pairs"]["shards"]) > 2
-    assert found["ledger"] == strict["ledger"]
+    result = run_pairs(*two_wikis, tmp_path / "out", MODES[mode], 200, **STRICT)
+    assert digests(result) == digests(strict)
+    assert len(result["configs"]["pairs"]["shards"]) > 2
+    assert result["ledger"] == strict["ledger"]
 
 
 def test_the_bytes_are_the_same_for_any_cut_of_the_sentences(
@@ -220,20 +220,20 @@ def test_the_bytes_do_not_depend_on_pythons_hash_seed(
         f"print(digests(run_pairs(sentences, entities, output, rows_per_shard=200, **{STRICT!r})))"
     )
     command = [sys.executable, "-c", code, *map(str, sentences), str(entities), str(tmp_path / "out")]
-    found = subprocess.run(
+    result = subprocess.run(
         command,
         env={**os.environ, "PYTHONHASHSEED": "2", "PYTHONPATH": "."},
         check=True,
         capture_output=True,
         text=True,
     )
-    assert found.stdout.strip() == str(digests(strict))
+    assert result.stdout.strip() == str(digests(strict))
 
 
 def test_a_seed_changes_order_and_negatives_but_not_what_is_fit(
     tmp_path: Path, two_wikis: tuple[list[Path], Path]
 ) -> None:
-    one, two = (
+    run_one, two = (
         run_pairs(*two_wikis, tmp_path / str(seed), seed=seed) and read_rows(tmp_path / str(seed), "pairs")
         for seed in (1, 2)
     )
@@ -241,10 +241,10 @@ def test_a_seed_changes_order_and_negatives_but_not_what_is_fit(
     def key(row: dict[str, Any]) -> tuple[int, int]:
         return row["sentence_id"], row["mention_start"]
 
-    assert [key(row) for row in one] != [key(row) for row in two]
-    assert {key(row) for row in one} == {key(row) for row in two}
+    assert [key(row) for row in run_one] != [key(row) for row in two]
+    assert {key(row) for row in run_one} == {key(row) for row in two}
     negatives = {key(row): row["hard_negative_qids"] for row in two}
-    assert sum(negatives[key(row)] != row["hard_negative_qids"] for row in one) > len(one) / 2
+    assert sum(negatives[key(row)] != row["hard_negative_qids"] for row in run_one) > len(run_one) / 2
 
 
 @pytest.mark.parametrize("floor", ["corpus", "wiki", "enwiki"])
@@ -261,11 +261,11 @@ def test_floors_are_counted_where_they_say(tmp_path: Path, two_wikis: tuple[list
     }
     total = linked["enwiki"] + linked["jawiki"]
     counts = {row["qid"]: row["count"] for row in read_rows(tmp_path / "out", "entities")}
-    found = {(row["wiki"], row["entity_qid"]) for row in read_rows(tmp_path / "out", "pairs")}
+    result = {(row["wiki"], row["entity_qid"]) for row in read_rows(tmp_path / "out", "pairs")}
     for wiki in WIKIS:
         for qid in linked[wiki]:
             counted = {"corpus": total[qid], "wiki": linked[wiki][qid], "enwiki": linked["enwiki"][qid]}[floor]
-            assert ((wiki, qid) in found) == (counted > limit)
+            assert ((wiki, qid) in result) == (counted > limit)
             assert counts.get(qid, total[qid]) == total[qid]
 
 
@@ -275,8 +275,8 @@ def test_a_sample_of_each_wiki_is_exact_even_where_wikis_say_the_same(tmp_path: 
     sentences = [write_sentences(tmp_path / wiki, wiki, pages) for wiki in ("enwiki", "simplewiki")]
     entities = write_entities(tmp_path / "e", ["enwiki", "simplewiki"], both)
     run_pairs(sentences, entities, tmp_path / "out", sample=90, sample_per_wiki=True)
-    found = Counter(row["wiki"] for row in read_rows(tmp_path / "out", "pairs"))
-    assert found == {"enwiki": 90, "simplewiki": 90}
+    result = Counter(row["wiki"] for row in read_rows(tmp_path / "out", "pairs"))
+    assert result == {"enwiki": 90, "simplewiki": 90}
 
 
 @pytest.mark.parametrize("preset", ["paper", "released"])
@@ -284,8 +284,8 @@ def test_presets_run(tmp_path: Path, two_wikis: tuple[list[Path], Path], preset:
     sentences, entities = two_wikis
     flags = [f"--sentences={','.join(map(str, sentences))}", f"--entities={entities}", "--min_links=3", "--sample=90"]
     assert main(["pairs", *flags, f"--output={tmp_path / 'out'}", f"--preset={preset}"]) == 0
-    found = Counter(row["wiki"] for row in read_rows(tmp_path / "out", "pairs"))
-    assert found.total() == (90 if preset == "paper" else 180)
+    result = Counter(row["wiki"] for row in read_rows(tmp_path / "out", "pairs"))
+    assert result.total() == (90 if preset == "paper" else 180)
 
 
 def test_a_wiki_without_sentences_and_one_without_links_are_named(
@@ -312,7 +312,7 @@ def test_a_wiki_that_the_sample_leaves_out_is_in_the_ledger(tmp_path: Path) -> N
     every = [item for of_wiki in items.values() for item in of_wiki]
     entities = write_entities(tmp_path / "e", ["dewiki", "enwiki"], every)
     links = run_pairs(sentences, entities, tmp_path / "out", sample=1, negatives=0)["ledger"]["links"]
-    assert sorted(found.get("kept", 0) for found in links.values()) == [0, 1]
+    assert sorted(result.get("kept", 0) for result in links.values()) == [0, 1]
 
 
 @pytest.mark.parametrize(

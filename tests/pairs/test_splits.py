@@ -51,7 +51,7 @@ ALL = {"split": (0.25, 0.25), "max_near_duplicates": 100, "negatives": 2}
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], Path]:
     """Two wikis that share their items; the last pages of each have no item. The last sentence of all pages is the same
     but for a number, and each other sentence has a word of its own."""
-    place = tmp_path_factory.mktemp("split")
+    folder = tmp_path_factory.mktemp("split")
     wikis = {wiki: small_wiki(pages=150, types=2, wiki=wiki) for wiki in WIKIS}
     items = [
         Item(first.qid, first.types, {**first.sitelinks, **second.sitelinks})
@@ -60,12 +60,12 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], Path]:
     sentences = []
     for wiki, (pages, _) in wikis.items():
         words = iter("".join(letters) for letters in product("abcdefghij", repeat=4))
-        own = []
+        row_links = []
         for page in pages:
             *first, last = page.sentences
-            own.append(replace(page, sentences=[*(f"{text} {next(words)}" for text in first), last]))
-        sentences.append(write_sentences(place / wiki, wiki, own, 3))
-    return sentences, write_entities(place / "entities", WIKIS, items)
+            row_links.append(replace(page, sentences=[*(f"{text} {next(words)}" for text in first), last]))
+        sentences.append(write_sentences(folder / wiki, wiki, row_links, 3))
+    return sentences, write_entities(folder / "entities", WIKIS, items)
 
 
 @pytest.fixture(scope="module")
@@ -285,8 +285,8 @@ def test_texts_are_read_from_every_kind_of_file(tmp_path: Path) -> None:
     (tmp_path / "c.jsonl").write_text(json.dumps({"a": "one", "b": [{"c": "two"}, 3]}) + "\n\n")
     (tmp_path / "d.tsv.gz").write_bytes(gzip.compress(b"one\ttwo\n"))
     pq.write_table(pa.table({"x": ["one", None], "y": [1, 2]}), tmp_path / "e.parquet")
-    found = {path.name: sorted(read_texts(str(path))) for path in tmp_path.iterdir()}
-    assert found == {
+    texts_read = {path.name: sorted(read_texts(str(path))) for path in tmp_path.iterdir()}
+    assert texts_read == {
         "a.txt": ["and", "one", "two"],
         "b.csv": ["one, with a comma", "two"],
         "c.jsonl": ["one", "two"],

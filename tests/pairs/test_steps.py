@@ -57,8 +57,10 @@ class Steps:
             self.indexes[wiki] = build_index(WikiTitles(wiki, str(path), entities.directory), self.work)
         self.shards = list(list_sentence_shards([(wiki, str(tmp_path / wiki)) for wiki in wikis]))
         counted = [count_shard(shard, self.indexes, False, self.work) for shard in self.shards]
-        self.links = {one.order: one.path for one in counted}
-        self.seen = {wiki: sum(one.seen for one in counted if one.wiki == wiki) for wiki in wikis}
+        self.links = {shard_result.order: shard_result.path for shard_result in counted}
+        self.seen = {
+            wiki: sum(shard_result.seen for shard_result in counted if shard_result.wiki == wiki) for wiki in wikis
+        }
         self.table: TableBuilt = build_table(table_task, counted)
 
     @property
@@ -67,24 +69,24 @@ class Steps:
 
     def caps(self) -> str:
         combine = SmallestKeys(self.task.cap)
-        found = [pair for shard in self.shards for pair in rows.cap_keys(shard, self.task, *self.tables)]
-        return rows.save_caps(self.task, combined(combine, found))
+        rows_read = [pair for shard in self.shards for pair in rows.cap_keys(shard, self.task, *self.tables)]
+        return rows.save_caps(self.task, combined(combine, rows_read))
 
     def samples(self, caps: str | None = None) -> dict[str, int]:
         combine = SmallestKeys(self.task.sample)
-        found = [rows.sample_keys(shard, self.task, *self.tables, caps) for shard in self.shards]
-        return dict(combined(combine, found))
+        rows_read = [rows.sample_keys(shard, self.task, *self.tables, caps) for shard in self.shards]
+        return dict(combined(combine, rows_read))
 
     def decided(self, caps: str | None = None, samples: dict[str, int] | None = None) -> Spilled:
         spill = (rows.decide_shard, self.work.scratch, rows.BY_SHUFFLE_KEY, False)
         return [spill_runs(shard, *spill, self.task, *self.tables, caps, samples or {}) for shard in self.shards]
 
     def written(self, decided: Spilled) -> list[rows.ShardWritten]:
-        runs = [run for _, found in decided for run in found]
+        runs = [run for _, rows_read in decided for run in rows_read]
         ranges = key_ranges("", shard_bounds(self.table.rows, self.task).tolist())
         reduce = ReduceRuns(rows.write_shard, rows.BY_SHUFFLE_KEY, empty=False)
         written = [reduce(wanted, runs, self.work) for wanted in ranges]
-        return [one for one in written if one is not None]
+        return [shard_result for shard_result in written if shard_result is not None]
 
     def all_rows(self, decided: Spilled) -> list[dict[str, Any]]:
         return rows_of(self.written(decided))
@@ -95,10 +97,10 @@ def rows_of(written: Iterable[rows.ShardWritten]) -> list[dict[str, Any]]:
 
 
 def combined(combine: SmallestKeys, pairs: Iterable[tuple[Any, bytes]]) -> list[tuple[Any, int]]:
-    found: dict[Any, np.ndarray] = {}
+    rows_read: dict[Any, np.ndarray] = {}
     for key, keys in pairs:
-        found[key] = combine.add_input(found.get(key, combine.create_accumulator()), keys)
-    return [(key, combine.extract_output(keys)) for key, keys in found.items()]
+        rows_read[key] = combine.add_input(rows_read.get(key, combine.create_accumulator()), keys)
+    return [(key, combine.extract_output(keys)) for key, keys in rows_read.items()]
 
 
 KEYS = st.lists(st.integers(0, ANY_KEY), max_size=30)
@@ -143,12 +145,12 @@ def test_rows_are_those_decided_each_once_in_the_order_of_their_places(tmp_path:
     steps = Steps(tmp_path)
     decided = steps.decided()
     written = steps.written(decided)
-    kept = sum(one.buckets[0] for one, _ in decided)
+    kept = sum(shard_result.buckets[0] for shard_result, _ in decided)
     assert sum(sum(shard.kept.values()) + sum(shard.duplicates.values()) for shard in written) == kept
-    found = rows_of(written)
-    assert len(found) == sum(sum(shard.kept.values()) for shard in written)
-    assert Counter(row["wiki"] for row in found) == sum((Counter(shard.kept) for shard in written), Counter())
-    keys = [(row["wiki"], row["page_id"], row["text"], row["mention_start"]) for row in found]
+    rows_read = rows_of(written)
+    assert len(rows_read) == sum(sum(shard.kept.values()) for shard in written)
+    assert Counter(row["wiki"] for row in rows_read) == sum((Counter(shard.kept) for shard in written), Counter())
+    keys = [(row["wiki"], row["page_id"], row["text"], row["mention_start"]) for row in rows_read]
     assert len(keys) == len(set(keys))
     # Several shards, all of about the size asked for, all in the published schema.
     sizes = [shard.parts[0].rows for shard in written]
@@ -165,14 +167,14 @@ def test_neither_wiki_nor_page_nor_frequency_shows_in_the_order(tmp_path: Path) 
         steps = Steps(tmp_path / str(number), **choices)
         caps = steps.caps() if steps.task.cap else None
         samples = steps.samples(caps) if steps.task.sample else {}
-        found = steps.all_rows(steps.decided(caps, samples))
+        rows_read = steps.all_rows(steps.decided(caps, samples))
         for value in (
-            [row["wiki"] == "enwiki" for row in found],
-            [row["page_id"] for row in found],
-            [row["entity_id"] for row in found],
+            [row["wiki"] == "enwiki" for row in rows_read],
+            [row["page_id"] for row in rows_read],
+            [row["entity_id"] for row in rows_read],
         ):
-            correlation = np.corrcoef(np.arange(len(found)), np.array(value, float))[0, 1]
-            assert abs(correlation) < 4 / len(found) ** 0.5
+            correlation = np.corrcoef(np.arange(len(rows_read)), np.array(value, float))[0, 1]
+            assert abs(correlation) < 4 / len(rows_read) ** 0.5
 
 
 @pytest.mark.parametrize("cut", [1, 5])
@@ -196,17 +198,17 @@ def test_neither_cut_nor_spill_nor_portion_shows_in_the_files(
 def test_samples_are_exact_and_the_same_for_any_cut(tmp_path: Path, per_wiki: bool, cut: int) -> None:
     steps = Steps(tmp_path, cut, sample=77, sample_per_wiki=per_wiki)
     decided = steps.decided(None, steps.samples())
-    found = steps.all_rows(decided)
-    assert Counter(row["wiki"] for row in found) == (
-        {"enwiki": 77, "jawiki": 77} if per_wiki else Counter(row["wiki"] for row in found)
+    rows_read = steps.all_rows(decided)
+    assert Counter(row["wiki"] for row in rows_read) == (
+        {"enwiki": 77, "jawiki": 77} if per_wiki else Counter(row["wiki"] for row in rows_read)
     )
-    assert len(found) == (154 if per_wiki else 77)
+    assert len(rows_read) == (154 if per_wiki else 77)
     buckets = Counter(dict.fromkeys(steps.seen, 0))
-    for one, _ in decided:
-        buckets[one.wiki] += sum(one.buckets)
+    for shard_result, _ in decided:
+        buckets[shard_result.wiki] += sum(shard_result.buckets)
     assert buckets == steps.seen
     reference = Steps(tmp_path / "whole", sample=77, sample_per_wiki=per_wiki)
-    assert reference.all_rows(reference.decided(None, reference.samples())) == found
+    assert reference.all_rows(reference.decided(None, reference.samples())) == rows_read
 
 
 def test_a_sample_of_more_than_there_is_takes_all(tmp_path: Path) -> None:
@@ -223,21 +225,21 @@ def test_caps_are_exact(tmp_path: Path, per_wiki: bool) -> None:
     steps = Steps(tmp_path / "some", max_per_entity=cap, sample_per_wiki=per_wiki)
     decided = steps.decided(steps.caps())
 
-    def counted(found: Iterable[dict[str, Any]]) -> Counter[tuple[str, int]]:
-        return Counter((row["wiki"] if per_wiki else "", row["entity_qid"]) for row in found)
+    def counted(rows_read: Iterable[dict[str, Any]]) -> Counter[tuple[str, int]]:
+        return Counter((row["wiki"] if per_wiki else "", row["entity_qid"]) for row in rows_read)
 
     expected = {key: min(cap, number) for key, number in counted(everything.all_rows(everything.decided())).items()}
-    found = steps.all_rows(decided)
-    assert counted(found) == expected
+    rows_read = steps.all_rows(decided)
+    assert counted(rows_read) == expected
     assert max(expected.values()) == cap
-    over = sum(one.buckets[BUCKETS.index("over_cap")] for one, _ in decided)
+    over = sum(shard_result.buckets[BUCKETS.index("over_cap")] for shard_result, _ in decided)
     assert over > 0
 
 
 @pytest.mark.parametrize("per_wiki", [False, True])
 def test_a_capped_sample_is_a_sample_of_what_the_cap_leaves(tmp_path: Path, per_wiki: bool) -> None:
-    def keys(found: Iterable[dict[str, Any]]) -> set[tuple[int, int]]:
-        return {(row["sentence_id"], row["mention_start"]) for row in found}
+    def keys(rows_read: Iterable[dict[str, Any]]) -> set[tuple[int, int]]:
+        return {(row["sentence_id"], row["mention_start"]) for row in rows_read}
 
     capped = Steps(tmp_path / "capped", max_per_entity=2, sample_per_wiki=per_wiki)
     left = capped.all_rows(capped.decided(capped.caps()))

@@ -29,8 +29,8 @@ from wikianchor.schemas import pairs as schema
 
 def counted_as(output: str, order: int, wiki: str, counts: dict[int, int]) -> Counted:
     items = sorted(counts)
-    found = {"items": np.array(items, np.int64), "counts": np.array([counts[item] for item in items], np.int64)}
-    return Counted(order, wiki, sum(counts.values()), save_tables(output, f"links-{order}", found))
+    built = {"items": np.array(items, np.int64), "counts": np.array([counts[item] for item in items], np.int64)}
+    return Counted(order, wiki, sum(counts.values()), save_tables(output, f"links-{order}", built))
 
 
 def table_of(
@@ -50,12 +50,12 @@ def table_of(
         options=options,
         **{"min_links": 0, "floor": "corpus", "required": "", "cap": 0, **more},
     )
-    found = build_table(
+    built = build_table(
         task,
         [counted_as(task.work.scratch, order, wiki, counts) for order, (wiki, counts) in enumerate(counted.items())],
     )
-    rows = [row for part in found.parts for row in pq.read_table(part.path).to_pylist()]
-    return found, rows
+    rows = [row for part in built.parts for row in pq.read_table(part.path).to_pylist()]
+    return built, rows
 
 
 def test_the_largest_shards_come_first_with_the_numbers_that_they_have(tmp_path: Path) -> None:
@@ -80,11 +80,11 @@ def test_links_are_counted_whatever_the_cut_into_shards(tmp_path: Path, cut: int
     indexes = {"enwiki": build_index(WikiTitles("enwiki", str(sentences), str(entities)), work)}
     seen, shards = 0, []
     for order, shard in enumerate(sorted(list_sentence_shards([("enwiki", str(sentences))]))):
-        found = count_shard(shard, indexes, False, work)
-        assert (found.order, found.wiki) == (order, "enwiki")
-        assert len(read_table(found.path, "codes")) == found.seen
-        seen += found.seen
-        shards.append((read_table(found.path, "items"), read_table(found.path, "counts")))
+        built = count_shard(shard, indexes, False, work)
+        assert (built.order, built.wiki) == (order, "enwiki")
+        assert len(read_table(built.path, "codes")) == built.seen
+        seen += built.seen
+        shards.append((read_table(built.path, "items"), read_table(built.path, "counts")))
     found_items, found_counts = sum_counts(shards)
     expected: dict[str, int] = {}
     for page in pages:
@@ -115,13 +115,13 @@ COUNTED = {"enwiki": {1: 5, 2: 12, 3: 11}, "jawiki": {1: 6, 3: 2, 4: 11, 5: 10}}
 def test_the_floor_decides_who_is_in_and_the_corpus_in_which_order(
     tmp_path: Path, floor: str, qids: list[int], rows: dict[str, int]
 ) -> None:
-    found, published = table_of(tmp_path, [Item(1)], COUNTED, min_links=10, floor=floor)
+    built, published = table_of(tmp_path, [Item(1)], COUNTED, min_links=10, floor=floor)
     totals = {1: 11, 2: 12, 3: 13, 4: 11}
     assert [(row["entity_id"], row["qid"], row["count"]) for row in published] == [
         (number, qid, totals[qid]) for number, qid in enumerate(qids)
     ]
-    assert found.rows == rows
-    tables = open_tables(found.path)
+    assert built.rows == rows
+    tables = open_tables(built.path)
     if floor == "wiki":
         assert tables["frequent-enwiki"].tolist() == [True, True, False]
         assert tables["frequent-jawiki"].tolist() == [False, False, True]
@@ -130,8 +130,8 @@ def test_the_floor_decides_who_is_in_and_the_corpus_in_which_order(
 
 
 def test_a_cap_lowers_how_many_rows_are_expected(tmp_path: Path) -> None:
-    found, _ = table_of(tmp_path, [Item(1)], COUNTED, cap=6)
-    assert found.rows == {"enwiki": 5 + 6 + 6, "jawiki": 6 + 2 + 6 + 6}
+    built, _ = table_of(tmp_path, [Item(1)], COUNTED, cap=6)
+    assert built.rows == {"enwiki": 5 + 6 + 6, "jawiki": 6 + 2 + 6 + 6}
 
 
 def test_an_entity_may_have_to_have_a_page_in_a_wiki(tmp_path: Path) -> None:
@@ -161,13 +161,13 @@ def test_entities_carry_label_and_the_types_that_they_are_drawn_under(tmp_path: 
 
 
 def test_the_config_has_the_schema_that_is_published(tmp_path: Path) -> None:
-    found, _ = table_of(tmp_path, [Item(1, [10])], COUNTED)
-    assert pq.read_schema(found.parts[0].path).equals(schema.ENTITIES, check_metadata=True)
+    built, _ = table_of(tmp_path, [Item(1, [10])], COUNTED)
+    assert pq.read_schema(built.parts[0].path).equals(schema.ENTITIES, check_metadata=True)
     assert pa.types.is_int32(schema.ENTITIES.field("entity_id").type)
 
 
 def test_no_entity_makes_no_part(tmp_path: Path) -> None:
-    found, published = table_of(tmp_path, [Item(1)], COUNTED, min_links=100)
-    assert (found.parts, published, found.rows) == ((), [], {"enwiki": 0, "jawiki": 0})
-    found, _ = table_of(tmp_path / "none", [Item(1)], {})
-    assert (found.parts, found.rows) == ((), {})
+    built, published = table_of(tmp_path, [Item(1)], COUNTED, min_links=100)
+    assert (built.parts, published, built.rows) == ((), [], {"enwiki": 0, "jawiki": 0})
+    built, _ = table_of(tmp_path / "none", [Item(1)], {})
+    assert (built.parts, built.rows) == ((), {})

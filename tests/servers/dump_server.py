@@ -172,7 +172,7 @@ class DumpServer(ThreadingHTTPServer):
 
     def requests(self, path: str) -> list[str | None]:
         """Return the ranges asked for of a path."""
-        return [part for found, part, _ in self.asked if found == path]
+        return [part for asked_path, part, _ in self.asked if asked_path == path]
 
 
 @contextmanager
@@ -225,12 +225,12 @@ def export_of(
         left_out: files that a run in progress does not have yet.
         changed: `SHA256SUMS` with other bytes.
     """
-    place = f"/other/mediawiki_content_current/{wiki}/{date}/xml/bzip2/"
+    folder = f"/other/mediawiki_content_current/{wiki}/{date}/xml/bzip2/"
     files = {f"{wiki}-{date}-{pages}.xml.bz2": data for pages, data in parts.items()}
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files.items())
     files |= {"SHA256SUMS": sums.encode(), "_SUCCESS": b"", **changed}
     there = {name: data for name, data in files.items() if name not in left_out}
-    return {place: directory(*there), **{place + name: data for name, data in there.items()}}
+    return {folder: directory(*there), **{folder + name: data for name, data in there.items()}}
 
 
 def directory(*names: str) -> bytes:
@@ -248,12 +248,12 @@ def site(wikis: Mapping[str, Mapping[str, bytes]], wikidata: bytes | None = None
         files |= run_of(wiki, UNFINISHED_RUN, {}, "waiting")
         files[f"/{wiki}/"] = directory(f"{OLDER}/", f"{DATE}/", f"{UNFINISHED_RUN}/", "latest/")
     if wikidata is not None:
-        place, date = "/wikidatawiki/entities/", "20251229"
+        folder, date = "/wikidatawiki/entities/", "20251229"
         name = f"wikidata-{date}-all.json.gz"
         sums = f"{hashlib.sha1(wikidata).hexdigest()}  {name}\n".encode()
-        files[place] = directory(f"{date}/", "20260202/", "latest-all.json.gz")
-        files[f"{place}20260202/"] = directory("wikidata-20260202-all.json.gz")
-        files[f"{place}{date}/"] = directory(name, f"wikidata-{date}-sha1sums.txt", f"wikidata-{date}-md5sums.txt")
-        files[f"{place}{date}/wikidata-{date}-sha1sums.txt"] = sums
-        files[f"{place}{date}/{name}"] = wikidata
+        files[folder] = directory(f"{date}/", "20260202/", "latest-all.json.gz")
+        files[f"{folder}20260202/"] = directory("wikidata-20260202-all.json.gz")
+        files[f"{folder}{date}/"] = directory(name, f"wikidata-{date}-sha1sums.txt", f"wikidata-{date}-md5sums.txt")
+        files[f"{folder}{date}/wikidata-{date}-sha1sums.txt"] = sums
+        files[f"{folder}{date}/{name}"] = wikidata
     return files

@@ -83,7 +83,7 @@ class Handler(BaseHTTPRequestHandler):
         names = [name for name in names if name.startswith(prefix)]
         below = {name: name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "") for name in names}
         items = [name for name in names if not below[name][1]]
-        directories = {prefix + first + delimiter for first, found, _ in below.values() if found}
+        directories = {prefix + first + delimiter for first, has_more, _ in below.values() if has_more}
         entries = [name for name in sorted({*items, *directories}) if name > token]
         page = entries[:PAGE]
         answer: dict[str, Any] = {

@@ -29,8 +29,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
-        for name, found in headers.items():
-            self.send_header(name.replace("_", "-"), found)
+        for name, file_entry in headers.items():
+            self.send_header(name.replace("_", "-"), file_entry)
         self.end_headers()
         self.wfile.write(data)
 
@@ -39,7 +39,7 @@ class Handler(BaseHTTPRequestHandler):
         server = self.server
         server.asked.append(f"{self.command} {self.path}")
         server.tokens.add(self.headers.get("Authorization", ""))
-        fault = next((one for one in server.faults if re.search(one, f"{self.command} {self.path}")), None)
+        fault = next((item for item in server.faults if re.search(item, f"{self.command} {self.path}")), None)
         if fault is not None:
             server.faults.remove(fault)
             self.body()
@@ -76,19 +76,19 @@ class Handler(BaseHTTPRequestHandler):
         elif "/preupload/" in self.path:
             modes = [
                 {
-                    "path": one["path"],
-                    "uploadMode": "lfs" if one["path"].endswith(".parquet") else "regular",
+                    "path": item["path"],
+                    "uploadMode": "lfs" if item["path"].endswith(".parquet") else "regular",
                     "shouldIgnore": False,
                 }
-                for one in json.loads(body)["files"]
+                for item in json.loads(body)["files"]
             ]
             self.answer({"files": modes})
         elif self.path.endswith("/objects/batch"):
             objects = [
-                one
-                if one["oid"] in server.objects
-                else {**one, "actions": {"upload": {"href": f"{server.url}/lfs/{one['oid']}"}}}
-                for one in json.loads(body)["objects"]
+                item
+                if item["oid"] in server.objects
+                else {**item, "actions": {"upload": {"href": f"{server.url}/lfs/{item['oid']}"}}}
+                for item in json.loads(body)["objects"]
             ]
             self.answer({"transfer": "basic", "objects": objects})
         elif "/commit/" in self.path:
@@ -151,10 +151,10 @@ class HubServer(ThreadingHTTPServer):
         """A file as a listing has it."""
         data = self.files[name]
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-        found: dict[str, Any] = {"type": "file", "path": name, "size": len(data), "oid": blob}
+        file_entry: dict[str, Any] = {"type": "file", "path": name, "size": len(data), "oid": blob}
         if name in self.large:
-            found["lfs"] = {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 130}
-        return found
+            file_entry["lfs"] = {"oid": hashlib.sha256(data).hexdigest(), "size": len(data), "pointerSize": 130}
+        return file_entry
 
 
 @contextmanager

@@ -31,9 +31,9 @@ TEMPLATES = {
 }
 
 
-def dump(place: Path, templates: dict[str, str] = TEMPLATES, changed: tuple[str, ...] = (), pages: int = 1) -> Path:
-    place.mkdir(parents=True, exist_ok=True)
-    path = place / "enwiki-20260201-pages-articles.xml.bz2"
+def dump(directory: Path, templates: dict[str, str] = TEMPLATES, changed: tuple[str, ...] = (), pages: int = 1) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "enwiki-20260201-pages-articles.xml.bz2"
     articles = [page(f"Article {number}", number, ARTICLE) for number in range(1, pages + 1)]
     articles.append(page("Plain", 90, "A sentence of the plain page with a [[link]] stands here for all to read."))
     definitions = [
@@ -50,16 +50,16 @@ def dump(place: Path, templates: dict[str, str] = TEMPLATES, changed: tuple[str,
     return path
 
 
-def texts(place: Path) -> list[str]:
+def texts(directory: Path) -> list[str]:
     return [
         row
-        for path in sorted(place.glob("data/sentences/*.parquet"))
+        for path in sorted(directory.glob("data/sentences/*.parquet"))
         for row in pq.read_table(path)["text"].to_pylist()
     ]
 
 
-def files(place: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(place)): path.read_bytes() for path in sorted(place.glob("data/**/*.parquet"))}
+def files(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.glob("data/**/*.parquet"))}
 
 
 def test_sentences_show_what_the_templates_of_the_dump_show(tmp_path: Path, wikianchor: Run) -> None:

@@ -36,15 +36,15 @@ def test_links_count_by_what_they_lead_to(tmp_path: Path) -> None:
         str(tmp_path),
     )
     shard = str(next((sentences / "data/sentences").iterdir()))
-    found = count_links(shard, TitleIndex(path), sections=False)
-    assert (found.items.tolist(), found.counts.tolist()) == ([2], [2])
-    assert found.which.tolist() == [0, 0, -1, -1, -1]
-    assert found.codes.tolist() == [FINE, FINE, FINE, RED, NO_ITEM]
+    in_memory = count_links(shard, TitleIndex(path), sections=False)
+    assert (in_memory.items.tolist(), in_memory.counts.tolist()) == ([2], [2])
+    assert in_memory.which.tolist() == [0, 0, -1, -1, -1]
+    assert in_memory.codes.tolist() == [FINE, FINE, FINE, RED, NO_ITEM]
     # Of four pages one has sentences.
-    assert (found.pages.tolist(), found.page_items.tolist()) == ([1], [0])
-    found = count_links(shard, TitleIndex(path), sections=True)
-    assert (found.items.tolist(), found.counts.tolist()) == ([2], [3])
-    assert found.which.tolist() == [0, 0, 0, -1, -1]
+    assert (in_memory.pages.tolist(), in_memory.page_items.tolist()) == ([1], [0])
+    in_memory = count_links(shard, TitleIndex(path), sections=True)
+    assert (in_memory.items.tolist(), in_memory.counts.tolist()) == ([2], [3])
+    assert in_memory.which.tolist() == [0, 0, 0, -1, -1]
 
 
 @given(st.lists(st.dictionaries(st.integers(1, 9), st.integers(1, 99), max_size=5), max_size=5), st.randoms())
@@ -89,9 +89,11 @@ def test_no_wiki_gives_no_item() -> None:
     ),
     st.sampled_from(["corpus", "wiki", "jawiki"]),
 )
-def test_counts_on_disk_are_the_counts_in_memory(found: dict[str, list[dict[int, int]]], floor: str) -> None:
-    whole = {wiki: sum_counts(map(arrays, shards)) for wiki, shards in found.items()}
-    with ItemCounts({wiki: map(arrays, shards) for wiki, shards in found.items()}, tempfile.gettempdir()) as counted:
+def test_counts_on_disk_are_the_counts_in_memory(in_memory: dict[str, list[dict[int, int]]], floor: str) -> None:
+    whole = {wiki: sum_counts(map(arrays, shards)) for wiki, shards in in_memory.items()}
+    with ItemCounts(
+        {wiki: map(arrays, shards) for wiki, shards in in_memory.items()}, tempfile.gettempdir()
+    ) as counted:
         items, counts = frequent_items(counted, floor, 10)
         for wiki, (expected, sums) in whole.items():
             parts = [part[wiki] for part in counted.parts() if wiki in part]

@@ -36,10 +36,10 @@ def build(
 ) -> tuple[TitleIndex, dict[str, int]]:
     """Build the index of a wiki with items by title and by page id."""
     sentences = write_sentences(tmp_path / "s", WIKI, pages, shards)
-    found = [Item(qid, sitelinks={WIKI: title}) for title, qid in items.items()]
+    result = [Item(qid, sitelinks={WIKI: title}) for title, qid in items.items()]
     # Items of another wiki are no items of this one.
-    found.append(Item(999, sitelinks={"jawiki": "Elsewhere only"}))
-    entities = write_entities(tmp_path / "e", [WIKI, "jawiki"], found, {WIKI: page_props or {}})
+    result.append(Item(999, sitelinks={"jawiki": "Elsewhere only"}))
+    entities = write_entities(tmp_path / "e", [WIKI, "jawiki"], result, {WIKI: page_props or {}})
     path, counts = build_title_index(
         [str(path) for path in sorted((sentences / "data/titles").iterdir())],
         [str(path) for path in sorted((entities / "data/sitelinks").iterdir())],
@@ -77,10 +77,10 @@ def test_a_page_outside_a_part_of_a_dump_is_known_from_wikidata(tmp_path: Path) 
 def test_redirects_are_followed_to_the_end(tmp_path: Path) -> None:
     chain = [Page(f"R{hop}", redirect=f"R{hop - 1}" if hop else "A") for hop in range(MAX_HOPS + 1)]
     index, _ = build(tmp_path, [*chain, Page("A")], {"A": 1})
-    found = look_up(index, *(page.title for page in chain))
-    assert found[:MAX_HOPS] == [(1, FINE)] * MAX_HOPS
+    result = look_up(index, *(page.title for page in chain))
+    assert result[:MAX_HOPS] == [(1, FINE)] * MAX_HOPS
     # What is longer than that is a mistake in the making.
-    assert found[MAX_HOPS] == (0, LOOP)
+    assert result[MAX_HOPS] == (0, LOOP)
 
 
 def test_loops_and_redirects_to_nothing_are_told_apart(tmp_path: Path) -> None:
@@ -157,8 +157,8 @@ def test_disambiguation_pages_and_lists_are_no_entities_even_with_an_item(tmp_pa
         Page("Gods", redirect="List of gods"),
     ]
     index, _ = build(tmp_path, pages, {"Mercury": 1, "List of gods": 2})
-    found = look_up(index, *(page.title for page in pages))
-    assert found == [(1, DISAMBIGUATION), (2, LIST), (0, DISAMBIGUATION), (2, LIST)]
+    result = look_up(index, *(page.title for page in pages))
+    assert result == [(1, DISAMBIGUATION), (2, LIST), (0, DISAMBIGUATION), (2, LIST)]
 
 
 def test_no_title_and_no_sitelink_make_an_empty_index(tmp_path: Path) -> None:
@@ -234,14 +234,14 @@ def test_the_table_is_the_same_in_any_number_of_parts(tmp_path: Path, monkeypatc
             items[f"T{number * 2}"] = 1000 + number
         if number % 5 == 0:
             page_props[number + 1] = 5000 + number
-    found = []
+    result = []
     for rows_at_once in (1 << 18, 100, 7):
         monkeypatch.setattr(title_build, "ROWS_AT_ONCE", rows_at_once)
         _, counts = build(tmp_path / str(rows_at_once), pages, items, page_props)
         (path,) = (tmp_path / str(rows_at_once)).glob("titles-*")
         table = open_tables(str(path))
         assert (np.diff(table["keys"].astype(object)) > 0).all()
-        found.append(({name: column.tolist() for name, column in table.items()}, counts))
-    assert found[0] == found[1] == found[2]
+        result.append(({name: column.tolist() for name, column in table.items()}, counts))
+    assert result[0] == result[1] == result[2]
     assert counts["elsewhere"] == 50
     assert counts["conflicts"] > 0

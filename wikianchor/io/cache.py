@@ -44,7 +44,9 @@ def open_cache(cache: str, key: str, write: Callable[[str], None], setting: str 
         InputError: the cache cannot be written.
     """
     if not is_local(cache):
-        return open_cache(cache_directory(), key, lambda place: _share(f"{cache}/{key}", write, place), CACHE_VARIABLE)
+        return open_cache(
+            cache_directory(), key, lambda folder: _share(f"{cache}/{key}", write, folder), CACHE_VARIABLE
+        )
     directory = os.path.join(cache, key)
     if os.path.isdir(directory):
         return directory

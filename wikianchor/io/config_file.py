@@ -23,7 +23,9 @@ from wikianchor.io.storage import open_file, reading
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib
+    import tomli
+
+    tomllib = tomli
 
 __all__ = ["add_config", "config_help", "read_tables", "tomllib", "with_settings"]
 

@@ -105,7 +105,7 @@ def is_infrastructure(name: str) -> bool:
 
 def _source(name: str, root: Path) -> Path | None:
     path = root.joinpath(*name.split("."))
-    return next((found for found in (path / "__init__.py", path.with_suffix(".py")) if found.is_file()), None)
+    return next((existing for existing in (path / "__init__.py", path.with_suffix(".py")) if existing.is_file()), None)
 
 
 class _Module(NamedTuple):

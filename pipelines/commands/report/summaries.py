@@ -150,9 +150,14 @@ def _export(dataset: Dataset) -> Iterator[str | Counts]:
     options = dataset.manifest["options"]
     shards = len(dataset.shards("export"))
     negatives = f"{options['negatives']} negatives ({options['negative']})" if options["negatives"] else "no negatives"
-    yield f"{dataset.rows('export'):,} rows in {shards} shards: positive ({options['positive']}), {negatives}"
+    texts = f"anchor ({options['anchor']}), positive ({options['positive']}), {negatives}"
+    yield f"{dataset.rows('export'):,} rows in {shards} shards: {texts}"
     for wiki, rows in dataset.manifest["ledger"]["rows"].items():
-        lead = f"{wiki}: {rows.get('kept', 0):,} rows of {rows.get('seen', 0):,} pairs; else"
+        entities = dataset.manifest["ledger"]["entities"][wiki]
+        share = entities["kept"] / max(1, entities["seen"])
+        lead = (
+            f"{wiki}: {rows.get('kept', 0):,} rows of {rows.get('seen', 0):,} pairs, {share:.0%} of the entities; else"
+        )
         yield ledger(f"Pairs of {wiki}", lead, "export", rows)
 
 

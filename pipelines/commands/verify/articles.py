@@ -47,7 +47,7 @@ def read_articles(
     with tempfile.TemporaryDirectory() as scratch:
         work = Workspace(scratch, scratch, "")
         categories = [news.read_categories(task, reader, work) for task in tasks]
-        packed = news.read_tables(wiki, reader, work, categories)
+        packed = news.read_tables(wiki, categories, reader, work)
         if packed.problems:
             raise InputError(packed.problems[0])
         pages = news.make_article_reader(wiki, reader, categories, [packed])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,77 +13,145 @@ import pyarrow.compute as pc
 
 from wikianchor.pipelines.arrays.sample_rows import sample, sample_numbers
 from wikianchor.pipelines.commands.verify.rows import schema_of
-from wikianchor.pipelines.dataset.inputs import fingerprint
+from wikianchor.pipelines.dataset.inputs import fingerprint, wiki_of
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 from wikianchor.pipelines.dataset.text_part_reader import read_text_batches
+from wikianchor.pipelines.export.leads import Lead, lead_sentences_of, page_leads
+from wikianchor.pipelines.export.steps import COLUMNS, LEAD, SENTENCE, TITLE
+from wikianchor.schemas.choices import OF_PAGES
 
-SENTENCE = "sentence"
-# The column of `entities` that has the texts of a kind.
-COLUMNS = {"label": "labels", "description": "descriptions", "alias": "aliases"}
+
+class Text(NamedTuple):
+    """A text of a row, and what `sources` says of it.
+
+    Attributes:
+        name: its column.
+        kind: its kind, such as "lead".
+        text: the text.
+        qid: its entity.
+        wiki, page: the page that it is from; None for a text of Wikidata.
+    """
+
+    name: str
+    kind: str
+    text: str
+    qid: int
+    wiki: str | None
+    page: int | None
 
 
-def sources_of(dataset: Dataset, datasets: Sequence[Dataset]) -> dict[str, Dataset] | str:
+class Origins(NamedTuple):
+    """What the datasets that rows were made from hold of their texts.
+
+    Attributes:
+        pairs: wiki, page and linked entity of each row of pairs, by its text.
+        pages: the title and the lead of pages, by wiki and page.
+        items: the items of pages, by wiki and title and by wiki and page.
+        texts: by kind and item, the texts of Wikidata.
+    """
+
+    pairs: Mapping[str, set[tuple[str, int, int]]]
+    pages: Mapping[tuple[str, int], Lead]
+    items: Mapping[tuple[str, str | int], int]
+    texts: Mapping[tuple[str, int], set[str]]
+
+    def problem(self, text: Text) -> str:
+        """Return what is wrong with a text, "" if nothing is."""
+        if text.kind == SENTENCE:
+            is_there = (text.wiki, text.page, text.qid) in self.pairs.get(text.text, ())
+            return "" if is_there else f"no pair of Q{text.qid} in {text.wiki} page {text.page}"
+        if text.kind not in OF_PAGES:
+            is_there = text.text in self.texts.get((text.kind, text.qid), ())
+            return "" if is_there else f"no {text.kind} of Q{text.qid}"
+        lead = self.pages.get((text.wiki or "", text.page or 0))
+        if lead is None or text.text != (lead.text if text.kind == LEAD else lead.title):
+            return f"not the {text.kind} of {text.wiki} page {text.page}"
+        wiki = str(text.wiki)
+        qid = self.items.get((wiki, lead.page_id), self.items.get((wiki, lead.title)))
+        return "" if qid == text.qid else f"the {text.kind} of a page of Q{qid}, not of Q{text.qid}"
+
+
+def sources_of(dataset: Dataset, datasets: Sequence[Dataset]) -> dict[str, list[Dataset]] | str:
     """Return the datasets that a dataset of `export` was made from, by name; or the name of one that is not there."""
-    sources = {}
+    sources: dict[str, list[Dataset]] = defaultdict(list)
     for source in dataset.manifest["inputs"]:
         name = source["dataset"]
         same_name = [other for other in datasets if other.manifest["dataset"] == name]
         matching = [other for other in same_name if fingerprint(other) == source["sha256"]]
         if not matching:
             return str(name)
-        sources[name] = matching[0]
+        sources[name].append(matching[0])
     return sources
 
 
-def compare_texts(dataset: Dataset, sources: Mapping[str, Dataset], rows: int, seed: int) -> tuple[int, list[str]]:
+def compare_texts(
+    dataset: Dataset, sources: Mapping[str, Sequence[Dataset]], rows: int, seed: int
+) -> tuple[int, list[str]]:
     """Compare sampled rows with their sources; return their number and what is wrong.
 
-    The anchor and every other sentence must be rows of `pairs` for the page and the item that `sources` names, a
-    negative must not link to the entity of its row, and another text must be one that its item has.
+    Each sentence must be a row of `pairs` for the page and the item that `sources` names, a lead or title that of the
+    item's page, another text one that its item has; and no negative may link to the entity of its row.
 
     Args:
-        dataset: of `export`.
-        sources: the datasets that it was made from.
-        rows: number of rows.
-        seed: of the sample.
+        dataset: the dataset of `export`.
+        sources: the datasets that it was made from, by name.
+        rows: the number of rows to compare.
+        seed: the seed of the sample.
     """
     options = dataset.manifest["options"]
-    texts, origins = _sampled_texts(dataset, rows, seed), sample(dataset, "sources", rows, seed)
-    wanted = {text for row in texts for text in row.values()}
-    sentences = _sentences(sources["pairs"], wanted)
-    kinds = {options["positive"], *([options["negative"]] if options["negatives"] else [])} - {SENTENCE}
-    qids = {qid for row in origins for qid in (row["entity_qid"], *row["negative_qids"])}
-    of_items = {kind: _texts_of_items(sources, kind, qids) for kind in kinds}
+    sampled = zip(_sampled_texts(dataset, rows, seed), sample(dataset, "sources", rows, seed), strict=True)
+    of_rows = [(row, origin, list(_texts_of(row, origin, options))) for row, origin in sampled]
+    origins = _origins([text for _, _, texts in of_rows for text in texts], sources, options["lead_sentences"])
     problems: list[str] = []
-    for row, origin in zip(texts, origins, strict=True):
+    for row, origin, texts in of_rows:
         where = f"{origin['wiki']} page {origin['page_id']} ({origin['title']})"
-        entity = origin["entity_qid"]
-        of_anchor = {(wiki, page, qid) for wiki, page, qid in sentences.get(row["anchor"], ())}
-        if (origin["wiki"], origin["page_id"], entity) not in of_anchor:
-            problems.append(f"{where}: its anchor is no pair of Q{entity}: {row['anchor']!r:.300}")
-        negatives = [text for name, text in row.items() if name.startswith("negative_")]
-        pages = list(zip(origin["negative_wikis"], origin["negative_page_ids"], strict=True))
-        others = [
-            (
-                "positive",
-                options["positive"],
-                row["positive"],
-                entity,
-                origin["positive_wiki"],
-                origin["positive_page_id"],
-            )
-        ]
-        for number, (text, qid) in enumerate(zip(negatives, origin["negative_qids"], strict=True)):
-            wiki, page = pages[number] if pages else (None, None)
-            others.append((f"negative_{number + 1}", options["negative"], text, qid, wiki, page))
-            if any(linked == entity for _, _, linked in sentences.get(text, ())):
-                problems.append(f"{where}: negative_{number + 1} links to Q{entity} itself: {text!r:.300}")
-        for name, kind, text, qid, wiki, page in others:
-            if kind != SENTENCE and text not in of_items[kind].get(qid, ()):
-                problems.append(f"{where}: {name} is no {kind} of Q{qid}: {text!r:.300}")
-            if kind == SENTENCE and (wiki, page, qid) not in sentences.get(text, ()):
-                problems.append(f"{where}: {name} is no pair of Q{qid} in {wiki} page {page}: {text!r:.300}")
-    return len(texts), problems
+        for text in texts:
+            if problem := origins.problem(text):
+                problems.append(f"{where}: {text.name} is {problem}: {text.text!r:.300}")
+            is_negative = text.qid != origin["entity_qid"]
+            if is_negative and any(qid == origin["entity_qid"] for _, _, qid in origins.pairs.get(text.text, ())):
+                problems.append(f"{where}: {text.name} links to Q{origin['entity_qid']} itself: {text.text!r:.300}")
+        if len(set(row.values())) < len(row):
+            problems.append(f"{where}: two of its texts are the same: {row['anchor']!r:.300}")
+    return len(of_rows), problems
+
+
+def _texts_of(row: Mapping[str, str], origin: Mapping[str, Any], options: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield the texts of a row."""
+    qid = origin["entity_qid"]
+    yield Text("anchor", options["anchor"], row["anchor"], qid, origin["wiki"], origin["page_id"])
+    wiki, page = origin["positive_wiki"], origin["positive_page_id"]
+    yield Text("positive", options["positive"], row["positive"], qid, wiki, page)
+    pages = zip_longest(origin["negative_qids"], origin["negative_wikis"], origin["negative_page_ids"])
+    for number, (qid, wiki, page) in enumerate(pages, 1):
+        yield Text(f"negative_{number}", options["negative"], row[f"negative_{number}"], qid, wiki, page)
+
+
+def _origins(texts: Sequence[Text], sources: Mapping[str, Sequence[Dataset]], lead_sentences: int) -> Origins:
+    """Read what there is about texts in the datasets that they are from."""
+    pages = {(text.wiki, text.page) for text in texts if text.kind in (LEAD, TITLE)}
+    leads = {
+        (wiki_of(dataset), lead.page_id): lead
+        for dataset in sources.get("sentences", ())
+        for path in dataset.shards("sentences")
+        for lead in page_leads(lead_sentences_of(path), lead_sentences)
+        if (wiki_of(dataset), lead.page_id) in pages
+    }
+    titles = {(wiki, lead.title) for (wiki, _), lead in leads.items()}
+    items: dict[tuple[str, str | int], int] = {}
+    for dataset in sources.get("entities", ()) if leads else ():
+        for path in dataset.shards("sitelinks"):
+            for batch in read_batches(path, ["wiki", "qid", "title", "page_id"]):
+                for link in batch.to_pylist():
+                    if (link["wiki"], link["title"]) in titles:
+                        items[link["wiki"], link["title"]] = link["qid"]
+                    elif (link["wiki"], link["page_id"]) in leads:
+                        items[link["wiki"], link["page_id"]] = link["qid"]
+    of_items: dict[tuple[str, int], set[str]] = {}
+    for kind in {text.kind for text in texts}.difference(OF_PAGES):
+        qids = {text.qid for text in texts if text.kind == kind}
+        of_items |= {(kind, qid): matching for qid, matching in _texts_of_items(sources, kind, qids).items()}
+    return Origins(_sentences(sources["pairs"][0], {text.text for text in texts}), leads, items, of_items)
 
 
 def _sampled_texts(dataset: Dataset, rows: int, seed: int) -> list[dict[str, Any]]:
@@ -113,9 +182,12 @@ def _sentences(pairs: Dataset, wanted: Collection[str]) -> Mapping[str, set[tupl
     return sentences
 
 
-def _texts_of_items(sources: Mapping[str, Dataset], kind: str, qids: Collection[int]) -> Mapping[int, set[str]]:
+def _texts_of_items(
+    sources: Mapping[str, Sequence[Dataset]], kind: str, qids: Collection[int]
+) -> Mapping[int, set[str]]:
     """Return the labels, descriptions or aliases of items, by number of the item."""
-    dataset, column = (sources["entities"], COLUMNS[kind]) if "entities" in sources else (sources["pairs"], "label")
+    has_entities = "entities" in sources
+    dataset, column = (sources["entities"][0], COLUMNS[kind]) if has_entities else (sources["pairs"][0], "label")
     values = pa.array(sorted(qids), pa.int64())
     texts = {}
     for row in _rows(dataset, column, values):

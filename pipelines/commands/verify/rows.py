@@ -285,11 +285,14 @@ def _origins(batch: pa.RecordBatch, state: dict[str, Any], tally: Tally) -> Iter
     rows = _rows_of(negatives)
     yield "it has another number of negatives", _lengths(negatives) != options["negatives"]
     yield "the entity is its own negative", _per_row(negatives.flatten().to_numpy() == qids[rows], rows, count)
-    with_page = options["negatives"] if options["negative"] == "sentence" else 0
+    with_page = options["negatives"] if options["negative"] in choices.OF_PAGES else 0
     for name in ("negative_wikis", "negative_page_ids"):
         yield f"it has another number of {name}", _lengths(batch[name]) != with_page
     for name in ("positive_wiki", "positive_page_id"):
-        yield f"{name} and --positive disagree", _numpy(batch[name].is_valid()) != (options["positive"] == "sentence")
+        yield (
+            f"{name} and --positive disagree",
+            _numpy(batch[name].is_valid()) != (options["positive"] in choices.OF_PAGES),
+        )
 
 
 def _at(splits: Any, ids: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 from wikianchor.io.errors import InputError
 from wikianchor.io.options import recorded
 from wikianchor.io.storage import file_size, sha1
-from wikianchor.pipelines.dataset.changes import RULES, rules_of
+from wikianchor.pipelines.dataset.inputs import input_records
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets, shards_of
 from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -48,7 +48,7 @@ def run(config: CorpusOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     make_parser(config.parser)
     inputs = [
         {"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.input.files
-    ] + [_input(dataset) for dataset in datasets]
+    ] + input_records(datasets)
     options = {
         **recorded(config),
         "parser_versions": parser_versions(config.parser),
@@ -58,10 +58,10 @@ def run(config: CorpusOptions, beam_args: Sequence[str]) -> dict[str, Any]:
         "corpus",
         schema.VERSION,
         config.output,
-        inputs,
-        options,
-        partial(build, config=config, datasets=datasets, key_limit=sample_key_limit(config, datasets)),
-        beam_args,
+        inputs=inputs,
+        options=options,
+        build=partial(build, config=config, datasets=datasets, key_limit=sample_key_limit(config, datasets)),
+        beam_args=beam_args,
         load=load_of(config, datasets),
     )
 
@@ -97,16 +97,6 @@ def parser_versions(parser: str) -> dict[str, str]:
         else ("sudachipy", "sudachidict-core")
     )
     return {name: version(name) for name in names}
-
-
-def _input(dataset: Dataset) -> dict[str, Any]:
-    shards = dataset.manifest["configs"]["sentences"]["shards"]
-    return {
-        "dataset": "sentences",
-        "wiki": dataset.manifest["options"]["wiki"],
-        "sha256": [shard["sha256"] for shard in shards],
-        RULES: rules_of(dataset.manifest),
-    }
 
 
 def check_files(config: CorpusOptions) -> None:
@@ -157,7 +147,7 @@ def build(
     find_repeats = CallOnce(steps.find_repeats, parsed, config, work, work=work, name="repeats")
     verdict = beam.pvalue.AsSingleton(pipeline | "Find repeats" >> find_repeats)  # path
     written = parsed | "Write shard" >> RunStep(steps.write_shard, work, "write", work, verdict)  # CorpusWritten
-    _ = pipeline | "Commit" >> CallOnce(commit_corpus, config.output, work, head, parsed, written)
+    _ = pipeline | "Commit" >> CallOnce(partial(commit_corpus, config.output, work, head), parsed, written)
 
 
 def commit_corpus(
@@ -193,4 +183,4 @@ def commit_corpus(
     parts = [part for shard in shards for part in shard.parts]
     if not problems and (part := write_words(work, words)) is not None:
         parts.append(part)
-    commit_dataset(output, work, head, parts, {**ledger, "statistics": statistics}, problems)
+    commit_dataset(output, work, head, parts=parts, ledger={**ledger, "statistics": statistics}, problems=problems)

@@ -25,7 +25,7 @@ class RecordRange(NamedTuple):
     """The records of a file that begin in bytes [start, end).
 
     Attributes:
-        path: of the file.
+        path: the file.
         kind: "text", "csv" or "json".
         start: offset of the first byte.
         end: offset after the last byte.
@@ -85,10 +85,10 @@ def split_records(path: str, column: str, size: int) -> list[RecordRange]:
                 continue
             records += 1
             if offset - begin >= size:
-                ranges.append(RecordRange(path, kind, begin, offset, first, columns))
+                ranges.append(RecordRange(path, kind, begin, offset, first=first, columns=columns))
                 begin, first = offset, records + 1
         if offset > begin:
-            ranges.append(RecordRange(path, kind, begin, offset, first, columns))
+            ranges.append(RecordRange(path, kind, begin, offset, first=first, columns=columns))
     return ranges
 
 

@@ -43,7 +43,7 @@ NOT_SAMPLED = 3
 ANY_KEY = 1 << 64
 VERDICTS = ("kept", "duplicate", "near_duplicate", "not_sampled")
 # The rows of a parsed range: those of the dataset, and the MinHash bands by which near duplicates are found.
-PARSED = pa.schema([*corpus.SCHEMA, pa.field("bands", pa.list_(pa.int64()), False)])
+PARSED = pa.schema([*corpus.SCHEMA, pa.field("bands", pa.list_(pa.int64()), nullable=False)])
 # Rules that need no tree.
 WITHOUT_TREE = ("nouns", "nouns_names")
 TOKEN_FIELDS = ("start", "end", "pos", "relation", "head")

@@ -138,7 +138,7 @@ class Decoder:
         self._bias = self._blocks[0][0].SelfAttention.compute_bias(longest, longest)[0, :, -1].flip(1)
         # Keys and values of the target, and the position of the piece in each slot.
         heads, width = self._inner
-        self._pool = read.new_zeros(len(self._blocks), 2, len(sources), heads, 2 * beams, width)
+        self._pool = read.new_zeros((len(self._blocks), 2, len(sources), heads, 2 * beams, width))
         self._at = torch.zeros(len(sources), 2 * beams, dtype=torch.int64, device=device)
 
     def leave(self, stay: Any) -> None:
@@ -155,7 +155,7 @@ class Decoder:
         """
         free = torch.ones_like(self._at, dtype=torch.bool)
         for line in lines:
-            free.scatter_(1, line.flatten(1), False)
+            free.scatter_(1, line.flatten(1), value=False)
         if int(free.sum(1).min()) < beams:
             self._pool = functional.pad(self._pool, (0, 0, 0, beams))
             self._at, free = (functional.pad(part, (0, beams)) for part in (self._at, free))
@@ -178,7 +178,7 @@ class Decoder:
         shape, pool_size = new_slots.shape, self._at.shape[1]
         sentence, slot = rows // shape[1], new_slots.flatten()[rows]
         self._at[sentence, slot] = positions.flatten()[rows]
-        seen = torch.zeros(*shape, pool_size, dtype=torch.bool, device=new_slots.device).scatter_(2, lines, True)
+        seen = torch.zeros(*shape, pool_size, dtype=torch.bool, device=new_slots.device).scatter_(2, lines, value=True)
         distance = (positions[:, :, None] - self._at[:, None]).clamp(min=0)
         bias = self._bias[:, distance].transpose(0, 1).masked_fill(~seen[:, None], NEVER)
         grid = shape[0] * shape[1]
@@ -219,7 +219,7 @@ def search(
     """Return the targets of each source, the most likely first, at most as many as beams.
 
     Args:
-        decoder: of the model.
+        decoder: the model's decoder.
         alphabet: ids of its vocabulary.
         sources: ids of the pieces of each source.
         max_pieces: maximum number of pieces of each hole, for at least one hole.
@@ -263,7 +263,15 @@ def search(
             ids, hole, depth, limits, holes = ids[stay], hole[stay], depth[stay], limits[stay], holes[stay]
             decoder.leave(stay)
         left = limits.gather(1, hole[:, None])[:, 0] - depth
-        active, closed = _step(decoder, alphabet, active.narrow(), closed, alphabet.first - 1 - hole, depth, left)
+        active, closed = _step(
+            decoder,
+            alphabet,
+            active.narrow(),
+            closed,
+            sentinel=alphabet.first - 1 - hole,
+            depth=depth,
+            left=left,
+        )
         active = active._replace(score=_promising(active.score, closed.score, far))
 
 
@@ -289,10 +297,10 @@ def _step(
     """Extend the active hypotheses by a piece; return the active and the closed hypotheses.
 
     Args:
-        decoder: of the model.
+        decoder: the model's decoder.
         alphabet: ids of its vocabulary.
-        active: to be extended.
-        closed: of the same hole.
+        active: the hypotheses to extend.
+        closed: the closed hypotheses of the same hole.
         sentinel: (sentences,) int64, closes the hole.
         depth: (sentences,) int64, number of pieces in the hole.
         left: (sentences,) int64, number of pieces that may follow.
@@ -355,7 +363,7 @@ def _write(targets: list[list[list[int]]], ids: Sequence[int], beams: Beams) -> 
     """Set the targets of finished sentences.
 
     Args:
-        targets: of all sentences.
+        targets: the targets of all sentences.
         ids: numbers of the finished ones.
         beams: their hypotheses.
     """

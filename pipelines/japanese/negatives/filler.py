@@ -40,7 +40,7 @@ class Search:
         beams: beam width, and maximum number of candidates of a text.
         each: fill one hole after the other, separately for each rank, instead of all holes in one search.
         hole_tokens: maximum number of tokens in a hole.
-        device: of PyTorch; "" for cuda if available, else cpu.
+        device: PyTorch's name of it; "" for cuda if available, else cpu.
         batch_tokens: maximum of source tokens times beams in a batch.
     """
 
@@ -61,7 +61,7 @@ class HoleFiller:
     """Fill holes with a generator.
 
     Args:
-        vocabulary: of the model.
+        vocabulary: the model's vocabulary.
         generate: the beam search of the model.
         search: its options.
     """

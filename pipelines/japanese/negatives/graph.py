@@ -16,7 +16,7 @@ from typing import Any
 from wikianchor.io.errors import InputError, UsageError
 from wikianchor.io.options import recorded
 from wikianchor.io.storage import sha1
-from wikianchor.pipelines.dataset.changes import RULES, rules_of
+from wikianchor.pipelines.dataset.inputs import input_records
 from wikianchor.pipelines.dataset.reader import Dataset, open_datasets
 from wikianchor.pipelines.dataset.reasons import listed
 from wikianchor.pipelines.dataset.workspace import Workspace
@@ -41,22 +41,15 @@ def run(config: NegativesOptions, beam_args: Sequence[str]) -> dict[str, Any]:
     # A model that cannot be read, a package that is not there, are found now, not on a worker.
     make_reader()
     most_holes = load_filler(config.model, search).most_holes
-    inputs = [
-        {
-            "dataset": "corpus",
-            "sha256": [shard["sha256"] for shard in dataset.manifest["configs"]["corpus"]["shards"]],
-            RULES: rules_of(dataset.manifest),
-        }
-        for dataset in datasets
-    ] + [{"model": os.path.basename(config.model.rstrip("/")), "sha1": model_digests(config.model)}]
+    model = {"model": os.path.basename(config.model.rstrip("/")), "sha1": model_digests(config.model)}
     return run_stage(
         "negatives",
         schema.VERSION,
         config.output,
-        inputs,
-        recorded(config),
-        partial(build, config=config, datasets=datasets, search=search, most_holes=most_holes),
-        beam_args,
+        inputs=[*input_records(datasets), model],
+        options=recorded(config),
+        build=partial(build, config=config, datasets=datasets, search=search, most_holes=most_holes),
+        beam_args=beam_args,
     )
 
 
@@ -133,4 +126,4 @@ def commit_negatives(output: str, work: Workspace, head: Mapping[str, Any], made
         dropped = f"sentences: {listed('negatives', ledger['sentences'])}"
         dropped += f"; candidates: {listed('candidates', ledger['candidates'])}"
         problems = [f"{output}: no sentence has a negative: {dropped}"]
-    commit_dataset(output, work, head, parts, ledger, problems)
+    commit_dataset(output, work, head, parts=parts, ledger=ledger, problems=problems)

@@ -114,7 +114,7 @@ class FillerHandler(ModelHandler[ShardTexts, PredictionResult, HoleFiller]):
     """The model handler of RunInference for our T5. Beam's handlers cannot be imported with transformers 5.
 
     Args:
-        directory: of the model.
+        directory: the model.
         search: the options of the beam search.
     """
 
@@ -221,7 +221,7 @@ class WriteShard:
             if ranked is None:
                 counts["sentences:out_of_memory"] += 1
                 continue
-            kept = keep(item.text, item.spans, ranked, limits, self._are_noun_spans, self._config.first_rank)
+            kept = keep(item.text, item.spans, ranked, limits, self._are_noun_spans, first_rank=self._config.first_rank)
             counts.update({f"candidates:{name}": number for name, number in kept.counts.items()})
             counts["sentences:kept" if kept.texts else "sentences:no_negative"] += 1
             if kept.texts:

@@ -22,8 +22,8 @@ class TopicCategory(NamedTuple):
 
     Attributes:
         topic: the topic.
-        language: of the wiki.
-        name: of the category.
+        language: the wiki's language.
+        name: the category's name.
         kind: the evidence, a key of `command.EVIDENCE`.
         item: the Wikidata item that led to it; "" for other evidence.
     """

@@ -1,0 +1,77 @@
+"""Which rows are left out because others have the same positive or nearly the same anchor.
+
+A row has two keys, one of its positive and one of its anchor, and a rank, which is a keyed hash. Of the rows of a key
+those of the smallest ranks stay. `cap_rows` finds, for each key with too many rows, the greatest rank that stays; only
+these keys are kept, so that the table is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wikianchor.pipelines.arrays.hashing import Hashes
+from wikianchor.pipelines.arrays.spill import Spill, hash_range, rows_of
+from wikianchor.pipelines.arrays.tables import find, open_tables, read_table, save_pieces
+from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
+
+# Rows that are sorted in memory at a time.
+ROWS_AT_ONCE = 1 << 22
+_ROW = np.dtype([("key", np.uint64), ("rank", np.uint64)])
+
+
+class Cap(NamedTuple):
+    """Where the keys and ranks of rows are, and how many rows of a key stay.
+
+    Attributes:
+        name: the column of keys in the tables of the shards.
+        most: the largest number of rows of a key.
+    """
+
+    name: str
+    most: int
+
+
+def cap_rows(paths: Sequence[str], cap: Cap, work: Workspace) -> WorkPath:
+    """Save the keys with too many rows, ascending, with the greatest rank that stays; return the path of the table."""
+    ordered = sorted(paths)
+    total = sum(len(open_tables(path)["ranks"]) for path in ordered)
+    parts = max(1, -(-total // ROWS_AT_ONCE))
+    with Spill(_ROW, parts, work.scratch) as spill:
+        for path in ordered:
+            rows = rows_of(_ROW, key=read_table(path, cap.name), rank=read_table(path, "ranks"))
+            spill.add(rows, hash_range(rows["key"], parts))
+        full = [greatest_ranks(spill.read(part), cap.most) for part in range(parts)]
+    pieces = [{"keys": rows["key"], "ranks": rows["rank"]} for rows in full]
+    length = sum(map(len, full))
+    return save_pieces(work.scratch, f"cap-{cap.name}", {"keys": length, "ranks": length}, pieces)
+
+
+def greatest_ranks(rows: npt.NDArray[np.void], most: int) -> npt.NDArray[np.void]:
+    """Return, of each key with more than `most` rows, the row that is the last to stay, by key.
+
+    >>> rows = np.array([(7, 3), (5, 1), (7, 1), (7, 2)], _ROW)
+    >>> greatest_ranks(rows, 2).tolist()
+    [(7, 2)]
+    """
+    rows = rows[np.lexsort((rows["rank"], rows["key"]))]
+    _, starts, counts = np.unique(rows["key"], return_index=True, return_counts=True)
+    last: npt.NDArray[np.void] = rows[starts[counts > most] + most - 1]
+    return last
+
+
+def is_over(limits: str, keys: Hashes, ranks: Hashes) -> npt.NDArray[np.bool_]:
+    """Return which rows do not stay.
+
+    Args:
+        limits: path of the table of `cap_rows`.
+        keys, ranks: (rows,) their keys and ranks.
+    """
+    tables = open_tables(limits)
+    index = find(tables["keys"], keys)
+    over: npt.NDArray[np.bool_] = index >= 0
+    over[over] = ranks[over] > tables["ranks"][index[over]]
+    return over

@@ -1,1 +1,0 @@
-"""`wikianchor words`: a picture of the most frequent words of a corpus."""

@@ -1,0 +1,155 @@
+"""`export` of leads and titles: which sentences a lead is, whose it is, and what goes together."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Ended
+from tests.stand_in import Item, Page, read_rows, run_pairs, write_entities, write_sentences
+from wikianchor.io.errors import InputError, UsageError
+from wikianchor.pipelines.commands.verify.exported import Origins, Text, compare_texts, sources_of
+from wikianchor.pipelines.dataset.reader import find_datasets
+from wikianchor.pipelines.export import graph
+from wikianchor.pipelines.export.leads import Lead, lead_of
+from wikianchor.pipelines.export.options import ExportOptions
+
+COLOURS = ("Red", "Blue", "Green", "Grey", "Pink")
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory as `wikianchor build` makes it: two wikis with pages of colours, and pages that link to them."""
+    directory = tmp_path_factory.mktemp("build")
+    sentences = []
+    for wiki, name, verb in (("enwiki", "{}", "is a colour"), ("dewiki", "{}e Farbe", "ist eine Farbe")):
+        pages = [
+            Page(
+                name.format(colour),
+                # The first sentence of Pink's page was lost, so it has no lead.
+                [f"{name.format(colour)} {verb}.", "It is old.", "It is bright."] if colour != "Pink" else [],
+            )
+            for colour in COLOURS
+        ]
+        links = [
+            f"{word} {wiki} lies [[{name.format(colour)}]] at number {number}."
+            for number, word in enumerate(("Here", "There", "Far", "Near", "Up", "Down", "East", "West"))
+            for colour in COLOURS
+        ]
+        pages += [Page(f"Page {number}", [link]) for number, link in enumerate(links)]
+        sentences.append(write_sentences(directory / "sentences" / wiki, wiki, pages, shards=3))
+    items = [Item(n, [9], {"enwiki": title, "dewiki": f"{title}e Farbe"}) for n, title in enumerate(COLOURS, 1)]
+    entities = write_entities(directory / "entities", ["enwiki", "dewiki"], items)
+    run_pairs(sentences, entities, directory / "pairs", negatives=2)
+    return directory
+
+
+def export(build: Path, output: Path, **options: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Export with the default options; return the rows with their sources."""
+    graph.run(ExportOptions(pairs=f"{build}/pairs", output=str(output), **options).completed(), [])
+    return list(zip(read_rows(output, "export"), read_rows(output, "sources"), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("title", "sentences", "lead"),
+    [
+        ("Oslo", [(0, "Oslo is a city."), (1, "It is old."), (2, "It is big.")], "Oslo is a city. It is old."),
+        # A sentence that is missing ends the lead.
+        ("Oslo", [(0, "Oslo is a city."), (2, "It is big.")], "Oslo is a city."),
+        # What stands before the first sentence does not count if that names the title.
+        ("Mercury (planet)", [(2, "Mercury is a planet.")], "Mercury is a planet."),
+        ("Oslo", [(1, "It is old.")], ""),
+        # The first sentence need not name the page.
+        ("Politics of Oslo", [(0, "The city is governed by a council.")], "The city is governed by a council."),
+    ],
+)
+def test_a_lead_begins_with_the_first_sentence(title: str, sentences: list[tuple[int, str]], lead: str) -> None:
+    assert lead_of(title, sentences, 2) == lead
+
+
+def test_by_default_a_sentence_and_the_leads_of_its_entity_and_of_the_negatives(build: Path, tmp_path: Path) -> None:
+    rows = export(build, tmp_path / "out")
+    titles = dict(enumerate(COLOURS, 1))
+    for row, source in rows:
+        name = "{}e Farbe ist eine Farbe." if source["wiki"] == "dewiki" else "{} is a colour."
+        texts = [f"{name.format(titles[qid])} It is old." for qid in (source["entity_qid"], *source["negative_qids"])]
+        assert [row["positive"], row["negative_1"], row["negative_2"]] == texts
+        assert f"{titles[source['entity_qid']]}" in row["anchor"]
+        page = COLOURS.index(titles[source["entity_qid"]]) + 1
+        assert (source["positive_page_id"], source["positive_rev_id"]) == (page, 1000 + page)
+        # One language in a row.
+        assert {source["wiki"]} == {source["positive_wiki"], *source["negative_wikis"]}
+        assert source["negative_rev_ids"] == [1000 + page for page in source["negative_page_ids"]]
+    # No positive stands too often, and only because rows lack a negative does one stand less often.
+    assert max(Counter(row["positive"] for row, _ in rows).values()) == 5
+    ledger = json.loads((tmp_path / "out" / "manifest.json").read_text())["ledger"]
+    links = ledger["rows"]["enwiki"]
+    assert (links["no_positive_text"], links["seen"]) == (8, 40)
+    assert links["kept"] == sum(source["wiki"] == "enwiki" for _, source in rows) >= 10
+    assert ledger["entities"]["enwiki"] == {"kept": 4, "no_row": 1, "seen": 5}
+
+
+def test_titles_and_leads_in_two_languages_stand_once(build: Path, tmp_path: Path) -> None:
+    rows = export(build, tmp_path / "titles", anchor="title")
+    assert sorted(row["anchor"] for row, _ in rows) == sorted(
+        title for colour in COLOURS[:-1] for title in (colour, f"{colour}e Farbe")
+    )
+    assert all(row["positive"].startswith(f"{row['anchor']} is") for row, _ in rows)
+    rows = export(build, tmp_path / "leads", anchor="lead", language="other")
+    assert len(rows) == 8
+    for row, source in rows:
+        assert {row["anchor"].split()[0], row["positive"].split()[0]} in [{name, f"{name}e"} for name in COLOURS]
+        assert source["wiki"] != source["positive_wiki"]
+        assert {source["positive_wiki"]} == {*source["negative_wikis"]}
+
+
+def test_verify_compares_leads_with_their_pages(build: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "build"
+    shutil.copytree(build, directory)
+    for name, options in (("train", {}), ("titles", {"anchor": "title"})):
+        graph.run(ExportOptions(pairs=f"{directory}/pairs", output=f"{directory}/{name}", **options).completed(), [])
+    datasets = find_datasets(str(directory))
+    for dataset in (dataset for dataset in datasets if dataset.manifest["dataset"] == "export"):
+        sources = sources_of(dataset, datasets)
+        assert sorted(sources) == ["entities", "pairs", "sentences"]
+        assert compare_texts(dataset, sources, 20, 1) == (min(20, dataset.rows("export")), [])
+    # A lead that is not that of the page.
+    rows = read_rows(directory / "train", "export")
+    text = Text("positive", "lead", rows[0]["negative_1"], 1, "enwiki", 1)
+    page = Lead(1, 1001, "Red", "Red is a colour. It is old.")
+    origins = Origins({}, {("enwiki", 1): page}, {("enwiki", "Red"): 1}, {})
+    assert origins.problem(text) == "not the lead of enwiki page 1"
+    assert origins.problem(text._replace(text=page.text)) == ""
+    assert origins.problem(text._replace(text=page.text, qid=2)) == "the lead of a page of Q1, not of Q2"
+
+
+def test_what_leads_are_read_from(build: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--anchor=lead is its own --positive=lead: add --language=other"):
+        export(build, tmp_path / "out", anchor="lead")
+    # Pairs that stand alone: the other datasets have to be named.
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "pairs").symlink_to(build / "pairs")
+    with pytest.raises(InputError, match=r"--sentences=.*/alone/sentences: no such directory"):
+        export(alone, tmp_path / "out")
+    datasets = {"sentences": f"{build}/sentences", "entities": f"{build}/entities"}
+    assert export(alone, tmp_path / "out", **datasets) == export(build, tmp_path / "same")
+    other = write_sentences(tmp_path / "other" / "enwiki", "enwiki", [Page("Red", ["Red is new."])])
+    both = {**datasets, "sentences": f"{other},{build}/sentences/dewiki"}
+    with pytest.raises(InputError, match=r"was built from another dataset of sentences of enwiki than --sentences="):
+        export(alone, tmp_path / "no", **both)
+
+
+def test_the_bytes_do_not_depend_on_workers(build: Path, tmp_path: Path, wikianchor: Callable[..., Ended]) -> None:
+    rows = export(build, tmp_path / "one")
+    ended = wikianchor("export", f"--pairs={build}/pairs", f"--output={tmp_path}/two", "--workers=2")
+    assert (ended.status, ended.said) == (0, [])
+    assert [row for row, _ in rows] == read_rows(tmp_path / "two", "export")
+    manifests = [json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("one", "two")]
+    assert manifests[0]["configs"] == manifests[1]["configs"]
