@@ -82,7 +82,12 @@ setup(
     package_data={
         "wikianchor": ["py.typed", "beam.yaml"],
         "wikianchor.trainer": ["papers/*.toml"],
-        "wikianchor.pipelines": ["*/data/*.json", "commands/report/templates/*", "dataset/templates/*"],
+        "wikianchor.pipelines": [
+            "*/data/*.json",
+            "*/data/README.md",
+            "commands/report/templates/*",
+            "dataset/templates/*",
+        ],
     },
     cmdclass={"build_py": BuildWithSample, "editable_wheel": EditableByPath},
 )

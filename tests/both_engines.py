@@ -40,9 +40,9 @@ from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
 from wikianchor.pipelines.templates.cache import table_of_dumps
 from wikianchor.pipelines.templates.steps import TemplatePages
 from wikianchor.pipelines.templates.store import COLUMNS, save_store
-from wikianchor.pipelines.wikimedia.compiled import fastest_extractor
 from wikianchor.pipelines.wikimedia.core_record import ANY_CORE
 from wikianchor.pipelines.wikimedia.dumps import Range, read_range
+from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.pages import cut_pages
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extract
@@ -74,7 +74,7 @@ class BothEngines:
         # What is no row is seen here: a text without a link, or a sentence that is not kept.
         self._read_by_python = self._readers[0]._extractor = _Keeping(self._readers[0]._extractor)
         find = self._readers[1]._store.find if templates else None
-        self._core = fastest_extractor(site, find, asides=True, engine="core")
+        self._core = make_extractor(site, find, asides=True, engine="core")
 
     def difference(self, pages: Sequence[Raw]) -> str:
         """Return the first value that the engines read otherwise, or a page whose ledger does not balance; "" if there

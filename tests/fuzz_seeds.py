@@ -2,8 +2,8 @@
 
     python -m tests.fuzz_seeds DIRECTORY
 
-The seeds are of our own writing: the pages of the tests, small. Their first byte is the number of a wiki in `WIKIS`.
-The templates of a page follow it, each as NAME, its title, BODY and its wikitext.
+The seeds are of our own writing: the pages of the tests, small. Their first byte is the number of a wiki in the sorted
+`WIKIS`. The templates of a page follow it, each as NAME, its title, BODY and its wikitext.
 """
 
 from __future__ import annotations
@@ -14,13 +14,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tests import dumps, fuzzing
+from tests.engine_rules import rules_of
 from tests.test_fuzz import PAGE, WIKIS
 from tests.wikimedia.wikitext.hostile import DEFINITIONS, HOSTILE
-from wikianchor.pipelines.text.core_rules import text_rules
-from wikianchor.pipelines.wikimedia.core_rules import site_rules
-from wikianchor.pipelines.wikimedia.core_tables import character_tables
-from wikianchor.pipelines.wikimedia.page_kinds import disambiguation_templates
-from wikianchor.pipelines.wikimedia.site import site_for
 
 NAME, BODY = "\x1e", "\x1f"
 # Bytes of a page that is made to be slow.
@@ -71,35 +67,10 @@ def elements() -> Iterator[bytes]:
 CORPORA = {"page": pages, "templates": pages_with_templates, "element": elements}
 
 
-def characters() -> dict[str, object]:
-    """Return the tables of the characters of this Python, as `core/fuzz` reads them."""
-    tables = character_tables()
-    # The classes in the order of their bits in `unicode.rs`; Chinese characters are printable letters.
-    bits = [
-        (ord(char), sum(members[index] << number for number, members in enumerate(tables.classes)))
-        for index, char in enumerate(tables.others)
-    ]
-    bits += [(ord(char), 1 | 2 | 256) for char in tables.letters]
-    by_code = {code: number for code, number in bits if number}
-    for char in tables.needs_nfc:
-        by_code[ord(char)] = by_code.get(ord(char), 0) | 512
-    names = ("lower", "upper", "title", "zeros", "combining", "decomposed", "composed")
-    return {"bits": sorted(by_code.items()), **{name: getattr(tables, name) for name in names}}
-
-
 def save_seeds(directory: Path) -> None:
     """Write the rules, the dictionary of markup and the seeds below a directory."""
-    wikis = [
-        {
-            "site": json.loads(site_rules(site)),
-            "text": json.loads(text_rules(site.language)),
-            "disambiguation": disambiguation_templates(site.language),
-        }
-        for site in map(site_for, WIKIS)
-    ]
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "wikis.json").write_text(json.dumps(wikis), "utf-8")
-    (directory / "characters.json").write_text(json.dumps(characters()), "utf-8")
+    (directory / "rules.json").write_text(json.dumps(rules_of(WIKIS)), "utf-8")
     escaped = ("".join(f"\\x{byte:02x}" for byte in piece.encode()) for piece in (*fuzzing.MARKUP, NAME, BODY))
     (directory / "markup.dict").write_text("".join(f'"{piece}"\n' for piece in escaped), "utf-8")
     for name, seeds in CORPORA.items():

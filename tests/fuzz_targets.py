@@ -30,8 +30,8 @@ from wikianchor.pipelines.dataset.manifest import damaged_shard, manifest_proble
 from wikianchor.pipelines.dataset.part_writer import Part
 from wikianchor.pipelines.dataset.workspace import WorkPath, Workspace
 from wikianchor.pipelines.engine.resume import load_record
-from wikianchor.pipelines.wikimedia.compiled import fastest_extractor
 from wikianchor.pipelines.wikimedia.dumps import Chunk, Range, compression, read_range
+from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.pages import cut_pages
 from wikianchor.pipelines.wikimedia.site import site_for, site_from_header
 from wikianchor.pipelines.wikimedia.sql import page_props_items, read_table
@@ -58,7 +58,7 @@ def engines(data: bytes) -> None:
     templates = {name: body.translate(_CONTROLS) for name, _, body in (part.partition(BODY) for part in parts)}
     site = site_for(wiki)
     python = Extractor(site, find_template=templates.get, asides=True)
-    core = fastest_extractor(site, templates.get, asides=True, engine="core")
+    core = make_extractor(site, templates.get, asides=True, engine="core")
     extract, by_core = (extractor.extract(text, fuzzing.TITLE) for extractor in (python, core))
     assert extract == by_core, f"{extract}\n  core: {by_core}"
     assert python.linked_titles(text, fuzzing.TITLE) == core.linked_titles(text, fuzzing.TITLE)

@@ -11,7 +11,7 @@ from pathlib import Path
 from wikianchor.io.errors import InputError
 from wikianchor.io.storage import file_size
 from wikianchor.pipelines.dataset.workspace import Workspace
-from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
+from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader, PythonReader
 from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
 from wikianchor.pipelines.wikimedia.languages import is_language_edition
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages
@@ -40,7 +40,7 @@ def articles(root: Path) -> dict[str, tuple[Site, dict[str, str]]]:
 def page_reader(site: Site) -> PageReader:
     """Return what `sentences` reads the pages of a wiki with."""
     work = Workspace("", "", "")
-    return PageReader(DumpReader(site, work, splitter="rules", parser="wikianchor", allow_truncated=False))
+    return PythonReader(DumpReader(site, work, splitter="rules", parser="wikianchor", allow_truncated=False))
 
 
 def pages_of(reader: PageReader, path: str) -> Iterator[Page]:

@@ -27,9 +27,9 @@ def test_no_seed_fails(name: str) -> None:
 
 @needs_core
 def test_a_page_is_read_with_its_templates(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = fuzz_targets.fastest_extractor
+    read = fuzz_targets.make_extractor
     # The core without the templates makes another page.
-    monkeypatch.setattr(fuzz_targets, "fastest_extractor", lambda site, find, **how: read(site, {}.get, **how))
+    monkeypatch.setattr(fuzz_targets, "make_extractor", lambda site, find, **how: read(site, {}.get, **how))
     with pytest.raises(AssertionError, match="core: "):
         fuzz_targets.engines(raw_input(CALLS, TEMPLATES))
 

@@ -19,7 +19,7 @@ from wikianchor.pipelines.mewsc16.template_calls import TemplateCall
 from wikianchor.pipelines.text.fragments import make_fragment_test
 from wikianchor.pipelines.text.prose import Sentence, holds_no_spaces, judged_sentences
 from wikianchor.pipelines.text.splitter import make_splitter
-from wikianchor.pipelines.wikimedia.compiled import fastest_extractor
+from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, FindTemplate
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
@@ -66,7 +66,7 @@ class LeadReader:
         self, site: Site, find_template: FindTemplate | None = None, find_body: FindTemplate | None = None
     ) -> None:
         self._language = site.language
-        self._extractor = fastest_extractor(site, find_template)
+        self._extractor = make_extractor(site, find_template)
         self._split = make_splitter("rules", site.language)
         self._faults = FaultFinder(site.language)
         self._unfinished = make_fragment_test(site.language)

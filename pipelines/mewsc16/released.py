@@ -16,10 +16,9 @@ from wikianchor.pipelines.mewsc16.dateline import is_day
 from wikianchor.pipelines.mewsc16.editions import CATEGORY, wiki_facts
 from wikianchor.pipelines.mewsc16.lead_markup import LeadMarkup, file_names
 from wikianchor.pipelines.text.splitter import make_splitter
-from wikianchor.pipelines.wikimedia.compiled import fastest_extractor
 from wikianchor.pipelines.wikimedia.core import core_of
+from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.site import Site
-from wikianchor.pipelines.wikimedia.wikitext import Extractor
 from wikianchor.pipelines.wikimedia.wikitext.definitions import FindTemplate
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LINE_MARKS, LIST
 
@@ -52,8 +51,8 @@ class ReleasedReader:
     def __init__(self, site: Site, faults: Collection[str], find_template: FindTemplate | None = None) -> None:
         self._faults = frozenset(faults)
         self._language = site.language
-        # The core has no literal mode.
-        self._extractor = Extractor(site, literal=True) if _HOLES in faults else fastest_extractor(site, find_template)
+        holes = _HOLES in faults
+        self._extractor = make_extractor(site, None if holes else find_template, literal=holes)
         self._markup = LeadMarkup(site.language, file_names(site.namespaces.items()))
         self._split = make_splitter("rules", site.language)
         prefix = wiki_facts()["old_prefixes"].get(site.language) or site.namespace_names[CATEGORY]

@@ -29,7 +29,7 @@ class SentenceColumns:
 
     Args:
         wiki: database name.
-        schema: of the rows.
+        schema: that of the rows.
     """
 
     # Row groups of sentences are cut by rows alone.

@@ -14,15 +14,16 @@ import pyarrow as pa
 
 from wikianchor.io.errors import InputError
 from wikianchor.pipelines.sentences.columns import Columns, PageTables
-from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
+from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader, PythonReader, disambiguation_marker
 from wikianchor.pipelines.text.core_rules import text_rules
 from wikianchor.pipelines.wikimedia.core import core_of
 from wikianchor.pipelines.wikimedia.core_rules import site_rules
-from wikianchor.pipelines.wikimedia.page_kinds import disambiguation_templates
+from wikianchor.pipelines.wikimedia.page_kinds import PageKinds, disambiguation_templates
 from wikianchor.pipelines.wikimedia.pages import Page, parse_page, unescape
 from wikianchor.schemas import sentences, titles
 
-_SENTENCES, _FRAGMENTS, _TITLES, _LEDGER = range(4)
+# The schemas of the tables of the core, in its order.
+_TABLES = (sentences.SCHEMA, sentences.FRAGMENTS, titles.SCHEMA, sentences.LEDGER)
 
 
 def make_page_reader(reader: DumpReader, templates: str | None = None) -> PageReader:
@@ -32,7 +33,7 @@ def make_page_reader(reader: DumpReader, templates: str | None = None) -> PageRe
         UsageError: the core is asked for, and not installed.
     """
     core = _core_for(reader.engine, reader.parser, reader.splitter)
-    return PageReader(reader, templates) if core is None else _CompiledReader(core, reader, templates)
+    return PythonReader(reader, templates) if core is None else _CompiledReader(core, reader, templates)
 
 
 _PAGE_TITLE = re.compile(rb"<title>([^<]*)</title>")
@@ -61,34 +62,29 @@ class _CompiledReader(PageReader):
     def __init__(self, core: ModuleType, reader: DumpReader, templates: str | None) -> None:
         super().__init__(reader, templates)
         site = reader.site
+        self._kinds = PageKinds(site.language, disambiguation_marker(site, self._store))
         self._core = core.PageReader(
-            site_rules(site),
-            text_rules(site.language),
-            disambiguation_templates(site.language),
-            self._store.find if self._store else None,
-            self._kinds.marks_disambiguation,
-            reader.fragments,
+            rules=site_rules(site),
+            text_rules=text_rules(site.language),
+            disambiguation=disambiguation_templates(site.language),
+            find_template=self._store.find if self._store else None,
+            marks_disambiguation=self._kinds.marks_disambiguation,
+            fragments=reader.fragments,
         )
 
     def new_tables(self) -> PageTables:
-        # The constructor of the other reader comes here before there is a core.
-        if core := getattr(self, "_core", None):
-            core.clear()
-            wiki = self._site.wiki
-            return PageTables(
-                *(_CoreColumns(core, table, wiki) for table in (_SENTENCES, _FRAGMENTS, _TITLES, _LEDGER))
-            )
-        return super().new_tables()
+        self._core.clear()
+        return PageTables(*(_CoreColumns(self._core, table, self._site.wiki) for table in range(len(_TABLES))))
 
     def _parse_page(self, raw: bytes, where: str) -> Page:
         try:
-            found = self._core.parse(raw)
+            fields = self._core.parse(raw)
         except RuntimeError as error:
             page = _PAGE_TITLE.search(raw)
             title = unescape(page[1].decode("utf-8", "replace")) if page else "without a title"
             raise InputError(self._failure(title, error)) from error
         # What the core refuses has a fault, which the other reader names.
-        return parse_page(raw, where) if found is None else Page(*found)
+        return parse_page(raw, where) if fields is None else Page(*fields)
 
     def _add_redirect(self, page: Page, target: str, fragment: str) -> None:
         self._core.add_redirect(target, fragment)
@@ -121,7 +117,7 @@ class _CoreColumns(Columns):
 
     def take(self) -> pa.RecordBatch:
         rows = len(self)
-        schema = (sentences.SCHEMA, sentences.FRAGMENTS, titles.SCHEMA, sentences.LEDGER)[self._table]
+        schema = _TABLES[self._table]
         buffers = self._core.take(self._table)
         arrays = [
             pa.repeat(pa.scalar(self._wiki), rows) if field.name == "wiki" else _array(field, rows, buffers)

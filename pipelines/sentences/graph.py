@@ -33,8 +33,8 @@ from wikianchor.pipelines.sentences.options import SentencesOptions
 from wikianchor.pipelines.text.template_losses import most_costly
 from wikianchor.pipelines.wikimedia.choices import FROM_DUMP
 from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, ExcludedPages, read_excluded_pages
+from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.inventory import read_site, wiki_of_header
-from wikianchor.pipelines.wikimedia.mwparser import make_extractor
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.unpacked import is_slow
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import unbalanced
@@ -61,7 +61,7 @@ def run(
     header_wiki = wiki_of_header(config.dumps[0])
     # A missing package is found now, not on a worker.
     make_splitter(config.splitter, site.language)
-    make_extractor(config.parser, site, engine=config.engine)
+    make_extractor(site, parser=config.parser, engine=config.engine)
     inputs = [{"path": path.rpartition("/")[2], "bytes": file_size(path), "sha1": sha1(path)} for path in config.dumps]
     excluded = excluded_pages(config, site)
     options = options_of(config, site, excluded)
@@ -72,9 +72,9 @@ def run(
         "sentences",
         schema.VERSION,
         config.output,
-        inputs,
-        options,
-        partial(
+        inputs=inputs,
+        options=options,
+        build=partial(
             build,
             config=config,
             site=site,
@@ -83,13 +83,13 @@ def run(
             excluded=excluded,
             may_be_empty=may_be_empty,
         ),
-        beam_args,
-        passes * sum(file_size(path) for path in config.dumps),
-        Load(
+        beam_args=beam_args,
+        bytes_read=passes * sum(file_size(path) for path in config.dumps),
+        load=Load(
             dump_seconds(config.dumps, engine_of(config.engine, config.parser, config.splitter) == "core")
             + (template_seconds(config.dumps) if passes > 1 else 0)
         ),
-        keep_older,
+        keep_older=keep_older,
     )
     ledger = manifest["ledger"].get(site.wiki, {})
     if may_be_empty and not ledger.get("sentences", {}).get("kept"):
@@ -164,15 +164,15 @@ def build(
     from wikianchor.pipelines.sentences.steps import ReadDump, list_ranges, remove_copy
 
     reader = DumpReader(
-        site,
-        work,
-        config.splitter,
-        config.parser,
-        config.allow_truncated,
-        config.previous,
-        excluded,
-        config.fragments,
-        config.engine,
+        site=site,
+        work=work,
+        splitter=config.splitter,
+        parser=config.parser,
+        allow_truncated=config.allow_truncated,
+        previous=config.previous,
+        excluded=excluded,
+        fragments=config.fragments,
+        engine=config.engine,
     )
     definitions, tables = _definitions(pipeline, work, config, site) if config.templates == FROM_DUMP else ([], [])
     readings = (
@@ -180,10 +180,16 @@ def build(
         | "List ranges" >> ListElements(list_ranges, config.dumps)  # DumpRange
         | "Read dump" >> RunStep(ReadDump(reader), work, "read", *tables, release=partial(remove_copy, work))  # Reading
     )
-    commit = CallOnce(
-        commit_readings, config.output, work, head, readings, footers, header_wiki, definitions, may_be_empty
+    commit = partial(
+        commit_readings,
+        output=config.output,
+        work=work,
+        head=head,
+        footers=footers,
+        header_wiki=header_wiki,
+        may_be_empty=may_be_empty,
     )
-    _ = pipeline | "Commit" >> commit
+    _ = pipeline | "Commit" >> CallOnce(commit, readings, definitions)
 
 
 def _definitions(pipeline: Any, work: Workspace, config: SentencesOptions, site: Site) -> tuple[Any, list[Any]]:
@@ -193,11 +199,11 @@ def _definitions(pipeline: Any, work: Workspace, config: SentencesOptions, site:
     from wikianchor.pipelines.templates import steps
     from wikianchor.pipelines.templates.tables import save_changes, save_definitions
 
-    copies = has_room_for_copies(config.dumps, work)
+    read = partial(steps.read_templates, work=work, site=site, copies=has_room_for_copies(config.dumps, work))
     definitions = (
         pipeline
         | "List template ranges" >> ListElements(steps.list_ranges, config.dumps)  # TemplateRange
-        | "Read templates" >> RunStep(steps.read_templates, work, "templates", work, site, copies)  # TemplateReading
+        | "Read templates" >> RunStep(read, work, "templates", result=steps.TemplateReading)
     )
     store = CallOnce(save_definitions, definitions, site.language, work, work=work, name="template_store")
     tables = [pipeline | "Save templates" >> store]  # path
@@ -216,25 +222,26 @@ def has_room_for_copies(dumps: Sequence[str], work: Workspace) -> bool:
 
 
 def commit_readings(
+    readings: Iterable[Any],
+    definitions: Iterable[Any] = (),
+    *,
     output: str,
     work: Workspace,
     head: Mapping[str, Any],
-    readings: Iterable[Any],
     footers: Collection[str] = (),
     header_wiki: str = "",
-    definitions: Iterable[Any] = (),
     may_be_empty: bool = False,
 ) -> None:
     """Check the results of all ranges and commit the dataset.
 
     Args:
-        output: directory of the dataset.
-        work: of the run.
-        head: of the manifest.
         readings: the results of the ranges.
+        definitions: those of templates, by range.
+        output: directory of the dataset.
+        work: directories of the run.
+        head: that of the manifest.
         footers: the files that should end with </mediawiki>.
         header_wiki: what the header of the first dump says; "" where that is nothing.
-        definitions: of templates, by range.
         may_be_empty: commit a dataset without sentences too.
 
     Raises:
@@ -263,7 +270,7 @@ def commit_readings(
     if not problems and not may_be_empty and not counts["sentences:kept"]:
         problems = [f"{output}: {why_empty(ledger, wiki, header_wiki)}"]
     parts = [part for reading in (*ordered, *sorted(definitions)) for part in reading.parts]
-    commit_dataset(output, work, head, parts, {wiki: ledger}, problems, may_be_empty)
+    commit_dataset(output, work, head, parts, ledger={wiki: ledger}, problems=problems, may_be_empty=may_be_empty)
 
 
 def why_empty(ledger: Mapping[str, Mapping[str, int]], wiki: str, header_wiki: str) -> str:

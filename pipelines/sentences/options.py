@@ -42,7 +42,8 @@ class SentencesOptions:
         "built-in rules where these do not tell; builtin: by these rules alone",
     )
     fragments: bool = option(
-        True, help="write the text that is no sentence of prose, such as most list items, to the config fragments"
+        default=True,
+        help="write the text that is no sentence of prose, such as most list items, to the config fragments",
     )
     engine: str | None = option(
         None,
@@ -51,7 +52,7 @@ class SentencesOptions:
         "result is the same to the byte",
         recorded=False,
     )
-    allow_truncated: bool = option(False, help="accept a truncated dump and process its complete pages")
+    allow_truncated: bool = option(default=False, help="accept a truncated dump and process its complete pages")
     exclude_pages: str | None = option(
         None,
         metavar="FILES",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from wikianchor.pipelines.text.page_text import TextReader
 from wikianchor.pipelines.text.prose import Sentence, aside_fragments, page_sentences
 from wikianchor.pipelines.text.template_losses import TEMPLATE
 from wikianchor.pipelines.wikimedia.excluded_pages import NO_PAGES, ExcludedPages
+from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 from wikianchor.pipelines.wikimedia.pages import Page, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import parse_target
@@ -68,7 +70,7 @@ def parse_article(
         raw: the <page> element.
         where: file and offset, for messages.
         site: the wiki.
-        counts: of the range, added to.
+        counts: those of the range, added to.
         problems: errors in the input, added to.
         any_namespace: accept pages of every namespace.
         parse: parses the bytes.
@@ -97,20 +99,24 @@ def make_text_reader(reader: DumpReader, store: TemplateStore | None, engine: st
         store: the wiki's own templates; None to take the built-in rules alone.
         engine: one of `choices.ENGINES`; None for the compiled core where it is installed.
     """
-    site = reader.site
     return TextReader(
-        site,
-        reader.parser,
-        reader.splitter,
-        store.find if store else None,
-        (lambda name: store.marks_disambiguation(template_title(name, site))) if store else None,
-        reader.fragments,
-        engine,
+        reader.site,
+        parser=reader.parser,
+        splitter=reader.splitter,
+        find_template=store.find if store else None,
+        marks_disambiguation=disambiguation_marker(reader.site, store),
+        asides=reader.fragments,
+        engine=engine,
     )
 
 
-class PageReader:
-    """Read the pages of one wiki. Loading its rules takes seconds, so make one for each worker.
+def disambiguation_marker(site: Site, store: TemplateStore | None) -> Callable[[str], bool] | None:
+    """Return what tells whether a template, by its name in a call, marks disambiguation pages; None without a store."""
+    return (lambda name: store.marks_disambiguation(template_title(name, site))) if store else None
+
+
+class PageReader(ABC):
+    """Read the pages of one wiki with an engine. Loading its rules takes seconds, so make one for each worker.
 
     Args:
         reader: the options.
@@ -119,16 +125,28 @@ class PageReader:
 
     #: A page that was read has no rows in a previous dataset, see `_UnchangedPages`.
     unchanged: PreviousPage | None = None
+    _kinds: PageKinds
 
     def __init__(self, reader: DumpReader, templates: str | None = None) -> None:
-        site = reader.site
-        self._site, self.excluded, self._with_fragments = site, reader.excluded, reader.fragments
-        self.new_tables()
+        self._site, self.excluded, self._with_fragments = reader.site, reader.excluded, reader.fragments
         self._store = TemplateStore(templates) if templates else None
-        text = make_text_reader(reader, self._store, "python")
-        self._extractor, self._split, self._kinds = text.extractor, text.split, text.kinds
-        self._redirect = site.redirect_pattern()
+        self._redirect = reader.site.redirect_pattern()
         self._redirect_target = re.compile(r"\[\[([^\]|\n]*)")
+
+    @abstractmethod
+    def new_tables(self) -> PageTables:
+        """Return empty tables, to which `read_page` adds rows from now on."""
+
+    @abstractmethod
+    def _add_redirect(self, page: Page, target: str, fragment: str) -> None:
+        """Add the row of a redirect."""
+
+    @abstractmethod
+    def _read_article(self, page: Page) -> Mapping[str, int]:
+        """Add the rows of an article to the tables; return its ledger."""
+
+    def _parse_page(self, raw: bytes, where: str) -> Page:
+        return parse_page(raw, where)
 
     def parse(self, raw: bytes, where: str, counts: Counter[str], problems: list[str]) -> Page | None:
         """Return an article or redirect of the main namespace; count any other page and return None.
@@ -136,7 +154,7 @@ class PageReader:
         Args:
             raw: the <page> element.
             where: file and offset, for messages.
-            counts: of the range, added to.
+            counts: those of the range, added to.
             problems: errors in the input, added to.
         """
         page = parse_article(raw, where, self._site, counts, problems, parse=self._parse_page)
@@ -159,16 +177,6 @@ class PageReader:
     def leads_to_excluded(self, title: str | None) -> bool:
         """Return whether a redirect, by the title of its target, leads to a page that is left out by its title."""
         return title is not None and title in self.excluded.titles
-
-    def new_tables(self) -> PageTables:
-        """Return empty tables, to which `read_page` adds rows from now on."""
-        wiki = self._site.wiki
-        self._sentences, self._fragments = SentenceColumns(wiki), SentenceColumns(wiki, sentences.FRAGMENTS)
-        self._titles, self._ledger = TitleColumns(wiki), LedgerColumns(wiki)
-        return PageTables(self._sentences, self._fragments, self._titles, self._ledger)
-
-    def _parse_page(self, raw: bytes, where: str) -> Page:
-        return parse_page(raw, where)
 
     def read_page(self, page: Page) -> Mapping[str, int]:
         """Add the title, the sentences, the fragments and the ledger of a page to the tables.
@@ -194,11 +202,41 @@ class PageReader:
             )
         return counts
 
+    def _redirect_of(self, page: Page) -> tuple[str, str]:
+        """Return the title and the fragment of the target of a redirect.
+
+        The title is that of the export's <redirect>, which has no fragment: that comes from the link in the text.
+        """
+        title, _, fragment = (page.redirect or "").partition("#")
+        match = self._redirect_target.search(page.text)
+        link = parse_target(match[1], self._site) if match else None
+        target = parse_target(title, self._site) if title else link
+        if target is None or not target.title:
+            return title, fragment
+        if not fragment and link is not None and link.title == target.title:
+            fragment = link.fragment
+        return target.title, fragment
+
+
+class PythonReader(PageReader):
+    """Reads the pages of one wiki in Python."""
+
+    def __init__(self, reader: DumpReader, templates: str | None = None) -> None:
+        super().__init__(reader, templates)
+        self.new_tables()
+        text = make_text_reader(reader, self._store, "python")
+        self._extractor, self._split, self._kinds = text.extractor, text.split, text.kinds
+
+    def new_tables(self) -> PageTables:
+        wiki = self._site.wiki
+        self._sentences, self._fragments = SentenceColumns(wiki), SentenceColumns(wiki, sentences.FRAGMENTS)
+        self._titles, self._ledger = TitleColumns(wiki), LedgerColumns(wiki)
+        return PageTables(self._sentences, self._fragments, self._titles, self._ledger)
+
     def _add_redirect(self, page: Page, target: str, fragment: str) -> None:
         self._titles.add_redirect(page, target, fragment)
 
     def _read_article(self, page: Page) -> Mapping[str, int]:
-        """Add the rows of an article to the tables; return its ledger."""
         fragment_rows = self._fragments if self._with_fragments else None
         counts: Counter[str] = Counter()
         counts["pages:articles"] += 1
@@ -230,21 +268,6 @@ class PageReader:
             counts[reason if reason.startswith(("sentences:", TEMPLATE)) else f"links:{reason}"] += number
         self._ledger.add(page, counts)
         return counts
-
-    def _redirect_of(self, page: Page) -> tuple[str, str]:
-        """Return the title and the fragment of the target of a redirect.
-
-        The title is that of the export's <redirect>, which has no fragment: that comes from the link in the text.
-        """
-        title, _, fragment = (page.redirect or "").partition("#")
-        match = self._redirect_target.search(page.text)
-        link = parse_target(match[1], self._site) if match else None
-        target = parse_target(title, self._site) if title else link
-        if target is None or not target.title:
-            return title, fragment
-        if not fragment and link is not None and link.title == target.title:
-            fragment = link.fragment
-        return target.title, fragment
 
 
 def _links_in(page_sentences: Iterable[Sentence]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,10 +64,10 @@ class PreviousPage(NamedTuple):
 
     title: RowRange
     links: int
-    sentences: RowRange | None
-    fragments: RowRange | None
-    ledger: RowRange | None
-    counts: dict[str, int]
+    sentences: RowRange | None = None
+    fragments: RowRange | None = None
+    ledger: RowRange | None = None
+    counts: Mapping[str, int] = MappingProxyType({})
     redirect: str | None = None
 
 
@@ -183,7 +184,7 @@ class PreviousPages:
         if titles.rev_ids[row] != rev_id or titles.titles[row] != title:
             return None
         if titles.redirects[row] is not None:
-            return PreviousPage(title_rows, titles.links[row], None, None, None, {}, titles.redirects[row])
+            return PreviousPage(title_rows, titles.links[row], redirect=titles.redirects[row])
         ledger = ledgers.rows(page_id)
         if ledger is None or ledger.end != ledger.begin + 1 or ledgers.rev_ids[ledger.begin] != rev_id:
             return None
@@ -192,7 +193,7 @@ class PreviousPages:
         numbers = counts.get("sentences:kept", 0), fragments_of(counts)
         if (_length(kept), _length(fragments)) != numbers:
             return None
-        return PreviousPage(title_rows, titles.links[row], kept, fragments, ledger, counts)
+        return PreviousPage(title_rows, titles.links[row], kept, fragments, ledger=ledger, counts=counts)
 
 
 def _length(rows: RowRange | None) -> int:

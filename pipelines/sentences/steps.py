@@ -74,7 +74,7 @@ class Reading(NamedTuple):
         first_page: smallest page id, 0 for none.
         last_page: greatest page id, 0 for none.
         repeated: id of a page that occurs twice, 0 for none.
-        path: of the dump.
+        path: path of the dump.
         tail: the last bytes of the range. The commit checks that the last range of a file ends with </mediawiki>.
     """
 
@@ -174,7 +174,14 @@ def read_dump(
         progress_file = ProgressFile(reader.work.scratch, f"{task.order}")
         chunks = read_copy(copy_of_range(reader.work, task.order), task.part)
         for page in sound_pages(
-            chunks, task.part, reader.allow_truncated, source.parse, counts, problems, tail, progress_file
+            chunks,
+            task.part,
+            allow_truncated=reader.allow_truncated,
+            parse=source.parse,
+            counts=counts,
+            problems=problems,
+            tail=tail,
+            progress_file=progress_file,
         ):
             page_ids.append(page.page_id)
             if (unchanged := source.unchanged) is not None:
@@ -259,7 +266,16 @@ class _UnchangedPages:
             if self.unchanged is not None and self._pages.leads_to_excluded(self.unchanged.redirect):
                 self.unchanged = None
             if self.unchanged is not None:
-                return Page(title, 0, int(head[2]), int(revision[1]), "", None, "wikitext", "")
+                return Page(
+                    title=title,
+                    namespace=0,
+                    page_id=int(head[2]),
+                    rev_id=int(revision[1]),
+                    timestamp="",
+                    redirect=None,
+                    model="wikitext",
+                    text="",
+                )
         return self._pages.parse(raw, where, counts, problems)
 
     def _has_changed_template(self, text: bytes) -> bool:
@@ -294,11 +310,11 @@ def sound_pages(
     """Yield the pages of a range for which `parse` returns one; stop at damage.
 
     Args:
-        chunks: of the range.
+        chunks: those of the range.
         part: the range.
         allow_truncated: accept a truncated file.
         parse: returns a page, or None after counting it in `counts` or `problems`.
-        counts: of the range, added to.
+        counts: those of the range, added to.
         problems: errors in the input, added to.
         tail: set to the last TAIL_BYTES of the range.
         progress_file: gets the progress.

@@ -9,7 +9,6 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.engine.rates import template_seconds
 from wikianchor.pipelines.sentences.columns import PageTables
 from wikianchor.pipelines.sentences.compiled_reader import make_page_reader
-from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader, make_text_reader
+from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader, PythonReader, make_text_reader
 from wikianchor.pipelines.sentences.steps import keep_tail
 from wikianchor.pipelines.templates.cache import table_of_dumps, table_of_shards
 from wikianchor.pipelines.templates.store import TemplateStore
@@ -138,7 +137,7 @@ class Wiki:
 
         Pages of other namespaces and content models, and those of `exclude_pages`, are left out.
         """
-        pages = PageReader(replace(self._reader, engine="python"))
+        pages = PythonReader(self._reader)
         for raw, where in self.elements():
             if (page := _parsed(pages, raw, where, Counter())) is not None:
                 yield page
@@ -195,7 +194,7 @@ class Wiki:
 
         Args:
             text: wikitext of the page.
-            title: of the page; links to it are no links, and templates can show it.
+            title: title of the page; links to it are no links, and templates can show it.
         """
         return self.text.extract(text, title)
 
@@ -204,7 +203,7 @@ class Wiki:
 
         Args:
             text: wikitext of the article.
-            title: of the article.
+            title: its title.
         """
         return list(self.text.sentences(text, title))
 
@@ -214,7 +213,7 @@ class Wiki:
         Args:
             part: a range of a dump; None for all dumps.
         """
-        parts = [Range(path, 0, file_size(path), True) for path in self.dumps] if part is None else [part]
+        parts = [Range(path, 0, file_size(path), last=True) for path in self.dumps] if part is None else [part]
         for each in parts:
             tail = bytearray()
             try:
@@ -263,7 +262,9 @@ def element_title(raw: bytes) -> str:
 
 def wiki_of_site(site: Site, engine: str | None = None) -> Wiki:
     """Return a wiki without a dump, whose templates show what the built-in rules say."""
-    return Wiki(DumpReader(site, NO_WORKSPACE, "rules", "wikianchor", False, fragments=True, engine=engine))
+    return Wiki(
+        DumpReader(site, NO_WORKSPACE, "rules", "wikianchor", allow_truncated=False, fragments=True, engine=engine)
+    )
 
 
 def open_wiki(

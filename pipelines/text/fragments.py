@@ -34,7 +34,7 @@ def whole_sentences(
     """Cut a text into sentences.
 
     Args:
-        text: of a page.
+        text: that of a page.
         ends: ascending ends of its sentences, from a splitter. An end inside a link is ignored, so that no link is cut.
         link_starts: offsets of the links in the text, ascending; links do not overlap.
         link_ends: offsets after the links.

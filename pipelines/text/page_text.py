@@ -11,7 +11,7 @@ from typing import Literal
 
 from wikianchor.pipelines.text.prose import MISSING, Sentence, sentence_outcomes
 from wikianchor.pipelines.text.splitter import make_splitter
-from wikianchor.pipelines.wikimedia.mwparser import make_extractor
+from wikianchor.pipelines.wikimedia.extractors import make_extractor
 from wikianchor.pipelines.wikimedia.page_kinds import PageKinds
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Links
@@ -48,7 +48,7 @@ class TextGap:
     """A place where words are missing: `text[offset]` is `MISSING`.
 
     Attributes:
-        offset: in code points.
+        offset: its offset, in code points.
         template: lower-case name of the template that would show words there, "" where it is something else (a
             formula, for example).
     """
@@ -73,7 +73,8 @@ class PageText:
     Attributes:
         text: its blocks, one on each line.
         blocks: their kinds and offsets.
-        links: to articles, in order; links to other wikis, to files and categories and to the page itself are none.
+        links: its links to articles, in order; links to other wikis, to files and categories and to the page itself are
+            none.
         gaps: places where words are missing.
     """
 
@@ -88,7 +89,7 @@ class TextSentence:
     """A sentence of a page.
 
     Attributes:
-        text: of the sentence.
+        text: its text.
         links: its links, with offsets in `text`.
         region: "lead", "body" or "list"; "heading", "preformatted" or "back_matter" for text that is no prose.
         sentence_index: its number on the page, from 0; headings are not counted.
@@ -131,7 +132,9 @@ class TextReader:
         literal: bool = False,
     ) -> None:
         self.site = site
-        self.extractor = make_extractor(parser, site, literal, find_template, asides, engine)
+        self.extractor = make_extractor(
+            site, find_template, parser=parser, engine=engine, asides=asides, literal=literal
+        )
         self.split = make_splitter(splitter, site.language)
         self.kinds = PageKinds(site.language, marks_disambiguation)
 
@@ -159,8 +162,8 @@ class TextReader:
 
         Args:
             page: what `extractor` makes of the wikitext.
-            wikitext: of the article.
-            title: of the article.
+            wikitext: the article.
+            title: its title.
         """
         disambiguation = "disambiguation" in self.kinds.flags(title, wikitext)
         for sentence, reason, _ in sentence_outcomes(page, self.split, self.site.language):

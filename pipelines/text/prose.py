@@ -48,7 +48,11 @@ _UNSPACED = frozenset({"bo", "dz", "gan", "hak", "ja", "km", "lo", "lzh", "my", 
 _MARKED = {PREFORMATTED: "preformatted", LIST: "list"}
 # Characters that may precede the first letter of a sentence.
 _OPENERS = "\"'«„“”‘(["
-_LOWER_START = re.compile(rf"^{GAP}+[a-zа-яα-ω]")
+_SMALL_LETTERS = (("a", "z"), ("а", "я"), ("α", "ω"))
+_LOWER_START = re.compile(rf"^{GAP}+[{''.join(f'{first}-{last}' for first, last in _SMALL_LETTERS)}]")
+# Words of references to books.
+_CITATIONS = ("ISBN", "ISSN")
+_cites = re.compile("|".join(_CITATIONS)).search
 
 # Stands for the words that a template shows, where only the rest of the sentence is looked at.
 _ANY_WORD = "word"
@@ -60,7 +64,7 @@ class Sentence(NamedTuple):
     """A sentence of a page.
 
     Attributes:
-        number: of the sentence on its page, from 0; headings are not counted.
+        number: its number on the page, from 0; headings are not counted.
         region: one of `schemas.choices.FRAGMENT_REGIONS`, or "heading".
         text: the sentence.
         start: its offset in `Extract.text`. Subtract it from the offsets of links.
@@ -86,7 +90,7 @@ def page_sentences(
     """Return the usable sentences of a page.
 
     Args:
-        extract: of the page.
+        extract: that of the page.
         split: sentence splitter of the page's language.
         language: language code of the page.
         dropped: counts the links of dropped sentences by reason, and the sentences as "sentences:<reason>". Sentences
@@ -135,7 +139,7 @@ def sentence_outcomes(
         text, start = sentence.text, sentence.start
         lost_to: Collection[str] = ()
         if reason == "gap" and GAP in text:
-            if fragment_reason(text.replace(GAP, _ANY_WORD), False) == "no_terminator":
+            if fragment_reason(text.replace(GAP, _ANY_WORD), has_markup_sign=False) == "no_terminator":
                 # A caption or a list item, which would be no sentence whatever the template shows.
                 reason = "fragment:no_terminator"
             else:
@@ -176,7 +180,7 @@ def aside_fragments(aside: Aside, number: int) -> list[Sentence]:
         while last < len(links.starts) and links.starts[last] < start + len(words):
             last += 1
         shown = words.rstrip().replace(GAP, MISSING)
-        fragments.append(Sentence(number + len(fragments), aside.region, shown, start, first, last))
+        fragments.append(Sentence(number + len(fragments), aside.region, shown, start, first=first, last=last))
         first = last
     return fragments
 
@@ -213,7 +217,7 @@ def judged_sentences(extract: Extract, split: Splitter, language: str) -> Iterat
             reason = "gap" if sentence.strip(GAP + " ") else "fragment:no_letters"
         else:
             reason = drop_reason(sentence, region, start, end)
-        yield Sentence(number, region, sentence, start, first, at), reason
+        yield Sentence(number, region, sentence, start, first=first, last=at), reason
         number += region != "heading"
 
 
@@ -226,7 +230,7 @@ def _make_drop_test(text: str, language: str) -> Callable[[str, str, int, int], 
     # Offsets after the current sentence, the next one last. To search the whole page once is faster than to search each
     # sentence, because most sentences contain none of them.
     holes, signs = [beyond, *_hole_offsets(text)[::-1]], [beyond, *markup_offsets(text)[::-1]]
-    has_citations = "ISBN" in text or "ISSN" in text
+    has_citations = _cites(text) is not None
     fragment_reason = make_fragment_test(language)
     min_spaces = _min_spaces(language)
     non_letters, cased = make_non_letter_finder(language)(text), has_capitals(language)
@@ -243,7 +247,7 @@ def _make_drop_test(text: str, language: str) -> Callable[[str, str, int, int], 
                 return "fragment:short"
         elif cased and (sentence[0].islower() or sentence[0] in _OPENERS) and _continues(sentence):
             return "fragment:continued"
-        if has_citations and ("ISBN" in sentence or "ISSN" in sentence):
+        if has_citations and _cites(sentence):
             return "fragment:citation"
         fragment = fragment_reason(sentence, signs[-1] < end, non_letters.count(1, start, end))
         return f"fragment:{fragment}" if fragment else None
@@ -327,4 +331,7 @@ def core_prose_rules(language: str) -> dict[str, object]:
         "holes": _HOLES,
         "after_edge_gap": _AFTER_EDGE_GAP,
         "before_edge_gap": _BEFORE_EDGE_GAP,
+        "small_letters": _SMALL_LETTERS,
+        "citations": _CITATIONS,
+        "any_word": _ANY_WORD,
     }

@@ -173,6 +173,8 @@ _MINUTE: Final = re.compile(r"\d\d(?!\d)")
 _LAST_DASH: Final = re.compile(r"[-–—](?=[^-–—]*\Z)")
 _BEYOND_LATIN: Final = "\u0370"
 _WINDOW: Final = 24
+# Ending of a long word before a number: "Hauptstr. 5".
+_STREET: Final = "str"
 # Kinds of "mln." and "тыс." before a unit, and their least length: "в" is a unit and a preposition.
 _MULTIPLIERS: Final = (_RARELY, _UNIT)
 _MULTIPLIER: Final = 3
@@ -224,7 +226,7 @@ def _rules_of(language: str) -> _Rules:
         starters.update(table.get("starters", "").split())
     # In a language without a table, "3." does not end a sentence: joining two sentences is better than cutting one.
     ordinals = max(table.get("ordinals", 0) for table in tables) if len(tables) > 1 else 31
-    roman = any(table.get("roman", False) for table in tables)
+    roman = any(table.get("roman") for table in tables)
     return _Rules(language, kinds, frozenset(starters), ordinals, roman)
 
 
@@ -307,11 +309,11 @@ def _rules_splitter(language: str) -> Splitter:
                     ends.append(after)
                     start = after
                     continue
-                final = _weak_ends(text, start, dot, stop.end(2), after, rules)
+                final = _weak_ends(text, start, dot, stop.end(2), after=after, rules=rules)
             elif group == _STRONG_GROUP:
                 final = _strong_ends(text, start, stop.start(), after, rules)
             elif group == _BRACKET_GROUP:
-                final = _bracket_ends(text, start, stop.start(), stop.end(6), after, rules)
+                final = _bracket_ends(text, start, stop.start(), stop.end(6), after=after, rules=rules)
             else:
                 final = True
             if final:
@@ -352,6 +354,7 @@ def core_splitter_rules(language: str) -> dict[str, object]:
         "dot_is_a_comma": language in _DOT_IS_A_COMMA,
         "kinds": rules.kinds,
         "starters": sorted(rules.starters),
+        "street": _STREET,
         "ordinals": rules.ordinals,
         "roman": rules.roman,
     }
@@ -416,7 +419,7 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
     if kind is None:
         if word.isalpha():
             if len(word) > 4:
-                return not (word.endswith("str") and text[after].isdigit())  # "Hauptstr. 5"
+                return not (word.endswith(_STREET) and text[after].isdigit())  # "Hauptstr. 5"
         elif not word.isdigit():
             # "(Dr", "l'art", "Jean-P", "12–14": the last part decides, unless it is an ending, as in "NATO-s".
             word = _WORD_PARTS.split(word.lstrip(_BEFORE_FIRST_LETTER))[-1]
@@ -435,10 +438,10 @@ def _period_ends(text: str, start: int, dot: int, after: int, rules: _Rules) -> 
             joined = re.sub(r"\s", "", spaced[0])
             kind = rules.kinds.get(joined, rules.kinds.get(joined.lower(), kind))
     if kind is not None and kind != _NUMBERED:
-        return _abbreviation_ends(kind, text, start, dot - len(word), after, rules)
+        return _abbreviation_ends(kind, text, start, dot - len(word), after=after, rules=rules)
     if kind == _NUMBERED and _ROMAN_OR_DIGIT.match(text, after):
         return False
-    return _word_ends(word, text, start, dot, after, rules)
+    return _word_ends(word, text, start, dot, after=after, rules=rules)
 
 
 def _unspaced_ends(text: str, start: int, dot: int, rules: _Rules) -> bool:
@@ -467,7 +470,7 @@ def _word_ends(word: str, text: str, start: int, dot: int, after: int, rules: _R
     """Return whether a sentence ends after a word that is no known abbreviation: a number, an initial, an acronym."""
     is_first = dot - len(word) <= start
     if word[-1].isdigit():
-        return not is_first and _number_ends(word, text, start, dot, after, rules)
+        return not is_first and _number_ends(word, text, start, dot, after=after, rules=rules)
     if not word[-1].isalnum() and _ONE_SYLLABLE.match(word):
         # A syllable of an Indic script is an initial, but "है." is a verb.
         return not is_first and rules.language in _OWN_FULL_STOP and not _INITIAL.match(text, after)

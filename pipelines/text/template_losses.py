@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from wikianchor.io.package_data import package_json
+
 # Prefix of the keys of templates among other counts.
-TEMPLATE = "templates:"
+TEMPLATE: str = package_json("pipelines.wikimedia", "names.json")["prefixes"]["templates"]
 # Numbers of templates kept: in the ledger of a wiki, for a range of a dump, and while a range is read. A range keeps
 # more than the ledger, because a template that is rare in one range may be frequent in others.
 IN_LEDGER, IN_RANGE, WHILE_READING = 50, 500, 10_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Readers of wikitext: `mwparser.make_extractor`.
+# Readers of wikitext: `extractors.make_extractor`.
 PARSERS = ("wikianchor", "mwparserfromhell")
 # What runs the parser `wikianchor` and the splitter `rules`: Python, or the compiled core.
 ENGINES = ("python", "core")

@@ -9,6 +9,7 @@ from types import ModuleType
 
 from wikianchor.io.errors import UsageError
 from wikianchor.pipelines.wikimedia.core_record import core_problem
+from wikianchor.pipelines.wikimedia.core_rules import shared_rules
 from wikianchor.pipelines.wikimedia.core_tables import character_tables
 from wikianchor.pipelines.wikimedia.wikitext.expressions import evaluate
 
@@ -61,7 +62,7 @@ def engine_line() -> str:
 
 @cache
 def _set_up(core: ModuleType) -> None:
-    core.set_up(character_tables(), evaluate)
+    core.set_up(character_tables(), evaluate, shared_rules())
 
 
 @cache

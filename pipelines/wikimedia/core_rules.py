@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 from html.entities import html5
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.titles import ENTITIES
 from wikianchor.pipelines.wikimedia.wikitext.files import words_beside
 from wikianchor.pipelines.wikimedia.wikitext.links import FILE, letters_of
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_form
-from wikianchor.pipelines.wikimedia.wikitext.template_rules import template_rules, units
+from wikianchor.pipelines.wikimedia.wikitext.template_rules import measures, template_rules
+
+
+def shared_rules() -> str:
+    """Return what is the same on every wiki; the names are those of the struct `Shared` in `core/engine`."""
+    files = ("tags.json", "functions.json", "names.json", "characters.json", "limits.json")
+    return json.dumps({name.removesuffix(".json"): package_json("pipelines.wikimedia", name) for name in files})
 
 
 def site_rules(site: Site) -> str:
@@ -37,7 +44,7 @@ def site_rules(site: Site) -> str:
         "beside": words_beside(facts),
         "numbers": number_form(site.language)._asdict(),
         "template_rules": dict(template_rules(site.language)),
-        "units": dict(units()),
+        "measures": {table: dict(measures(table)) for table in ("units", "ranges")},
         "entities": ENTITIES | html5,
     }
     return json.dumps(rules)

@@ -30,7 +30,7 @@ class CharacterTables(NamedTuple):
     Attributes:
         letters: Chinese characters and Hangul.
         others: all other characters.
-        classes: for each class (`unicode.rs`) a byte for each of the others, 1 if it has it.
+        classes: a byte for each class (`unicode.rs`) and each of the others, 1 if it has it.
         lower, upper, title: characters that the methods of `str` change, with what they change to.
         zeros: the digit zero of each script.
         combining: characters with a combining class.

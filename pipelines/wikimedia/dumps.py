@@ -124,7 +124,7 @@ def split_file(path: str, range_bytes: int) -> list[Range]:
     """
     size, kind = file_size(path), compression(path)
     if kind == "xz":
-        return [Range(path, 0, size, True)]
+        return [Range(path, 0, size, last=True)]
     blocks = kind == "bz2" and size > range_bytes and not _has_short_streams(path)
     starts = range(0, size, range_bytes)
     return [Range(path, start, min(start + range_bytes, size), start + range_bytes >= size, blocks) for start in starts]
@@ -205,10 +205,10 @@ def _read_plain(file: BinaryIO, part: Range) -> Iterator[Chunk]:
         data = file.read(min(CHUNK_BYTES, part.end - position))
         if not data:
             return
-        yield Chunk(data, position, True, True)
+        yield Chunk(data, position, owned=True, exact=True)
         position += len(data)
     while data := file.read(READ_BYTES):
-        yield Chunk(data, position, False, True)
+        yield Chunk(data, position, owned=False, exact=True)
         position += len(data)
 
 
@@ -276,7 +276,7 @@ def _read_xz(file: BinaryIO, part: Range) -> Iterator[Chunk]:
                 raise InputError(damaged) from error
             data = b""
             if out:
-                yield Chunk(out, offset, True)
+                yield Chunk(out, offset, owned=True)
             drained = decompressor.eof or decompressor.needs_input
         if decompressor.eof:
             # Zeros in multiples of four may pad each stream.
@@ -319,7 +319,7 @@ def read_head(path: str, limit: int = 1 << 20) -> bytes:
     """
     head = b""
     try:
-        for chunk in read_range(Range(path, 0, file_size(path), True)):
+        for chunk in read_range(Range(path, 0, file_size(path), last=True)):
             head += chunk.data
             if len(head) >= limit or b"</siteinfo>" in head:
                 break

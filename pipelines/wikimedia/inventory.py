@@ -27,7 +27,7 @@ class Dumps:
     """The dumps of a build.
 
     Attributes:
-        pages: by wiki, the files of its XML dump in page order.
+        pages: the files of the XML dump of each wiki, in page order.
         wikidata: files of Wikidata's JSON dump.
         page_props: page_props tables of the wikis.
     """

@@ -124,7 +124,7 @@ def language_facts(code: str) -> LanguageFacts:
         image_words={option: tuple(dict.fromkeys(words)) for option, words in sorted(images.items())},
         words={word: name for layer in reversed(layers) for word, name in layer.get("words", {}).items()},
         variants=variants,
-        dotted_i=entry.get("dotted_i", False),
+        dotted_i=bool(entry.get("dotted_i")),
     )
 
 

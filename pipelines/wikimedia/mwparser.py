@@ -18,68 +18,41 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wikianchor.io.errors import UsageError
-from wikianchor.pipelines.wikimedia.compiled import CompiledExtractor, fastest_extractor
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site
-from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor, Links
-from wikianchor.pipelines.wikimedia.wikitext.definitions import FindTemplate
+from wikianchor.pipelines.wikimedia.wikitext import Extract, Links
 from wikianchor.pipelines.wikimedia.wikitext.gaps import take_names
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import SEEN
 from wikianchor.pipelines.wikimedia.wikitext.links import LinkReader
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, NAMED, PIPE, PREFORMATTED, restore
 from wikianchor.pipelines.wikimedia.wikitext.templates import Templates
 
-# What is shown of a tag: its contents, inline or on separate lines; otherwise a gap, a line feed or nothing.
-_KINDS = {
-    "inline": "b i u s em strong small big span font sub sup code tt var kbd samp cite q abbr del ins strike mark dfn "
-    "bdi bdo ruby rb rt rp rtc wbr data time a nowiki noinclude onlyinclude translate tvar",
-    "block": "br hr p div ul ol dl blockquote center h1 h2 h3 h4 h5 h6 poem",
-    "item": "li dd dt",
-    "pre": "pre",
-    "hole": "math chem ce hiero syntaxhighlight source phonos chart",
-    "figure": "references gallery score timeline graph mapframe maplink imagemap categorytree table tr td th caption",
-    "nothing": "ref includeonly templatestyles templatedata indicator section inputbox",
+# What is shown of a tag, by its kind in the data: its contents, inline or on separate lines; otherwise a gap, a line
+# feed or nothing. Those of extension tags come after those of HTML tags of the same name.
+_SHOWN = {
+    "html": {
+        **dict.fromkeys(("inline", "raised"), "inline"),
+        **dict.fromkeys(("block", "break", "heading"), "block"),
+        **dict.fromkeys(("table", "row", "cell", "caption"), "figure"),
+        "item": "item",
+    },
+    "kept": {"nothing": "inline", "break": "block"},
+    "extensions": {
+        **dict.fromkeys(("break", "gallery", "references"), "figure"),
+        **dict.fromkeys(("nothing", "hidden", "reference"), "nothing"),
+        **{"gap": "hole", "nowiki": "inline", "pre": "pre"},
+    },
 }
-_KIND = {name: kind for kind, names in _KINDS.items() for name in names.split()}
+_KIND = {
+    name: kinds[kind]
+    for part, kinds in _SHOWN.items()
+    for name, kind in package_json("pipelines.wikimedia", "tags.json")[part].items()
+    if kind in kinds
+}
 _RAISED_NUMBER = re.compile(r"[\d−+-]")
 _COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*-->")
 _BLANKS = re.compile(r"[ \t\xa0]+")
-
-
-def make_extractor(
-    parser: str,
-    site: Site,
-    literal: bool = False,
-    find_template: FindTemplate | None = None,
-    asides: bool = False,
-    engine: str | None = None,
-) -> Extractor | CompiledExtractor | MwparserExtractor:
-    """Return the extractor of a wiki.
-
-    Args:
-        parser: one of `choices.PARSERS`.
-        site: the wiki.
-        literal, find_template, asides: as for `wikitext.Extractor`; the other parser takes the rules alone and returns
-            no asides.
-        engine: one of `choices.ENGINES`, for the first parser; None for the compiled core where it is installed.
-
-    Raises:
-        UsageError: the package of the parser, or the core that is asked for, is not installed.
-    """
-    if parser == "wikianchor":
-        # The core has no literal mode, which is for comparisons.
-        return (
-            Extractor(site, True, find_template, asides)
-            if literal
-            else fastest_extractor(site, find_template, asides, engine)
-        )
-    try:
-        import mwparserfromhell
-    except ImportError as error:
-        raise UsageError(
-            "--parser=mwparserfromhell needs the package: pip install 'wikianchor[mwparserfromhell]'"
-        ) from error
-    return MwparserExtractor(site, literal, mwparserfromhell)
 
 
 @dataclass
@@ -88,7 +61,7 @@ class _Piece:
 
     Attributes:
         text: the text.
-        mark: of the line that it begins, one of `placeholders.LINE_MARKS`; "" otherwise.
+        mark: that of the line that it begins, one of `placeholders.LINE_MARKS`; "" otherwise.
         target: title of the page that it links to; "" if it is no link.
         fragment: section that it links to, or "".
         article: whether the target is an article.
@@ -106,7 +79,7 @@ class _Walk:
     """State while the tree of a page is traversed.
 
     Attributes:
-        title: of the page.
+        title: title of the page.
         counts: see `Extract.counts`.
         missing: names of the templates that leave a gap, with the placeholder of their gaps.
         pieces: visible text so far.
@@ -126,11 +99,21 @@ class _Walk:
 
 
 class MwparserExtractor:
-    """Extracts the pages of one wiki, with the same methods as `wikitext.Extractor`."""
+    """Extracts the pages of one wiki, with the same methods as `wikitext.Extractor`.
 
-    def __init__(self, site: Site, literal: bool, library: Any) -> None:
+    Raises:
+        UsageError: the package is not installed.
+    """
+
+    def __init__(self, site: Site, *, literal: bool = False) -> None:
+        try:
+            import mwparserfromhell
+        except ImportError as error:
+            raise UsageError(
+                "--parser=mwparserfromhell needs the package: pip install 'wikianchor[mwparserfromhell]'"
+            ) from error
         self._site = site
-        self._library = library
+        self._library: Any = mwparserfromhell
         self._literal = literal
         self._templates = Templates(site, literal)
         self._links = LinkReader(site)

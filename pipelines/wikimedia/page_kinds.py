@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from wikianchor.io.package_data import package_json
 
+_SWITCH: str = package_json("pipelines.wikimedia", "characters.json")["disambiguation_switch"]
 # The name in a call, and the sign that ends it.
 _CALL = re.compile(r"\{\{\s*([^{}|\n]+)([|}\n]?)")
 
@@ -27,7 +28,7 @@ class PageKinds:
     """Recognises disambiguation pages and lists in one language.
 
     Args:
-        language: of the wiki.
+        language: that of the wiki.
         marks_disambiguation: returns whether a template, by its name in a call, marks disambiguation pages by the
             wiki's own definition; None if the definitions are not at hand.
 
@@ -51,7 +52,7 @@ class PageKinds:
     def flags(self, title: str, text: str) -> list[str]:
         """Return the flags of an article (`wikianchor.schemas.titles.FLAGS`), [] for an ordinary one."""
         flags = []
-        if "__DISAMBIG__" in text or self._is_marked(text):
+        if _SWITCH in text or self._is_marked(text):
             flags.append("disambiguation")
         if self.is_list(title):
             flags.append("list")

@@ -29,7 +29,7 @@ class Page(NamedTuple):
         namespace: namespace number; None in exports before 0.5.
         page_id: page id.
         rev_id: revision id, 0 if missing.
-        timestamp: of the revision, ISO 8601, UTC.
+        timestamp: time of the revision, ISO 8601, UTC.
         redirect: target of a redirect as the export gives it, "" if the export does not name it; None for other pages.
         model: content model, such as "wikitext".
         text: wikitext.
@@ -49,7 +49,7 @@ def cut_pages(chunks: Iterable[Chunk], source: str) -> Iterator[tuple[bytes, int
     """Cut the pages of a range out of its bytes.
 
     Args:
-        chunks: from `dumps.read_range`.
+        chunks: those of `dumps.read_range`.
         source: name of the file, for messages.
 
     Yields:

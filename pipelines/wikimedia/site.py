@@ -42,7 +42,7 @@ class Site:
         wiki: database name, such as enwiki.
         language: language code.
         namespaces: namespace number by name or alias, folded by `fold_name`.
-        namespace_names: by namespace number, the name with which titles begin.
+        namespace_names: the name with which titles begin, by namespace number.
         case_sensitive: namespaces whose titles keep a lower-case first letter.
         link_trail: matches the letters after `]]` that belong to the link.
         link_prefix: inside of a character class of the letters before `[[` that belong to the link; '' for none.

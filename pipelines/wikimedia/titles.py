@@ -11,15 +11,17 @@ from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 from urllib.parse import unquote_to_bytes
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.site import Site
 
+_LIMITS = package_json("pipelines.wikimedia", "limits.json")
 # MediaWiki's limit for titles, in bytes of UTF-8.
-MAX_BYTES = 255
+MAX_BYTES: int = _LIMITS["name_bytes"]
 # A title of so many characters is within the limit, because a character has at most four bytes.
 PLAIN_LENGTH = MAX_BYTES // 4
 FIRST_COMBINING_MARK = "\u0300"
 # Characters. Real targets are shorter, even if escaped and with a fragment; the limit bounds the work on hostile ones.
-MAX_RAW_LENGTH = 10_000
+MAX_RAW_LENGTH: int = _LIMITS["title_raw"]
 
 
 class LinkTarget(NamedTuple):
@@ -116,7 +118,7 @@ def parse_target(raw: str, site: Site) -> LinkTarget | None:
     LinkTarget(namespace=14, title='Category:Large birds', fragment='A', interwiki='', colon=True)
     """
     plain = plain_title(raw, site)
-    return parse_not_plain(raw, site) if plain is None else LinkTarget(0, plain, "", "", False)
+    return parse_not_plain(raw, site) if plain is None else LinkTarget(0, plain, "", "", colon=False)
 
 
 def parse_not_plain(raw: str, site: Site) -> LinkTarget | None:

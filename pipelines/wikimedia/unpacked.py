@@ -36,7 +36,7 @@ class ChunkCopy:
     cannot be written, there is none.
 
     Args:
-        path: of the file.
+        path: path of the file.
     """
 
     def __init__(self, path: str) -> None:

@@ -25,7 +25,7 @@ from wikianchor.io.errors import InputError, UsageError
 from wikianchor.pipelines.cli.command_line import main
 from wikianchor.pipelines.dataset.workspace import Workspace
 from wikianchor.pipelines.sentences import compiled_reader, page_reader
-from wikianchor.pipelines.sentences.page_reader import DumpReader, PageReader
+from wikianchor.pipelines.sentences.page_reader import DumpReader, PythonReader
 from wikianchor.pipelines.wikimedia import core, core_record
 from wikianchor.pipelines.wikimedia.site import site_for
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
@@ -139,7 +139,7 @@ def test_a_dataset_has_the_same_bytes(tmp_path: Path) -> None:
 def test_a_page_whose_ledger_does_not_balance_fails_the_run_with_its_name(
     engine: str, counts: dict[str, int], problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader_of_engine = PageReader if engine == "python" else compiled_reader._CompiledReader
+    reader_of_engine = PythonReader if engine == "python" else compiled_reader._CompiledReader
     monkeypatch.setattr(reader_of_engine, "_read_article", lambda self, page: counts)
     reader = compiled_reader.make_page_reader(
         DumpReader(site_for("enwiki"), Workspace("", "", ""), "rules", "wikianchor", True, engine=engine)
@@ -220,7 +220,7 @@ def test_the_core_was_built_from_this_checkout() -> None:
 
 def test_a_fault_in_the_core_names_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
-        def __init__(self, *rest: Any) -> None: ...
+        def __init__(self, **rules: Any) -> None: ...
 
         def parse(self, raw: bytes) -> tuple[Any, ...]:
             return "The page", 0, 1, 2, "", None, "wikitext", ""

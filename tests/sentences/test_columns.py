@@ -13,8 +13,8 @@ LINKS = Links([2, 20, 31], [5, 24, 36], ["Car", "Road", "Rail"], ["", "Width", "
 
 def test_link_offsets_become_relative_to_their_sentence() -> None:
     columns = SentenceColumns("enwiki")
-    found = [Sentence(0, "lead", "a car", 0, 0, 1), Sentence(2, "body", "the road, the rail", 16, 1, 3)]
-    columns.add(PAGE, found, LINKS)
+    page_sentences = [Sentence(0, "lead", "a car", 0, 0, 1), Sentence(2, "body", "the road, the rail", 16, 1, 3)]
+    columns.add(PAGE, page_sentences, LINKS)
     columns.add(OTHER, [], LINKS)
     columns.add(OTHER, [Sentence(0, "list", "no link", 0, 0, 0)], Links())
     assert len(columns) == 3

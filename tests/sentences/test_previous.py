@@ -34,44 +34,46 @@ def text(number: int) -> str:
 
 
 def pages_of(changed: set[int] = frozenset(), without: set[int] = frozenset(), more: int = 0) -> list[bytes]:  # type: ignore[assignment]
-    found = []
+    collected = []
     for number in range(1, 301 + more):
         if number in without:
             continue
         if number % 17 == 0:
-            found.append(page(f"Redirect {number}", number, redirect="Page 1"))
+            collected.append(page(f"Redirect {number}", number, redirect="Page 1"))
         elif number % 29 == 0:
-            found.append(page(f"Talk:{number}", number, text(number), namespace=1))
+            collected.append(page(f"Talk:{number}", number, text(number), namespace=1))
         else:
             new = number in changed
             rev = revision(text(number + 1000 if new else number), number + (5000 if new else 1000))
-            found.append(page(f"Page {number}", number, revisions=[rev]))
-    return found
+            collected.append(page(f"Page {number}", number, revisions=[rev]))
+    return collected
 
 
-def write(place: Path, pages: list[bytes], packed: Callable[[list[bytes]], bytes]) -> Path:
-    place.mkdir(parents=True, exist_ok=True)
-    path = place / "enwiki-20260201-pages-articles.xml.bz2"
+def write(directory: Path, pages: list[bytes], packed: Callable[[list[bytes]], bytes]) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "enwiki-20260201-pages-articles.xml.bz2"
     path.write_bytes(packed(pages))
     return path
 
 
-def files(place: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(place)): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
+def files(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
+    }
 
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The titles of pages whose text is read."""
-    found: list[str] = []
+    collected: list[str] = []
     original = dump.PageReader.read_page
 
     def counted(self: dump.PageReader, page: Any, *rest: Any) -> Any:
-        found.append(page.title)
+        collected.append(page.title)
         return original(self, page, *rest)
 
     monkeypatch.setattr(dump.PageReader, "read_page", counted)
-    return found
+    return collected
 
 
 @pytest.fixture
@@ -141,12 +143,12 @@ def test_the_ledger_of_each_page_adds_up(tmp_path: Path, wikianchor: Run) -> Non
     manifest = read_manifest(str(tmp_path / "out"))
     assert manifest is not None
     links = manifest["ledger"]["enwiki"]["links"]
-    found: dict[str, int] = {}
+    collected: dict[str, int] = {}
     for row in pq.read_table(tmp_path / "out" / "data" / "ledger").to_pylist():
         for entry in row["counts"]:
-            found[entry["name"]] = found.get(entry["name"], 0) + entry["number"]
-    assert {name: found[f"links:{name}"] for name in links} == links
-    assert found["pages:articles"] == manifest["ledger"]["enwiki"]["pages"]["articles"]
+            collected[entry["name"]] = collected.get(entry["name"], 0) + entry["number"]
+    assert {name: collected[f"links:{name}"] for name in links} == links
+    assert collected["pages:articles"] == manifest["ledger"]["enwiki"]["pages"]["articles"]
 
 
 def test_what_cannot_be_taken(tmp_path: Path, wikianchor: Run) -> None:
@@ -209,10 +211,10 @@ def test_a_dataset_of_before_the_digest_is_read_and_not_taken_for_up_to_date(tmp
     path = write(tmp_path / "old", pages_of(), multistream)
     base = ("sentences", f"--dumps={path}", f"--output={tmp_path}/out")
     assert wikianchor(*base).status == 0
-    place = tmp_path / "out" / "manifest.json"
-    manifest = json.loads(place.read_bytes())
+    directory = tmp_path / "out" / "manifest.json"
+    manifest = json.loads(directory.read_bytes())
     del manifest["made_with"]["rules"]
-    place.write_text(json.dumps(manifest))
+    directory.write_text(json.dumps(manifest))
     reason = "its manifest is older than the digest of the rules of `sentences`"
     ended = wikianchor(*base[:2], f"--output={tmp_path}/x", f"--previous={tmp_path}/out")
     assert (ended.status, len(ended.said), reason in ended.said[0]) == (2, 1, True)
@@ -242,7 +244,7 @@ def test_hidden_text_is_not_taken(tmp_path: Path, wikianchor: Run) -> None:
 def test_another_name_of_a_namespace_is_another_site(tmp_path: Path, wikianchor: Run) -> None:
     old = write(tmp_path / "old", pages_of(), multistream)
     renamed = export(pages_of()).replace(b">Template</namespace>", b">Muster</namespace>")
-    new = write(tmp_path / "new", [renamed], lambda found: bz2.compress(found[0]))
+    new = write(tmp_path / "new", [renamed], lambda collected: bz2.compress(collected[0]))
     wikianchor("sentences", f"--dumps={old}", f"--output={tmp_path}/first")
     ended = wikianchor("sentences", f"--dumps={new}", f"--output={tmp_path}/x", f"--previous={tmp_path}/first")
     assert (ended.status, "was made with another site" in ended.said[0]) == (2, True)

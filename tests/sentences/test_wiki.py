@@ -150,16 +150,24 @@ def test_reasons_are_those_of_the_ledger(dump: str) -> None:
             continue
         rows = wiki.read(each)
         judged = wiki.judge(each.text, title=each.title)
-        kept = [(one.sentence_index, one.region, one.text) for one in judged if one.dropped is None]
+        kept = [
+            (sentence.sentence_index, sentence.region, sentence.text) for sentence in judged if sentence.dropped is None
+        ]
         assert kept == [(row["sentence_index"], row["region"], row["text"]) for row in rows.sentences]
-        links = [[(link.start, link.end, link.target) for link in one.links] for one in judged if one.dropped is None]
+        links = [
+            [(link.start, link.end, link.target) for link in sentence.links]
+            for sentence in judged
+            if sentence.dropped is None
+        ]
         assert links == [
             [(link["start"], link["end"], link["target"]) for link in row["links"]] for row in rows.sentences
         ]
-        dropped = Counter(one.dropped for one in judged if one.dropped not in (None, "heading", "disambiguation_page"))
+        dropped = Counter(
+            sentence.dropped for sentence in judged if sentence.dropped not in (None, "heading", "disambiguation_page")
+        )
         counted = {name.partition(":")[2]: number for name, number in rows.counts.items() if name[:10] == "sentences:"}
         assert dropped == +Counter(counted) - Counter(kept=len(kept))
-        reasons.update(one.dropped for one in judged)
+        reasons.update(sentence.dropped for sentence in judged)
     assert reasons["template"] > 0
     assert reasons["disambiguation_page"] > 0
 
@@ -191,7 +199,7 @@ def test_lines_of_pages_show_the_templates_of_the_dump(dump: str, capfdbinary: A
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line.encode())))
     assert main(["extract", f"--dumps={dump}", "--sentences"]) == 0
     shown = json.loads(capfdbinary.readouterr().out)
-    assert [(one["text"], one["dropped"]) for one in shown["sentences"]] == [
+    assert [(sentence["text"], sentence["dropped"]) for sentence in shown["sentences"]] == [
         ("It has Lviv (a town) as its neighbour.", None)
     ]
 
@@ -257,7 +265,7 @@ def test_without_a_dump_the_rules_by_name_are_taken(dump: str) -> None:
     pages = [each for each in builtin.pages() if each.redirect is None]
     for each in pages:
         ours = wikianchor.sentences(each.text, language="en", title=each.title)
-        assert [(one.sentence_index, one.text) for one in ours] == [
+        assert [(sentence.sentence_index, sentence.text) for sentence in ours] == [
             (row["sentence_index"], row["text"]) for row in builtin.read(each).sentences
         ]
     rows = [row for each in pages for row in builtin.read(each).sentences]
@@ -310,8 +318,8 @@ def test_a_broken_page_is_named(tmp_path: Path) -> None:
 def test_loops_do_not_disturb_each_other(dump: str) -> None:
     wiki = open_wiki(dump)
     expected = list(wiki.sentences())
-    one, other = wiki.sentences(), wiki.sentences()
-    assert [row for pair in zip(one, other, strict=True) for row in pair[:1] if pair[0] == pair[1]] == expected
+    sentence, other = wiki.sentences(), wiki.sentences()
+    assert [row for pair in zip(sentence, other, strict=True) for row in pair[:1] if pair[0] == pair[1]] == expected
     rows = []
     for row, each in zip(wiki.sentences(), wiki.pages(), strict=False):
         rows.append(row)

@@ -58,12 +58,16 @@ def check_judged(wiki: Wiki) -> None:
         if page.redirect is None:
             rows = wiki.read(page)
             judged = wiki.judge(page.text, title=page.title)
-            kept = [(one.sentence_index, one.region, one.text) for one in judged if one.dropped is None]
+            kept = [
+                (sentence.sentence_index, sentence.region, sentence.text)
+                for sentence in judged
+                if sentence.dropped is None
+            ]
             assert kept == [(row["sentence_index"], row["region"], row["text"]) for row in rows.sentences], page.title
             reasons = Counter(
-                f"sentences:{one.dropped or 'kept'}"
-                for one in judged
-                if one.dropped not in ("heading", "disambiguation_page")
+                f"sentences:{sentence.dropped or 'kept'}"
+                for sentence in judged
+                if sentence.dropped not in ("heading", "disambiguation_page")
             )
             counted = {name: number for name, number in rows.counts.items() if name.startswith("sentences:") and number}
             assert reasons == counted, page.title

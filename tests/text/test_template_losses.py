@@ -11,18 +11,18 @@ NAMES = st.dictionaries(st.text(max_size=3), st.integers(1, 5), max_size=30)
 
 
 @given(NAMES, st.integers(0, 10), st.randoms(use_true_random=False))
-def test_the_most_frequent_stay_and_ties_go_by_name(found: dict[str, int], number: int, random: object) -> None:
-    counts = Counter({f"templates:{name}": times for name, times in found.items()} | {"pages:articles": 1})
+def test_the_most_frequent_stay_and_ties_go_by_name(losses: dict[str, int], number: int, random: object) -> None:
+    counts = Counter({f"templates:{name}": times for name, times in losses.items()} | {"pages:articles": 1})
     shuffled = list(counts.items())
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     other = Counter(dict(shuffled))
     forget_rare(counts, number)
     forget_rare(other, number)
-    best = sorted(found, key=lambda name: (-found[name], name))[:number]
-    assert counts == other == {"pages:articles": 1} | {f"templates:{name}": found[name] for name in best}
+    best = sorted(losses, key=lambda name: (-losses[name], name))[:number]
+    assert counts == other == {"pages:articles": 1} | {f"templates:{name}": losses[name] for name in best}
 
 
 def test_the_ledger_has_the_most_costly_first() -> None:
-    found = most_costly({f"template {number:03}": number // 2 for number in range(200)})
-    assert len(found) == IN_LEDGER
-    assert list(found.items())[:3] == [("template 198", 99), ("template 199", 99), ("template 196", 98)]
+    losses = most_costly({f"template {number:03}": number // 2 for number in range(200)})
+    assert len(losses) == IN_LEDGER
+    assert list(losses.items())[:3] == [("template 198", 99), ("template 199", 99), ("template 196", 98)]

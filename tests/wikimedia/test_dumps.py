@@ -38,7 +38,7 @@ PAGES = [page(f"Page {number}", number, noise(size)) for number, size in enumera
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dump_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file to write over and over."""
     return tmp_path_factory.mktemp("dumps") / "dump"
 
@@ -55,11 +55,11 @@ def inner(pages: Sequence[bytes]) -> list[bytes]:
     return [raw.strip() for raw in pages]
 
 
-def until_truncated(items: Iterable[bytes], found: list[bytes]) -> str | None:
+def until_truncated(items: Iterable[bytes], pages_read: list[bytes]) -> str | None:
     """Gather items up to the error that the file is cut off, and return what it says."""
     try:
         for item in items:
-            found.append(item)
+            pages_read.append(item)
     except Truncated as error:
         return str(error)
     return None
@@ -78,12 +78,12 @@ def until_truncated(items: Iterable[bytes], found: list[bytes]) -> str | None:
     plain=st.booleans(),
 )
 def test_every_page_is_in_exactly_one_range(
-    place: Path, count: int, cuts: list[int], ranges: int, read_bytes: int, chunk_bytes: int, plain: bool
+    dump_path: Path, count: int, cuts: list[int], ranges: int, read_bytes: int, chunk_bytes: int, plain: bool
 ) -> None:
     """Streams cut pages, tags and each other's ranges anywhere; sizes of reads are nobody's business."""
     data = export(PAGES[:count])
-    place.write_bytes(data if plain else streams(data, cuts))
-    size = place.stat().st_size
+    dump_path.write_bytes(data if plain else streams(data, cuts))
+    size = dump_path.stat().st_size
     range_bytes = max(1, size // ranges)
     # One byte at a time is slow where there is much to read.
     chunk_bytes = max(chunk_bytes, size // 200)
@@ -91,56 +91,62 @@ def test_every_page_is_in_exactly_one_range(
         mock.patch.multiple(dumps, READ_BYTES=read_bytes, CHUNK_BYTES=chunk_bytes),
         mock.patch.object(compressed, "READ_BYTES", read_bytes),
     ):
-        parts = split_file(str(place), range_bytes)
-        found = [raw for part in parts for raw in pages_of(part)]
+        parts = split_file(str(dump_path), range_bytes)
+        pages_read = [raw for part in parts for raw in pages_of(part)]
     assert [(part.start, part.end) for part in parts] == [
         (start, min(start + range_bytes, size)) for start in range(0, size, range_bytes)
     ]
     assert [part.last for part in parts] == [False] * (len(parts) - 1) + [True]
-    assert found == inner(PAGES[:count])
+    assert pages_read == inner(PAGES[:count])
 
 
 @pytest.mark.parametrize("shift", range(-12, 13))
-def test_the_start_of_a_stream_across_the_end_of_a_range_and_of_a_read(place: Path, shift: int) -> None:
+def test_the_start_of_a_stream_across_the_end_of_a_range_and_of_a_read(dump_path: Path, shift: int) -> None:
     first = bz2.compress(head())
-    place.write_bytes(first + bz2.compress(PAGES[1] + END))
+    dump_path.write_bytes(first + bz2.compress(PAGES[1] + END))
     end = len(first) - shift
-    parts = [Range(str(place), 0, 5, False), Range(str(place), 5, end, False), Range(str(place), end, 1 << 20, True)]
+    parts = [
+        Range(str(dump_path), 0, 5, False),
+        Range(str(dump_path), 5, end, False),
+        Range(str(dump_path), end, 1 << 20, True),
+    ]
     with mock.patch.object(compressed, "READ_BYTES", max(1, end - 5)):
         assert [raw for part in parts for raw in pages_of(part)] == inner(PAGES[1:2])
 
 
-def test_a_multistream_dump_starts_a_range_at_a_stream(place: Path) -> None:
-    place.write_bytes(multistream(PAGES, per_stream=1))
-    parts = split_file(str(place), 500)
+def test_a_multistream_dump_starts_a_range_at_a_stream(dump_path: Path) -> None:
+    dump_path.write_bytes(multistream(PAGES, per_stream=1))
+    parts = split_file(str(dump_path), 500)
     assert len(parts) > 4
     assert [raw for part in parts for raw in pages_of(part)] == inner(PAGES)
     assert any(part.start and pages_of(part) for part in parts)
 
 
-def test_empty_streams_are_passed_over(place: Path) -> None:
+def test_empty_streams_are_passed_over(dump_path: Path) -> None:
     empty = bz2.compress(b"")
-    place.write_bytes(empty + bz2.compress(head() + PAGES[0]) + empty + empty + bz2.compress(PAGES[1] + END) + empty)
+    dump_path.write_bytes(
+        empty + bz2.compress(head() + PAGES[0]) + empty + empty + bz2.compress(PAGES[1] + END) + empty
+    )
     for range_bytes in (13, 14, 15, 100, 10_000):
-        found = [raw for part in split_file(str(place), range_bytes) for raw in pages_of(part)]
-        assert found == inner(PAGES[:2])
+        pages_read = [raw for part in split_file(str(dump_path), range_bytes) for raw in pages_of(part)]
+        assert pages_read == inner(PAGES[:2])
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
-def test_every_packing_gives_the_same_bytes(place: Path, packing: str) -> None:
+def test_every_packing_gives_the_same_bytes(dump_path: Path, packing: str) -> None:
     data = export(PAGES)
-    place.write_bytes(PACKINGS[packing](data))
-    assert compression(str(place)) == packing
-    assert whole(place) == data
-    found = [raw for part in split_file(str(place), 1000) for raw in pages_of(part)]
-    assert found == inner(PAGES)
+    dump_path.write_bytes(PACKINGS[packing](data))
+    assert compression(str(dump_path)) == packing
+    assert whole(dump_path) == data
+    pages_read = [raw for part in split_file(str(dump_path), 1000) for raw in pages_of(part)]
+    assert pages_read == inner(PAGES)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
-def test_files_of_several_members(place: Path, pack) -> None:
+def test_files_of_several_members(dump_path: Path, pack) -> None:
     data = export(PAGES)
-    place.write_bytes(b"".join(pack(data[start : start + 999]) for start in range(0, len(data), 999)))
-    assert whole(place) == data
+    dump_path.write_bytes(b"".join(pack(data[start : start + 999]) for start in range(0, len(data), 999)))
+    assert whole(dump_path) == data
 
 
 # --- broken files -----------------------------------------------------------------------------------------------------
@@ -149,89 +155,91 @@ def test_files_of_several_members(place: Path, pack) -> None:
 @settings(max_examples=80)
 @given(packing=st.sampled_from(["bz2", "multistream", "gz", "xz"]), share=st.floats(0, 1))
 def test_a_cut_off_file_gives_what_is_whole_and_then_says_where_it_ends(
-    place: Path, packing: str, share: float
+    dump_path: Path, packing: str, share: float
 ) -> None:
     data = multistream(PAGES) if packing == "multistream" else PACKINGS[packing](export(PAGES))
     size = 10 + int(share * (len(data) - 11))
-    place.write_bytes(data[:size])
-    found: list[bytes] = []
-    said = until_truncated((raw for raw, _ in cut_pages(read_range(Range(str(place), 0, size, True)), "?")), found)
-    assert found == inner(PAGES[: len(found)])
+    dump_path.write_bytes(data[:size])
+    pages_read: list[bytes] = []
+    said = until_truncated(
+        (raw for raw, _ in cut_pages(read_range(Range(str(dump_path), 0, size, True)), "?")), pages_read
+    )
+    assert pages_read == inner(PAGES[: len(pages_read)])
     if said is None:
         assert packing == "multistream"  # between two of its streams there is nothing to tell by
     else:
-        assert re.fullmatch(rf"{place}: the .*cut off at byte {size}: fetch it again", said)
+        assert re.fullmatch(rf"{dump_path}: the .*cut off at byte {size}: fetch it again", said)
 
 
-def test_what_was_read_before_the_cut_is_not_lost(place: Path) -> None:
+def test_what_was_read_before_the_cut_is_not_lost(dump_path: Path) -> None:
     data = export([page(f"Page {number}", number, noise(5000)) for number in range(40)])
     for pack in (gzip.compress, lzma.compress, lambda data: streams(data, range(0, len(data), 5000))):
         packed = pack(data)
-        place.write_bytes(packed[: len(packed) * 9 // 10])
-        found: list[bytes] = []
-        chunks = (chunk.data for chunk in read_range(Range(str(place), 0, file_size(str(place)), True)))
-        assert until_truncated(chunks, found)
-        assert data.startswith(b"".join(found))
-        assert sum(map(len, found)) > len(data) // 2
+        dump_path.write_bytes(packed[: len(packed) * 9 // 10])
+        pages_read: list[bytes] = []
+        chunks = (chunk.data for chunk in read_range(Range(str(dump_path), 0, file_size(str(dump_path)), True)))
+        assert until_truncated(chunks, pages_read)
+        assert data.startswith(b"".join(pages_read))
+        assert sum(map(len, pages_read)) > len(data) // 2
 
 
 @pytest.mark.parametrize("packing", ["bz2", "gz", "xz"])
-def test_damaged_data_are_named_and_never_pass_for_good_ones(place: Path, packing: str) -> None:
+def test_damaged_data_are_named_and_never_pass_for_good_ones(dump_path: Path, packing: str) -> None:
     data = export(PAGES)
     packed = bytearray(PACKINGS[packing](data))
     for at in range(len(packed) // 4, len(packed) - 40, len(packed) // 20):
         damaged = packed.copy()
         damaged[at] ^= 0x55
-        place.write_bytes(damaged)
-        with pytest.raises(InputError, match=rf"{place}.*(damaged|cut off)"):
-            assert whole(place) == data
+        dump_path.write_bytes(damaged)
+        with pytest.raises(InputError, match=rf"{dump_path}.*(damaged|cut off)"):
+            assert whole(dump_path) == data
 
 
-def test_a_damaged_stream_leaves_the_others_alone(place: Path) -> None:
+def test_a_damaged_stream_leaves_the_others_alone(dump_path: Path) -> None:
     first, second, third = bz2.compress(head() + PAGES[1]), bytearray(bz2.compress(PAGES[4])), bz2.compress(END)
     second[len(second) // 2] ^= 0xFF
-    place.write_bytes(first + second + bz2.compress(PAGES[7]) + third)
+    dump_path.write_bytes(first + second + bz2.compress(PAGES[7]) + third)
     after = len(first) + len(second)
     with pytest.raises(InputError, match=rf"damaged bz2 data in the stream at byte {len(first)}"):
-        pages_of(Range(str(place), 0, after, False))
-    assert pages_of(Range(str(place), after, file_size(str(place)), True)) == inner([PAGES[7]])
+        pages_of(Range(str(dump_path), 0, after, False))
+    assert pages_of(Range(str(dump_path), after, file_size(str(dump_path)), True)) == inner([PAGES[7]])
 
 
-def test_damage_is_told_however_little_is_given_out_at_once(place: Path) -> None:
+def test_damage_is_told_however_little_is_given_out_at_once(dump_path: Path) -> None:
     packed = bytearray(bz2.compress(export(PAGES)))
     packed[len(packed) // 2] ^= 0xFF
-    place.write_bytes(packed)
+    dump_path.write_bytes(packed)
     with mock.patch.object(dumps, "CHUNK_BYTES", 100), pytest.raises(InputError, match="damaged bz2 data"):
-        whole(place)
+        whole(dump_path)
 
 
-def test_zeros_may_pad_the_end_but_not_hide_a_hole(place: Path) -> None:
+def test_zeros_may_pad_the_end_but_not_hide_a_hole(dump_path: Path) -> None:
     start, rest = bz2.compress(head() + PAGES[0]), bz2.compress(PAGES[1] + END)
-    place.write_bytes(start + rest + bytes(5000))
-    assert whole(place) == head() + PAGES[0] + PAGES[1] + END
+    dump_path.write_bytes(start + rest + bytes(5000))
+    assert whole(dump_path) == head() + PAGES[0] + PAGES[1] + END
     for zeros in (100, 5000):
         with mock.patch.object(compressed, "READ_BYTES", 1000):
-            place.write_bytes(start + bytes(zeros) + rest)
+            dump_path.write_bytes(start + bytes(zeros) + rest)
             with pytest.raises(InputError, match="is not bz2 data"):
-                whole(place)
+                whole(dump_path)
 
 
-def test_zeros_in_multiples_of_four_may_pad_each_stream_of_xz(place: Path) -> None:
+def test_zeros_in_multiples_of_four_may_pad_each_stream_of_xz(dump_path: Path) -> None:
     start, rest = lzma.compress(head() + PAGES[0]), lzma.compress(PAGES[1] + END)
     for between, after in ((0, 4), (8, 0), (4, 4000)):
-        place.write_bytes(start + bytes(between) + rest + bytes(after))
-        assert whole(place) == head() + PAGES[0] + PAGES[1] + END
+        dump_path.write_bytes(start + bytes(between) + rest + bytes(after))
+        assert whole(dump_path) == head() + PAGES[0] + PAGES[1] + END
     for between, after in ((0, 3), (5, 0), (4, 4001)):
-        place.write_bytes(start + bytes(between) + rest + bytes(after))
+        dump_path.write_bytes(start + bytes(between) + rest + bytes(after))
         with pytest.raises(InputError, match="is not xz data"):
-            whole(place)
+            whole(dump_path)
 
 
 FLIP_PAGES = [page(f"Page {number}", number, noise(40)) for number in range(9)]
 THREE_STREAMS = [export(FLIP_PAGES[:3])[: -len(END)], b"".join(FLIP_PAGES[3:6]), b"".join(FLIP_PAGES[6:]) + END]
 
 
-def flips(place: Path, packing: str, step: int) -> None:
+def flips(dump_path: Path, packing: str, step: int) -> None:
     """Flip bits of every `step`th byte of a file of three streams, and read it as `--allow_truncated` does."""
     packed = b"".join(PACKINGS[packing.removesuffix(" blocks")](text) for text in THREE_STREAMS)
     for cuts in (1, 4):
@@ -239,46 +247,46 @@ def flips(place: Path, packing: str, step: int) -> None:
         for at, mask in itertools.product(range(0, len(packed), step), (0xFF, 1, 16, 128)):
             damaged = bytearray(packed)
             damaged[at] ^= mask
-            place.write_bytes(damaged)
-            found: list[bytes] = []
+            dump_path.write_bytes(damaged)
+            pages_read: list[bytes] = []
             with suppress(InputError):
-                read_site([str(place)], None)
-                for part in split_file(str(place), range_bytes):
+                read_site([str(dump_path)], None)
+                for part in split_file(str(dump_path), range_bytes):
                     part = part._replace(blocks=packing.endswith("blocks"))
                     with suppress(Truncated):
-                        found += pages_of(part)
+                        pages_read += pages_of(part)
                 if packing == "plain":
-                    assert len(found) >= len(FLIP_PAGES), (at, mask, cuts)
+                    assert len(pages_read) >= len(FLIP_PAGES), (at, mask, cuts)
                 else:
-                    assert found == inner(FLIP_PAGES), (at, mask, cuts)
+                    assert pages_read == inner(FLIP_PAGES), (at, mask, cuts)
 
 
 @pytest.mark.parametrize("packing", [*PACKINGS, "bz2 blocks"])
-def test_a_flipped_byte_is_an_error_or_gives_the_same_pages(place: Path, packing: str) -> None:
-    flips(place, packing, 197 if packing == "plain" else 37)
+def test_a_flipped_byte_is_an_error_or_gives_the_same_pages(dump_path: Path, packing: str) -> None:
+    flips(dump_path, packing, 197 if packing == "plain" else 37)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("packing", [*PACKINGS, "bz2 blocks"])
-def test_each_flipped_byte_is_an_error_or_gives_the_same_pages(place: Path, packing: str) -> None:
-    flips(place, packing, 1)
+def test_each_flipped_byte_is_an_error_or_gives_the_same_pages(dump_path: Path, packing: str) -> None:
+    flips(dump_path, packing, 1)
 
 
 @pytest.mark.parametrize("packing", ["bz2", "gz", "xz"])
-def test_what_follows_the_compressed_data_is_not_passed_over(place: Path, packing: str) -> None:
-    place.write_bytes(PACKINGS[packing](export(PAGES)) + b"<html>403 Forbidden</html>")
-    with pytest.raises(InputError, match=str(place)):
-        whole(place)
+def test_what_follows_the_compressed_data_is_not_passed_over(dump_path: Path, packing: str) -> None:
+    dump_path.write_bytes(PACKINGS[packing](export(PAGES)) + b"<html>403 Forbidden</html>")
+    with pytest.raises(InputError, match=str(dump_path)):
+        whole(dump_path)
 
 
 @pytest.mark.parametrize(
     ("start", "said"), [(b"", "is empty"), (b"PK\x03\x04", "zip archives"), (b"7z\xbc\xaf", "7z archives"),
                         (b"\x28\xb5\x2f\xfd", "zstd archives")]
 )  # fmt: skip
-def test_files_that_are_not_read_are_told_by_their_start(place: Path, start: bytes, said: str) -> None:
-    place.write_bytes(start)
-    with pytest.raises(InputError, match=rf"{place}: .*{said}"):
-        compression(str(place))
+def test_files_that_are_not_read_are_told_by_their_start(dump_path: Path, start: bytes, said: str) -> None:
+    dump_path.write_bytes(start)
+    with pytest.raises(InputError, match=rf"{dump_path}: .*{said}"):
+        compression(str(dump_path))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc for a file that cannot be read")
@@ -289,9 +297,9 @@ def test_an_error_of_the_disk_is_one_line() -> None:
 
 
 @pytest.mark.parametrize("kind", ["gz", "xz", "bz2", "plain"])
-def test_an_error_of_the_disk_is_not_taken_for_damaged_data(place: Path, kind: str) -> None:
-    place.write_bytes(PACKINGS[kind](export(PAGES)))
-    real = open(place, "rb")  # noqa: SIM115
+def test_an_error_of_the_disk_is_not_taken_for_damaged_data(dump_path: Path, kind: str) -> None:
+    dump_path.write_bytes(PACKINGS[kind](export(PAGES)))
+    real = open(dump_path, "rb")  # noqa: SIM115
     broken = mock.Mock(wraps=real, spec=real)
     broken.read.side_effect = OSError(5, "Input/output error")
     broken.__enter__ = lambda self: self
@@ -299,9 +307,9 @@ def test_an_error_of_the_disk_is_not_taken_for_damaged_data(place: Path, kind: s
     with (
         mock.patch.object(dumps, "open_file", return_value=broken),
         mock.patch.object(dumps, "compression", return_value=kind),
-        pytest.raises(InputError, match=rf"{place}: cannot be read \(Input/output error\)"),
+        pytest.raises(InputError, match=rf"{dump_path}: cannot be read \(Input/output error\)"),
     ):
-        whole(place)
+        whole(dump_path)
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
@@ -337,6 +345,6 @@ def test_a_uri_that_is_not_known_is_one_line() -> None:
         file_size("ftp://host/file")
 
 
-def test_sha1_is_that_of_the_file(place: Path) -> None:
-    place.write_bytes(os.urandom(3_000_000))
-    assert sha1(str(place)) == hashlib.sha1(place.read_bytes()).hexdigest()
+def test_sha1_is_that_of_the_file(dump_path: Path) -> None:
+    dump_path.write_bytes(os.urandom(3_000_000))
+    assert sha1(str(dump_path)) == hashlib.sha1(dump_path.read_bytes()).hexdigest()

@@ -18,8 +18,8 @@ from wikianchor.pipelines.wikimedia.languages import (
 
 def trail(code: str, text: str) -> str:
     pattern = language_facts(code).link_trail
-    found = re.match(pattern, text) if pattern else None
-    return found[0] if found else ""
+    match = re.match(pattern, text) if pattern else None
+    return match[0] if match else ""
 
 
 @pytest.mark.parametrize(
@@ -203,11 +203,11 @@ def test_facts_agree_with_what_real_wikis_answer(data_dir: Path) -> None:
         assert tuple(v["code"] for v in general.get("variants", ())) == facts.variants, path.name
 
         letters = [chr(code) for code in range(0x3000)]
-        found = re.fullmatch(r"/\^(.*)\(\.\*\)\$/\w+", general["linktrail"])
-        assert found
-        pattern = re.sub(r"\\x\{(\w{4})\}", r"\\u\1", found[1])
-        told = {c for c in letters if re.fullmatch(pattern, c)}
-        assert {c for c in letters if trail(facts.code, c) == c} == told, path.name
+        match = re.fullmatch(r"/\^(.*)\(\.\*\)\$/\w+", general["linktrail"])
+        assert match
+        pattern = re.sub(r"\\x\{(\w{4})\}", r"\\u\1", match[1])
+        expected = {c for c in letters if re.fullmatch(pattern, c)}
+        assert {c for c in letters if trail(facts.code, c) == c} == expected, path.name
 
         namespaces = {**facts.namespace_aliases, **{name: key for key, name in facts.namespaces.items()}}
         told_names = [(ns["name"], ns["id"]) for ns in answer["namespaces"].values()]

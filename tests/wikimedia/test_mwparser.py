@@ -20,7 +20,8 @@ from wikianchor.io.storage import file_size
 from wikianchor.pipelines.dataset.manifest import read_manifest
 from wikianchor.pipelines.dataset.reader import Dataset, read_batches
 from wikianchor.pipelines.wikimedia.dumps import Range, read_head, read_range
-from wikianchor.pipelines.wikimedia.mwparser import MwparserExtractor, make_extractor
+from wikianchor.pipelines.wikimedia.extractors import make_extractor
+from wikianchor.pipelines.wikimedia.mwparser import MwparserExtractor
 from wikianchor.pipelines.wikimedia.pages import Page, cut_pages, page_namespace, parse_page
 from wikianchor.pipelines.wikimedia.site import site_for, site_from_header
 from wikianchor.pipelines.wikimedia.wikitext import Extract, Extractor
@@ -33,16 +34,14 @@ mwparserfromhell = pytest.importorskip(
 
 @lru_cache(maxsize=16)
 def reader(wiki: str, literal: bool = False) -> MwparserExtractor:
-    found = make_extractor("mwparserfromhell", site_for(wiki), literal)
-    assert isinstance(found, MwparserExtractor)
-    return found
+    return MwparserExtractor(site_for(wiki), literal=literal)
 
 
 def links(extract: Extract) -> list[tuple[str, str]]:
-    found = extract.links
+    article_links = extract.links
     return [
         (extract.text[start:end], target)
-        for start, end, target in zip(found.starts, found.ends, found.targets, strict=True)
+        for start, end, target in zip(article_links.starts, article_links.ends, article_links.targets, strict=True)
     ]
 
 
@@ -99,9 +98,9 @@ MARKUP = [
 @given(st.lists(st.sampled_from(MARKUP), max_size=25).map("".join))
 def test_offsets_are_sound(text: str) -> None:
     extract = reader("enwiki").extract(text, "T")
-    for found in (extract.links, extract.other_links):
+    for columns in (extract.links, extract.other_links):
         end = 0
-        for start, stop in zip(found.starts, found.ends, strict=True):
+        for start, stop in zip(columns.starts, columns.ends, strict=True):
             assert end <= start < stop <= len(extract.text)
             assert extract.text[start:stop].strip() == extract.text[start:stop] != ""
             end = stop
@@ -121,8 +120,8 @@ def test_a_page_that_it_fails_on_is_empty(monkeypatch: pytest.MonkeyPatch) -> No
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mwparserfromhell", None)
     with pytest.raises(UsageError, match=re.escape("pip install 'wikianchor[mwparserfromhell]'")):
-        make_extractor("mwparserfromhell", site_for("enwiki"))
-    assert isinstance(make_extractor("wikianchor", site_for("enwiki"), engine="python"), Extractor)
+        make_extractor(site_for("enwiki"), parser="mwparserfromhell")
+    assert isinstance(make_extractor(site_for("enwiki"), engine="python"), Extractor)
 
 
 def test_sentences_by_either_are_a_dataset_of_its_own(wikianchor: Callable[..., Ended], tmp_path: Path) -> None:
@@ -130,7 +129,7 @@ def test_sentences_by_either_are_a_dataset_of_its_own(wikianchor: Callable[..., 
     dump.write_bytes(
         export([page("Bus", 1, "A '''bus''' carries many [[passenger]]s over the [[road]]. It is {{x}}.")])
     )
-    found = {}
+    rows_of = {}
     for name in ("wikianchor", "mwparserfromhell"):
         output = tmp_path / "out"
         ended = wikianchor("sentences", f"--dumps={dump}", f"--output={output}", f"--parser={name}")
@@ -140,11 +139,11 @@ def test_sentences_by_either_are_a_dataset_of_its_own(wikianchor: Callable[..., 
         assert manifest["options"]["parser"] == name
         assert manifest["ledger"]["enwiki"]["templates"] == {"x": 1}
         shards = Dataset(str(output), manifest).shards("sentences")
-        found[name] = [
+        rows_of[name] = [
             row for shard in shards for batch in read_batches(shard, ["text", "links"]) for row in batch.to_pylist()
         ]
-    assert found["wikianchor"] == found["mwparserfromhell"]
-    (row,) = found["wikianchor"]
+    assert rows_of["wikianchor"] == rows_of["mwparserfromhell"]
+    (row,) = rows_of["wikianchor"]
     assert [row["text"][link["start"] : link["end"]] for link in row["links"]] == ["passengers", "road"]
 
 
@@ -183,12 +182,12 @@ def link_counts(extract: Extract) -> Counter[tuple[str, str]]:
 def test_both_find_the_same_links_in_real_pages(language: str, data_dir: Path) -> None:
     (path,) = glob.glob(str(data_dir / "wikipedia-xml" / language / SLICES[language]))
     site = site_from_header(read_head(path).decode("utf-8", "replace"), f"{language}wiki", path)
-    ours, other = Extractor(site), make_extractor("mwparserfromhell", site)
+    ours, other = Extractor(site), MwparserExtractor(site)
     total: Counter[tuple[str, str]] = Counter()
     for number, article in enumerate(articles(path)):
         if number == ARTICLES:
             break
-        read = [one.extract(article.text, article.title) for one in (ours, other)]
+        read = [extractor.extract(article.text, article.title) for extractor in (ours, other)]
         first, second = (link_counts(extract) for extract in read)
         kind = difference(article.text, read[1])
         total[kind, "all"] += (first | second).total()
@@ -197,5 +196,5 @@ def test_both_find_the_same_links_in_real_pages(language: str, data_dir: Path) -
     # or have a row it cannot read, and it ends [[a|[b]]] one bracket early.
     assert total["other", "all"] > 1000
     assert total["other", "both"] >= 0.9995 * total["other", "all"]
-    every = {one: sum(total[kind, one] for kind in CLASSES) for one in ("all", "both")}
+    every = {which: sum(total[kind, which] for kind in CLASSES) for which in ("all", "both")}
     assert every["both"] >= 0.97 * every["all"]

@@ -33,23 +33,23 @@ def chunked(data: bytes, cuts: list[int], owned_from: int, owned_to: int) -> Ite
 )
 def test_each_page_comes_once_whatever_the_chunks_and_the_owners(cuts: list[int], bounds: list[int]) -> None:
     bounds = sorted({0, *bounds, len(DUMP)})
-    found = []
+    pages_read = []
     for first, last in pairwise(bounds):
         for raw, offset in cut_pages(chunked(DUMP, cuts, first, last), "dump"):
             assert DUMP[offset : offset + len(raw)] == raw
             assert first <= offset < last
-            found.append(raw)
-    assert found == INNER
+            pages_read.append(raw)
+    assert pages_read == INNER
 
 
 @pytest.mark.parametrize("size", [1, 5, 1000])
 def test_a_page_that_does_not_end_is_named(size: int) -> None:
     cut = DUMP[: DUMP.index(b"x" * 50) + 20]
     chunks = [Chunk(cut[at : at + size], 0, True) for at in range(0, len(cut), size)]
-    found = []
+    pages_read = []
     with pytest.raises(Truncated, match="dump: cut off inside the page 'B' near byte 0: fetch it again"):
-        found.extend(cut_pages(chunks, "dump"))
-    assert len(found) <= 1
+        pages_read.extend(cut_pages(chunks, "dump"))
+    assert len(pages_read) <= 1
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000, 10_000])
@@ -69,13 +69,13 @@ def test_a_lost_tag_is_an_error_and_not_a_lost_page(size: int) -> None:
 def test_every_version_of_the_format(version: str) -> None:
     text = 'Café & <b>[[Mond|moon]]</b> "q" &nbsp; {{x}}\nline'
     raw = page("AT&T <x>", 12, text, version=version).strip()
-    found = parse_page(raw, "dump")
-    assert found == (
+    pages_read = parse_page(raw, "dump")
+    assert pages_read == (
         "AT&T <x>", None if version in ("0.3", "0.4") else 0, 12, 1012, "2025-01-01T00:00:00Z", None, "wikitext", text
     )  # fmt: skip
     redirect = parse_page(page("R", 13, redirect='Q "1" & 2', version=version).strip(), "dump")
-    told = {"0.3": None, "0.4": "", "0.5": ""}.get(version, 'Q "1" & 2')
-    assert redirect.redirect == told
+    expected = {"0.3": None, "0.4": "", "0.5": ""}.get(version, 'Q "1" & 2')
+    assert redirect.redirect == expected
     assert redirect.text == '#REDIRECT [[Q "1" & 2]]'
 
 
@@ -86,8 +86,8 @@ def test_of_several_revisions_the_newest_counts_wherever_it_stands() -> None:
         revision("newest", 6, "2020-01-01T00:00:00Z"),
     )
     for order in ((old, new, same), (same, new, old), (new, same, old)):
-        found = parse_page(page("A", 1, revisions=order), "dump")
-        assert (found.text, found.rev_id) == ("newest", 6)
+        pages_read = parse_page(page("A", 1, revisions=order), "dump")
+        assert (pages_read.text, pages_read.rev_id) == ("newest", 6)
 
 
 def test_empty_and_deleted_texts_and_pages_without_a_revision_are_empty() -> None:
@@ -100,9 +100,9 @@ def test_empty_and_deleted_texts_and_pages_without_a_revision_are_empty() -> Non
 
 def test_control_characters_cannot_come_in() -> None:
     raw = page("A\x01", 1, "a\x02b\x0cc\r\nd\te&#1;&#xD800;&#x110000;&#x41;".replace("&", "\x00"))
-    found = parse_page(raw.replace(b"\x00", b"&"), "dump")
-    assert found.title == "A"
-    assert found.text == "abc\nd\te���A"
+    pages_read = parse_page(raw.replace(b"\x00", b"&"), "dump")
+    assert pages_read.title == "A"
+    assert pages_read.text == "abc\nd\te���A"
 
 
 BROKEN = {

@@ -57,9 +57,9 @@ def test_modern_header() -> None:
     assert site.namespaces["портал & більше"] == 100
     assert site.namespace_names[14] == "Категорія"
     assert site.case_sensitive == {2302}
-    found = site.link_trail.match("[[Київ]]ський.", 8)
-    assert found
-    assert found[0] == "ський"
+    match = site.link_trail.match("[[Київ]]ський.", 8)
+    assert match
+    assert match[0] == "ський"
     assert site.link_prefix == "„«"
     assert "#ПЕРЕНАПРАВЛЕННЯ" in site.redirect_words
 

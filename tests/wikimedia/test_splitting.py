@@ -35,7 +35,7 @@ ONE_STREAM = bz2.compress(DATA, 1)
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dump_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("split") / "dump"
 
 
@@ -74,8 +74,8 @@ def test_a_block_by_itself_and_nothing_else() -> None:
     marks = list(find_marks(ONE_STREAM))
     assert len(marks) > 8
     assert [mark.end for mark in marks] == [False] * (len(marks) - 1) + [True]
-    found = [unpack_block(ONE_STREAM, a.bit, b.bit) for a, b in itertools.pairwise(marks)]
-    assert b"".join(filter(None, found)) == DATA
+    pieces = [unpack_block(ONE_STREAM, a.bit, b.bit) for a, b in itertools.pairwise(marks)]
+    assert b"".join(filter(None, pieces)) == DATA
     first, second = marks[:2]
     for wrong in ((first.bit, second.bit - 1), (first.bit, second.bit + 1), (first.bit + 1, second.bit), (5, 60)):
         assert unpack_block(ONE_STREAM, *wrong) is None
@@ -86,10 +86,10 @@ def test_a_block_by_itself_and_nothing_else() -> None:
     cuts=st.lists(st.integers(1, len(ONE_STREAM)), max_size=12),
     read_bytes=st.sampled_from([7, 1_000, 60_001, 1 << 20]),
 )
-def test_every_page_of_one_stream_is_in_exactly_one_range(place: Path, cuts: list[int], read_bytes: int) -> None:
-    place.write_bytes(ONE_STREAM)
+def test_every_page_of_one_stream_is_in_exactly_one_range(dump_path: Path, cuts: list[int], read_bytes: int) -> None:
+    dump_path.write_bytes(ONE_STREAM)
     with mock.patch.object(bzip2_blocks, "READ_BYTES", max(read_bytes, 500)):
-        assert titles(ranges(place, cuts, True)) == TITLES
+        assert titles(ranges(dump_path, cuts, True)) == TITLES
 
 
 @settings(max_examples=40)
@@ -98,17 +98,17 @@ def test_every_page_of_one_stream_is_in_exactly_one_range(place: Path, cuts: lis
     cuts=st.lists(st.integers(0, 10_000), max_size=8),
     padded=st.booleans(),
 )
-def test_blocks_across_streams(place: Path, streams: list[int], cuts: list[int], padded: bool) -> None:
+def test_blocks_across_streams(dump_path: Path, streams: list[int], cuts: list[int], padded: bool) -> None:
     bounds = sorted({0, len(DATA), *streams})
     packed = [bz2.compress(DATA[a:b], 1) for a, b in itertools.pairwise(bounds)]
     packed.insert(len(packed) // 2, bz2.compress(b""))
-    place.write_bytes(b"".join(packed) + bytes(2_000 * padded))
-    size = place.stat().st_size
-    assert titles(ranges(place, [cut * size // 10_000 for cut in cuts], True)) == TITLES
+    dump_path.write_bytes(b"".join(packed) + bytes(2_000 * padded))
+    size = dump_path.stat().st_size
+    assert titles(ranges(dump_path, [cut * size // 10_000 for cut in cuts], True)) == TITLES
 
 
-def test_bits_that_only_look_like_a_block_are_passed_over(place: Path) -> None:
-    place.write_bytes(ONE_STREAM)
+def test_bits_that_only_look_like_a_block_are_passed_over(dump_path: Path) -> None:
+    dump_path.write_bytes(ONE_STREAM)
     real = find_marks(ONE_STREAM)
     false = [Mark((a.bit + b.bit) // 2 + 3, number % 3 == 2) for number, (a, b) in enumerate(itertools.pairwise(real))]
     every = sorted(real + false)
@@ -120,17 +120,17 @@ def test_bits_that_only_look_like_a_block_are_passed_over(place: Path) -> None:
 
     cuts = ([mark.bit // 8 for mark in false] + [mark.bit // 8 + 1 for mark in real])[::20]
     with mock.patch.object(bzip2_blocks, "find_marks", with_false):
-        assert titles(ranges(place, cuts, True)) == TITLES
+        assert titles(ranges(dump_path, cuts, True)) == TITLES
 
 
-def test_a_damaged_block_is_told_by_the_reader_that_owns_it_and_by_no_other(place: Path) -> None:
+def test_a_damaged_block_is_told_by_the_reader_that_owns_it_and_by_no_other(dump_path: Path) -> None:
     marks = find_marks(ONE_STREAM)
     damaged = bytearray(ONE_STREAM)
     damaged[marks[5].bit // 8 + 1_000] ^= 0xFF
-    place.write_bytes(damaged)
+    dump_path.write_bytes(damaged)
     cuts = [mark.bit // 8 for mark in marks if not mark.end]
     said = []
-    for part in ranges(place, cuts, True):
+    for part in ranges(dump_path, cuts, True):
         try:
             list(texts(part))
         except InputError as error:
@@ -138,57 +138,57 @@ def test_a_damaged_block_is_told_by_the_reader_that_owns_it_and_by_no_other(plac
     # The reader of the block, and the one before it, whose last page ends there.
     byte = marks[5].bit // 8
     assert said
-    assert set(said) == {f"{place}: damaged bz2 data in the block at byte {byte}: fetch it again"}
+    assert set(said) == {f"{dump_path}: damaged bz2 data in the block at byte {byte}: fetch it again"}
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.999, 0.99999])
-def test_a_stream_that_is_cut_off(place: Path, share: float) -> None:
+def test_a_stream_that_is_cut_off(dump_path: Path, share: float) -> None:
     size = int(len(ONE_STREAM) * share)
-    place.write_bytes(ONE_STREAM[:size])
-    found: list[bytes] = []
-    whole = (raw for part in ranges(place, [size // 3, size // 2], True) for raw in texts(part))
+    dump_path.write_bytes(ONE_STREAM[:size])
+    pieces: list[bytes] = []
+    whole = (raw for part in ranges(dump_path, [size // 3, size // 2], True) for raw in texts(part))
     with pytest.raises(Truncated, match=f"cut off at byte {size}: fetch it again"):
-        found.extend(whole)
-    assert len(found) >= 200 * (share - 0.1) - 30
+        pieces.extend(whole)
+    assert len(pieces) >= 200 * (share - 0.1) - 30
 
 
-def test_what_is_no_bz2_after_a_stream(place: Path) -> None:
+def test_what_is_no_bz2_after_a_stream(dump_path: Path) -> None:
     for rest in (b"rubbish", bytes(300) + b"more", b"BZh0" + ONE_STREAM[4:], ONE_STREAM[:9]):
-        place.write_bytes(ONE_STREAM + rest)
+        dump_path.write_bytes(ONE_STREAM + rest)
         with pytest.raises(InputError, match=r"is not bz2 data|cut off at byte"):
-            titles(ranges(place, [], True))
+            titles(ranges(dump_path, [], True))
 
 
-def test_a_file_of_long_streams_is_cut_at_blocks_and_a_multistream_dump_is_not(place: Path) -> None:
-    place.write_bytes(ONE_STREAM)
-    parts = split_file(str(place), len(ONE_STREAM) // 4)
+def test_a_file_of_long_streams_is_cut_at_blocks_and_a_multistream_dump_is_not(dump_path: Path) -> None:
+    dump_path.write_bytes(ONE_STREAM)
+    parts = split_file(str(dump_path), len(ONE_STREAM) // 4)
     assert all(part.blocks for part in parts)
     assert sum(bool(list(texts(part))) for part in parts) >= 4
     assert titles(parts) == TITLES
-    assert not any(part.blocks for part in split_file(str(place), len(ONE_STREAM)))
-    place.write_bytes(bz2.compress(DATA[:5000], 1) + bz2.compress(DATA[5000:], 1))
-    assert not any(part.blocks for part in split_file(str(place), len(ONE_STREAM) // 4))
+    assert not any(part.blocks for part in split_file(str(dump_path), len(ONE_STREAM)))
+    dump_path.write_bytes(bz2.compress(DATA[:5000], 1) + bz2.compress(DATA[5000:], 1))
+    assert not any(part.blocks for part in split_file(str(dump_path), len(ONE_STREAM) // 4))
 
 
-def test_tiny_streams_take_linear_time(place: Path) -> None:
+def test_tiny_streams_take_linear_time(dump_path: Path) -> None:
     """A million streams of a byte are a file of 40 MB; what is left of a read is not copied for each of them."""
     begin = DATA.index(b"<page>")
     text = DATA[: DATA.index(b"</page>", begin) + len(b"</page>")]
     byte = {value: bz2.compress(bytes([value])) for value in set(text)}
-    place.write_bytes(b"".join(byte[value] for value in text * 3) + bz2.compress(b"") * 50_000)
+    dump_path.write_bytes(b"".join(byte[value] for value in text * 3) + bz2.compress(b"") * 50_000)
     start = time.process_time()
     for blocks in (False, True):
-        assert len(list(texts(Range(str(place), 0, file_size(str(place)), True, blocks)))) == 3
+        assert len(list(texts(Range(str(dump_path), 0, file_size(str(dump_path)), True, blocks)))) == 3
     assert time.process_time() - start < 10
 
 
-def test_marks_that_are_none_take_linear_time(place: Path) -> None:
+def test_marks_that_are_none_take_linear_time(dump_path: Path) -> None:
     mark = BLOCK.to_bytes(6, "big")
-    place.write_bytes(ONE_STREAM[:4] + (mark + b"abcdefgh") * 150_000)
+    dump_path.write_bytes(ONE_STREAM[:4] + (mark + b"abcdefgh") * 150_000)
     start = time.process_time()
     for begin in (0, 1_000_000):
         with pytest.raises(InputError, match="damaged bz2 data in the block at byte"):
-            list(read_range(Range(str(place), begin, file_size(str(place)), True, True)))
+            list(read_range(Range(str(dump_path), begin, file_size(str(dump_path)), True, True)))
     assert time.process_time() - start < 10
 
 
@@ -209,71 +209,71 @@ def members(cuts: list[int], level: int = 6) -> bytes:
     padded=st.booleans(),
 )
 def test_every_page_of_gzip_members_is_in_exactly_one_range(
-    place: Path, inner: list[int], cuts: list[int], level: int, read_bytes: int, padded: bool
+    dump_path: Path, inner: list[int], cuts: list[int], level: int, read_bytes: int, padded: bool
 ) -> None:
-    place.write_bytes(members(inner, level) + bytes(1_000 * padded))
-    size = place.stat().st_size
-    parts = ranges(place, [cut * size // 10_000 for cut in cuts], False)
+    dump_path.write_bytes(members(inner, level) + bytes(1_000 * padded))
+    size = dump_path.stat().st_size
+    parts = ranges(dump_path, [cut * size // 10_000 for cut in cuts], False)
     with mock.patch.object(compressed, "READ_BYTES", read_bytes):
         assert titles(parts) == TITLES
 
 
-def test_a_header_within_a_member_is_none(place: Path) -> None:
+def test_a_header_within_a_member_is_none(dump_path: Path) -> None:
     # Level 0 stores what it is given, so the inner file's own header stands in the outer one as it is.
     inner = gzip.compress(b"inner", mtime=7)[:10] + random.Random(3).randbytes(5_000)
-    place.write_bytes(gzip.compress(inner * 20, 0) + gzip.compress(DATA))
-    size = place.stat().st_size
-    found = b"".join(
+    dump_path.write_bytes(gzip.compress(inner * 20, 0) + gzip.compress(DATA))
+    size = dump_path.stat().st_size
+    pieces = b"".join(
         chunk.data
-        for part in ranges(place, list(range(0, size, 3_000)), False)
+        for part in ranges(dump_path, list(range(0, size, 3_000)), False)
         for chunk in read_range(part)
         if chunk.owned
     )
-    assert found == inner * 20 + DATA
+    assert pieces == inner * 20 + DATA
 
 
-def test_empty_members_take_linear_time(place: Path) -> None:
+def test_empty_members_take_linear_time(dump_path: Path) -> None:
     empty = gzip.compress(b"", mtime=7)
-    place.write_bytes(empty * 100_000 + gzip.compress(DATA) + (empty + b"\0") * 50_000)
+    dump_path.write_bytes(empty * 100_000 + gzip.compress(DATA) + (empty + b"\0") * 50_000)
     start = time.process_time()
-    assert titles([Range(str(place), 0, file_size(str(place)), True)]) == TITLES
+    assert titles([Range(str(dump_path), 0, file_size(str(dump_path)), True)]) == TITLES
     assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
-def test_progress_within_one_stream(place: Path, pack: Callable[[bytes], bytes]) -> None:
-    place.write_bytes(pack(DATA))
-    offsets = [chunk.offset for chunk in read_range(Range(str(place), 0, file_size(str(place)), True))]
+def test_progress_within_one_stream(dump_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    dump_path.write_bytes(pack(DATA))
+    offsets = [chunk.offset for chunk in read_range(Range(str(dump_path), 0, file_size(str(dump_path)), True))]
     assert offsets == sorted(offsets)
-    assert 0 < offsets[-1] < file_size(str(place))
+    assert 0 < offsets[-1] < file_size(str(dump_path))
 
 
-def test_a_file_that_cannot_be_shared(place: Path) -> None:
+def test_a_file_that_cannot_be_shared(dump_path: Path) -> None:
     words = random.Random(5).randbytes(dumps.SMALLEST_RANGE)
     for data, alone in (
         (gzip.compress(words, 1), True),
         (gzip.compress(words, 1) * 2, False),
         (lzma.compress(words, preset=0), True),
     ):
-        place.write_bytes(data)
-        assert dumps.is_one_task(str(place)) == alone
-        assert not alone or sum(bool(list(read_range(part))) for part in split_file(str(place), 1 << 20)) == 1
-    place.write_bytes(lzma.compress(b"short"))
-    assert not dumps.is_one_task(str(place))
+        dump_path.write_bytes(data)
+        assert dumps.is_one_task(str(dump_path)) == alone
+        assert not alone or sum(bool(list(read_range(part))) for part in split_file(str(dump_path), 1 << 20)) == 1
+    dump_path.write_bytes(lzma.compress(b"short"))
+    assert not dumps.is_one_task(str(dump_path))
 
 
-def test_what_follows_the_last_member(place: Path) -> None:
-    place.write_bytes(members([50_000]) + bytes(100) + members([]))
-    whole = Range(str(place), 0, file_size(str(place)), True)
+def test_what_follows_the_last_member(dump_path: Path) -> None:
+    dump_path.write_bytes(members([50_000]) + bytes(100) + members([]))
+    whole = Range(str(dump_path), 0, file_size(str(dump_path)), True)
     assert b"".join(chunk.data for chunk in read_range(whole)) == DATA + DATA
-    place.write_bytes(members([]) + b"rubbish")
+    dump_path.write_bytes(members([]) + b"rubbish")
     with pytest.raises(InputError, match="is the start of no member"):
         titles([whole])
 
 
-def test_gzip_files_are_cut_too(place: Path) -> None:
-    place.write_bytes(members(list(range(0, len(DATA), 20_000))))
-    parts = split_file(str(place), place.stat().st_size // 6)
+def test_gzip_files_are_cut_too(dump_path: Path) -> None:
+    dump_path.write_bytes(members(list(range(0, len(DATA), 20_000))))
+    parts = split_file(str(dump_path), dump_path.stat().st_size // 6)
     assert sum(bool(list(texts(part))) for part in parts) >= 6
     assert titles(parts) == TITLES
-    assert dumps.compression(str(place)) == "gz"
+    assert dumps.compression(str(dump_path)) == "gz"

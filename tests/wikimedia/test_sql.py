@@ -249,14 +249,14 @@ class TestStatements:
             damaged = bytearray(text)
             damaged[at] ^= mask
             try:
-                found = rows(bytes(damaged), table="page_props")
+                read = rows(bytes(damaged), table="page_props")
             except InputError:
                 continue
             # A damaged byte inside a value is another value.
             if start <= at < start + len(ROWS):
-                assert len(found) == len(EXPECTED), (at, mask)
+                assert len(read) == len(EXPECTED), (at, mask)
             else:
-                assert found == EXPECTED, (at, mask)
+                assert read == EXPECTED, (at, mask)
 
     def test_a_bare_word_is_no_value(self) -> None:
         with pytest.raises(InputError, match=r"^x\.sql: byte \d+ .* b'NVLL' is no value"):
@@ -291,8 +291,8 @@ class TestBrokenFiles:
         [b"(1,'p','v')", b"(1,'p','v',NULL,5)", b"(1,'p','v' 'w',NULL)", b"junk", b"(1, 'p','v',NULL)"],
     )
     def test_a_row_that_does_not_fit(self, row: bytes) -> None:
-        place = len(HEAD + b"INSERT INTO `page_props` VALUES (1,'p','v',2)")
-        with pytest.raises(InputError, match=rf"^x\.sql: byte {place} of the SQL text: .* no row of the 4 columns"):
+        offset = len(HEAD + b"INSERT INTO `page_props` VALUES (1,'p','v',2)")
+        with pytest.raises(InputError, match=rf"^x\.sql: byte {offset} of the SQL text: .* no row of the 4 columns"):
             rows(HEAD + b"INSERT INTO `page_props` VALUES (1,'p','v',2)," + row + b",(3,'p','v',NULL);\n")
 
     def test_a_row_without_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -392,14 +392,12 @@ class TestRealDumps:
             definition = re.search(rb"CREATE TABLE `\w+` \((.*?)\n\)", text, re.DOTALL)
             assert definition
             columns = [name.decode() for name in re.findall(rb"^ *`(\w+)`", definition[1], re.MULTILINE)]
-            found = []
+            rows = []
             with pytest.raises(Truncated) if path.name in self.CUT_OFF else nullcontext():
-                found.extend(read_table([text], columns, source=path.name))
-            assert len(found) == self.COUNTS[path.name], path.name
+                rows.extend(read_table([text], columns, source=path.name))
+            assert len(rows) == self.COUNTS[path.name], path.name
             # No value holds a row's end, in these files, so counting those is a check from outside.
-            assert len(re.findall(rb"\)(?=[,;]\s*(?:\(|INSERT|/\*|\n|\Z))", self.inserts(text))) == len(found), (
-                path.name
-            )
+            assert len(re.findall(rb"\)(?=[,;]\s*(?:\(|INSERT|/\*|\n|\Z))", self.inserts(text))) == len(rows), path.name
         assert seen == self.COUNTS.keys() | self.ROWS_ALONE
 
     @staticmethod

@@ -14,84 +14,6 @@ DE = site_for("dewiki")
 SITES = {wiki: site_for(wiki) for wiki in ("enwiki", "dewiki", "trwiki", "kawiki", "zhwiki", "enwiktionary", "fawiki")}
 
 
-@pytest.mark.parametrize(
-    ("raw", "title"),
-    [
-        ("Berlin", "Berlin"),
-        ("berlin", "Berlin"),
-        (" New__York _ City ", "New York City"),
-        ("Foo\u00a0bar\u3000baz\u2009x", "Foo bar baz x"),
-        ("Caf%C3%A9", "Café"),
-        ("100%", "100%"),
-        ("100% wolf", "100% wolf"),
-        ("A%20b%5Fc", "A b c"),
-        ("AT&amp;T", "AT&T"),
-        ("O&#39;Brien", "O'Brien"),
-        ("O&#x27;Brien", "O'Brien"),
-        ("&#0000000000065;bc", "Abc"),
-        ("&nbsp;Foo&nbsp;", "Foo"),
-        ("Foo&zwnj;bar", "Foo\u200cbar"),
-        ("A&b", "A&b"),
-        ("A&T;", None),  # what looks like an entity and is none
-        ("&amp;amp;", None),
-        ("\u200eFoo\u200f b\u202aa\u202cr", "Foo bar"),
-        ("می\u200cخواهم", "می\u200cخواهم"),
-        ("क्\u200dष", "क्\u200dष"),
-        ("E\u0301cole", "École"),
-        ("é", "É"),
-        ("Foo#bar", "Foo"),
-        ("Foo #bar", "Foo"),
-        ("#bar", None),
-        (":Foo", "Foo"),
-        (": foo", "Foo"),
-        ("::Foo", None),
-        ("Star Trek: Voyager", "Star Trek: Voyager"),
-        ("Foo :bar", "Foo :bar"),
-        ("AC/DC", "AC/DC"),
-        ("...And Justice for All", "...And Justice for All"),
-        (".", None),
-        ("..", None),
-        ("./a", None),
-        ("a/../b", None),
-        ("a/.", None),
-        (".a", ".a"),
-        ("a~~b", "A~~b"),
-        ("a~~~b", None),
-        ("", None),
-        ("  ", None),
-        ("_", None),
-        ("a<b", None),
-        ("a>b", None),
-        ("a[b", None),
-        ("a]b", None),
-        ("a{b", None),
-        ("a}b", None),
-        ("a|b", None),
-        ("a\nb", None),
-        ("a\tb", None),
-        ("a\x7fb", None),
-        ("a\ufffdb", None),
-        ("%3Cb%3E", None),
-        ("%E9", None),  # Latin-1, not UTF-8
-        ("%2541", None),
-        ("&#xD800;", None),
-        ("&#" + "9" * 5000 + ";", None),
-        ("x" * 255, "X" + "x" * 254),
-        ("x" * 256, None),
-        ("é" * 127, "É" + "é" * 126),
-        ("é" * 128, None),
-        ("fr:Chien", None),
-        ("wikt:dog", None),
-        ("en:foo", "Foo"),
-        ("en:fr:foo", None),
-        ("w:en:category:foo", "Category:Foo"),
-        ("Iso639-3:eng", None),
-    ],
-)
-def test_normalise_title(raw: str, title: str | None) -> None:
-    assert normalise_title(raw, EN) == title
-
-
 def test_half_a_surrogate_pair_is_no_title() -> None:
     assert normalise_title("a\ud800b", EN) is None
     assert parse_target("a#\udfff", EN) is None
@@ -100,31 +22,6 @@ def test_half_a_surrogate_pair_is_no_title() -> None:
 def test_a_target_without_end_is_refused() -> None:
     assert parse_target("en:" * 1_000_000 + "x", EN) is None
     assert parse_target("en:" * 1_000 + "x", EN) == LinkTarget(0, "X", "", "", True)
-
-
-@pytest.mark.parametrize(
-    ("wiki", "raw", "title"),
-    [
-        ("trwiki", "istanbul", "İstanbul"),
-        ("trwiki", "ılgaz", "Ilgaz"),
-        ("enwiki", "istanbul", "Istanbul"),
-        ("kawiki", "აბგ", "აბგ"),
-        ("dewiki", "ß", "ß"),
-        ("dewiki", "ŉa", "ŉa"),
-        ("dewiki", "ǰa", "ǰa"),
-        ("dewiki", "ﬁa", "ﬁa"),
-        ("enwiki", "ǆa", "ǅa"),
-        ("enwiki", "ÿ", "Ÿ"),
-        ("enwiki", "история", "История"),
-        ("enwiki", "东京", "东京"),
-        ("enwiki", "𐐨x", "𐐀x"),
-        ("enwiktionary", "dog", "dog"),
-        ("enwiktionary", "category:dogs", "Category:dogs"),
-        ("enwiktionary", "user:dog", "User:Dog"),
-    ],
-)
-def test_first_letter(wiki: str, raw: str, title: str) -> None:
-    assert normalise_title(raw, site_for(wiki)) == title
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,9 @@ def parse(**parts: Any) -> Item:
 
 
 def skip(line: dict[str, Any]) -> Skip:
-    found = parse_item(json.dumps(line).encode(), WIKIS, {"en"})
-    assert isinstance(found, Skip)
-    return found
+    parsed = parse_item(json.dumps(line).encode(), WIKIS, {"en"})
+    assert isinstance(parsed, Skip)
+    return parsed
 
 
 class TestTexts:
@@ -274,11 +274,11 @@ class TestFilter:
     @given(entities())
     def test_it_never_rejects_what_parse_item_keeps(self, line: bytes) -> None:
         try:
-            found = parse_item(line, WIKIS, ())
+            parsed = parse_item(line, WIKIS, ())
         except BadLine:  # half a surrogate pair
             return
         wanted = wanted_filter(WIKIS)(line)
-        if isinstance(found, Item):
+        if isinstance(parsed, Item):
             assert wanted
 
     @given(st.binary(max_size=60))
@@ -341,7 +341,7 @@ class TestRealDumps:
     WIKIS: ClassVar = {"enwiki", "dewiki", "jawiki"}
 
     def test_every_file(self, data_dir: Path) -> None:
-        found = {}
+        parsed = {}
         wanted = wanted_filter(self.WIKIS)
         for path in sorted((data_dir / "wikidata").glob("*.json*")):
             if path.name in self.PRETTY:
@@ -362,8 +362,8 @@ class TestRealDumps:
                     count["items"] += 1
                 else:
                     assert not wanted(line)
-            found[path.name] = (count["lines"], count["items"], count["bad"])
-        assert found == self.EXPECTED
+            parsed[path.name] = (count["lines"], count["items"], count["bad"])
+        assert parsed == self.EXPECTED
 
     def check(self, item: Item, entity: dict[str, Any]) -> None:
         """Against the same facts got the long way round."""

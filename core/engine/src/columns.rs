@@ -1,5 +1,5 @@
 //! Rows of `sentences`, `fragments`, `titles` and `ledger` as the buffers of Arrow arrays.
-//! See `pipelines/sentences/columns.py`.
+//! A string column is the ends of all strings and their bytes: "bus" and "car" are [0, 3, 6] and "buscar".
 //!
 //! https://arrow.apache.org/docs/format/Columnar.html
 
@@ -94,7 +94,7 @@ impl Sentences {
             self.page_ids.push_long(page.page_id);
             self.rev_ids.push_long(page.rev_id);
             self.titles.push(&page.title);
-            self.regions.push(sentence.region);
+            self.regions.push(sentence.region.text());
             self.numbers.push(sentence.number as usize);
             self.texts.push(&sentence.text);
             // Code points up to the last offset: a text is counted once.

@@ -3,22 +3,28 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-pub type Name = Cow<'static, str>;
+use crate::shared::Name;
+
+pub type Key = Cow<'static, str>;
 
 /// Counts by name. A name that was set stays, even at 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts(pub BTreeMap<Name, i64>);
+pub struct Counts(pub BTreeMap<Key, i64>);
 
 impl Counts {
-    pub fn add(&mut self, name: impl Into<Name>, number: i64) {
+    pub fn add(&mut self, name: impl Into<Key>, number: i64) {
         *self.0.entry(name.into()).or_insert(0) += number;
     }
 
-    pub fn set(&mut self, name: impl Into<Name>, number: i64) {
+    pub fn set(&mut self, name: impl Into<Key>, number: i64) {
         self.0.insert(name.into(), number);
     }
 
-    pub fn get(&self, name: &str) -> i64 {
-        self.0.get(name).copied().unwrap_or(0)
+    pub fn get(&self, name: Name) -> i64 {
+        self.0.get(name.text()).copied().unwrap_or(0)
+    }
+
+    pub fn remove(&mut self, name: Name) -> i64 {
+        self.0.remove(name.text()).unwrap_or(0)
     }
 }

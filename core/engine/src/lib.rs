@@ -1,5 +1,6 @@
-//! Wikitext to sentences and links: the passes of `pipelines/wikimedia/wikitext` and `pipelines/text`, file by file and
-//! name by name. The Python code is the reference; what differs from it is a fault here.
+//! Wikitext to sentences and links. Each module states its rule with an example. The module of the same name in
+//! `pipelines/wikimedia/wikitext` or `pipelines/text` has the rule in Python, which is the reference: what differs from
+//! it is a fault here. Names and tables are in data files that both read (`shared`).
 //!
 //! Offsets in this crate are bytes of UTF-8; the binding gives code points to Python.
 
@@ -11,6 +12,7 @@ pub mod page;
 pub mod page_kinds;
 pub mod reader;
 pub mod rules;
+pub mod shared;
 pub mod text;
 pub mod titles;
 pub mod unicode;

@@ -1,4 +1,7 @@
-//! One page of an export. See `pipelines/wikimedia/pages.py`.
+//! One page of an export, at its newest revision: the bytes from `<page>` to `</page>`, read by byte search.
+//!
+//! `<page><title>A &amp; B</title><ns>0</ns><id>1</id><revision><text>C</text></revision></page>` is the page "A & B"
+//! with the text "C". Control characters are left out, since the engine uses them as placeholders.
 
 use std::borrow::Cow;
 

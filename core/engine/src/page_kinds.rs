@@ -1,10 +1,12 @@
-//! Disambiguation pages by their templates. See `pipelines/wikimedia/page_kinds.py`.
+//! Disambiguation pages: those with the switch `__DISAMBIG__`, or with a call of a template that sets it:
+//! `{{disambig}}`, and what the wiki's own definitions say.
 
 use std::sync::Arc;
 
 use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::shared::shared;
 use crate::unicode::{is_space, lower, rstrip};
 use crate::wikitext::search::find_double;
 
@@ -32,7 +34,7 @@ impl PageKinds {
     }
 
     pub fn is_disambiguation(&mut self, text: &str) -> bool {
-        if memmem::find(text.as_bytes(), b"__DISAMBIG__").is_some() {
+        if memmem::find(text.as_bytes(), shared().characters.disambiguation_switch.as_bytes()).is_some() {
             return true;
         }
         let bytes = text.as_bytes();

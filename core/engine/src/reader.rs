@@ -1,4 +1,7 @@
-//! An article to the rows of all tables. See `PageReader` in `pipelines/sentences/steps.py`.
+//! An article to the rows of all tables: its title with its flags and links, its sentences, its fragments, its ledger.
+//!
+//! Of a disambiguation page all text is fragments. The ledger of "A [[bus]] runs." is `links:kept` 1, `links:seen` 1,
+//! `pages:articles` 1, `sentences:kept` 1 and `source:links` 1.
 
 use std::mem::take;
 
@@ -6,6 +9,7 @@ use crate::columns::{Ledger, Sentences, Titles};
 use crate::counts::Counts;
 use crate::page::Page;
 use crate::page_kinds::PageKinds;
+use crate::shared::{shared, Name};
 use crate::text::prose::{aside_fragments, page_sentences, PageText, Prose, Sentence};
 use crate::text::splitter::Splitter;
 use crate::text::TextRules;
@@ -50,10 +54,11 @@ impl Reader {
     /// Add the rows of an article, whose text is used up; return its ledger.
     pub fn read_article(&mut self, page: &mut Page, is_list: bool) -> Counts {
         let mut counts = Counts::default();
-        counts.add("pages:articles", 1);
+        counts.add(Name::PagesArticles, 1);
         let is_disambiguation = self.kinds.is_disambiguation(&page.text);
-        let flags = [("disambiguation", is_disambiguation), ("list", is_list)];
-        let flags: Vec<&str> = flags.iter().filter(|(_, holds)| *holds).map(|(flag, _)| *flag).collect();
+        let flags = [(Name::Disambiguation, is_disambiguation), (Name::List, is_list)];
+        let flags: Vec<&str> = flags.iter().filter(|(_, holds)| *holds).map(|(flag, _)| flag.text()).collect();
+        let prefixes = &shared().names.prefixes;
         let linked = self.extractor.links.linked_titles(&page.text, &page.title);
         self.titles.add_article(page, &flags, &linked);
         let extract = self.extractor.extract(take(&mut page.text), &page.title);
@@ -61,19 +66,20 @@ impl Reader {
         let shown = page_text(&extract.text, &extract.links, &extract.gaps);
         let mut dropped = Counts::default();
         if is_disambiguation {
-            counts.add("pages:disambiguation", 1);
+            counts.add(Name::PagesDisambiguation, 1);
         }
         if is_disambiguation && !self.with_fragments {
-            dropped.add("disambiguation_page", extract.links.starts.len() as i64);
+            dropped.add(Name::DisambiguationPage, extract.links.starts.len() as i64);
         } else {
             let mut fragments = Vec::new();
             let found = self.with_fragments.then_some(&mut fragments);
             let mut kept = page_sentences(&shown, &self.splitter, &self.prose, &mut dropped, found);
             if is_disambiguation {
                 fragments.append(&mut kept);
-                fragments.iter_mut().for_each(|sentence| sentence.region = "disambiguation");
+                fragments.iter_mut().for_each(|sentence| sentence.region = Name::Disambiguation);
                 fragments.sort_by_key(|sentence| sentence.number);
-                let kinds = [("heading", dropped.get("heading")), ("disambiguation_page", links_in(&fragments))];
+                let kinds =
+                    [(Name::Heading, dropped.get(Name::Heading)), (Name::DisambiguationPage, links_in(&fragments))];
                 dropped = Counts::default();
                 for (kind, number) in kinds.into_iter().filter(|&(_, number)| number > 0) {
                     dropped.add(kind, number);
@@ -87,7 +93,7 @@ impl Reader {
                     regions.add(fragment.region, 1);
                 }
                 for (region, number) in regions.0 {
-                    counts.add(format!("fragments:{region}"), number);
+                    counts.add(prefixes.fragments.clone() + &region, number);
                 }
                 let last = kept.last().into_iter().chain(fragments.last()).map(|sentence| sentence.number + 1).max();
                 let mut number = last.unwrap_or(0);
@@ -95,19 +101,19 @@ impl Reader {
                     let in_aside = aside_fragments(&page_text(&aside.text, &aside.links, &[]), aside.region, number);
                     self.fragments.add(page, &aside.text, &in_aside, &aside.links);
                     number += in_aside.len() as u32;
-                    counts.add(format!("fragments:{}", aside.region), in_aside.len() as i64);
+                    counts.add(prefixes.fragments.clone() + aside.region.text(), in_aside.len() as i64);
                 }
             }
-            counts.add("links:kept", links_in(&kept));
-            counts.add("sentences:kept", kept.len() as i64);
+            counts.add(Name::LinksKept, links_in(&kept));
+            counts.add(Name::SentencesKept, kept.len() as i64);
         }
-        for (reason, number) in extract.counts.0.iter().filter(|(reason, _)| reason.as_ref() != "link") {
+        for (reason, number) in extract.counts.0.iter().filter(|(reason, _)| reason.as_ref() != Name::Link.text()) {
             let is_whole = reason.contains(':');
-            counts.add(if is_whole { reason.clone() } else { format!("links:{reason}").into() }, *number);
+            counts.add(if is_whole { reason.clone() } else { (prefixes.links.clone() + reason).into() }, *number);
         }
         for (reason, number) in take(&mut dropped.0) {
-            let is_whole = reason.starts_with("sentences:") || reason.starts_with("templates:");
-            counts.add(if is_whole { reason } else { format!("links:{reason}").into() }, number);
+            let is_whole = [&prefixes.sentences, &prefixes.templates].iter().any(|prefix| reason.starts_with(*prefix));
+            counts.add(if is_whole { reason } else { (prefixes.links.clone() + &reason).into() }, number);
         }
         self.ledger.add(page, &counts);
         counts

@@ -30,14 +30,14 @@ pub struct Site {
     /// Words of the options that place an image beside the text, sorted, with "$1" for a value.
     pub beside: Vec<String>,
     pub numbers: Numbers,
-    /// `template_rules`: the rule by lower-case name, and the units of {{convert}} by their codes.
+    /// The rule of each template, by lower-case name.
     pub template_rules: FxHashMap<String, String>,
-    pub units: FxHashMap<String, String>,
+    pub measures: Measures,
     /// `html.entities.html5`, and the names of `titles._ENTITIES` besides.
     pub entities: FxHashMap<String, String>,
 }
 
-/// How numbers are written (`wikitext/numbers.py`).
+/// How numbers are written: 12,345.6 or 12 345,6.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Numbers {
     pub thousands: String,
@@ -48,4 +48,13 @@ pub struct Numbers {
     pub together: usize,
     /// Whether pairs of digits are separated above the thousands.
     pub pairs: bool,
+}
+
+/// What `{{convert}}` shows: `{{convert|5|to|10|km}}` is "5 to 10 km".
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Measures {
+    /// The sign of a unit by the codes for it.
+    pub units: FxHashMap<String, String>,
+    /// What words between the numbers of a range become.
+    pub ranges: FxHashMap<String, String>,
 }

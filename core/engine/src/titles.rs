@@ -1,17 +1,19 @@
-//! Titles of pages and targets of links. See `titles.py`.
+//! Titles of pages and targets of links, by the rules of MediaWikiTitleCodec::splitTitleString: "new_York&nbsp;City#A"
+//! leads to the section "A" of "New York City"; "a|b" is no target. A title has the form of `<title>` in a dump.
 
 use crate::rules::Site;
+use crate::shared::shared;
 use crate::unicode;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// MediaWiki's limit for titles, in bytes.
-const MAX_BYTES: usize = 255;
-/// Characters.
-const PLAIN_LENGTH: usize = MAX_BYTES / 4;
+/// A title of so many characters is within the limit, because a character has at most four bytes.
+#[inline]
+fn plain_length() -> usize {
+    shared().limits.name_bytes / 4
+}
+
 const FIRST_COMBINING_MARK: char = '\u{300}';
-/// Characters.
-const MAX_RAW_LENGTH: usize = 10_000;
 
 /// Where a link leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +26,7 @@ pub struct LinkTarget {
     pub colon: bool,
 }
 
-/// `_SPACES`.
+/// Whether MediaWiki reads a character as a blank in titles.
 fn is_blank(char: char) -> bool {
     matches!(
         char,
@@ -33,12 +35,12 @@ fn is_blank(char: char) -> bool {
     )
 }
 
-/// `_BIDI`.
+/// Whether a character is a mark of direction, which titles lose.
 fn is_bidi(char: char) -> bool {
     matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
 }
 
-/// `_NEVER`: characters that no title may contain.
+/// Whether no title may contain a byte.
 fn is_never(byte: u8) -> bool {
     matches!(byte, 0..=0x1f | 0x7f | b'<' | b'>' | b'[' | b']' | b'{' | b'}' | b'|')
 }
@@ -89,7 +91,7 @@ pub fn normalise_title(raw: &str, site: &Site) -> Option<String> {
 /// The title of an article if the target is normalised but for its first letter.
 pub fn plain_title<'a>(raw: &'a str, site: &Site) -> Option<Cow<'a, str>> {
     let first = raw.chars().next()?;
-    if raw.len() > 4 * PLAIN_LENGTH || first == ' ' || first == '.' || raw.ends_with(' ') {
+    if raw.len() > 4 * plain_length() || first == ' ' || first == '.' || raw.ends_with(' ') {
         return None;
     }
     // The bytes of most titles tell enough.
@@ -104,7 +106,7 @@ pub fn plain_title<'a>(raw: &'a str, site: &Site) -> Option<Cow<'a, str>> {
         classes |= class;
         length += usize::from(class & INNER == 0);
     }
-    if length > PLAIN_LENGTH {
+    if length > plain_length() {
         return None;
     }
     if classes & UNSURE != 0 {
@@ -184,7 +186,7 @@ pub fn parse_not_plain(raw: &str, site: &Site) -> Option<LinkTarget> {
             title = Cow::Owned(capitalised(&title, site).into_owned());
         }
     }
-    if title.len() > MAX_BYTES {
+    if title.len() > shared().limits.name_bytes {
         return None;
     }
     let title = match site.namespace_names.get(&namespace) {
@@ -222,7 +224,7 @@ fn reference_name(bytes: &[u8], start: usize) -> Option<usize> {
 /// Decode percent-encoding and character references, and collapse white space; "" for an invalid target.
 fn decoded<'a>(raw: &'a str, site: &Site) -> Cow<'a, str> {
     let mut text: Cow<'a, str> = Cow::Borrowed(raw);
-    if raw.len() > MAX_RAW_LENGTH && unicode::length(raw) > MAX_RAW_LENGTH {
+    if raw.len() > shared().limits.title_raw && unicode::length(raw) > shared().limits.title_raw {
         return Cow::Borrowed("");
     }
     if raw.contains('%') {

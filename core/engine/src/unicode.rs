@@ -3,6 +3,7 @@
 //! The binding sets the tables once, when the module is imported. Tests of this crate alone use those of Rust.
 
 use rustc_hash::FxHashMap;
+use serde::Deserialize;
 use std::sync::OnceLock;
 
 /// Bits of a character in the table, with the method of Python's `str` that they answer.
@@ -57,7 +58,44 @@ fn tables() -> &'static Tables {
     TABLES.get_or_init(Tables::of_rust)
 }
 
+/// The tables as `tests/engine_rules.py` writes them.
+#[derive(Deserialize)]
+struct Written {
+    bits: Vec<(u32, u16)>,
+    lower: Case,
+    upper: Case,
+    title: Case,
+    zeros: Vec<char>,
+    combining: FxHashMap<char, u8>,
+    decomposed: FxHashMap<char, String>,
+    composed: Vec<((char, char), char)>,
+}
+
 impl Tables {
+    /// The tables from their JSON, for tests without a running Python.
+    ///
+    /// # Errors
+    ///
+    /// The JSON is not that of `tests/engine_rules.py`.
+    pub fn from_json(
+        tables: serde_json::Value,
+        lower_text: fn(&str) -> String,
+        evaluate: fn(&str) -> Option<String>,
+    ) -> Result<Tables, serde_json::Error> {
+        let written = Written::deserialize(tables)?;
+        let mut bits = vec![0; 0xE0200];
+        for (code, set) in written.bits {
+            bits[code as usize] = set;
+        }
+        let forms = Forms {
+            decompositions: written.decomposed,
+            compositions: written.composed.into_iter().collect(),
+            classes: written.combining,
+        };
+        let (lower, upper, title, zeros) = (written.lower, written.upper, written.title, written.zeros);
+        Ok(Tables { bits, lower, upper, title, lower_text, evaluate, zeros, forms })
+    }
+
     /// The classes of Rust's own version of Unicode, nearly those of Python.
     fn of_rust() -> Tables {
         let (mut bits, mut lower, mut upper) = (vec![0; 0x33480], Case::default(), Case::default());

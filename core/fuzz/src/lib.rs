@@ -6,20 +6,22 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
+use serde_json::Value;
 use wikianchor_engine::counts::Counts;
 use wikianchor_engine::page::{parse_page, Page};
 use wikianchor_engine::page_kinds::PageKinds;
 use wikianchor_engine::reader::Reader;
 use wikianchor_engine::rules::Site;
 use wikianchor_engine::text::TextRules;
-use wikianchor_engine::unicode::{self, Forms, Tables};
+use wikianchor_engine::shared::set_shared;
+use wikianchor_engine::unicode::{self, Tables};
 use wikianchor_engine::wikitext::extractor::{Extract, Extractor};
 use wikianchor_engine::wikitext::links::Links;
 
@@ -73,57 +75,44 @@ pub fn peak<T>(run: impl FnOnce() -> T) -> (T, usize) {
     (result, PEAK.load(Ordering::Relaxed) - before)
 }
 
-/// What `tests/fuzz_seeds.py` writes for a wiki.
+/// What `tests/fuzz_seeds.py` writes.
 #[derive(Deserialize)]
+struct Rules {
+    shared: String,
+    characters: Value,
+    sites: BTreeMap<String, Arc<Site>>,
+    texts: HashMap<String, TextRules>,
+    disambiguation: HashMap<String, Vec<String>>,
+}
+
+/// The rules of a wiki.
 struct Wiki {
     site: Arc<Site>,
     text: TextRules,
     disambiguation: Vec<String>,
 }
 
-/// `CharacterTables` in `pipelines/wikimedia/core_tables.py`, with the classes as bits.
-#[derive(Deserialize)]
-struct Characters {
-    bits: Vec<(u32, u16)>,
-    lower: Vec<(char, String)>,
-    upper: Vec<(char, String)>,
-    title: Vec<(char, String)>,
-    zeros: Vec<char>,
-    combining: Vec<(char, u8)>,
-    decomposed: Vec<(char, String)>,
-    composed: Vec<((char, char), char)>,
-}
-
-fn load<T: for<'a> Deserialize<'a>>(name: &str) -> T {
+fn rules() -> Rules {
     let directory = std::env::var("WIKIANCHOR_FUZZ").expect("WIKIANCHOR_FUZZ names no directory: make fuzz");
-    let text = fs::read_to_string(Path::new(&directory).join(name)).expect("python -m tests.fuzz_seeds writes it");
+    let path = Path::new(&directory).join("rules.json");
+    let text = fs::read_to_string(path).expect("python -m tests.fuzz_seeds writes it");
     serde_json::from_str(&text).expect("of this checkout")
 }
 
 fn wikis() -> &'static [Wiki] {
     static WIKIS: OnceLock<Vec<Wiki>> = OnceLock::new();
     WIKIS.get_or_init(|| {
-        let found: Characters = load("characters.json");
-        let mut bits = vec![0; 0xE0200];
-        for (code, set) in found.bits {
-            bits[code as usize] = set;
-        }
-        unicode::set_tables(Tables {
-            bits,
-            lower: found.lower.into_iter().collect(),
-            upper: found.upper.into_iter().collect(),
-            title: found.title.into_iter().collect(),
-            lower_text: str::to_lowercase,
-            // In Python, which fuzzes it.
-            evaluate: |expression| expression.trim().parse::<f64>().ok().map(|number| number.to_string()),
-            zeros: found.zeros,
-            forms: Forms {
-                decompositions: found.decomposed.into_iter().collect(),
-                compositions: found.composed.into_iter().collect(),
-                classes: found.combining.into_iter().collect(),
-            },
-        });
-        load("wikis.json")
+        let Rules { shared, characters, sites, texts, disambiguation } = rules();
+        set_shared(&shared).expect("of this checkout");
+        // Expressions are evaluated in Python, which fuzzes them.
+        let evaluate = |expression: &str| expression.trim().parse::<f64>().ok().map(|number| number.to_string());
+        unicode::set_tables(Tables::from_json(characters, str::to_lowercase, evaluate).expect("of this checkout"));
+        let wiki = |(name, site): (String, Arc<Site>)| Wiki {
+            text: texts[&site.language].clone(),
+            disambiguation: disambiguation[&name].clone(),
+            site,
+        };
+        sites.into_iter().map(wiki).collect()
     })
 }
 
@@ -245,11 +234,12 @@ fn check_links(links: &Links, text: &str) {
 /// As `link_counts.unbalanced` in Python.
 fn check_ledger(counts: &Counts) {
     assert!(counts.0.values().all(|&number| number >= 0), "a negative number: {counts:?}");
-    let seen = counts.get("links:seen");
+    let get = |name: &str| counts.0.get(name).copied().unwrap_or(0);
+    let seen = get("links:seen");
     let of_links = counts.0.iter().filter(|(name, _)| name.starts_with("links:"));
     assert_eq!(of_links.map(|(_, number)| number).sum::<i64>() - seen, seen, "the buckets do not add up: {counts:?}");
-    let get = |name: &str| counts.get(&format!("source:{name}"));
-    let taken = get("comment") + get("nowiki") + get("in_calls") + get("notices");
-    let shown = get("links") - taken + get("from_calls") + get("joined");
+    let source = |name: &str| get(&format!("source:{name}"));
+    let taken = source("comment") + source("nowiki") + source("in_calls") + source("notices");
+    let shown = source("links") - taken + source("from_calls") + source("joined");
     assert_eq!(shown, seen, "the source does not add up: {counts:?}");
 }

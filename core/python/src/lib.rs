@@ -2,7 +2,9 @@
 
 use std::sync::OnceLock;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use wikianchor_engine::shared::set_shared;
 use wikianchor_engine::unicode::{self, Case, Forms, Tables, ALNUM, ALPHA, NEEDS_NFC, PRINTABLE};
 
 mod reader;
@@ -25,7 +27,8 @@ fn evaluate(expression: &str) -> Option<String> {
 /// Characters with what a method of `str` makes of them.
 type Changes = Vec<(char, String)>;
 
-/// `CharacterTables` in `pipelines/wikimedia/core_tables.py`.
+/// Characters with the classes, cases and normal forms that the running Python gives them, as `core_tables.py` collects
+/// them.
 #[derive(FromPyObject)]
 struct CharacterTables {
     letters: String,
@@ -41,9 +44,11 @@ struct CharacterTables {
     needs_nfc: String,
 }
 
-/// Take the character classes of the running Python, and what evaluates expressions. The first call counts.
+/// Take the character classes of the running Python, what evaluates expressions, and the rules that are the same on
+/// every wiki. The first call counts.
 #[pyfunction]
-fn set_up(tables: CharacterTables, evaluator: Py<PyAny>) {
+fn set_up(tables: CharacterTables, evaluator: Py<PyAny>, rules: &str) -> PyResult<()> {
+    set_shared(rules).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let _ = EVALUATE.set(evaluator);
     // A fault becomes an error of Python, which names the page; the default hook would print lines of its own.
     std::panic::set_hook(Box::new(|_| {}));
@@ -74,6 +79,7 @@ fn set_up(tables: CharacterTables, evaluator: Py<PyAny>) {
             classes: tables.combining.into_iter().collect(),
         },
     });
+    Ok(())
 }
 
 #[pymodule]

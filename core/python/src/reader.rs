@@ -82,7 +82,7 @@ fn columns_of<'py>(py: Python<'py>, text: &str, links: &Links) -> PyResult<Bound
     (starts, ends, strings(&links.targets)?, strings(&links.fragments)?).into_pyobject(py)
 }
 
-/// See `wikitext.Extractor`.
+/// Extracts the pages of one wiki: the visible text of each and its links.
 #[pyclass]
 struct Extractor {
     engine: Engine,
@@ -102,7 +102,7 @@ impl Extractor {
             guarded(|| self.engine.extract(text.to_owned(), title))?;
         let beside = PyList::empty(py);
         for aside in &asides {
-            beside.append((aside.region, &aside.text, columns_of(py, &aside.text, &aside.links)?))?;
+            beside.append((aside.region.text(), &aside.text, columns_of(py, &aside.text, &aside.links)?))?;
         }
         let (links, others) = (columns_of(py, &text, &links)?, columns_of(py, &text, &other_links)?);
         (text, links, others, gaps, dict_of(py, &counts)?, beside).into_pyobject(py)
@@ -114,7 +114,8 @@ impl Extractor {
     }
 }
 
-/// Reads pages into the tables of a dump. See `pipelines/sentences/compiled_reader.py`.
+/// Reads pages into the tables of a dump, a page at a time: `parse`, then `read_article` or `add_redirect`; `take`
+/// empties a table.
 #[pyclass]
 struct PageReader {
     reader: Reader,

@@ -73,11 +73,11 @@ class Extract:
             (`placeholders.LINE_MARKS`); `placeholders.GAP` stands where words are missing.
         links: links to articles in `text`.
         other_links: links to pages of other namespaces in `text`.
-        gaps: for each `GAP` in `text` the lower-case name of the template that left it, "" if it was no template.
+        gaps: the lower-case name of the template that left each `GAP` in `text`, "" if it was no template.
         counts: number of "[[" by what became of them: "link" for those in `links`, the region for those in an aside;
             "seen" is counted by itself where the templates show their text. Names that begin with "source:" count those
             of the wikitext (`link_counts`), with "text:" characters in calls that show nothing (`templates`).
-        asides: of the page, if they were asked for.
+        asides: those of the page, if they were asked for.
     """
 
     text: str
@@ -93,8 +93,8 @@ class Extractor:
 
     Args:
         site: the wiki.
-        literal: for comparisons with MediaWiki: templates vanish without a gap, empty brackets stay, and external links
-            without a label become numbers.
+        literal: whether it is for comparisons with MediaWiki: templates vanish without a gap, empty brackets stay, and
+            external links without a label become numbers.
         find_template: the wiki's own definitions of templates (see `definitions.Definitions`), if they are at hand.
         asides: extract the cells of tables and the captions that contain links too.
 
@@ -123,7 +123,7 @@ class Extractor:
 
         Args:
             text: wikitext without control characters other than tab and line feed, as `pages.parse_page` returns it.
-            title: of the page.
+            title: title of the page.
         """
         counts: Counter[str] = Counter()
         missing: dict[str, str] = {}
@@ -200,9 +200,9 @@ class Extractor:
         """Return what a line of a gallery shows below its image, without templates.
 
         Args:
-            text: of the line after the name of the file: options and caption, with links.
-            title: of the page.
-            counts: of the page; each "[[" that the line shows is added as "caption".
+            text: what the line has after the name of the file: options and caption, with links.
+            title: title of the page.
+            counts: those of the page; each "[[" that the line shows is added as "caption".
             missing: templates of the page that left a gap, added to.
         """
         text = self._expand(text, title, counts, missing)
@@ -218,11 +218,11 @@ class Extractor:
         """Return the aside of some lines of wikitext, if they show a link, and the captions in it that contain links.
 
         Args:
-            region: of the aside.
-            lines: with links.
-            title: of the page.
-            counts: of the page, with each "[[" of the lines under the region; those that show no link to an article are
-                moved to what they are.
+            region: that of the aside.
+            lines: wikitext with links.
+            title: title of the page.
+            counts: those of the page, with each "[[" of the lines under the region; those that show no link to an
+                article are moved to what they are.
             missing: templates of the page that left a gap.
         """
         # An empty line between two lines, so that none continues the one before.

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, REMOVED, SEAM
 
 _TAB_IN_TARGET = re.compile(r"(\[\[[^\[\]|\t\n]*)\t")
 # A Japanese particle before a link or another kind of character; a word such as もの goes on in hiragana.
-_PARTICLE = (
-    r"(?:(?:[とにでへ]は|[とにで]も|[でとへ]の|から|まで|より)|[はがをにのともでやへ])(?:\[\[|[^\u3041-\u3096\s])"
-)
-_FOLLOWING = frozenset((" ", ".", ",", ")", "）", SEAM, *"はがをにのともでやへかまよ"))
+_PARTICLES: list[str] = package_json("pipelines.wikimedia", "characters.json")["particles"]
+_PARTICLE = rf"(?:{'|'.join(_PARTICLES)})(?:\[\[|[^\u3041-\u3096\s])"
+_FOLLOWING = frozenset((" ", ".", ",", ")", "）", SEAM, *(particle[0] for particle in _PARTICLES)))
 _OPENING = frozenset("(（")
 # "word <ref/> .NET" and "word <ref/> ..." keep their blank.
 _SIGN = re.compile(rf"[ {SEAM}{REMOVED}]*(?:[.,](?![\w.,])|[)）]|{_PARTICLE})")
 _LOOSE_SIGN = re.compile(rf" ?{REMOVED}[ {SEAM}{REMOVED}]*([.,)）]?)")
-_SHORT_WORD = 3
+_SHORT_WORD: int = package_json("pipelines.wikimedia", "limits.json")["short_word"]
 _ENDS = frozenset(".!?…")
 _JAPANESE = re.compile("[\u30a1-\u30ff\u3005\u4e00-\u9fff」』）(（]")
 _HIRAGANA = re.compile("[\u3041-\u3096]")

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple, Union
 
+from wikianchor.io.package_data import package_json
+
 Nodes = tuple["Node", ...]
 Node = Union[str, "Parameter", "Call"]
 
@@ -37,7 +39,7 @@ class Call(NamedTuple):
 
 
 # Deeper braces are text; no template comes near it.
-MAX_DEPTH = 60
+MAX_DEPTH: int = package_json("pipelines.wikimedia", "limits.json")["braces_depth"]
 _TOKEN = re.compile(r"\{{2,}|\}{2,}|\[\[|\]\]|[|=]")
 
 
@@ -48,7 +50,7 @@ class _Open:
     Attributes:
         width: number of braces; 0 for brackets.
         arguments: nodes of each argument that has been read.
-        equals: for each argument the index of the node "=" after its name, -1 if it has none.
+        equals: the index of the node "=" after the name of each argument, -1 if it has none.
     """
 
     width: int

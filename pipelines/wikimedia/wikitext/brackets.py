@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, REMOVED
 
 # A bracket and its contents. A link inside is matched as a whole, because its target may contain brackets.
@@ -16,10 +17,11 @@ _PLAIN = r"[^()（）\n\[\]]*"
 _WITHIN = rf"{_PLAIN}(?:\[\[[^\[\]\n]*\]\]{_PLAIN})*"
 _NARROW = re.compile(rf"\({_WITHIN}\)")
 _WIDE = re.compile(rf"（{_WITHIN}）")
-_SEPARATOR = re.compile(r"([,;、，；])")
+_SEPARATORS: str = package_json("pipelines.wikimedia", "characters.json")["separators"]
+_SEPARATOR = re.compile(f"([{_SEPARATORS}])")
 # Characters at the edges of a bracket that may have lost words.
-_OPEN_EDGE = f" ,;、，；)）{REMOVED}"
-_CLOSED_EDGE = f" ,;、，；{REMOVED}"
+_OPEN_EDGE = f" {_SEPARATORS})）{REMOVED}"
+_CLOSED_EDGE = f" {_SEPARATORS}{REMOVED}"
 _EMPTY = f" \t{GAP}{NAMED}{REMOVED}"
 _VANISHED = "\x06"
 _BEFORE_VANISHED = re.compile(rf" ?{_VANISHED}+(?: (?=[.,](?![\w.,])))?")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from html.entities import html5
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import protect
 
@@ -23,21 +24,9 @@ def decode_entities(text: str) -> str:
     return text.replace("\xa0", " ") if "\xa0" in text else text
 
 
-# Switches that MediaWiki knows in small letters too (MessagesEn.php).
-_CASELESS = (
-    "NOTOC",
-    "NOGALLERY",
-    "FORCETOC",
-    "TOC",
-    "NOEDITSECTION",
-    "NOTITLECONVERT",
-    "NOTC",
-    "NOCONTENTCONVERT",
-    "NOCC",
-)
-
-_NOTE_NUMBER = re.compile(r"\[\d{1,3}\](?=[\s.,;:!?)।۔。\[]|\Z)")
-_BEFORE_NOTE = frozenset('.!?…,;:»”")।۔。')
+_DATA = package_json("pipelines.wikimedia", "characters.json")
+_NOTE_NUMBER = re.compile(rf"\[\d{{1,3}}\](?=[\s{re.escape(_DATA['after_note_number'])}]|\Z)")
+_BEFORE_NOTE = frozenset(_DATA["before_note_number"])
 
 
 @lru_cache(maxsize=4096)
@@ -77,7 +66,7 @@ def switch_pattern(switches: Iterable[str]) -> re.Pattern[str]:
     >>> switch_pattern(["__INDEX__"]).sub("", "__toc__ __index__ __INDEX__")
     ' __index__ '
     """
-    return re.compile("|".join((f"__(?i:{'|'.join(_CASELESS)})__", *map(re.escape, sorted(switches)))))
+    return re.compile("|".join((f"__(?i:{'|'.join(_DATA['caseless_switches'])})__", *map(re.escape, sorted(switches)))))
 
 
 def strip_switches(text: str, switches: re.Pattern[str]) -> str:

@@ -14,11 +14,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site, fold_name
 from wikianchor.pipelines.wikimedia.titles import normalise_title
 from wikianchor.pipelines.wikimedia.wikitext.braces import Argument, Call, Nodes, Parameter, parse_braces
-from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS, UNKNOWN, magic_word
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import (
+    FUNCTIONS,
+    NUMBERS,
+    PREFIXES,
+    UNFORMATTED,
+    UNKNOWN,
+    magic_word,
+)
 from wikianchor.pipelines.wikimedia.wikitext.tags import strip_extension_tags
 
 TEMPLATE = 10
@@ -29,18 +37,18 @@ BLOCK = "{|"
 """The body of a template that makes a block of its own, in place of its whole definition."""
 # Longer definitions are those of infoboxes and lists.
 LONGEST = 50_000
+_LIMITS = package_json("pipelines.wikimedia", "limits.json")
 # Nodes that one call may evaluate, and levels of calls in calls. MediaWiki has 1,000,000 and 100.
-MAX_NODES = 20_000
-MAX_DEPTH = 60
+MAX_NODES: int = _LIMITS["calls_nodes"]
+MAX_DEPTH: int = _LIMITS["calls_depth"]
 # Characters of texts, arguments and results of functions that one call may put together; MediaWiki has nearly as many
 # bytes for a page.
-MAX_SIZE = 2_000_000
+MAX_SIZE: int = _LIMITS["calls_size"]
 # Characters.
-LONGEST_RESULT = 20_000
+LONGEST_RESULT: int = _LIMITS["calls_result"]
 _INCLUSION = re.compile(r"<(/?)(noinclude|includeonly|onlyinclude)\s*(/?)>", re.IGNORECASE)
 _NO_TEMPLATE = re.compile(r"\s*[:/#]")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_SUBST = frozenset(("subst", "safesubst", "msg"))
 
 
 def transcluded(text: str) -> str:
@@ -145,8 +153,8 @@ class Definitions:
         """Return the wikitext that a call shows.
 
         Args:
-            name: of the template, as the call has it.
-            arguments: by name, unnamed ones by their number, from "1".
+            name: name of the template, as the call has it.
+            arguments: values by name, unnamed ones by their number, from "1".
             page: title of the page with the call.
 
         Returns:
@@ -210,14 +218,14 @@ class Definitions:
         if not node.arguments and (word := magic_word(self._words.get(name, name), page)) is not None:
             return self._counted(word)
         start = 0
-        while (end := name.find(":", start)) >= 0 and self._canonical(name[start:end]) in _SUBST:
+        while (end := name.find(":", start)) >= 0 and self._canonical(name[start:end]) in PREFIXES:
             start = end + 1
         name = name[start:].strip()
         head, colon, first = name.partition(":")
         key = self._canonical(head)
-        if colon and key == "formatnum":
+        if colon and key in NUMBERS:
             given = _Given(self, first, node.arguments, inner, page)
-            unchanged = given.text(1).upper() in ("R", "NOSEP")
+            unchanged = given.text(1).upper() in UNFORMATTED
             return self._counted(first.strip() if unchanged else self._number(first.strip()))
         if colon and key in FUNCTIONS:
             return self._counted(FUNCTIONS[key](_Given(self, first, node.arguments, inner, page)))

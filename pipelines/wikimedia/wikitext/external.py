@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import SEAM, protect
 
-_PROTOCOLS = "bitcoin:|geo:|magnet:|mailto:|matrix:|news:|sips?:|sms:|tel:|urn:|xmpp:"
-_SLASHED = "https?:|ftps?:|git:|gopher:|ircs?:|mms:|nntp:|redis:|sftp:|ssh:|svn:|telnet:|worldwind:"
+_DATA = package_json("pipelines.wikimedia", "characters.json")
+_PROTOCOLS, _SLASHED = "|".join(_DATA["schemes"]), "|".join(_DATA["slashed_schemes"])
 # Two apostrophes end an address, because MediaWiki reads italics first. The lookaheads skip the brackets of internal
 # links quickly; [[http://...]] is an external link nevertheless.
 _OPENING = re.compile(
@@ -24,7 +25,7 @@ _TERM = re.compile(r"[*#:]*;")
 _COLON = protect(":")
 # What may stand between the beginning of an internal link and an external link in its label.
 _IN_LABEL = re.compile(r"\[\[[^\[\]{}<>|\n]+\|[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\Z")
-_IN_LABEL_LENGTH = 300
+_IN_LABEL_LENGTH: int = package_json("pipelines.wikimedia", "limits.json")["external_label"]
 
 
 def strip_external_links(text: str, number: Callable[[str], str] | None) -> str:

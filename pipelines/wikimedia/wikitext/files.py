@@ -9,12 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.languages import LanguageFacts
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, SEAM
 
 _BRACKETS = re.compile(r"\[\[|\]\]")
-LONGEST_LIST_MARK = 10
+LONGEST_LIST_MARK: int = package_json("pipelines.wikimedia", "limits.json")["list_mark"]
 _LINE_MARKUP = tuple("=*#:;")
 # Options that place an image beside the text, so that it ends a paragraph. Other images stand in the line.
 _BESIDE = ("img_thumbnail", "img_manualthumb", "img_framed", "img_left", "img_right", "img_center", "img_none")
@@ -30,7 +31,7 @@ class FileStripper:
 
     Args:
         namespace_names: names of the File namespace.
-        facts: of the wiki's language.
+        facts: those of the wiki's language.
     """
 
     def __init__(self, namespace_names: Iterable[str], facts: LanguageFacts) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import NOTICES, links_in
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, LIST, NAMED, SEAM
 
@@ -17,15 +18,15 @@ from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, HEADING, L
 _OPEN, _CLOSE = HEADING, LIST
 _BLOCK = f"{_OPEN}{_CLOSE}{GAP}"
 _MARKED = re.compile(f"({_BLOCK}{NAMED}*|{_OPEN}[^{_OPEN}{_CLOSE}]*{_CLOSE})")
+_TAGS = package_json("pipelines.wikimedia", "tags.json")
 _MAKES_BLOCK = re.compile(
-    r"(?:^|\n)[ \t]*(?:\{\||[:;*#=|!]|----)|\n[ \t]*\n"
-    r"|<(?:div|table|ul|ol|dl|p|center|blockquote|h[1-6]|infobox|gallery|hr|tr)\b",
-    re.IGNORECASE,
+    rf"(?:^|\n)[ \t]*(?:\{{\||[:;*#=|!]|----)|\n[ \t]*\n|<(?:{'|'.join(_TAGS['makes_block'])})\b", re.IGNORECASE
 )
-_HIDDEN = re.compile(r"<(span|small|sup)\b[^<>]*display\s*:\s*none[^<>]*>[^<>]*</\1\s*>", re.IGNORECASE)
+_HIDDEN = re.compile(rf"<({'|'.join(_TAGS['hides'])})\b[^<>]*display\s*:\s*none[^<>]*>[^<>]*</\1\s*>", re.IGNORECASE)
 # "[citation needed]", raised: a remark of an editor.
+_AROUND = "|".join(_TAGS["around_remark"])
 _NOTE = re.compile(
-    r"\s*(?:<(?:span|small|i|b)\b[^<>]*>\s*)*<sup\b[^<>]*>.*</sup\s*>(?:\s*</(?:span|small|i|b)\s*>)*\s*", re.I | re.S
+    rf"\s*(?:<(?:{_AROUND})\b[^<>]*>\s*)*<sup\b[^<>]*>.*</sup\s*>(?:\s*</(?:{_AROUND})\s*>)*\s*", re.I | re.S
 )
 _BRACKET = re.compile(r"\[(?!\[)|&#(?:91|x5b);|\(|&#(?:40|x28);", re.IGNORECASE)
 # Such a remark behind words that the template shows, or before a category.

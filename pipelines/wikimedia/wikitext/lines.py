@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from io import StringIO
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM
 from wikianchor.pipelines.wikimedia.wikitext.quotes import strip_quotes
 from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between, stretches
@@ -26,12 +27,14 @@ _TOKEN = re.compile(
 # A rule for language variants, -{a:b}-, keeps its colons.
 _RULE_EDGES = {"-{": 1, "}-": -1}
 
+_VOID = frozenset(package_json("pipelines.wikimedia", "tags.json")["void"])
 # First character of a line that continues the line before; removed in this module.
 _JOINED = "\x06"
-_CLOSING = frozenset(",.;:)]»”。，、；：）」』")
+_DATA = package_json("pipelines.wikimedia", "characters.json")
+_CLOSING = frozenset(_DATA["closing"])
 _OPEN_TARGET = re.compile(r"\[\[[^\[\]|]*\Z")
 # Last characters, besides letters and digits, of a line that may continue with a lower-case letter.
-_OPEN_ENDS = frozenset(",])\"'»”’–—")
+_OPEN_ENDS = frozenset(_DATA["open_ends"])
 
 
 def read_lines(text: str, literal: bool = False) -> str:
@@ -120,7 +123,7 @@ def _split_term(content: str) -> str:
         if sign[0] == "'":
             bold, italic = bold != (len(sign) > 2), italic != (len(sign) == 2 or len(sign) > 4)
         elif sign[0] == "<":
-            if name.lower() in HTML_TAGS and not (sign.endswith("/>") and name.lower() in ("br", "hr", "wbr")):
+            if name.lower() in HTML_TAGS and not (sign.endswith("/>") and name.lower() in _VOID):
                 # A closing tag alone is not there for MediaWiki.
                 tags = max(0, tags - 1) if end else tags + 1
         elif sign in _RULE_EDGES:
@@ -154,4 +157,4 @@ def _dash(line: str) -> str:
 
 _BLANKS = (" ", "\t", "\xa0")
 _READERS = {GAP: _gap, "=": _heading, " ": _preformatted, "-": _rule, **dict.fromkeys("*#:;", _item)}
-_ALL_READERS = _READERS | {"=": _title, "-": _dash, **dict.fromkeys("•·●▪–", _bullet)}
+_ALL_READERS = _READERS | {"=": _title, "-": _dash, **dict.fromkeys(_DATA["bullets"], _bullet)}

@@ -32,7 +32,7 @@ def count_change(counts: Counter[str], before: int, after: int, has_bucket: bool
     """Count the links that passes have removed, or joined, in the text that a reader sees.
 
     Args:
-        counts: of the page.
+        counts: those of the page.
         before: number of links before these passes.
         after: number of links after them.
         has_bucket: the passes count what they remove, and `before` is without it. That there are fewer links now is a
@@ -49,7 +49,7 @@ def unbalanced(counts: Mapping[str, int]) -> str | None:
     """Return what is wrong with the ledger of a page or a wiki; None if it balances.
 
     Args:
-        counts: by kind and name, such as "links:table" and "source:links".
+        counts: numbers by kind and name, such as "links:table" and "source:links".
     """
     negative = next((f"{name} is {number}" for name, number in counts.items() if number < 0), None)
     if negative is not None:

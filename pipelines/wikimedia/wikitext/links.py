@@ -92,16 +92,16 @@ class LinkReader:
         self._prefix_letters = letters_of(f"[{site.link_prefix}]") if site.link_prefix else ""
         self._targets = _TargetCache(site, self._read)
 
-    def linked_titles(self, text: str, own_title: str) -> list[str]:
+    def linked_titles(self, text: str, page_title: str) -> list[str]:
         """Return the titles of all articles that the wikitext links to, sorted, without the page itself.
 
         Args:
             text: raw wikitext; links in tables, captions, references and template arguments count too.
-            own_title: of the page.
+            page_title: title of the page.
         """
         targets = map(self._targets.__getitem__, set(_RAW_TARGET.findall(text)))
         linked = {title for kind, title, _ in targets if kind == "link"}
-        linked.discard(own_title)
+        linked.discard(page_title)
         return sorted(linked)
 
     def read_target(self, raw: str) -> tuple[str, str, str]:
@@ -112,12 +112,12 @@ class LinkReader:
         """
         return self._targets[raw]
 
-    def split_links(self, text: str, own_title: str, counts: Counter[str]) -> tuple[str, Links, Links]:
+    def split_links(self, text: str, page_title: str, counts: Counter[str]) -> tuple[str, Links, Links]:
         """Replace each link by its visible text.
 
         Args:
             text: wikitext without other markup.
-            own_title: of the page; a link to it is bold text to a reader.
+            page_title: title of the page; a link to it is bold text to a reader.
             counts: counts each "[[" by its kind (`read_target`), or as "empty_label".
 
         Returns:
@@ -165,7 +165,7 @@ class LinkReader:
                 position += write(anchor or shown[:1])
                 continue
             start = position if anchor == shown else position + len(shown) - len(shown.lstrip())
-            if kind == "link" and title != own_title:
+            if kind == "link" and title != page_title:
                 links.add(start, start + len(anchor), title, fragment)
             elif kind == "namespace":
                 other_links.add(start, start + len(anchor), title, fragment)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.languages import language_facts
 
 _Value = TypeVar("_Value")
@@ -51,7 +52,8 @@ _FOUR_TOGETHER = frozenset(("be-tarask", "bg", "es", "et", "hy", "kaa", "ksh", "
 # Languages that separate pairs of digits above the thousands: 12,34,567.
 _PAIRS = frozenset(("bn", "gu", "hi", "kn", "ml", "mr", "or", "pa", "sa", "ta", "te"))
 
-_NUMBER = re.compile(r"(\d{1,40})(?:\.(\d*))?")
+_LONGEST: int = package_json("pipelines.wikimedia", "limits.json")["number_digits"]
+_NUMBER = re.compile(rf"(\d{{1,{_LONGEST}}})(?:\.(\d*))?")
 
 
 class NumberForm(NamedTuple):
@@ -60,7 +62,7 @@ class NumberForm(NamedTuple):
     Attributes:
         thousands: separates groups of digits.
         decimal: separates the fraction.
-        digits: from zero to nine.
+        digits: those from zero to nine.
         together: numbers with fewer digits have no groups.
         pairs: digits above the thousands are in pairs.
     """

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.expressions import ExpressionError, evaluate
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, protect
 
@@ -19,7 +20,9 @@ UNKNOWN = "\uffff"
 _UNSURE = re.compile(f"{GAP}{NAMED}*|{UNKNOWN}")
 _ERROR = '<strong class="error">'
 _NUMERIC = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_LONGEST_PADDING = 500
+_DATA = package_json("pipelines.wikimedia", "functions.json")
+_OF_TAGS = package_json("pipelines.wikimedia", "tags.json")["function"]
+_LONGEST_PADDING = package_json("pipelines.wikimedia", "limits.json")["padding"]
 
 
 class Arguments(Protocol):
@@ -70,14 +73,14 @@ def _switch(given: Arguments) -> str:
             if mark := unsure(last):
                 return mark
             matched = matched or _equal(subject, last)
-            waits_for_default = waits_for_default or last == "#default"
+            waits_for_default = waits_for_default or last == _DATA["default"]
             continue
         name, value = pair
         if mark := unsure(name):
             return mark
         if matched or _equal(subject, name):
             return value()
-        if waits_for_default or name == "#default":
+        if waits_for_default or name == _DATA["default"]:
             default, waits_for_default = value, False
         last = ""
     # A last argument without a name is the default.
@@ -111,10 +114,8 @@ def _iferror(given: Arguments) -> str:
 
 
 def _tag(given: Arguments) -> str:
-    name = given.text(0).lower()
-    if name == "nowiki":
-        return protect(given.text(1))
-    return {"math": GAP, "chem": GAP, "ce": GAP, "poem": given.text(1)}.get(name, "")
+    kind, text = _OF_TAGS.get(given.text(0).lower()), given.text(1)
+    return {"gap": GAP, "text": text, "nowiki": protect(text)}.get(kind, "")
 
 
 def _pad(given: Arguments, left: bool) -> str:
@@ -169,42 +170,41 @@ def _explode(given: Arguments) -> str:
     return parts[position] if -len(parts) <= position < len(parts) else ""
 
 
-def _nothing(given: Arguments) -> str:
-    return ""
-
-
-def _address(given: Arguments) -> str:
-    """Stand for the address of a link, of which only the label is seen."""
-    return "https://wiki.invalid/"
-
-
-FUNCTIONS: dict[str, Callable[[Arguments], str]] = {
-    "#if": _if,
-    "#ifeq": _ifeq,
-    "#switch": _switch,
-    "#expr": _expr,
-    "#ifexpr": _ifexpr,
-    "#iferror": _iferror,
-    "#tag": _tag,
-    "lc": lambda given: given.text(0).lower(),
-    "uc": lambda given: given.text(0).upper(),
-    "lcfirst": lambda given: given.text(0)[:1].lower() + given.text(0)[1:],
-    "ucfirst": lambda given: given.text(0)[:1].upper() + given.text(0)[1:],
-    "padleft": lambda given: _pad(given, left=True),
-    "padright": lambda given: _pad(given, left=False),
+# By the names of the data.
+_SHOWN: dict[str, Callable[[Arguments], str]] = {
+    "if": _if,
+    "if_equal": _ifeq,
+    "switch": _switch,
+    "expression": _expr,
+    "if_expression": _ifexpr,
+    "if_error": _iferror,
+    "tag": _tag,
+    "lower": lambda given: given.text(0).lower(),
+    "upper": lambda given: given.text(0).upper(),
+    "lower_first": lambda given: given.text(0)[:1].lower() + given.text(0)[1:],
+    "upper_first": lambda given: given.text(0)[:1].upper() + given.text(0)[1:],
+    "pad_left": lambda given: _pad(given, left=True),
+    "pad_right": lambda given: _pad(given, left=False),
     "plural": _plural,
-    "#len": lambda given: str(len(given.text(0))),
-    "#pos": lambda given: str(place) if (place := given.text(0).find(given.text(1) or " ")) >= 0 else "",
-    "#sub": _slice,
-    "#replace": _replace,
-    "#explode": _explode,
-    "#titleparts": _title_parts,
-    **dict.fromkeys(("anchorencode", "urlencode"), lambda given: given.text(0).replace(" ", "_")),
-    **dict.fromkeys(("fullurl", "fullurle", "localurl", "localurle", "canonicalurl", "filepath"), _address),
-    **dict.fromkeys(("defaultsort", "defaultsortkey", "defaultcategorysort", "displaytitle"), _nothing),
-    **dict.fromkeys(("#related", "#coordinates", "#seo", "#set", "#vardefine"), _nothing),
+    "length": lambda given: str(len(given.text(0))),
+    "position": lambda given: str(offset) if (offset := given.text(0).find(given.text(1) or " ")) >= 0 else "",
+    "slice": _slice,
+    "replace": _replace,
+    "explode": _explode,
+    "title_parts": _title_parts,
+    "encode": lambda given: given.text(0).replace(" ", "_"),
+    # Stands for the address of a link, of which only the label is seen.
+    "address": lambda given: str(_DATA["address"]),
+    "nothing": lambda given: "",
 }
+FUNCTIONS = {name: _SHOWN[kind] for name, kind in _DATA["functions"].items() if kind in _SHOWN}
 """What a function shows, by its lower-case name. A function that is not here is not known."""
+PREFIXES = frozenset(name for name, kind in _DATA["functions"].items() if kind == "prefix")
+"""Names before that of a template, as in `{{subst:name}}`."""
+NUMBERS = frozenset(name for name, kind in _DATA["functions"].items() if kind == "number")
+"""Functions that format a number in the language of the wiki."""
+UNFORMATTED = frozenset(_DATA["unformatted"])
+"""Arguments of these functions that leave a number as it is."""
 
 
 def magic_word(name: str, title: str) -> str | None:
@@ -213,13 +213,5 @@ def magic_word(name: str, title: str) -> str | None:
     >>> magic_word("PAGENAME", "A/b"), magic_word("NAMESPACE", "A"), magic_word("CURRENTYEAR", "A")
     ('A/b', '', None)
     """
-    return title if name in _PAGE_NAMES else _WORDS.get(name)
-
-
-# Articles have no subpages.
-_PAGE_NAMES = frozenset(
-    f"{part}PAGENAME{encoded}"
-    for part in ("", "FULL", "SUB", "BASE", "ROOT", "ARTICLE", "SUBJECT")
-    for encoded in ("", "E")
-)
-_WORDS = {"NAMESPACE": "", "NAMESPACEE": "", "NAMESPACENUMBER": "0", "!": "|", "=": "=", "((": "{{", "))": "}}"}
+    shown: str | None = _DATA["words"].get(name, UNKNOWN)
+    return title if shown is None else None if shown == UNKNOWN else shown

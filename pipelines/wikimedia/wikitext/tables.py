@@ -9,38 +9,54 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED
 
+_TAGS = package_json("pipelines.wikimedia", "tags.json")
+
+
+def _named(*kinds: str) -> str:
+    """Return the alternatives of a pattern that are the HTML tags of some kinds."""
+    return "|".join(name for name, kind in _TAGS["html"].items() if kind in kinds)
+
+
+_HTML: Mapping[str, str] = _TAGS["html"]
+_TABLE_TAG = _named("table")
+# Tags in small letters, or all in capitals: others are rare.
+_OPENINGS = ("{|", *(f"<{form}" for name in _TABLE_TAG.split("|") for form in (name, name.upper())))
+_CELL_TAG = _named("cell", "caption")
+_PART = f"{_named('table', 'row')}|{_CELL_TAG}"
 _WIKI_MARK = r"\n(?:[ \t]*(?::+[ \t]*)?\{\||[ \t]*\|\})"
 _WIKI_TABLE = re.compile(_WIKI_MARK)
-_TABLE = re.compile(rf"{_WIKI_MARK}|<(/?)(?i:table)(?=[\s>/])[^<>]*>")
-_HTML_PART = re.compile("<(?i:/?t[ard]|/?caption)")
+_TABLE = re.compile(rf"{_WIKI_MARK}|<(/?)(?i:{_TABLE_TAG})(?=[\s>/])[^<>]*>")
+_HTML_PART = re.compile(f"</?(?i:{'|'.join(_TAGS['table_beginnings'])})")
 # The beginning of a table or row, or the end of a cell, and something after it that begins no cell and no row. In an
 # HTML table, "|" begins no cell. Patterns for pages without HTML tables are faster.
 _WIKI_ROW = r"\n[ \t]*(?:(?::+[ \t]*)?\{\||\|-)[^\n]*(?=\n)"
-_HTML_ROW = r"</?(?i:table|tr)(?=[\s>/])[^<>]*>|</(?i:td|th|caption)\s*>"
-_NO_PART = r"\s*(?!</?(?i:table|t[rdh]|caption|tbody|thead|tfoot|col|colgroup)[\s>/])"
+_HTML_ROW = rf"</?(?i:{_named('table', 'row')})(?=[\s>/])[^<>]*>|</(?i:{_CELL_TAG})\s*>"
+_NO_PART = rf"\s*(?!</?(?i:{_PART}|{_named('rows')}|{'|'.join(_TAGS['columns'])})[\s>/])"
 _LOOSE = re.compile(rf"{_WIKI_ROW}\s*[^\s|!{GAP}]")
 _LOOSE_WIKI = re.compile(rf"(?:{_WIKI_ROW}|{_HTML_ROW}){_NO_PART}[^\s|!{GAP}]")
 _LOOSE_HTML = re.compile(rf"(?:{_WIKI_ROW}|{_HTML_ROW}){_NO_PART}[^\s{GAP}]")
 # All marks of tables. A line that begins a table or row is a mark as a whole.
 _MARK = re.compile(
     r"\n[ \t]*(?:(?::+[ \t]*)?\{\|[^\n]*|\|\}|\|-[^\n]*|\|\+?|!)"
-    r"|<(/?)((?i:table|t[rdh]|caption))(?=[\s>/])[^<>]*>"
+    rf"|<(/?)((?i:{_PART}))(?=[\s>/])[^<>]*>"
     rf"|\n{GAP}"
 )
 # What separates the cells of a table, with the attributes of the next cell.
-_ATTRIBUTE_LIST = r"(?:[^|\[\n]{0,200}\|(?!\|))?"
+_LONGEST: int = package_json("pipelines.wikimedia", "limits.json")["attributes"]
+_ATTRIBUTE_LIST = rf"(?:[^|\[\n]{{0,{_LONGEST}}}\|(?!\|))?"
 _BETWEEN_CELLS = re.compile(
     r"\n[ \t:]*(?:\|\}|(?:\{\||\|-)[^\n]*|(?:\|\+?|!)" + _ATTRIBUTE_LIST + r")"
-    r"|(?:\|\||!!)" + _ATTRIBUTE_LIST + r"|</?(?i:table|t[rdh]|caption)(?=[\s>/])[^<>]*>"
+    r"|(?:\|\||!!)" + _ATTRIBUTE_LIST + rf"|</?(?i:{_PART})(?=[\s>/])[^<>]*>"
 )
 # What a line of cells has besides its text: attributes of the first cell, and the marks of the others.
 _ATTRIBUTES = re.compile(r"[^|\[\n]*\|(?!\|)")
 _CELLS = re.compile(r"\|\||!!")
-_END_OF_CELLS = re.compile(r"\n|</?(?i:table)(?=[\s>/])[^<>]*>")
+_END_OF_CELLS = re.compile(rf"\n|</?(?i:{_TABLE_TAG})(?=[\s>/])[^<>]*>")
 
 
 def strip_tables(text: str, dropped: Counter[str], tables: list[str]) -> str:
@@ -51,7 +67,7 @@ def strip_tables(text: str, dropped: Counter[str], tables: list[str]) -> str:
         dropped: counts the links in tables as "table".
         tables: the wikitext of tables, or of cells, that contain links is appended.
     """
-    if "{|" not in text and "<table" not in text and "<TABLE" not in text:
+    if not any(opening in text for opening in _OPENINGS):
         return text
     pieces, position = [], 0
     has_html = _HTML_PART.search(text) is not None
@@ -114,31 +130,32 @@ def _without_cells(text: str, position: int, dropped: Counter[str], tables: list
     wiki_depth = 0
     for match in _MARK.finditer(text, position):
         mark, name = match[0], (match[2] or "").lower()
+        kind = _HTML.get(name)
         sign = mark.lstrip("\n\t ")
         wiki_opening = sign[:1] in "{:" and not name and sign != ""
         if not name and not wiki_opening and not wiki_depth and (sign != GAP or not in_cell):
             # A line of text that begins as a cell does.
             continue
-        if name and name != "table" and not in_cell:
+        if name and kind != "table" and not in_cell:
             continue
         yield _shown(text[position : match.start()], in_cell, dropped, tables)
         position = match.end()
         if "[[" in mark:
             dropped["table"] += mark.count("[[")
-        if wiki_opening or (name == "table" and not match[1]):
+        if wiki_opening or (kind == "table" and not match[1]):
             if in_cell and not in_cell[-1]:
                 in_cell.pop()
-            in_cell.append(False)
+            in_cell += [False]
             wiki_depth += wiki_opening
             yield "\n"
-        elif name == "table" or sign == "|}":
+        elif kind == "table" or sign == "|}":
             wiki_depth -= not name
             yield "\n" if in_cell or not name else ""
             if in_cell:
                 in_cell.pop()
         elif in_cell:
             # A template between rows may have begun a cell.
-            in_cell[-1] = name in ("td", "th", "caption") and not match[1] if name else sign[:2] != "|-"
+            in_cell[-1] = kind in ("cell", "caption") and not match[1] if name else sign[:2] != "|-"
         else:
             yield "\n" if sign != GAP else mark
             if sign in ("|", "!", "|+"):

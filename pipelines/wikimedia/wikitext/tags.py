@@ -8,32 +8,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 from io import StringIO
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
 from wikianchor.pipelines.wikimedia.wikitext.characters import decode_entities
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import COMMENT, NOWIKI, links_in
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import BREAK, GAP, HEADING, LIST, PREFORMATTED, SEAM, protect
 from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
 
-# Extension tag -> its replacement. A formula leaves a gap in its sentence; a footnote or an image does not.
-_HOLES = ("math", "chem", "ce", "hiero", "syntaxhighlight", "source", "phonos", "chart")
-_FIGURES = ("references", "gallery", "score", "timeline", "graph", "mapframe", "maplink", "imagemap", "categorytree")
-_MACHINERY = (
-    "ref",
-    "templatestyles",
-    "templatedata",
-    "indicator",
-    "section",
-    "inputbox",
-    "categorytree",
-    "includeonly",
-)
-_DROPPED = {**dict.fromkeys(_HOLES, GAP), **dict.fromkeys(_FIGURES, BREAK), **dict.fromkeys(_MACHINERY, "")}
-_KEPT = ("noinclude", "onlyinclude", "poem", "translate", "tvar", "langconvert")
-_VERBATIM = ("nowiki", "pre")
-_EXTENSIONS = frozenset((*_DROPPED, *_VERBATIM))
+_TAGS = package_json("pipelines.wikimedia", "tags.json")
+_EXTENSIONS: Mapping[str, str] = _TAGS["extensions"]
+# What replaces an extension tag of a kind; a formula leaves a gap in its sentence, a footnote or an image does not.
+_REPLACEMENTS = {
+    **{"gap": GAP, "break": BREAK, "gallery": BREAK, "references": BREAK},
+    **dict.fromkeys(("nothing", "hidden", "reference"), ""),
+}
+_KEPT: Mapping[str, str] = _TAGS["kept"]
+_BREAKS = tuple(name for name, kind in _KEPT.items() if kind == "break")
 _OPENING = re.compile(r"<(?:!--|([a-zA-Z]+)(?=[\s/>]))")
 _LIST_LINE = re.compile(r"\n(?=[*#:;])")
 # An HTML tag over several lines; to MediaWiki the line goes on after it.
@@ -42,28 +36,11 @@ _LINES_OF_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?:[ \t/][^<>\n]*)?\n[^<>]
 _NOWIKI = re.compile(r"<nowiki>(.*?)</nowiki>", re.IGNORECASE | re.DOTALL)
 _KEPT_TAGS = re.compile(rf"</?(?i:{'|'.join(_KEPT)})(?=[\s/>])[^<>]*>")
 
-_BLOCK_TAGS = "br p div ul ol dl li dd dt h1 h2 h3 h4 h5 h6 blockquote center hr section pre"
-# Parts of a table outside of a table show nothing.
-_TABLE_TAGS = "table caption tr td th tbody thead tfoot"
-_INLINE_TAGS = (
-    "b i u s em strong small big span font sub sup code tt var kbd samp cite q abbr del ins strike mark dfn bdi bdo "
-    "ruby rb rt rp rtc wbr data time link meta"
-)
-# HTML tag -> its replacement: a block ends the line, an opening item or heading begins a line of its kind.
-HTML_TAGS = {
-    **dict.fromkeys(_INLINE_TAGS.split(), ""),
-    **dict.fromkeys(_BLOCK_TAGS.split(), "\n"),
-    **dict.fromkeys(_TABLE_TAGS.split(), ""),
-}
-_HTML_OPENING = {
-    **dict.fromkeys(("li", "dd", "dt"), "\n" + LIST),
-    **{f"h{level}": "\n" + HEADING * level for level in range(1, 7)},
-}
+HTML_TAGS: Mapping[str, str] = _TAGS["html"]
+"""The kind of each HTML tag, by its name in lower case."""
+# Tags that end a line; what shows nothing elsewhere are inline tags, and parts of a table outside of a table.
+_BLOCKS = frozenset(name for name, kind in HTML_TAGS.items() if kind in ("block", "break", "item", "heading"))
 _HTML_TAG = re.compile(r"(/?)([a-zA-Z][a-zA-Z0-9]*)(?=[\s/>])[^<>]*>")
-# A browser breaks the line at </br> and </p> too.
-_ALWAYS_BREAKS = frozenset(("br", "p"))
-# 10<sup>6</sup> would read 106.
-_RAISED = frozenset(("sup", "sub"))
 _RAISED_NUMBER = re.compile(r"[\d−+-]")
 
 
@@ -115,16 +92,17 @@ def strip_extension_tags(text: str, dropped: Counter[str], captions: list[str] |
                 content, end = text[tag_end : close.start()], close.end()
             else:
                 # MediaWiki shows an unclosed extension tag as text. Do not search for its end again.
-                if name == "pre" and name not in unclosed:
+                if _EXTENSIONS[name] == "pre" and name not in unclosed:
                     # From here on no line begins a list. The ">" may be at another offset now.
                     text, tag_end = text[:end] + _LIST_LINE.sub(f"\n{SEAM}", text[end:]), 0
                 unclosed.add(name)
                 match = _OPENING.search(text, end)
                 continue
-            if name == "gallery" and "[[" in content:
+            kind = _EXTENSIONS[name]
+            if kind == "gallery" and "[[" in content:
                 content = _without_captions(content, dropped, captions)
-            shown = _replacement(name, content, dropped)
-            if not shown and name != "includeonly":
+            shown = _replacement(kind, content, dropped)
+            if not shown and kind != "hidden":
                 # A link has no trail or prefix across a footnote, and a heading and a list begin and end beside none.
                 adjacent, after = text[start - 1 : start], text[end : end + 1]
                 seam = adjacent in "]'\n=}" or after == "[" or (adjacent.isalpha() and after.isalpha())
@@ -139,7 +117,11 @@ def strip_extension_tags(text: str, dropped: Counter[str], captions: list[str] |
         match = _OPENING.search(text, end)
     pieces.append(text[position:])
     text = _LINES_OF_TAG.sub(_in_one_line, "".join(pieces))
-    return _KEPT_TAGS.sub(lambda tag: "\n" if "poem" in tag[0].lower() else "", text) if "<" in text else text
+    return _KEPT_TAGS.sub(_kept, text) if "<" in text else text
+
+
+def _kept(tag: re.Match[str]) -> str:
+    return "\n" if any(name in tag[0].lower() for name in _BREAKS) else ""
 
 
 def _in_one_line(tag: re.Match[str]) -> str:
@@ -159,18 +141,18 @@ def _comment(text: str, start: int) -> tuple[int, int]:
     return (line_start, line_end + 1) if alone else (start, end)
 
 
-def _replacement(name: str, content: str, dropped: Counter[str]) -> str:
-    """Return what replaces an extension tag; count the links in it."""
-    if name in _VERBATIM and (links := links_in(content)):
-        dropped[NOWIKI] += links
-    if name == "nowiki":
+def _replacement(kind: str, content: str, dropped: Counter[str]) -> str:
+    """Return what replaces an extension tag of a kind; count the links in it."""
+    if "[[" in content:
+        is_reference = kind in ("reference", "references")
+        bucket = NOWIKI if kind in ("nowiki", "pre") else "reference" if is_reference else "extension_tag"
+        dropped[bucket] += links_in(content)
+    if kind == "nowiki":
         return protect(decode_entities(content.replace("\n", BREAK))) or SEAM
-    if name == "pre":
+    if kind == "pre":
         lines = decode_entities(_NOWIKI.sub(r"\1", content)).strip("\n").split("\n")
         return BREAK + BREAK.join(PREFORMATTED + protect(line) for line in lines) + BREAK
-    if "[[" in content:
-        dropped["reference" if name.startswith("ref") else "extension_tag"] += content.count("[[")
-    return _DROPPED[name]
+    return _REPLACEMENTS[kind]
 
 
 def _without_captions(gallery: str, dropped: Counter[str], captions: list[str] | None) -> str:
@@ -209,25 +191,29 @@ def strip_html_tags(text: str) -> str:
     opened: Counter[str] = Counter()
     for part in parts:
         match = _HTML_TAG.match(part)
-        shown = HTML_TAGS.get(match[2].lower()) if match else None
-        if match is None or shown is None:
+        kind = HTML_TAGS.get(match[2].lower()) if match else None
+        if match is None or kind is None:
             output.write("<")
             output.write(part)
             before = part
             continue
         rest = part[match.end() :]
         name = match[2].lower()
+        shown = "\n" if name in _BLOCKS else ""
         if match[1]:
-            if shown and name not in _ALWAYS_BREAKS:
-                # Without its opening tag, it shows nothing.
+            # A browser breaks the line at </br> and </p> too; another tag shows nothing without its opening tag.
+            if shown and kind != "break":
                 shown = shown if opened[name] else ""
                 opened[name] -= bool(shown)
-        else:
-            shown = _HTML_OPENING.get(name, shown)
-            if shown:
-                opened[name] += 1
-            if name in _RAISED and before[-1:].isdigit() and _RAISED_NUMBER.match(rest):
-                shown = GAP
+        elif shown:
+            opened[name] += 1
+            if kind == "item":
+                shown += LIST
+            elif kind == "heading":
+                shown += HEADING * int(name[-1])
+        elif kind == "raised" and before[-1:].isdigit() and _RAISED_NUMBER.match(rest):
+            # 10<sup>6</sup> would read 106.
+            shown = GAP
         if not shown and "[[" in before and _is_target(before):
             # No target of a link contains a tag.
             shown = SEAM

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.wikitext.braces import Call, Nodes, Parameter, parse_braces
 from wikianchor.pipelines.wikimedia.wikitext.definitions import LONGEST, transcluded
 from wikianchor.pipelines.wikimedia.wikitext.inline import makes_block
@@ -13,7 +14,7 @@ from wikianchor.pipelines.wikimedia.wikitext.parser_functions import FUNCTIONS
 
 _CATEGORY = re.compile(r"\[\[[^\[\]|:]*:[^\[\]]*\]\]")
 _BLANK = re.compile(r"\s*")
-DISAMBIGUATION = "__DISAMBIG__"
+DISAMBIGUATION: str = package_json("pipelines.wikimedia", "characters.json")["disambiguation_switch"]
 
 
 class Definition(NamedTuple):

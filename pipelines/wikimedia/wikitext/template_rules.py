@@ -30,16 +30,9 @@ _CONDITION = re.compile(r"\{([?!])([^{}]*)\}")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 _VALUE = re.compile(r"[-+−]?[\d.,/+]+(?:[eE][-+]?\d+)?")
 # "12 de mayo de 2010" is a date.
-_DATE_WORDS = 5
+_DATE_WORDS: int = package_json("pipelines.wikimedia", "limits.json")["date_words"]
 # Protected, so that two brackets do not become a link.
 _SIGNS = {"open": protect("["), "close": protect("]")}
-# Words between the numbers of a range in {{convert}}.
-_RANGES = {
-    **{word: f" {word} " for word in ("to", "and", "or", "by")},
-    **dict.fromkeys(("-", "–", "to-"), "–"),
-    **dict.fromkeys(("x", "×"), " × "),
-    **dict.fromkeys(("+/-", "±"), " ± "),
-}
 
 
 @lru_cache(maxsize=64)
@@ -59,18 +52,22 @@ def _table(name: str) -> Any:
     return package_json("pipelines.wikimedia", "templates.json")[name]
 
 
-@lru_cache(maxsize=1)
-def units() -> Mapping[str, str]:
-    """Return the sign of each unit by the codes that {{convert}} has for it."""
-    return {code: shown for shown, codes in _table("units")["*"].items() for code in codes}
+@lru_cache(maxsize=2)
+def measures(table: str) -> Mapping[str, str]:
+    """Return what {{convert}} shows for its codes: the signs of "units", or for words between the numbers of "ranges".
+
+    >>> measures("units")["km2"], measures("ranges")["x"]
+    ('km²', ' × ')
+    """
+    return {code: shown for shown, codes in _table(table)["*"].items() for code in codes}
 
 
 def fill(rule: str, arguments: Mapping[str, str], number: Callable[[str], str]) -> str:
     """Render a template call.
 
     Args:
-        rule: of the template, with alternatives separated by "||".
-        arguments: by name; unnamed ones by their number, from "1".
+        rule: that of the template, with alternatives separated by "||".
+        arguments: values by name; unnamed ones by their number, from "1".
         number: formats a number in the language of the wiki.
 
     Returns:
@@ -140,16 +137,17 @@ def _slots(rule: str) -> list[str]:
 def _measure(arguments: Mapping[str, str], number: Callable[[str], str]) -> str:
     """Return "5 to 10 km" for |5|to|10|km|mi, "5 ft 11 in" for |5|ft|11|in|m; "" if it is no number with a unit."""
     shown, position = "", 1
+    units, ranges = measures("units"), measures("ranges")
     while True:
         value, word = arguments.get(str(position), ""), arguments.get(str(position + 1), "")
         if not _VALUE.fullmatch(value) or not word:
             return ""
         shown += number(value.replace(",", "").replace("+", " "))
         following = arguments.get(str(position + 2), "")
-        if word in _RANGES:
-            shown += _RANGES[word]
+        if word in ranges:
+            shown += ranges[word]
         elif _VALUE.fullmatch(following) and arguments.get(str(position + 3)):
-            shown += f" {units().get(word, word)} "
+            shown += f" {units.get(word, word)} "
         else:
-            return f"{shown} {units().get(word, word)}"
+            return f"{shown} {units.get(word, word)}"
         position += 2

@@ -10,8 +10,10 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
+from wikianchor.io.package_data import package_json
 from wikianchor.pipelines.wikimedia.languages import language_facts
 from wikianchor.pipelines.wikimedia.site import Site
 from wikianchor.pipelines.wikimedia.wikitext.blanks import removed
@@ -19,23 +21,91 @@ from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, Fin
 from wikianchor.pipelines.wikimedia.wikitext.inline import inline, join_lines, makes_block
 from wikianchor.pipelines.wikimedia.wikitext.link_counts import FROM_CALLS, IN_CALLS, links_in
 from wikianchor.pipelines.wikimedia.wikitext.numbers import number_writer
-from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
+from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNFORMATTED, UNKNOWN
 from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP, NAMED, PIPE, SEAM, protect, restore
 from wikianchor.pipelines.wikimedia.wikitext.stretches import pieces_between
 from wikianchor.pipelines.wikimedia.wikitext.template_rules import fill, template_rules
 
 _LINK = re.compile(r"\[\[[^\[\]]*\]\]")
+_LIMITS = package_json("pipelines.wikimedia", "limits.json")
 # Deeper nesting than any page has. Deeper calls are removed, so that hostile nesting takes linear time.
-MAX_DEPTH = 40
-MAX_ARGUMENTS = 200
+MAX_DEPTH: int = _LIMITS["templates_depth"]
+MAX_ARGUMENTS: int = _LIMITS["templates_arguments"]
 # Number of templates per page whose gaps are counted by name; the others are counted as OTHERS. A gap of the n-th
 # template takes n characters, so the limit bounds the size of hostile pages.
-MAX_NAMES = 30
-OTHERS = "(others)"
+MAX_NAMES: int = _LIMITS["templates_names"]
+OTHERS: str = package_json("pipelines.wikimedia", "names.json")["others"]
 # MediaWiki's limit for page titles.
-_LONGEST_NAME = 255
+_LONGEST_NAME: int = _LIMITS["name_bytes"]
 # Characters. Longer names are not cached: hostile ones would fill the memory.
 _CACHED_LENGTH = 200
+
+
+@dataclass
+class _Page:
+    """A page while its calls are replaced.
+
+    Attributes:
+        title, dropped, missing: as for `Templates.expand`.
+        pieces: text that was read, with an empty piece for each run of opening braces that is not closed yet.
+        opened: indices of these pieces.
+        widths: lengths of these runs.
+    """
+
+    title: str
+    dropped: Counter[str]
+    missing: dict[str, str]
+    pieces: list[str] = field(default_factory=list)
+    opened: array[int] = field(default_factory=lambda: array("q"))
+    widths: array[int] = field(default_factory=lambda: array("q"))
+
+    def open(self, part: str) -> str:
+        """Add two opening braces, and one that follows them; return the text after them."""
+        if self.opened and self.opened[-1] == len(self.pieces) - 1:
+            # The run of opening braces continues.
+            self.widths[-1] += 2
+        else:
+            self.opened.append(len(self.pieces))
+            self.widths.append(2)
+            self.pieces.append("")
+        if part[:1] == "{":
+            self.widths[-1] += 1
+            return part[1:]
+        return part
+
+    def begins_line(self) -> bool:
+        """Return whether the last run of opening braces begins a line."""
+        index = self.opened[-1]
+        return index == 0 or self.pieces[index - 1][-1:] == "\n"
+
+    def replace(self, width: int, shown: str) -> None:
+        """Put what is shown in the place of a call or parameter, with so many of the last opening braces."""
+        index = self.opened[-1]
+        self.widths[-1] -= width
+        if self.widths[-1] >= 2:
+            self.pieces[index + 1 :] = [shown]
+            return
+        self.pieces[index:] = ["{", shown] if self.widths[-1] else [shown]
+        self.opened.pop()
+        self.widths.pop()
+
+    def go_on(self, after: str) -> None:
+        """Add the text after a run of closing braces."""
+        if not self.opened and not self.pieces[-1]:
+            before = next((piece[-1] for piece in reversed(self.pieces) if piece), "\n")
+            if mark := removed(before, after):
+                self.pieces.append(mark)
+            elif after[:1] == " ":
+                # The blank after a removed call does not make the line preformatted.
+                self.pieces.append(SEAM)
+        self.pieces.append(after)
+
+    def text(self) -> str:
+        """Return the text that was read."""
+        for index, width in zip(self.opened, self.widths, strict=True):
+            # MediaWiki shows an unclosed call as text.
+            self.pieces[index] = "{{" if width == 2 else "{" * width
+        return "".join(self.pieces)
 
 
 class Templates:
@@ -69,7 +139,7 @@ class Templates:
 
         Args:
             text: wikitext without comments and extension tags.
-            title: of the page, for {{PAGENAME}}.
+            title: title of the page, for {{PAGENAME}}.
             dropped: counts the links that calls are given and show (`link_counts`), and the characters of their
                 arguments where they show nothing: "text:several_lines", "text:alone" and "text:block"; and what
                 `inline.join_lines` removes.
@@ -81,25 +151,14 @@ class Templates:
         """
         if "{{" not in text:
             return text
-        # Text that was read; and for each run of opening braces that is not closed yet, its index there and its length.
-        pieces: list[str] = []
-        opened, widths = array("q"), array("q")
+        page = _Page(title, dropped, missing)
         for number, part in enumerate(pieces_between(text, "{{")):
             if number:
-                if opened and opened[-1] == len(pieces) - 1:
-                    # The run of opening braces continues.
-                    widths[-1] += 2
-                else:
-                    opened.append(len(pieces))
-                    widths.append(2)
-                    pieces.append("")
-                if part[:1] == "{":
-                    widths[-1] += 1
-                    part = part[1:]
+                part = page.open(part)
             width = 0
             first, *closed = part.split("}}")
             if first:
-                pieces.append(first)
+                page.pieces.append(first)
             for closing, after in enumerate(closed, 1):
                 width += 2
                 if not after and closing < len(closed):
@@ -107,109 +166,80 @@ class Templates:
                     continue
                 if after[:1] == "}":
                     width, after = width + 1, after[1:]
-                self._close(width, opened, widths, pieces, title, dropped, missing, after[:1] == "\n")
+                self._close(width, page, ends_line=after[:1] == "\n")
                 width = 0
-                if after and not opened and not pieces[-1]:
-                    before = next((piece[-1] for piece in reversed(pieces) if piece), "\n")
-                    if mark := removed(before, after):
-                        pieces.append(mark)
-                    elif after[:1] == " ":
-                        # The blank after a removed call does not make the line preformatted.
-                        pieces.append(SEAM)
                 if after:
-                    pieces.append(after)
-        for index, width in zip(opened, widths, strict=True):
-            # MediaWiki shows an unclosed call as text.
-            pieces[index] = "{{" if width == 2 else "{" * width
-        text = "".join(pieces)
+                    page.go_on(after)
+        text = page.text()
         if self._has_definitions:
             text = join_lines(text, dropped)
         return text.replace(PIPE, "|") if PIPE in text else text
 
-    def _close(
-        self,
-        width: int,
-        opened: array[int],
-        widths: array[int],
-        pieces: list[str],
-        title: str,
-        dropped: Counter[str],
-        missing: dict[str, str],
-        ends_line: bool,
-    ) -> None:
+    def _close(self, width: int, page: _Page, *, ends_line: bool) -> None:
         """Replace the calls that a run of `width` closing braces ends by their visible text."""
         rounds = 0
-        while width >= 2 and opened:
+        while width >= 2 and page.opened:
             rounds += 1
-            index = opened[-1]
-            taken = min(widths[-1], width, 3)
-            call = "".join(pieces[index + 1 :])
-            if len(opened) > MAX_DEPTH or rounds > MAX_DEPTH:
+            taken = min(page.widths[-1], width, 3)
+            call = "".join(page.pieces[page.opened[-1] + 1 :])
+            if len(page.opened) > MAX_DEPTH or rounds > MAX_DEPTH:
                 shown = ""
             elif taken == 3:
                 shown = _parameter(call)
             else:
-                place = _INSIDE if len(opened) > 1 or width > 2 or widths[-1] > 2 else _IN_LINE
-                if place == _IN_LINE and ends_line and (index == 0 or pieces[index - 1][-1:] == "\n"):
-                    place = _ALONE
-                shown = self._render(call, title, missing, place, dropped)
+                is_inside = len(page.opened) > 1 or width > 2 or page.widths[-1] > 2
+                position = _INSIDE if is_inside else _ALONE if ends_line and page.begins_line() else _IN_LINE
+                shown = self._render(call, page, position)
             if "[[" in call:
-                dropped[IN_CALLS] += links_in(call)
+                page.dropped[IN_CALLS] += links_in(call)
             if "[[" in shown:
-                dropped[FROM_CALLS] += links_in(shown)
+                page.dropped[FROM_CALLS] += links_in(shown)
             width -= taken
-            widths[-1] -= taken
-            if widths[-1] >= 2:
-                pieces[index + 1 :] = [shown]
-                continue
-            pieces[index:] = ["{", shown] if widths[-1] else [shown]
-            opened.pop()
-            widths.pop()
+            page.replace(taken, shown)
         if width:
-            pieces.append("}" * width)
+            page.pieces.append("}" * width)
 
-    def _render(self, call: str, title: str, missing: dict[str, str], place: int, dropped: Counter[str]) -> str:
+    def _render(self, call: str, page: _Page, position: int) -> str:
         """Return the visible text of a call, given without its braces."""
         name, bar, rest = call.partition("|")
         kind, text = self._cached(name) if len(name) < _CACHED_LENGTH else self._read_name(name)
         if kind == _UNKNOWN and text[:1] == "#" and not self._blank:
-            shown = self._definitions.evaluate(call, title)
-            return shown.replace(UNKNOWN, self._gap(text, missing)) if UNKNOWN in shown else shown
+            shown = self._definitions.evaluate(call, page.title)
+            return shown.replace(UNKNOWN, self._gap(text, page.missing)) if UNKNOWN in shown else shown
         if self._has_definitions and kind in (_RULE, _UNKNOWN):
-            defined = self._defined(call, title, missing, place, kind == _RULE, dropped)
+            defined = self._defined(call, page, position, has_rule=kind == _RULE)
             if defined is not None:
                 return defined
         if kind == _RULE:
             shown = fill(text, _arguments(rest) if bar else {}, self._number) if text else ""
-            return self._gap(_normalised(name), missing) if shown == GAP else shown
+            return self._gap(_normalised(name), page.missing) if shown == GAP else shown
         if kind == _UNKNOWN:
             # An infobox or a similar call over several lines is not part of a sentence.
-            return _nothing(call, "several_lines", dropped) if "\n" in call else self._gap(text, missing)
+            return _nothing(call, "several_lines", page.dropped) if "\n" in call else self._gap(text, page.missing)
         if kind == _NUMBER:
-            return text if rest.strip().upper() in ("R", "NOSEP") else self._number(text)
+            return text if rest.strip().upper() in UNFORMATTED else self._number(text)
         if kind == _NO_CALL:
             return "{{" + call + "}}"
-        return title if kind == _TITLE else text
+        return page.title if kind == _TITLE else text
 
-    def _defined(
-        self, call: str, title: str, missing: dict[str, str], place: int, has_rule: bool, dropped: Counter[str]
-    ) -> str | None:
+    def _defined(self, call: str, page: _Page, position: int, *, has_rule: bool) -> str | None:
         """Return what a call shows by the wiki's own definition; None if that is not known, or the rule is taken."""
         name, bar, rest = call.partition("|")
-        if place == _ALONE:
+        if position == _ALONE:
             # Not in running text: a notice, a box, navigation. Rules know those that hold text, such as quotations.
-            return None if has_rule or not self._definitions.has(name) else _nothing(call, "alone", dropped)
-        shown = self._definitions.expand(name, _exact_arguments(rest) if bar else {}, title)
+            is_removed = not has_rule and self._definitions.has(name)
+            return _nothing(call, "alone", page.dropped) if is_removed else None
+        shown = self._definitions.expand(name, _arguments(rest, exact=True) if bar else {}, page.title)
         if shown is None:
             return None
         block = makes_block(shown)
         if block and has_rule:
             return None
-        gap = self._gap(_normalised(name), missing) if block or UNKNOWN in shown else ""
+        gap = self._gap(_normalised(name), page.missing) if block or UNKNOWN in shown else ""
         shown = shown.replace(UNKNOWN, gap)
-        if place == _INSIDE:
+        if position == _INSIDE:
             return shown.replace("|", PIPE).replace("=", protect("="))
-        return _nothing(call, "block", dropped) if block and "\n" in call else inline(shown, gap)
+        return _nothing(call, "block", page.dropped) if block and "\n" in call else inline(shown, gap)
 
     def _by_rule(self, name: str, arguments: Mapping[str, str]) -> str | None:
         """Return what a template shows by its rule; None if it has none, or the rule does not fit."""
@@ -237,20 +267,19 @@ class Templates:
             head, colon, value = name.partition(":")
             name = self._words.get(head.strip().lower(), head) + colon + value if colon else self._words.get(name, name)
         name = name.replace("_", " ")
+        if name in _WORDS:
+            shown = _WORDS[name]
+            return (_TITLE, "") if shown is None else (_TEXT, shown.replace("|", PIPE))
         key = name.lower()
-        if key in _MAGIC:
-            return _TEXT, _MAGIC[key]
-        if name in _PAGE_NAMES:
-            return _TITLE, ""
         if ":" in name:
             head, value = (part.strip() for part in name.split(":", 1))
-            head = head.lower()
-            if head == "formatnum":
+            function = _FUNCTIONS.get(head.lower())
+            if function == "number":
                 return _NUMBER, value
-            if head in _FUNCTIONS:
-                return _TEXT, _FUNCTIONS[head](value)
-            if head in _PREFIXES:
+            if function == "prefix":
                 key = value.lower()
+            elif function is not None:
+                return _TEXT, _SHOWN.get(function, lambda text: "")(value)
         for known in (key, *(key.partition(mark)[0] + mark + "*" for mark in "- " if mark in key)):
             if known in self._rules:
                 return _RULE, self._rules[known]
@@ -285,21 +314,21 @@ def _unknown(title: str) -> None:
 
 # Kinds of calls: template with a rule, template without one, text, number to format, title of the page, no call.
 _RULE, _UNKNOWN, _TEXT, _NUMBER, _TITLE, _NO_CALL = range(6)
-# Places of calls: the only one of its line, with other text in its line, in another call.
+# Positions of calls: the only one of its line, with other text in its line, in another call.
 _ALONE, _IN_LINE, _INSIDE = range(3)
 # Characters that no page name contains: MediaWiki shows the braces of such a call.
 _NO_NAME = re.compile(r"[{}\[\]<>\n]|%[0-9A-Fa-f]{2}|~~~|(?:^|/)\.\.?(?:/|$)|^:*$")
 # Magic words and parser functions used in articles: https://www.mediawiki.org/wiki/Help:Magic_words
-_MAGIC = {"!": PIPE, "=": "="}
-_PAGE_NAMES = frozenset(("PAGENAME", "FULLPAGENAME", "SUBPAGENAME", "BASEPAGENAME", "ROOTPAGENAME"))
-_FUNCTIONS: dict[str, Callable[[str], str]] = {
-    "lc": str.lower,
-    "uc": str.upper,
-    "lcfirst": lambda text: text[:1].lower() + text[1:],
-    "ucfirst": lambda text: text[:1].upper() + text[1:],
-    **dict.fromkeys(("defaultsort", "displaytitle", "#tag", "#invoke", "#related", "#coordinates"), lambda text: ""),
+_DATA = package_json("pipelines.wikimedia", "functions.json")
+_WORDS: Mapping[str, str | None] = _DATA["words_of_pages"]
+_FUNCTIONS: Mapping[str, str] = _DATA["functions_of_pages"]
+# By the names of the data; other functions show nothing.
+_SHOWN: dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "lower_first": lambda text: text[:1].lower() + text[1:],
+    "upper_first": lambda text: text[:1].upper() + text[1:],
 }
-_PREFIXES = frozenset(("template", "msg", "subst", "safesubst"))
 
 
 def _parameter(call: str) -> str:
@@ -308,34 +337,27 @@ def _parameter(call: str) -> str:
     return default if bar else "{{{" + name + "}}}"
 
 
-def _exact_arguments(rest: str) -> dict[str, str]:
-    """Return the arguments of a call as MediaWiki reads them: only named ones lose the white space around them."""
+def _arguments(rest: str, *, exact: bool = False) -> dict[str, str]:
+    """Return the arguments of a call by name; unnamed ones by their number, from "1".
+
+    Args:
+        rest: what the call has after its name.
+        exact: read them as MediaWiki does: only named ones lose the white space around them, and the last of a name
+            counts. The rules read names without regard to case.
+    """
     if "[[" in rest:
         rest = _LINK.sub(lambda link: link[0].replace("|", PIPE), rest)
     arguments: dict[str, str] = {}
     number = 0
     for argument in rest.split("|", MAX_ARGUMENTS):
-        argument = argument.replace(PIPE, "|")
+        argument = argument.replace(PIPE, "|") if exact else argument
         name, equals, value = argument.partition("=")
         if equals and "[[" not in name and "<" not in name:
-            arguments[name.strip()] = value.strip()
-        else:
-            number += 1
+            arguments[name.strip() if exact else name.strip().lower()] = value.strip()
+            continue
+        number += 1
+        if exact:
             arguments[str(number)] = argument
-    return arguments
-
-
-def _arguments(rest: str) -> dict[str, str]:
-    """Return the arguments of a call by name; unnamed ones by their number, from "1"."""
-    if "[[" in rest:
-        rest = _LINK.sub(lambda link: link[0].replace("|", PIPE), rest)
-    arguments: dict[str, str] = {}
-    number = 0
-    for argument in rest.split("|", MAX_ARGUMENTS):
-        name, equals, value = argument.partition("=")
-        if equals and "[[" not in name and "<" not in name:
-            arguments[name.strip().lower()] = value.strip()
         else:
-            number += 1
             arguments.setdefault(str(number), argument.strip())
     return arguments

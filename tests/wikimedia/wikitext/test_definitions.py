@@ -15,7 +15,6 @@ from wikianchor.pipelines.wikimedia.wikitext.braces import Argument, Call, parse
 from wikianchor.pipelines.wikimedia.wikitext.definitions import Definitions, transcluded
 from wikianchor.pipelines.wikimedia.wikitext.expressions import ExpressionError, evaluate
 from wikianchor.pipelines.wikimedia.wikitext.parser_functions import UNKNOWN
-from wikianchor.pipelines.wikimedia.wikitext.placeholders import GAP
 from wikianchor.pipelines.wikimedia.wikitext.template_pages import definition_of
 
 PAGES = {
@@ -47,62 +46,11 @@ def shown(text: str, wiki: str = "enwiki", pages: dict[str, str] = PAGES) -> str
     return extracted(text, wiki, pages).text.strip("\n")
 
 
-@pytest.mark.parametrize(
-    ("wikitext", "text"),
-    [
-        ("It is {{bold|here}}.", "It is here."),
-        ("In {{country|Chad}}.", "In Chad."),
-        ("It was {{depth|B}}, then {{depth|c}}, then {{depth}}.", "It was early, then late, then unknown."),
-        ("At the age of {{age|1950}}.", "At the age of 70."),
-        ("So it is.{{note}} And more.", "So it is. And more."),
-        ("Number {{sort}} won.", "Number 42 won."),
-        ("Here {{title}} ends.", "Here The page ends."),
-        ("The {{template:bold|name}} counts.", "The name counts."),
-        ("In {{country|{{title}}}}.", "In The page."),
-        ("If {{#if: yes | so | not}} and {{#ifeq:01|1|equal|other}}.", "If so and equal."),
-    ],
-)
-def test_a_template_in_running_text_shows_what_its_page_says(wikitext: str, text: str) -> None:
-    assert shown(wikitext) == text
-
-
-def test_links_of_a_definition_are_links_of_the_text() -> None:
-    extract = extracted("In {{country|Chad|Africa}}.")
-    assert extract.links.targets == ["Chad", "Africa"]
-    spans = zip(extract.links.starts, extract.links.ends, strict=True)
-    assert [extract.text[start:end] for start, end in spans] == ["Chad", "Africa"]
-
-
 @pytest.mark.parametrize("wikitext", ["{{notice}}", "{{box|a}}", "{{notice}} {{box|a}}", "  {{notice}}"])
 def test_a_line_of_templates_shows_nothing(wikitext: str) -> None:
     assert shown(f"First line.\n\n{wikitext}\n\nLast line.").split("\n\n") == ["First line.", "", "Last line."] or (
         "short" not in shown(f"First line.\n\n{wikitext}\n\nLast line.")
     )
-
-
-def test_a_block_leaves_a_gap_only_inside_of_a_line() -> None:
-    assert shown("{{box|a}}It is here.{{box|b}}") == "It is here."
-    extract = extracted("It {{box|a}} is here.")
-    assert GAP in extract.text
-    assert extract.gaps == ["box"]
-
-
-def test_what_only_the_server_knows_leaves_a_gap_by_the_name_of_the_call() -> None:
-    assert extracted("It is {{length|5}}.").gaps == ["length"]
-
-
-def test_a_rule_by_name_helps_where_the_definition_does_not_tell() -> None:
-    assert shown("It is {{convert|5|km|mi}} away.") == "It is 5 km away."
-
-
-def test_an_unused_argument_leaves_no_gap() -> None:
-    extract = extracted("It is {{depth|c|{{length|5}}}}.")
-    assert (extract.text.strip("\n"), extract.gaps) == ("It is late.", [])
-
-
-def test_magic_words_have_localised_names() -> None:
-    assert shown("Hier steht {{SEITENNAME}}.", "dewiki", {}) == "Hier steht The page."
-    assert shown("{{x|1}} da.", "dewiki", {"X": "{{#wechsle:{{{1}}}|1=eins|2=zwei}}"}) == "eins da."
 
 
 @pytest.mark.parametrize("prefix", ["Template:", " template : ", "subst:", "safesubst:"])
@@ -248,47 +196,3 @@ def test_kinds_of_definitions() -> None:
     assert (kinds.pop("Lua"), kinds.pop("Convert")) == ("server", "server")
     assert set(kinds.values()) == {"text"}
     assert definition_of("x" * 60_000, str).kind == "long"
-
-
-@pytest.mark.parametrize(
-    ("wiki", "wikitext"),
-    [
-        ("jawiki", "これは{{en|cold}}という意味の言葉である。"),
-        ("itwiki", "Fu {{cn|il primo re della città}} di allora."),
-        ("itwiki", "Fu {{citazione necessaria|il primo re}} di allora."),
-        ("jawiki", "これは{{要出典|最初の町}}である。"),
-        ("ruwiki", "Это {{кто?|первый царь}} страны."),
-    ],
-)
-def test_a_rule_that_shows_nothing_leaves_a_gap_where_an_argument_holds_words(wiki: str, wikitext: str) -> None:
-    assert len(Extractor(site_for(wiki)).extract(wikitext, "A").gaps) == 1
-
-
-@pytest.mark.parametrize(
-    ("wiki", "wikitext", "text"),
-    [
-        ("enwiki", "It was.{{citation needed|date=May 2020}} So.", "It was. So."),
-        ("eswiki", "Era así.{{cita requerida|12 de mayo de 2010}} Y más.", "Era así. Y más."),
-        ("enwiki", "It is {{audio|f.ogg|'''Name'''}} here.", "It is Name here."),
-        ("itwiki", "Sta a 1300 {{m s.l.m.}} e oltre.", "Sta a 1300 m s.l.m. e oltre."),
-        ("mrwiki", "{{लेखनाव}} येथे आहे.", "A येथे आहे."),
-        ("ruwiki", "Так было.{{нет АИ|5|6|2020}} И далее.", "Так было. И далее."),
-    ],
-)
-def test_notes_and_words_by_rule(wiki: str, wikitext: str, text: str) -> None:
-    extract = Extractor(site_for(wiki)).extract(wikitext, "A")
-    assert (extract.text.strip("\n"), extract.gaps) == (text, [])
-
-
-@pytest.mark.parametrize(
-    ("wiki", "body", "shown"),
-    [
-        ("itwiki", "<i>{{{1}}}</i><sup>&#91;[[Aiuto:Fonti|senza fonte]]&#93;</sup>", "a b c"),
-        ("jawiki", "{{{1|}}}<sup>[''[[Wikipedia:出典|要出典]]''][[Category:出典]]</sup>", "a b c"),
-        ("viwiki", "{{{1}}}<sup class=a>&#91;''nguồn''&#93;</sup>[[Thể loại:A]]", "a b c"),
-        ("enwiki", "{{{1}}}<sup>[6]</sup>", "a b[6] c"),
-    ],
-)
-def test_a_remark_of_an_editor_behind_words_shows_nothing(wiki: str, body: str, shown: str) -> None:
-    extractor = Extractor(site_for(wiki), find_template={"Source": body}.get)
-    assert extractor.extract("a {{source|b}} c", "T").text.strip() == shown

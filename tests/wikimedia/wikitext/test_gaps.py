@@ -21,7 +21,7 @@ def test_links_show_what_they_showed(pieces: list[tuple[bool, str]]) -> None:
         if piece[0] == GAP:
             gaps.append(NAMES[len(piece) - 2] if len(piece) > 1 else "")
         text += piece
-    clean, found = take_names(text, NAMES, (links, Links()))
+    clean, left_by = take_names(text, NAMES, (links, Links()))
     assert clean == text.replace(NAMED, "")
-    assert found == gaps
+    assert left_by == gaps
     assert [clean[start:end] for start, end in zip(links.starts, links.ends, strict=True)] == shown

@@ -110,8 +110,8 @@ def as_the_core_returns_it(extract: Extract) -> tuple[Any, ...]:
 def test_both_engines_read_them_in_the_same_way(name: str, wiki: str) -> None:
     text = HOSTILE[name](SMALL)
     *shown, counts, asides = extractor(wiki, "core").extract(text, "T")
-    found = (*shown, {kind: count for kind, count in counts.items() if count > 0}, asides)
-    assert found == as_the_core_returns_it(extractor(wiki, "python").extract(text, "T"))
+    by_core = (*shown, {kind: count for kind, count in counts.items() if count > 0}, asides)
+    assert by_core == as_the_core_returns_it(extractor(wiki, "python").extract(text, "T"))
     assert extractor(wiki, "core").linked_titles(text, "T") == extractor(wiki, "python").linked_titles(text, "T")
 
 

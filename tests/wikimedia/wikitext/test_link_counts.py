@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,35 +35,6 @@ def test_the_ledger_of_any_page_balances(wikitext: str) -> None:
         counts = ledger(wikitext, extractor)
         assert unbalanced(counts) is None, (wikitext, counts)
         assert counts["source:links"] == wikitext.count("[[")
-
-
-@pytest.mark.parametrize(
-    ("wikitext", "expected"),
-    [
-        (
-            "He met {{D|{{D|x}}}}.",
-            {"source:in_calls": 1, "source:from_calls": 3, "links:not_a_link": 1, "links:seen": 2},
-        ),
-        ("A {{Twice|[[a]]}} b", {"source:links": 1, "source:in_calls": 1, "source:from_calls": 2, "links:seen": 2}),
-        ("[<!-- [[b]] -->[a]]", {"source:links": 1, "source:comment": 1, "source:joined": 1, "links:link": 1}),
-        ("<pre>[[a]]</pre> <nowiki>[[b]]</nowiki>", {"source:links": 2, "source:nowiki": 2, "links:seen": 0}),
-        ("-{zh-hans:[[a]];zh-hant:[[b]]}-", {"links:markup": 1, "links:link": 1, "links:seen": 2}),
-        ("<span title='[[a]]'>b</span>", {"links:seen": 1, "links:markup": 1}),
-        ("a\n{{D|Prose that nobody reads.}}\nb", {"text:alone": 24}),
-        (
-            "a\n{{D|x}} {{Box|x}}{{D|[[y]]}}\nb",
-            {"source:in_calls": 1, "source:from_calls": 3, "source:notices": 3, "links:seen": 0, "text:notices": 14},
-        ),
-        ("a {{unknown|x\n|text=[[y]]}} b", {"text:several_lines": 13, "source:in_calls": 1, "links:seen": 0}),
-        ("a {{Box|x\n}} b", {"text:block": 2}),
-        ("a\n{{D|b}} {{D|c}}\n{{D|e}}", {"source:from_calls": 3, "source:notices": 3, "links:seen": 0}),
-        ("{|[[\na\n|}", {"links:table": 1, "links:seen": 1}),
-    ],
-)
-def test_what_is_counted(wikitext: str, expected: dict[str, int]) -> None:
-    counts = ledger(wikitext)
-    assert {name: counts[name] for name in expected} == expected
-    assert unbalanced(counts) is None
 
 
 def test_what_does_not_balance() -> None:

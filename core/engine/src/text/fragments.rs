@@ -1,36 +1,11 @@
-//! See `pipelines/text/fragments.py`.
+//! Cut text into sentences, and recognise those that are no complete sentences of prose: "A list of stops" has no
+//! terminator, "1234 5678 901." too few letters, "The city (founded in 1900 is large." a bracket that stays open.
 
 use super::splitter::skip_at_most;
 use super::{FragmentRules, TextRules};
+use crate::shared::Name;
 use crate::unicode::{is_alpha, is_mark, is_space, is_word, lstrip, rstrip};
 use memchr::memchr_iter;
-
-macro_rules! reasons {
-    ($($reason:ident $name:literal)*) => {
-        /// Why a sentence is dropped.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Reason { $($reason),* }
-
-        /// The name of each reason, and that under which such sentences are counted.
-        pub const REASONS: &[(&str, &str)] = &[$(($name, concat!("sentences:", $name))),*];
-    };
-}
-
-reasons! {
-    Short "fragment:short"
-    Long "fragment:long"
-    Markup "fragment:markup"
-    Unbalanced "fragment:unbalanced"
-    NoLetters "fragment:no_letters"
-    Script "fragment:script"
-    NoTerminator "fragment:no_terminator"
-    Continued "fragment:continued"
-    Citation "fragment:citation"
-    Gap "gap"
-    Heading "heading"
-    BackMatter "back_matter"
-    Preformatted "preformatted"
-}
 
 /// Cuts a text into sentences: iterates over the offset of each and the sentence, without white space around it.
 pub struct WholeSentences<'a> {
@@ -42,7 +17,7 @@ pub struct WholeSentences<'a> {
     link: usize,
 }
 
-/// See `whole_sentences`. An end inside a link is ignored.
+/// Cut a text at the ends of its sentences; an end inside a link is ignored, so that no link is cut.
 pub fn whole_sentences<'a>(
     text: &'a str,
     ends: Vec<usize>,
@@ -163,22 +138,22 @@ impl FragmentTest {
     }
 
     /// The first of FRAGMENT_REASONS that applies to a sentence. Without `seeks_markup` it is not searched for markup.
-    pub fn reason(&self, sentence: &str, seeks_markup: bool) -> Option<Reason> {
+    pub fn reason(&self, sentence: &str, seeks_markup: bool) -> Option<Name> {
         let Profile { length, non_letters, sets, open } = self.profile(sentence);
         if length < self.rules.shortest {
-            return Some(Reason::Short);
+            return Some(Name::FragmentShort);
         }
         if length > self.rules.longest {
-            return Some(Reason::Long);
+            return Some(Name::FragmentLong);
         }
         if seeks_markup && sets & SIGN != 0 && has_markup(sentence) {
-            return Some(Reason::Markup);
+            return Some(Name::FragmentMarkup);
         }
         // "a) red, b) blue" is not unbalanced. Without its markup, a sentence is tested only if it has round brackets.
         if (open[1..] != [0; 3] || (open[0] != 0 && open[0] + enumerators(sentence) != 0))
             && (seeks_markup || sentence.contains(['(', ')']))
         {
-            return Some(Reason::Unbalanced);
+            return Some(Name::FragmentUnbalanced);
         }
         // A quick test first: at most half of the characters of a sentence are blanks.
         if 4 * non_letters > length {
@@ -186,20 +161,20 @@ impl FragmentTest {
                 return Some(reason);
             }
         }
-        (self.rules.punctuated && !self.is_terminated(sentence)).then_some(Reason::NoTerminator)
+        (self.rules.punctuated && !self.is_terminated(sentence)).then_some(Name::FragmentNoTerminator)
     }
 
-    fn script_reason(&self, sentence: &str, length: usize, non_letters: usize) -> Option<Reason> {
+    fn script_reason(&self, sentence: &str, length: usize, non_letters: usize) -> Option<Name> {
         let visible = length - memchr_iter(b' ', sentence.as_bytes()).count();
         if 2 * non_letters <= visible {
             return None;
         }
         let letters = sentence.chars().filter(|&char| is_letter(char)).count();
         if 2 * letters < visible {
-            return Some(Reason::NoLetters);
+            return Some(Name::FragmentNoLetters);
         }
         let is_foreign = |char: &char| self.sets(*char) & NON_LETTER != 0 && is_letter(*char);
-        (2 * sentence.chars().filter(is_foreign).count() > letters).then_some(Reason::Script)
+        (2 * sentence.chars().filter(is_foreign).count() > letters).then_some(Name::FragmentScript)
     }
 
     fn is_terminated(&self, sentence: &str) -> bool {
@@ -216,7 +191,7 @@ impl FragmentTest {
     }
 }
 
-/// `_MARKUP`.
+/// Whether a sentence has markup that no pass has read: "a || b", "{{", "[[", "==", "<ref>", "&amp;", "__TOC__".
 fn has_markup(sentence: &str) -> bool {
     let bytes = sentence.as_bytes();
     let run = |from: usize, class: fn(&u8) -> bool| bytes[from..].iter().take_while(|&byte| class(byte)).count();
@@ -270,7 +245,7 @@ fn wide_bracket(char: char) -> Option<(usize, i32)> {
     })
 }
 
-/// The number of matches of `_ENUMERATOR`: one to three word characters after white space, and a bracket.
+/// The number of enumerators, "a)": one to three word characters after white space, and a bracket.
 fn enumerators(sentence: &str) -> i32 {
     // Word characters since white space, or None after another character.
     let (mut letters, mut number) = (Some(0), 0);

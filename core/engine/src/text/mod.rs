@@ -7,7 +7,7 @@ pub mod fragments;
 pub mod prose;
 pub mod splitter;
 
-/// The rules of one language, from `pipelines/text/core_rules.py`. A `String` of several characters is a set.
+/// The rules of one language, which Python gives as JSON. A `String` of several characters is a set.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct TextRules {
     pub splitter: SplitterRules,
@@ -15,7 +15,7 @@ pub struct TextRules {
     pub prose: ProseRules,
 }
 
-/// What `splitter.Splitter` needs: see the constants of these names in `pipelines/text/splitter.py`.
+/// What the splitter needs.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct SplitterRules {
     pub weak: String,
@@ -49,11 +49,13 @@ pub struct SplitterRules {
     /// Kind of each abbreviation: a number, in the order of `splitter::Kind`.
     pub kinds: FxHashMap<String, u8>,
     pub starters: FxHashSet<String>,
+    /// Ending of a long word before a number: "Hauptstr. 5".
+    pub street: String,
     pub ordinals: u64,
     pub roman: bool,
 }
 
-/// What `fragments.make_fragment_test` needs.
+/// What tells a fragment from a sentence.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct FragmentRules {
     pub shortest: usize,
@@ -68,7 +70,7 @@ pub struct FragmentRules {
     pub markup_signs: String,
 }
 
-/// What `prose.page_sentences` needs.
+/// What tells the prose of a page from the rest.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct ProseRules {
     /// Lower-case headings that begin back matter.
@@ -82,4 +84,10 @@ pub struct ProseRules {
     /// Characters other than letters that follow a gap which is no word, and those that precede one.
     pub after_edge_gap: String,
     pub before_edge_gap: String,
+    /// Ranges of the small letters that go on after a gap at the beginning: "{{x}} is a town".
+    pub small_letters: Vec<(char, char)>,
+    /// Words of references to books.
+    pub citations: Vec<String>,
+    /// Stands for the words that a template shows, where only the rest of the sentence is looked at.
+    pub any_word: String,
 }

@@ -1,23 +1,23 @@
-//! See `pipelines/text/prose.py`.
+//! Split the extracted text of a page into sentences, and say why some of them are left out.
+//!
+//! "A bus is a large vehicle. It costs \x01." has a sentence that is kept, and one that is dropped as `gap`, because a
+//! template left its words out. Headings, preformatted lines and the sections of references are no prose.
 
-use super::fragments::{whole_sentences, FragmentTest, Reason, REASONS};
+use super::fragments::{whole_sentences, FragmentTest};
 use super::splitter::{is_lower_text, Splitter};
 use super::{ProseRules, TextRules};
 use crate::counts::Counts;
+use crate::shared::{shared, Name};
 use crate::unicode::{is_alnum, is_alpha, is_decimal, is_lower, is_upper, lower, lstrip, rstrip, strip};
 use crate::wikitext::placeholders::{GAP, HEADING, LIST, PREFORMATTED};
 use crate::wikitext::search::find_double;
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// OBJECT REPLACEMENT CHARACTER: stands in fragments where words are missing.
 pub const MISSING: &str = "\u{fffc}";
-/// Stands for the words that a template shows, where only the rest of the sentence is looked at.
-const ANY_WORD: &str = "word";
-/// Prefix of the keys of templates among other counts.
-const TEMPLATE: &str = "templates:";
 const LINE_MARKS: [char; 3] = [HEADING, LIST, PREFORMATTED];
 
 /// The fields of `Extract` or `Aside` that are read here.
@@ -36,7 +36,7 @@ pub struct PageText<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence<'a> {
     pub number: u32,
-    pub region: &'static str,
+    pub region: Name,
     pub text: Cow<'a, str>,
     pub start: usize,
     pub first: usize,
@@ -56,7 +56,7 @@ pub struct Prose {
 /// A sentence as it stands in the text.
 struct Judged<'a> {
     number: u32,
-    region: &'static str,
+    region: Name,
     text: &'a str,
     start: usize,
     first: usize,
@@ -71,7 +71,7 @@ impl Prose {
             rules: rules.prose.clone(),
             test: FragmentTest::new(rules),
             holes,
-            citations: ["ISBN", "ISSN"].map(finder).into(),
+            citations: rules.prose.citations.iter().map(|name| finder(name)).collect(),
         }
     }
 
@@ -128,52 +128,51 @@ pub fn page_sentences<'a>(
 ) -> Vec<Sentence<'a>> {
     let mut kept = Vec::new();
     let (mut gaps, mut counted) = (0, 0);
-    // By reason: dropped sentences, links in them, and how many of these sentences are counted.
-    let mut numbers = [(0, 0, 0); REASONS.len()];
+    // By reason: links in dropped sentences, and how many of these sentences are counted.
+    let mut numbers: BTreeMap<Name, (i64, i64)> = BTreeMap::new();
     judged_sentences(page, splitter, rules, |sentence, reason| {
         let Some(mut reason) = reason else {
             kept.push(sentence.sentence());
             return;
         };
         let Judged { region, text, start, first, last, .. } = sentence;
-        let gapped = reason == Reason::Gap && has_gap(text);
-        if gapped && rules.test.reason(&text.replace(GAP, ANY_WORD), false) == Some(Reason::NoTerminator) {
+        let gapped = reason == Name::Gap && has_gap(text);
+        if gapped
+            && rules.test.reason(&text.replace(GAP, &rules.rules.any_word), false) == Some(Name::FragmentNoTerminator)
+        {
             // A caption or a list item, which would be no sentence whatever the template shows.
-            reason = Reason::NoTerminator;
+            reason = Name::FragmentNoTerminator;
         }
-        let number = &mut numbers[reason as usize];
-        number.0 += 1;
-        number.1 += last as i64 - first as i64;
+        let number = numbers.entry(reason).or_default();
+        number.0 += last as i64 - first as i64;
         let mut lost_to = BTreeSet::new();
-        if gapped && reason == Reason::Gap {
+        if gapped && reason == Name::Gap {
             let before = gaps + count(page.text.get(counted..start).unwrap_or_default(), GAP);
             gaps = before + count(text, GAP);
             counted = start + text.len();
             let names = page.gaps.iter().take(gaps).skip(before);
             lost_to = names.filter(|name| !name.is_empty()).collect();
             for &name in &lost_to {
-                dropped.add(format!("{TEMPLATE}{name}"), 1);
+                dropped.add(format!("{}{name}", shared().names.prefixes.templates), 1);
             }
         }
-        if region != "heading" {
+        if region != Name::Heading {
             if lost_to.is_empty() {
-                number.2 += 1;
+                number.1 += 1;
             } else {
-                dropped.add("sentences:template", 1);
+                dropped.add(Name::Template.of_sentences(), 1);
             }
             if let Some(fragments) = fragments.as_deref_mut() {
-                if first < last || (!text.is_empty() && reason != Reason::NoLetters) {
+                if first < last || (!text.is_empty() && reason != Name::FragmentNoLetters) {
                     fragments.push(fragment(sentence, page));
                 }
             }
         }
     });
-    for ((name, of_sentences), (times, links, sentences)) in REASONS.iter().zip(numbers) {
-        if times > 0 {
-            dropped.add(*name, links);
-        }
+    for (reason, (links, sentences)) in numbers {
+        dropped.add(reason, links);
         if sentences > 0 {
-            dropped.add(*of_sentences, sentences);
+            dropped.add(reason.of_sentences(), sentences);
         }
     }
     kept
@@ -200,7 +199,7 @@ fn fragment<'a>(sentence: Judged<'a>, page: &PageText<'a>) -> Sentence<'a> {
 }
 
 /// Return the lines of an aside that contain links, numbered from `number`, with MISSING in place of gaps.
-pub fn aside_fragments<'a>(aside: &PageText<'a>, region: &'static str, number: u32) -> Vec<Sentence<'a>> {
+pub fn aside_fragments<'a>(aside: &PageText<'a>, region: Name, number: u32) -> Vec<Sentence<'a>> {
     let (text, starts) = (aside.text, aside.link_starts);
     let mut fragments = Vec::new();
     let mut first = 0;
@@ -227,14 +226,14 @@ fn judged_sentences<'a>(
     page: &PageText<'a>,
     splitter: &Splitter,
     rules: &Prose,
-    mut take: impl FnMut(Judged<'a>, Option<Reason>),
+    mut take: impl FnMut(Judged<'a>, Option<Name>),
 ) {
     let (text, starts) = (page.text, page.link_starts);
     let beyond = text.len() + 1;
     let has_gaps = has_gap(text);
     let mut drop_test = DropTest::new(text, rules);
-    let mut outline = Outline { rules: &rules.rules, main: "lead", level_of_end: 0 };
-    let (mut region, mut end_of_line) = ("", 0);
+    let mut outline = Outline { rules: &rules.rules, main: Name::Lead, level_of_end: 0 };
+    let (mut region, mut end_of_line) = (Name::Lead, 0);
     let (mut number, mut at) = (0, 0);
     let ends = if has_gaps { splitter.split(&text.replace(GAP, " ")) } else { splitter.split(text) };
     for (mut start, mut sentence) in whole_sentences(text, ends, starts, page.link_ends) {
@@ -260,18 +259,18 @@ fn judged_sentences<'a>(
             gapped = has_gap(sentence);
         }
         let reason = match region {
-            "heading" => Some(Reason::Heading),
-            "back_matter" => Some(Reason::BackMatter),
-            "preformatted" => Some(Reason::Preformatted),
-            _ if sentence.is_empty() || (first < at && starts[first] < start) => Some(Reason::Gap),
+            Name::Heading => Some(Name::Heading),
+            Name::BackMatter => Some(Name::BackMatter),
+            Name::Preformatted => Some(Name::Preformatted),
+            _ if sentence.is_empty() || (first < at && starts[first] < start) => Some(Name::Gap),
             _ if gapped => {
                 let has_words = sentence.contains(|char| char != GAP && char != ' ');
-                Some(if has_words { Reason::Gap } else { Reason::NoLetters })
+                Some(if has_words { Name::Gap } else { Name::FragmentNoLetters })
             }
             _ => drop_test.reason(sentence, region, start),
         };
         take(Judged { number, region, text: sentence, start, first, last: at }, reason);
-        number += u32::from(region != "heading");
+        number += u32::from(region != Name::Heading);
     }
 }
 
@@ -288,25 +287,25 @@ impl<'a> DropTest<'a> {
         DropTest { rules, holes: rules.hole_offsets(text).into_iter().peekable(), has_citations: rules.cites(text) }
     }
 
-    fn reason(&mut self, sentence: &str, region: &str, start: usize) -> Option<Reason> {
+    fn reason(&mut self, sentence: &str, region: Name, start: usize) -> Option<Name> {
         while self.holes.next_if(|&hole| hole < start).is_some() {}
         if self.holes.peek().is_some_and(|&hole| hole < start + sentence.len()) {
-            return Some(Reason::Gap);
+            return Some(Name::Gap);
         }
         let rules = &self.rules.rules;
-        if region == "list" {
+        if region == Name::List {
             let spaces = sentence.bytes().filter(|&byte| byte == b' ');
             if spaces.take(rules.list_item_spaces).count() < rules.list_item_spaces {
-                return Some(Reason::Short);
+                return Some(Name::FragmentShort);
             }
         } else if rules.capitals
             && sentence.starts_with(|char| is_lower(char) || (!is_alnum(char) && rules.openers.contains(char)))
             && continues(sentence, rules)
         {
-            return Some(Reason::Continued);
+            return Some(Name::FragmentContinued);
         }
         if self.has_citations && self.rules.cites(sentence) {
-            return Some(Reason::Citation);
+            return Some(Name::FragmentCitation);
         }
         self.rules.test.reason(sentence, true)
     }
@@ -315,13 +314,13 @@ impl<'a> DropTest<'a> {
 /// Finds the region of each line of a page; lines must be given in page order.
 struct Outline<'a> {
     rules: &'a ProseRules,
-    main: &'static str,
+    main: Name,
     /// Level of the heading that began the back matter; 0 outside back matter.
     level_of_end: usize,
 }
 
 impl Outline<'_> {
-    fn region(&mut self, line: &str) -> &'static str {
+    fn region(&mut self, line: &str) -> Name {
         if line.starts_with(HEADING) {
             let title = line.trim_start_matches(HEADING);
             let level = line.len() - title.len();
@@ -329,13 +328,13 @@ impl Outline<'_> {
                 let is_end = self.rules.back_matter.contains(lower(strip(title)).as_str());
                 self.level_of_end = if is_end { level } else { 0 };
             }
-            self.main = "body";
-            return "heading";
+            self.main = Name::Body;
+            return Name::Heading;
         }
         match line.chars().next() {
-            _ if self.level_of_end > 0 => "back_matter",
-            Some(PREFORMATTED) => "preformatted",
-            Some(LIST) => "list",
+            _ if self.level_of_end > 0 => Name::BackMatter,
+            Some(PREFORMATTED) => Name::Preformatted,
+            Some(LIST) => Name::List,
             _ => self.main,
         }
     }
@@ -357,7 +356,9 @@ fn trim_gaps<'a>(sentence: &'a str, rules: &ProseRules) -> (&'a str, usize) {
     let mut rest = sentence.trim_start_matches(GAP);
     let mut shift = sentence.len() - rest.len();
     let next = rest.chars().next();
-    if shift > 0 && next.is_some_and(|next| matches!(next, 'a'..='z' | 'а'..='я' | 'α'..='ω')) {
+    if shift > 0
+        && next.is_some_and(|next| rules.small_letters.iter().any(|&(first, last)| (first..=last).contains(&next)))
+    {
         return (sentence, 0);
     }
     if !next.is_some_and(|next| (is_alnum(next) && !is_decimal(next)) || rules.after_edge_gap.contains(next)) {

@@ -1,4 +1,9 @@
-//! See `pipelines/text/splitter.py`. Its regular expressions are functions here; each reads a bounded window too.
+//! Find the ends of sentences: "It was Dr. Who. He left." ends after "Who. " and at its end.
+//!
+//! Weak terminators (. ! ?) end a sentence before white space, or before a closing quote and white space; strong ones
+//! (。 । ۔) end it anywhere; a line feed always does. Bracketed and quoted text is read as a whole. A full stop after an
+//! abbreviation, an initial or an ordinal ends a sentence only if a word follows that often begins one. Each rule reads
+//! a bounded window, so the time is linear for any text.
 
 use super::{SplitterRules, TextRules};
 use crate::unicode::{
@@ -27,7 +32,7 @@ const VIRAMA: u16 = 1 << 14;
 const VOWEL_SIGN: u16 = 1 << 15;
 const STOPS: u16 = WEAK | STRONG | NEWLINE | SPACE | OPENING;
 
-/// Kinds of abbreviations, in the order of `_NEVER, ... = range(5)`.
+/// Kinds of abbreviations, as Python numbers them.
 const NEVER: u8 = 0;
 const NUMBERED: u8 = 1;
 const RARELY: u8 = 2;
@@ -48,8 +53,8 @@ pub struct Splitter {
     rules: SplitterRules,
     /// Sets by code point; a character beyond the end is in none.
     sets: Vec<u16>,
-    /// By first byte of a character of STOPS: a bit for each second byte, by its lower six bits; all bits for a character
-    /// of one byte.
+    /// By first byte of a character of STOPS: a bit for each second byte, by its lower six bits; all bits for a
+    /// character of one byte.
     stops: [u64; 256],
 }
 
@@ -326,7 +331,8 @@ impl Splitter {
         if kind.is_none() {
             if all(word, is_alpha) {
                 if is_longer(word, 4) {
-                    return !(word.ends_with("str") && is_digit(next)); // "Hauptstr. 5"
+                    return !(word.ends_with(&self.rules.street) && is_digit(next));
+                    // "Hauptstr. 5"
                 }
             } else if !all(word, is_digit) {
                 // "(Dr", "l'art", "Jean-P", "12–14": the last part decides, unless it is an ending, as in "NATO-s".
@@ -397,7 +403,7 @@ impl Splitter {
         syllables > 2 || (syllables == 2 && word.chars().next_back().is_some_and(has_vowel_sign))
     }
 
-    /// `_FOLLOWING`: the next word, if white space and another word follow it.
+    /// The next word, if white space and another word follow it.
     fn following<'a>(&self, text: &'a str, at: usize) -> Option<&'a str> {
         let mut end = self.syllable(text, at)?;
         for _ in 1..20 {
@@ -411,7 +417,7 @@ impl Splitter {
         (after > blanks && char_at(text, after).is_some_and(|char| char != '\n')).then(|| &text[at..end])
     }
 
-    /// `_SYLLABLE`: the offset after a letter with its marks, and the consonants that viramas join to it.
+    /// The offset after a letter with its marks, and the consonants that viramas join to it.
     fn syllable(&self, text: &str, at: usize) -> Option<usize> {
         let mut end = letter_with_marks(text, at)?;
         for _ in 0..4 {
@@ -474,7 +480,7 @@ impl Splitter {
         self.syllable(text, at).is_some_and(|end| text[end..].starts_with('.'))
     }
 
-    /// `_ACRONYM`: one or two syllables between full stops.
+    /// Whether a word is an acronym, as "U.S": one or two syllables between full stops.
     fn is_acronym(&self, word: &str) -> bool {
         let (mut at, mut dotted) = (0, false);
         while let Some(first) = self.syllable(word, at) {
@@ -621,7 +627,7 @@ fn skip(text: &str, at: usize, set: impl Fn(char) -> bool) -> usize {
     text[at..].find(|char| !set(char)).map_or(text.len(), |length| at + length)
 }
 
-/// `_SPACES`: white space without line feeds.
+/// Skip white space without line feeds.
 #[inline]
 fn skip_blanks(text: &str, at: usize) -> usize {
     skip(text, at, |char| char != '\n' && is_space(char))
@@ -693,7 +699,7 @@ fn last_word(text: &str) -> Option<(&str, bool)> {
     }
 }
 
-/// `_NEXT_WORD`: the next word, and the offset after it.
+/// The next word, and the offset after it: "St" of "“St. Andrews".
 fn next_word(text: &str, at: usize) -> Option<(&str, usize)> {
     let first = skip_at_most(text, at, 3, |char| char != '\n' && !is_word(char));
     let mut end = skip_at_most(text, first, 24, is_word);
@@ -738,14 +744,14 @@ fn is_roman(char: char) -> bool {
     matches!(char, 'I' | 'V' | 'X' | 'L' | 'C' | 'D' | 'M')
 }
 
-/// `_ROMAN_OR_DIGIT`.
+/// Whether a number or a Roman numeral follows, as after "vol.": " 3", " IV".
 fn is_roman_or_digit(text: &str, at: usize) -> bool {
     let first = skip_at_most(text, at, 2, |char| char == '_' || !is_alnum(char));
     let end = skip(text, first, is_roman);
     char_at(text, first).is_some_and(is_decimal) || (end > first && !char_at(text, end).is_some_and(is_word))
 }
 
-/// `_NUMBER_BEFORE`: whether text[start:end] ends in a digit or a Roman numeral, and white space.
+/// Whether text[start:end] ends in a digit or a Roman numeral, and white space.
 fn has_number_before(text: &str, start: usize, end: usize) -> bool {
     let Some(window) = text.get(start..end) else { return false };
     let window = window.trim_end_matches(|char| char != '\n' && is_space(char));
@@ -755,7 +761,7 @@ fn has_number_before(text: &str, start: usize, end: usize) -> bool {
     is_decimal(last) || (numeral.len() < window.len() && !char_before(text, start + numeral.len()).is_some_and(is_word))
 }
 
-/// `_SPACED_LETTERS`: the longest end of a text that consists of letters with full stops.
+/// The longest end of a text that consists of letters with full stops.
 fn spaced_letters(text: &str) -> Option<&str> {
     text.char_indices().map(|(at, _)| &text[at..]).find(|end| is_dotted(end, true))
 }

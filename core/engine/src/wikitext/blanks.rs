@@ -1,16 +1,16 @@
 //! Remove superfluous blanks: in runs, and beside punctuation where something was removed.
-//! See `wikitext/blanks.py`.
+//!
+//! A blank before a comma that an editor wrote stays, as in MediaWiki. So the passes that remove something put a
+//! placeholder where it leaves a blank beside punctuation: "in a battle \x1f. It" becomes "in a battle. It".
 
 use super::characters::finished;
 use super::placeholders::{GAP, REMOVED, SEAM};
+use crate::shared::shared;
 use crate::unicode;
 use memchr::{memchr, memmem};
 
-/// Characters.
-const SHORT_WORD: usize = 3;
-
-/// Return what stands for something that is removed and shows nothing: REMOVED if it leaves a blank before a full stop, a
-/// comma, a closing bracket or a Japanese particle, or after an opening bracket.
+/// Return what stands for something that is removed and shows nothing: REMOVED if it leaves a blank before a full stop,
+/// a comma, a closing bracket or a Japanese particle, or after an opening bracket.
 ///
 /// `before` is the character before it, `text` what follows it.
 pub fn removed(before: Option<char>, text: &str) -> &'static str {
@@ -41,17 +41,11 @@ pub fn begins_with_sign(text: &str) -> bool {
 
 /// Whether a text begins with a Japanese particle before a link or another kind of character.
 fn begins_with_particle(text: &str) -> bool {
-    let Some('か' | 'が' | 'で' | 'と' | 'に' | 'の' | 'は' | 'へ' | 'ま' | 'も' | 'や' | 'よ' | 'を') =
-        text.chars().next()
-    else {
+    if !text.starts_with(is_hiragana) {
         return false;
-    };
-    const PARTICLES: [&str; 23] = [
-        "とは", "には", "では", "へは", "とも", "にも", "でも", "での", "との", "への", "から", "まで", "より", "は",
-        "が", "を", "に", "の", "と", "も", "で", "や", "へ",
-    ];
-    PARTICLES.iter().any(|particle| {
-        text.strip_prefix(particle).and_then(|rest| rest.chars().next()).is_some_and(|char| {
+    }
+    shared().characters.particles.iter().any(|particle| {
+        text.strip_prefix(particle.as_str()).and_then(|rest| rest.chars().next()).is_some_and(|char| {
             // "[[" begins with no hiragana either.
             !is_hiragana(char) && !unicode::is_space(char)
         })
@@ -149,7 +143,7 @@ fn ends_with_short_word(text: &str) -> bool {
     let (mut length, mut is_lower) = (0, false);
     for char in text.chars().rev().take_while(|char| !matches!(char, ' ' | '\n')) {
         // Not `unicode::is_upper` alone: `str.islower` tests for title case too, which has another lower case.
-        if length == SHORT_WORD || !unicode::is_alpha(char) || unicode::has_lower(char) {
+        if length == shared().limits.short_word || !unicode::is_alpha(char) || unicode::has_lower(char) {
             return false;
         }
         is_lower |= unicode::is_lower(char);

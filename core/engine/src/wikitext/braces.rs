@@ -1,6 +1,12 @@
-//! Calls and parameters of a template's wikitext. See `wikitext/braces.py`.
+//! Calls and parameters of a template's wikitext: "a {{b|c=d}} {{{1|}}}" is a text, a call with one argument, a text
+//! and a parameter with an empty default.
+//!
+//! As in MediaWiki's preprocessor, three of a run of closing braces end a parameter and two a call, innermost first,
+//! and a "|" inside of `[[...]]` separates no arguments. Time is linear.
 
 use std::mem;
+
+use crate::shared::shared;
 
 pub type Nodes = Vec<Node>;
 
@@ -56,9 +62,6 @@ impl Drop for Node {
         }
     }
 }
-
-/// Deeper braces are text.
-const MAX_DEPTH: usize = 60;
 
 enum Piece<'a> {
     Text(&'a str),
@@ -168,8 +171,8 @@ impl<'a> Parser<'a> {
         let Some(top) = self.stack.last_mut() else { return };
         let sign_text = &self.text[start..start + length];
         match sign {
-            b'{' if depth <= MAX_DEPTH => self.stack.push(Level::new(length, start)),
-            b'[' if depth <= MAX_DEPTH => self.stack.push(Level::new(0, start)),
+            b'{' if depth <= shared().limits.braces_depth => self.stack.push(Level::new(length, start)),
+            b'[' if depth <= shared().limits.braces_depth => self.stack.push(Level::new(0, start)),
             b'}' if top.width > 0 => self.close(start, length),
             b']' if depth > 1 && top.width == 0 => {
                 let Some(level) = self.stack.pop() else { return };

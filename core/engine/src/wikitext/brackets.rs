@@ -1,12 +1,14 @@
 //! Repair round brackets that lost a template: "Agassi ( ; born 1970)" becomes "Agassi (born 1970)".
-//! See `wikitext/brackets.py`.
+//!
+//! Such brackets held a pronunciation or a native name. Without these words the sentence is complete once the empty
+//! part is removed, and "()" without any words too.
 
 use super::blanks::begins_with_sign;
 use super::placeholders::{GAP, NAMED, REMOVED};
+use crate::shared::shared;
 use crate::unicode;
 use memchr::{memchr, memmem};
 
-const SEPARATORS: [char; 5] = [',', ';', '、', '，', '；'];
 const EMPTY: [char; 5] = [' ', '\t', GAP, NAMED, REMOVED];
 const VANISHED: char = '\x06';
 
@@ -80,13 +82,17 @@ fn mend(text: String, open: char, close: char) -> String {
     output + &text[copied..]
 }
 
-/// Whether words may be lost beside a character at the edge of a bracket.
-fn is_edge(char: char) -> bool {
-    matches!(char, ' ' | REMOVED) || SEPARATORS.contains(&char)
+fn is_separator(char: char) -> bool {
+    shared().characters.separators.contains(char)
 }
 
-/// Return where a bracket closes whose contents begin at `start`. A link inside counts as a whole, because its target may
-/// contain brackets.
+/// Whether words may be lost beside a character at the edge of a bracket.
+fn is_edge(char: char) -> bool {
+    matches!(char, ' ' | REMOVED) || is_separator(char)
+}
+
+/// Return where a bracket closes whose contents begin at `start`. A link inside counts as a whole, because its target
+/// may contain brackets.
 fn closing(text: &str, start: usize, close: char) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = start;
@@ -113,8 +119,8 @@ fn mended(inside: &str) -> Option<String> {
     // Parts and separators alternate. An empty part is removed with the separator after it.
     let mut shown = String::with_capacity(inside.len());
     let (mut all, mut end_of_last) = (true, None);
-    for part in inside.split_inclusive(SEPARATORS) {
-        let words = part.trim_end_matches(SEPARATORS);
+    for part in inside.split_inclusive(is_separator) {
+        let words = part.trim_end_matches(is_separator);
         if words.trim_matches(EMPTY).is_empty() {
             all = false;
         } else {
@@ -123,7 +129,7 @@ fn mended(inside: &str) -> Option<String> {
         }
     }
     // `split_inclusive` gives no empty part behind a separator at the end.
-    if all && !inside.ends_with(SEPARATORS) {
+    if all && !inside.ends_with(is_separator) {
         return Some(inside.to_owned());
     }
     shown.truncate(end_of_last?);

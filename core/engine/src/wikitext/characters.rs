@@ -1,8 +1,9 @@
-//! Decode character references, and remove footnote numbers and behaviour switches.
-//! See `wikitext/characters.py`.
+//! Decode character references, and remove footnote numbers and behaviour switches: "a&nbsp;b" is "a b", "So it was.
+//! [84]" is "So it was. ", and `__NOTOC__` shows nothing.
 
 use super::blanks::removed;
 use super::placeholders::protect;
+use crate::shared::shared;
 use crate::unicode;
 use memchr::{memchr, memchr2};
 use rustc_hash::FxHashMap;
@@ -83,9 +84,6 @@ fn entity(reference: &str, entities: &FxHashMap<String, String>) -> Option<Strin
     })
 }
 
-const BEFORE_NOTE: &str = ".!?…,;:»”\")।۔。";
-const AFTER_NOTE: &str = ".,;:!?)।۔。[";
-
 /// Remove footnote numbers that an editor copied as text from another page.
 pub fn drop_note_numbers(text: String) -> String {
     let bytes = text.as_bytes();
@@ -103,8 +101,10 @@ pub fn drop_note_numbers(text: String) -> String {
         // A footnote number follows a punctuation mark, or a word and a blank; "a[5]" and "[[5]]" are something else.
         let mut before = text[..at].chars().rev();
         let is_note = match before.next() {
-            Some(' ') => before.next().is_some_and(|char| unicode::is_alnum(char) || BEFORE_NOTE.contains(char)),
-            Some(char) => BEFORE_NOTE.contains(char),
+            Some(' ') => before
+                .next()
+                .is_some_and(|char| unicode::is_alnum(char) || shared().characters.before_note_number.contains(char)),
+            Some(char) => shared().characters.before_note_number.contains(char),
             None => false,
         };
         if is_note {
@@ -128,12 +128,10 @@ fn note_number_length(text: &str) -> Option<usize> {
         }
     }
     let length = text.len() - rest.as_str().len();
-    rest.next().is_none_or(|char| unicode::is_space(char) || AFTER_NOTE.contains(char)).then_some(length)
+    rest.next()
+        .is_none_or(|char| unicode::is_space(char) || shared().characters.after_note_number.contains(char))
+        .then_some(length)
 }
-
-/// Switches that MediaWiki knows in small letters too (MessagesEn.php), here in small letters.
-const CASELESS: [&str; 9] =
-    ["notoc", "nogallery", "forcetoc", "toc", "noeditsection", "notitleconvert", "notc", "nocontentconvert", "nocc"];
 
 /// The behaviour switches of a language, such as __NOTOC__.
 pub struct Switches {
@@ -207,10 +205,10 @@ impl Switches {
 /// Bytes of a switch at the beginning that may be in small letters.
 fn caseless_length(text: &str) -> Option<usize> {
     let rest = text.strip_prefix("__")?;
-    CASELESS.iter().find_map(|name| {
+    shared().characters.caseless_switches.iter().find_map(|name| {
         let mut chars = rest.chars();
         for letter in name.chars() {
-            if folded(chars.next()?) != letter {
+            if folded(chars.next()?) != letter.to_ascii_lowercase() {
                 return None;
             }
         }

@@ -1,8 +1,13 @@
-//! Templates by the wiki's own definitions. See `wikitext/definitions.py`; `transcluded` is there alone.
+//! Templates by the wiki's own definitions: by "[[{{{1}}}]]{{#if:{{{2|}}}|, in {{lc:{{{2}}}}}}}",
+//! `{{country|Chad|AFRICA}}` shows "[[Chad]], in africa".
+//!
+//! What only the wiki's server knows (Lua modules, dates, the database) is `UNKNOWN` in the result. Python gives the
+//! bodies without what a page of the namespace Template does not show where it is transcluded.
 
 use super::braces::{parse_braces, Argument, Node, Nodes};
-use super::parser_functions::{function, magic_word, UNKNOWN};
+use super::parser_functions::{self, magic_word, UNKNOWN};
 use crate::rules::Site;
+use crate::shared::{shared, Function};
 use crate::titles::normalise_title;
 use crate::unicode;
 use rustc_hash::FxHashMap;
@@ -10,13 +15,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 const TEMPLATE: i32 = 10;
-/// Nodes that one call may evaluate, and levels of calls in calls.
-const MAX_NODES: usize = 20_000;
-const MAX_DEPTH: usize = 60;
-/// Characters of texts, arguments and results of functions that one call may put together.
-const MAX_SIZE: usize = 2_000_000;
-/// Characters.
-const LONGEST_RESULT: usize = 20_000;
 const UNKNOWN_TEXT: &str = "\u{ffff}";
 /// Names and bodies that are kept, and the bytes of these bodies.
 const CACHED: usize = 1 << 14;
@@ -253,7 +251,7 @@ impl Expansion<'_> {
                 return true;
             }
         }
-        if shown.len() > LONGEST_RESULT && unicode::length(shown) > LONGEST_RESULT {
+        if shown.len() > shared().limits.calls_result && unicode::length(shown) > shared().limits.calls_result {
             out.truncate(start);
             out.push(UNKNOWN);
         }
@@ -266,7 +264,7 @@ impl Expansion<'_> {
             self.nodes += 1;
             if let Node::Text(text) = node {
                 *out += self.counted(text);
-            } else if self.nodes > MAX_NODES || frame.depth > MAX_DEPTH {
+            } else if self.nodes > shared().limits.calls_nodes || frame.depth > shared().limits.calls_depth {
                 out.push(UNKNOWN);
             } else if let Node::Parameter { name, default } = node {
                 *out += &self.parameter(name, default.as_deref(), frame);
@@ -284,7 +282,9 @@ impl Expansion<'_> {
                 self.nodes += 1;
                 Cow::Borrowed(self.counted(text))
             }
-            [Node::Parameter { name, default }] if self.nodes < MAX_NODES && frame.depth <= MAX_DEPTH => {
+            [Node::Parameter { name, default }]
+                if self.nodes < shared().limits.calls_nodes && frame.depth <= shared().limits.calls_depth =>
+            {
                 self.nodes += 1;
                 self.parameter(name, default.as_deref(), frame)
             }
@@ -299,7 +299,7 @@ impl Expansion<'_> {
     /// A text if there is room for it in what the call puts together, otherwise UNKNOWN.
     fn counted<'n>(&mut self, text: &'n str) -> &'n str {
         self.size += unicode::length(text);
-        if self.size <= MAX_SIZE {
+        if self.size <= shared().limits.calls_size {
             text
         } else {
             UNKNOWN_TEXT
@@ -330,26 +330,22 @@ impl Expansion<'_> {
             }
         }
         while let Some((key, first)) = self.split(name) {
-            if matches!(&*key, "subst" | "safesubst" | "msg") {
+            let Some(&function) = shared().functions.functions.get(&key) else { break };
+            if function == Function::Prefix {
                 name = unicode::strip(first);
                 continue;
             }
-            if key == "formatnum" {
-                let mut given = Given { expansion: self, first, rest: arguments, frame: inner };
-                let flag = unicode::upper(&given.text(1));
-                let number = unicode::strip(first);
-                let unchanged = flag == "R" || flag == "NOSEP";
-                let shown = if unchanged { number.into() } else { Cow::Owned((self.definitions.number)(number)) };
-                *out += self.counted(&shown);
-                return;
-            }
-            if let Some(function) = function(&key) {
-                let mut given = Given { expansion: self, first, rest: arguments, frame: inner };
-                let shown = function(&mut given);
+            let mut given = Given { expansion: self, first, rest: arguments, frame: inner };
+            if let Some(shown) = parser_functions::shown(function, &mut given) {
                 *out += given.expansion.counted(&shown);
                 return;
             }
-            break;
+            let flag = unicode::upper(&given.text(1));
+            let number = unicode::strip(first);
+            let is_unformatted = shared().functions.unformatted.contains(&flag);
+            let shown = if is_unformatted { number.into() } else { Cow::Owned((self.definitions.number)(number)) };
+            *out += self.counted(&shown);
+            return;
         }
         if name.starts_with('#') {
             return out.push(UNKNOWN);

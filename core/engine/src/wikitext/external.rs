@@ -1,33 +1,11 @@
-//! Replace external links, `[http://... label]`, by their labels. See `pipelines/wikimedia/wikitext/external.py`.
+//! Replace external links by their labels: "See [https://a.org the page] [https://b.org]." is "See the page ."
 
+use crate::shared::shared;
 use crate::unicode::is_space;
 use crate::wikitext::blanks::removed;
 use crate::wikitext::placeholders::{protect, SEAM};
 use crate::wikitext::tags::name_end;
 use memchr::{memchr, memmem, memrchr};
-
-const PROTOCOLS: [&str; 12] =
-    ["bitcoin:", "geo:", "magnet:", "mailto:", "matrix:", "news:", "sip:", "sips:", "sms:", "tel:", "urn:", "xmpp:"];
-const SLASHED: [&str; 16] = [
-    "https:",
-    "http:",
-    "ftp:",
-    "ftps:",
-    "git:",
-    "gopher:",
-    "irc:",
-    "ircs:",
-    "mms:",
-    "nntp:",
-    "redis:",
-    "sftp:",
-    "ssh:",
-    "svn:",
-    "telnet:",
-    "worldwind:",
-];
-/// In code points.
-const IN_LABEL_LENGTH: usize = 300;
 
 /// Replace external links by their labels; internal links inside a label stay.
 ///
@@ -128,13 +106,14 @@ fn protocol_end(text: &str, start: usize, first: u8) -> Option<usize> {
     if first == b'/' {
         return bytes[start..].starts_with(b"//").then_some(start + 2);
     }
+    let characters = &shared().characters;
     // To Python's `re`, some letters outside of ASCII are equal to ASCII letters.
-    let may_begin = |protocol: &&&str| !first.is_ascii() || protocol.as_bytes()[0] == first.to_ascii_lowercase();
-    let slashed = SLASHED.iter().filter(may_begin).find_map(|protocol| {
+    let may_begin = |protocol: &&String| !first.is_ascii() || protocol.as_bytes()[0] == first.to_ascii_lowercase();
+    let slashed = characters.slashed_schemes.iter().filter(may_begin).find_map(|protocol| {
         let end = name_end(text, start, protocol)?;
         bytes[end..].starts_with(b"//").then_some(end + 2)
     });
-    slashed.or_else(|| PROTOCOLS.iter().filter(may_begin).find_map(|protocol| name_end(text, start, protocol)))
+    slashed.or_else(|| characters.schemes.iter().filter(may_begin).find_map(|protocol| name_end(text, start, protocol)))
 }
 
 /// `(?:[^\s\[\]<>"']+|'(?!'))*`. Two apostrophes end an address, because MediaWiki reads italics first.
@@ -156,13 +135,16 @@ fn begins_term(line: &[u8]) -> bool {
 /// Return whether an external link is in the label of an internal link, where MediaWiki shows it as text.
 fn is_in_label(text: &str, start: usize) -> bool {
     let bytes = text.as_bytes();
-    let before = &bytes[start.saturating_sub(4 * IN_LABEL_LENGTH)..start];
+    let before = &bytes[start.saturating_sub(4 * shared().limits.external_label)..start];
     let Some(offset) = memmem::rfind(before, b"[[") else { return false };
     let opening = start - before.len() + offset;
-    if text[opening..start].chars().count() > IN_LABEL_LENGTH || !is_label(&bytes[opening + 2..start]) {
+    if text[opening..start].chars().count() > shared().limits.external_label || !is_label(&bytes[opening + 2..start]) {
         return false;
     }
-    let limit = text[start..].char_indices().nth(IN_LABEL_LENGTH).map_or(text.len(), |(offset, _)| start + offset);
+    let limit = text[start..]
+        .char_indices()
+        .nth(shared().limits.external_label)
+        .map_or(text.len(), |(offset, _)| start + offset);
     let after = &bytes[start + 1..limit];
     memmem::find(after, b"]]").is_some_and(|close| memmem::find(&after[..close], b"[[").is_none())
 }

@@ -1,4 +1,8 @@
-//! The sequence of passes over a page. See `pipelines/wikimedia/wikitext/__init__.py`.
+//! The sequence of passes over a page, each of which handles one kind of markup and leaves the rest: comments and
+//! extension tags, templates, external links, tables, language variants, images, switches, lines, HTML tags, character
+//! references, brackets, blanks, and links last, so that their offsets never shift.
+//!
+//! "A '''[[bus]]es''' stop<ref>B</ref> in [[Paris|P.]]" is "A buses stop in P.", with links to "Bus" and "Paris".
 
 use std::sync::Arc;
 
@@ -10,9 +14,7 @@ use super::external::strip_external_links;
 use super::files::FileStripper;
 use super::gaps::take_names;
 use super::lines::read_lines;
-use super::link_counts::{
-    count_change, links_in, COMMENT, FROM_CALLS, IN_CALLS, JOINED, NOTICES, NOWIKI, SEEN, SOURCE,
-};
+use super::link_counts::{count_change, links_in};
 use super::links::{LinkReader, Links};
 use super::placeholders::restore;
 use super::tables::{linked_cells, strip_tables};
@@ -21,11 +23,12 @@ use super::templates::{Missing, Templates};
 use super::variants::VariantChooser;
 use crate::counts::Counts;
 use crate::rules::Site;
+use crate::shared::Name;
 use crate::unicode::{evaluate, strip};
 
 /// Text with links that stands beside the text of a page.
 pub struct Aside {
-    pub region: &'static str,
+    pub region: Name,
     pub text: String,
     pub links: Links,
 }
@@ -81,7 +84,7 @@ impl Extractor {
         text.insert(0, '\n');
         text.push('\n');
         let text = strip_tables(text, &mut counts, &mut tables);
-        let expected = before - counts.get("table");
+        let expected = before - counts.get(Name::Table);
         count_change(&mut counts, expected, links_in(&text), true);
         let (mut extract, mut captions) = self.extract_part(text, title, counts, &missing.names);
         for caption in galleries {
@@ -89,9 +92,9 @@ impl Extractor {
         }
         if self.asides && !(tables.is_empty() && captions.is_empty()) {
             let cells: Vec<String> = tables.iter().flat_map(|table| linked_cells(table)).collect();
-            let (in_tables, in_cells) = self.aside("table", &cells, title, &mut extract.counts, &missing.names);
+            let (in_tables, in_cells) = self.aside(Name::Table, &cells, title, &mut extract.counts, &missing.names);
             captions.extend(in_cells);
-            let (in_captions, _) = self.aside("caption", &captions, title, &mut extract.counts, &missing.names);
+            let (in_captions, _) = self.aside(Name::Caption, &captions, title, &mut extract.counts, &missing.names);
             extract.asides = in_tables.into_iter().chain(in_captions).collect();
         }
         extract
@@ -110,9 +113,9 @@ impl Extractor {
         let text = self.variants.choose(text);
         let chosen = links_in(&text);
         count_change(&mut counts, before, chosen, false);
-        let expected = chosen + counts.get("file") + counts.get("caption");
+        let expected = chosen + counts.get(Name::File) + counts.get(Name::Caption);
         let text = self.files.strip(text, &mut counts, &mut captions);
-        let expected = expected - counts.get("file") - counts.get("caption");
+        let expected = expected - counts.get(Name::File) - counts.get(Name::Caption);
         let before = links_in(&text);
         count_change(&mut counts, expected, before, true);
         let text = self.switches.strip(text);
@@ -129,21 +132,23 @@ impl Extractor {
 
     /// Return wikitext in which templates show their text, and count its links as seen.
     fn expand(&mut self, text: String, title: &str, counts: &mut Counts, missing: &mut Missing) -> String {
-        let taken = |counts: &Counts| counts.get(IN_CALLS) + counts.get(NOTICES) - counts.get(FROM_CALLS);
+        let taken = |counts: &Counts| {
+            counts.get(Name::SourceInCalls) + counts.get(Name::SourceNotices) - counts.get(Name::SourceFromCalls)
+        };
         let before = links_in(&text) + taken(counts);
         let text = self.templates.expand(text, title, counts, missing);
         let (expected, after) = (before - taken(counts), links_in(&text));
         if after > expected {
-            counts.add(JOINED, after - expected);
+            counts.add(Name::SourceJoined, after - expected);
         }
-        counts.add(SEEN, after);
+        counts.add(Name::Seen, after);
         text
     }
 
     /// Return what a line of a gallery shows below its image, without templates.
     fn gallery_caption(&mut self, text: String, title: &str, counts: &mut Counts, missing: &mut Missing) -> String {
         let text = self.expand(text, title, counts, missing);
-        counts.add("caption", links_in(&text));
+        counts.add(Name::Caption, links_in(&text));
         let shown = strip_external_links(text, None);
         match (shown.find("[["), shown.rfind("]]")) {
             // The caption comes last: "link=[[a]]|text" has no link in it.
@@ -157,7 +162,7 @@ impl Extractor {
     /// Return the aside of some lines of wikitext, if they show a link, and the captions in it that contain links.
     fn aside(
         &mut self,
-        region: &'static str,
+        region: Name,
         lines: &[String],
         title: &str,
         counts: &mut Counts,
@@ -168,9 +173,9 @@ impl Extractor {
         let written = links_in(&text);
         let (extract, captions) = self.extract_part(text, title, Counts::default(), missing);
         let mut kinds = extract.counts;
-        let links = kinds.0.remove("link").unwrap_or(0);
-        let in_captions = kinds.0.remove("caption").unwrap_or(0);
-        kinds.add(if region == "table" { "caption" } else { "file" }, in_captions);
+        let links = kinds.remove(Name::Link);
+        let in_captions = kinds.remove(Name::Caption);
+        kinds.add(if region == Name::Table { Name::Caption } else { Name::File }, in_captions);
         // In attributes of cells and options of images.
         count_change(&mut kinds, counts.get(region), written, false);
         counts.set(region, links);
@@ -187,14 +192,14 @@ impl Extractor {
 /// Count the links of the source, those that are left after the extension tags are removed, and as seen those in the
 /// tags.
 fn count_tags(counts: &mut Counts, source: i64, left: i64) {
-    counts.set(SOURCE, source);
-    let in_tags = counts.get("reference") + counts.get("extension_tag") + counts.get("caption");
-    let expected = source - counts.get(COMMENT) - counts.get(NOWIKI) - in_tags;
+    counts.set(Name::SourceLinks, source);
+    let in_tags = counts.get(Name::Reference) + counts.get(Name::ExtensionTag) + counts.get(Name::Caption);
+    let expected = source - counts.get(Name::SourceComment) - counts.get(Name::SourceNowiki) - in_tags;
     if left < expected {
         // In attributes of tags of which the content is kept.
-        counts.add("extension_tag", expected - left);
+        counts.add(Name::ExtensionTag, expected - left);
     } else if left > expected {
-        counts.add(JOINED, left - expected);
+        counts.add(Name::SourceJoined, left - expected);
     }
-    counts.set(SEEN, in_tags + (expected - left).max(0));
+    counts.set(Name::Seen, in_tags + (expected - left).max(0));
 }

@@ -1,7 +1,11 @@
-//! Remove images, `[[File:name|options|caption]]`. See `pipelines/wikimedia/wikitext/files.py`.
+//! Remove images with their captions: "a [[File:b.jpg|20px|c [[d]]]] e" is "a e".
+//!
+//! An image ends at its first "]]"; if its caption contains links, at the second "]]" after a link. One that is placed
+//! beside the text ends a paragraph; others stand in the line.
 
 use crate::counts::Counts;
 use crate::rules::Site;
+use crate::shared::{shared, Name};
 use crate::unicode::{self, has, is_alpha, strip, LOWER, UPPER};
 use crate::wikitext::blanks::removed;
 use crate::wikitext::placeholders::{BREAK, SEAM};
@@ -9,9 +13,6 @@ use crate::wikitext::search::{count_doubles, find_double};
 use crate::wikitext::tags::space_end;
 use memchr::{memchr, memchr2, memchr_iter, memrchr};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// In code points.
-const LONGEST_LIST_MARK: usize = 10;
 
 /// Removes the images of the pages of one wiki.
 pub struct FileStripper {
@@ -61,10 +62,10 @@ impl FileStripper {
             };
             result.reserve(text.len() - position);
             result += &text[position..start];
-            dropped.add("file", 1);
+            dropped.add(Name::File, 1);
             if let Some(offset) = find_double(&bytes[name_end..end], b'[') {
                 let link = name_end + offset;
-                dropped.add("caption", count_doubles(&bytes[link..end], b'[') as i64);
+                dropped.add(Name::Caption, count_doubles(&bytes[link..end], b'[') as i64);
                 let caption = memrchr(b'|', &bytes[name_end..link]).map_or(name_end, |offset| name_end + offset + 1);
                 captions.push(strip(&text[caption..end - 2]).to_owned());
             }
@@ -189,9 +190,9 @@ fn blanks_end(bytes: &[u8], position: usize) -> usize {
 /// Return whether only marks of a list are between the beginning of a line and the end of a text.
 fn begins_line(before: &str) -> bool {
     let marks = |byte: &&u8| matches!(byte, b'*' | b'#' | b':' | b';' | b' ');
-    let length = before.bytes().rev().take(LONGEST_LIST_MARK).take_while(|byte| marks(&byte)).count();
+    let length = before.bytes().rev().take(shared().limits.list_mark).take_while(|byte| marks(&byte)).count();
     let rest = &before.as_bytes()[..before.len() - length];
-    length < LONGEST_LIST_MARK && (rest.is_empty() || rest.ends_with(b"\n"))
+    length < shared().limits.list_mark && (rest.is_empty() || rest.ends_with(b"\n"))
 }
 
 /// Return the offset after an image, if it is closed.

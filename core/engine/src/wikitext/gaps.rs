@@ -1,4 +1,5 @@
-//! Separate gaps from the names of the templates that left them. See `wikitext/gaps.py`.
+//! Separate gaps from the names of the templates that left them: "\x01\x00\x00 b" is "\x01 b", with a gap of the second
+//! template of the page.
 
 use super::characters::finished;
 use super::links::Links;

@@ -1,8 +1,13 @@
-//! Put what a template shows into the line of its call. See `pipelines/wikimedia/wikitext/inline.py`.
+//! Put what a template shows into the line of its call.
+//!
+//! A template that makes a block of its own (a table, a box, a list) is no part of a sentence: "{{box}}It is here." is
+//! "It is here.", "It {{box}} is" has a gap. A line of nothing but templates shows nothing: these are notices and
+//! navigation.
 
-use super::link_counts::{links_in, NOTICES};
+use super::link_counts::links_in;
 use super::placeholders::{GAP, HEADING, LIST, NAMED, SEAM};
 use crate::counts::Counts;
+use crate::shared::{shared, Name};
 use crate::unicode::{is_alnum, is_decimal, is_word, length, lstrip, strip};
 use memchr::{memchr, memchr2, memchr2_iter, memchr_iter, memrchr};
 use std::borrow::Cow;
@@ -12,30 +17,6 @@ const OPEN: char = HEADING;
 const CLOSE: char = LIST;
 /// OPEN, CLOSE and GAP: the mark of a block.
 const BLOCK: &str = "\x02\x03\x01";
-
-const BLOCK_TAGS: [&str; 17] = [
-    "div",
-    "table",
-    "ul",
-    "ol",
-    "dl",
-    "p",
-    "center",
-    "blockquote",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "infobox",
-    "gallery",
-    "hr",
-];
-const ROW: &str = "tr";
-/// Tags around a raised note.
-const AROUND: [&str; 4] = ["span", "small", "i", "b"];
-const HIDEABLE: [&str; 3] = ["span", "small", "sup"];
 
 /// Whether wikitext that a template shows is more than a part of a line.
 pub fn makes_block(shown: &str) -> bool {
@@ -48,7 +29,7 @@ pub fn makes_block(shown: &str) -> bool {
             return begins_block(rest) || rest.trim_start_matches([' ', '\t']).starts_with('\n');
         }
         let name = word(rest);
-        is_name(name, ROW) || BLOCK_TAGS.iter().any(|tag| is_name(name, tag))
+        is_one_of(name, &shared().tags.makes_block)
     })
 }
 
@@ -117,11 +98,11 @@ fn join_line(line: &str, joined: &mut String, dropped: &mut Counts) {
         // Without OPEN and CLOSE.
         let characters: usize = shown.map(|number| length(&line[marks[number].0..marks[number].1]) - 2).sum();
         if characters > 0 {
-            dropped.add("text:notices", characters as i64);
+            dropped.add(Name::TextNotices, characters as i64);
         }
         let links = links_in(line);
         if links > 0 {
-            dropped.add(NOTICES, links);
+            dropped.add(Name::SourceNotices, links);
         }
         return;
     }
@@ -173,6 +154,10 @@ fn is_name(text: &str, name: &str) -> bool {
     text.chars().map(folded).eq(name.chars())
 }
 
+fn is_one_of(text: &str, names: &[String]) -> bool {
+    names.iter().any(|name| is_name(text, name))
+}
+
 /// The text behind a word in lower case, if the text begins with it in any case.
 fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let mut chars = text.chars();
@@ -191,9 +176,9 @@ fn split_tag(text: &str) -> Option<(&str, &str)> {
 }
 
 /// What follows a closing tag of one of the names, if the text begins with it.
-fn after_closing<'a>(text: &'a str, names: &[&str]) -> Option<&'a str> {
+fn after_closing<'a>(text: &'a str, names: &[impl AsRef<str>]) -> Option<&'a str> {
     let text = text.strip_prefix("</")?;
-    names.iter().find_map(|name| lstrip(after(text, name)?).strip_prefix('>'))
+    names.iter().find_map(|name| lstrip(after(text, name.as_ref())?).strip_prefix('>'))
 }
 
 /// Whether there is a "<sup" in the text.
@@ -225,7 +210,7 @@ fn strip_hidden(text: Cow<'_, str>) -> Cow<'_, str> {
 /// What follows a hidden element, if the text behind a "<" begins with one.
 fn after_hidden(text: &str) -> Option<&str> {
     let name = word(text);
-    if !HIDEABLE.iter().any(|tag| is_name(name, tag)) {
+    if !is_one_of(name, &shared().tags.hides) {
         return None;
     }
     let (attributes, rest) = split_tag(&text[name.len()..])?;
@@ -331,7 +316,7 @@ fn is_note(text: &str) -> bool {
         if is_name(name, "sup") {
             break behind;
         }
-        if !AROUND.iter().any(|tag| is_name(name, tag)) {
+        if !is_one_of(name, &shared().tags.around_remark) {
             return false;
         }
         rest = behind;
@@ -341,7 +326,7 @@ fn is_note(text: &str) -> bool {
     while let Some(index) = memrchr(b'<', &inside.as_bytes()[..end]) {
         end = index;
         if let Some(mut rest) = after_closing(&inside[index..], &["sup"]) {
-            while let Some(behind) = after_closing(lstrip(rest), &AROUND) {
+            while let Some(behind) = after_closing(lstrip(rest), &shared().tags.around_remark) {
                 rest = behind;
             }
             return strip(rest).is_empty();
@@ -396,7 +381,7 @@ mod tests {
         assert_eq!(join_lines(format!("a {block} b"), &mut dropped), "a \x01 b");
         assert!(dropped.0.is_empty());
         assert_eq!(join_lines(format!("{notice} {block}"), &mut dropped), "");
-        assert_eq!(dropped.get("text:notices"), 9);
+        assert_eq!(dropped.get(Name::TextNotices), 9);
     }
 
     #[test]

@@ -1,19 +1,18 @@
 //! Classify lines as heading, list item, preformatted or plain, and mark them by a placeholder as first character.
-//! See `wikitext/lines.py`.
+//!
+//! "== A ==" is a heading, "* a" an item, "; a : b" two of them. Consecutive plain lines stay separate, because some
+//! editors write one sentence per line; only a line that continues a sentence is joined to the line before.
 
 use super::placeholders::{BREAK, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM};
 use super::quotes::push_without_quotes;
 use super::search::find_double;
 use super::stretches::stretches;
 use super::tags::is_html_tag;
+use crate::shared::shared;
 use crate::unicode;
 use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
 use std::iter::repeat_n;
-
-const CLOSING: &str = ",.;:)]»”。，、；：）」』";
-/// Last characters, besides letters and digits, of a line that may continue with a lower-case letter.
-const OPEN_ENDS: &str = ",])\"'»”’–—";
 
 /// Mark headings, list items and preformatted lines by placeholders, and remove the marks of italics and bold.
 ///
@@ -54,7 +53,7 @@ fn read_stretch(text: &str, literal: bool) -> String {
             None => {
                 let goes_on = !before.is_empty() && goes_on(before, line);
                 before = line;
-                let is_seamless = |first: char| first == SEAM || CLOSING.contains(first);
+                let is_seamless = |first: char| first == SEAM || shared().characters.closing.contains(first);
                 if goes_on {
                     // Without the line feed.
                     output.pop();
@@ -107,7 +106,9 @@ fn read_special(line: &str, literal: bool) -> Option<Marked<'_>> {
         '-' if literal => rule(line),
         '-' => dash(line),
         '*' | '#' | ':' | ';' => item(line),
-        '•' | '·' | '●' | '▪' | '–' if !literal => bullet(line, first.len_utf8()),
+        _ if !literal && !first.is_ascii() && shared().characters.bullets.contains(first) => {
+            bullet(line, first.len_utf8())
+        }
         _ => return None,
     })
 }
@@ -115,7 +116,7 @@ fn read_special(line: &str, literal: bool) -> Option<Marked<'_>> {
 /// Return whether a plain line continues the sentence at the end of the plain line before.
 fn goes_on(before: &str, line: &str) -> bool {
     let Some(end) = before.trim_end_matches(' ').chars().next_back() else { return false };
-    if !unicode::is_alnum(end) && !OPEN_ENDS.contains(end) {
+    if !unicode::is_alnum(end) && !shared().characters.open_ends.contains(end) {
         return false;
     }
     if has_open_target(before) {
@@ -127,7 +128,7 @@ fn goes_on(before: &str, line: &str) -> bool {
         // Python finds the empty string in every string.
         return before.ends_with(' ') && (unicode::is_alnum(end) || end == ',');
     };
-    if CLOSING.contains(first) {
+    if shared().characters.closing.contains(first) {
         return !chars.next().is_some_and(unicode::is_alnum);
     }
     // All Georgian letters are lower-case in Unicode.
@@ -204,7 +205,7 @@ fn split_term(content: &str) -> Cow<'_, str> {
                 if let Some((length, name, is_end)) = tag(&content[at..]) {
                     start = at + length;
                     let name = name.to_ascii_lowercase();
-                    let is_void = matches!(&*name, "br" | "hr" | "wbr") && content[..start].ends_with("/>");
+                    let is_void = shared().tags.void.contains(&name) && content[..start].ends_with("/>");
                     if is_html_tag(&name) && !is_void {
                         // A closing tag alone is not there for MediaWiki.
                         tags = if is_end { tags.saturating_sub(1) } else { tags + 1 };

@@ -1,5 +1,7 @@
 //! Internal links: replace each [[target|label]] by its visible text, and record its offsets and target.
-//! See `wikitext/links.py`.
+//!
+//! "[[bus]]es" shows "buses" and leads to "Bus": the letters after a link, its trail, belong to it. Links to
+//! categories, files and other languages show nothing.
 
 use super::characters::decode_entities;
 use super::placeholders::{protect, restore, GAP, HEADING, LIST, NAMED, PREFORMATTED, SEAM};
@@ -7,11 +9,13 @@ use super::search::find_double;
 use super::stretches::pieces_between;
 use crate::counts::Counts;
 use crate::rules::Site;
+use crate::shared::Name;
 use crate::titles::{parse_not_plain, plain_title};
 use crate::unicode;
 use memchr::{memchr, memchr2};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const MEDIA: i32 = -2;
@@ -87,38 +91,18 @@ impl Links {
     }
 }
 
-/// What a target is, in the order of `KINDS`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Link,
-    Namespace,
-    Own,
-    Category,
-    File,
-    Media,
-    Language,
-    Interwiki,
-    NotALink,
-    EmptyLabel,
+/// Whether a link of a kind shows nothing.
+fn is_hidden(kind: Name) -> bool {
+    matches!(kind, Name::NotALink | Name::Category | Name::File | Name::Language)
 }
 
-const KINDS: [&str; 10] =
-    ["link", "namespace", "self", "category", "file", "media", "language", "interwiki", "not_a_link", "empty_label"];
-
-impl Kind {
-    /// Whether a link shows nothing.
-    fn is_hidden(self) -> bool {
-        matches!(self, Kind::NotALink | Kind::Category | Kind::File | Kind::Language)
-    }
-
-    /// Whether MediaWiki removes the blanks before it too.
-    fn is_without_place(self) -> bool {
-        matches!(self, Kind::Category | Kind::Language)
-    }
+/// Whether MediaWiki removes the blanks before a link too.
+fn is_without_place(kind: Name) -> bool {
+    matches!(kind, Name::Category | Name::Language)
 }
 
 struct Target {
-    kind: Kind,
+    kind: Name,
     title: Arc<str>,
     fragment: Arc<str>,
 }
@@ -137,7 +121,7 @@ struct TargetCache {
 impl TargetCache {
     fn new(site: Arc<Site>) -> TargetCache {
         let empty: Arc<str> = Arc::from("");
-        let long = Target { kind: Kind::NotALink, title: empty.clone(), fragment: empty.clone() };
+        let long = Target { kind: Name::NotALink, title: empty.clone(), fragment: empty.clone() };
         TargetCache { site, indices: FxHashMap::default(), targets: Vec::new(), long, empty }
     }
 
@@ -167,22 +151,22 @@ impl TargetCache {
         // An "&" that was written as "&amp;" is a letter of the title too, and begins no character reference.
         let parse = || parse_not_plain(&restore(raw.replace(&protect("&"), "&amp;")), &self.site);
         let target = if memchr(b'\n', raw.as_bytes()).is_none() { parse() } else { None };
-        let Some(target) = target else { return Target { kind: Kind::NotALink, title: empty(), fragment: empty() } };
+        let Some(target) = target else { return Target { kind: Name::NotALink, title: empty(), fragment: empty() } };
         let kind = if !target.interwiki.is_empty() {
             let is_language = self.site.interlanguage.contains(&target.interwiki) && !target.colon;
             if is_language {
-                Kind::Language
+                Name::Language
             } else {
-                Kind::Interwiki
+                Name::Interwiki
             }
         } else {
             match target.namespace {
-                MAIN if target.title.is_empty() => Kind::Own,
-                MAIN => Kind::Link,
-                CATEGORY if !target.colon => Kind::Category,
-                FILE if !target.colon => Kind::File,
-                MEDIA => Kind::Media,
-                _ => Kind::Namespace,
+                MAIN if target.title.is_empty() => Name::Own,
+                MAIN => Name::Link,
+                CATEGORY if !target.colon => Name::Category,
+                FILE if !target.colon => Name::File,
+                MEDIA => Name::Media,
+                _ => Name::Namespace,
             }
         };
         Target { kind, title: Arc::from(target.title), fragment: Arc::from(target.fragment) }
@@ -260,8 +244,8 @@ impl Trail {
     }
 }
 
-/// Return the units of a link trail; `None` if its pattern has another form than those of MediaWiki's languages: a class
-/// that is repeated, or alternatives of classes and characters.
+/// Return the units of a link trail; `None` if its pattern has another form than those of MediaWiki's languages: a
+/// class that is repeated, or alternatives of classes and characters.
 ///
 /// A colon before the class (Northern Sámi) never counts, because a trail begins with a letter that matches alone.
 fn parse_trail(pattern: &str) -> Option<Vec<Unit>> {
@@ -417,7 +401,7 @@ impl LinkReader {
             let raw = &text[begin..end];
             let title = plain_title(raw, &self.site).or_else(|| {
                 let target = self.targets.get(raw);
-                (target.kind == Kind::Link).then(|| Cow::Owned(target.title.to_string()))
+                (target.kind == Name::Link).then(|| Cow::Owned(target.title.to_string()))
             });
             titles.extend(title.filter(|title| title != own_title).map(|title| (first_bytes(&title), title)));
         }
@@ -428,11 +412,11 @@ impl LinkReader {
 
     /// Replace each link by its visible text.
     ///
-    /// Return that text, the links to articles in it, and the links to other namespaces. `counts` counts each "[[" by its
-    /// kind; the page's own title is bold text to a reader.
+    /// Return that text, the links to articles in it, and the links to other namespaces. `counts` counts each "[[" by
+    /// its kind; the page's own title is bold text to a reader.
     pub fn split_links(&mut self, text: &str, own_title: &str, counts: &mut Counts) -> (String, Links, Links) {
         let (mut links, mut other_links) = (Links::with_capacity(text.len() / 128), Links::default());
-        let mut numbers = [0; KINDS.len()];
+        let mut numbers: BTreeMap<Name, i64> = BTreeMap::new();
         let mut output = String::with_capacity(text.len());
         let has_seams = memchr(SEAM as u8, text.as_bytes()).is_some();
         let push_shown = |shown: &str, output: &mut String| {
@@ -453,21 +437,21 @@ impl LinkReader {
             let mut label = bar.map(|bar| &inner[bar + 1..]);
             let plain = plain_title(raw, &self.site);
             let (kind, title, fragment) = match &plain {
-                Some(title) => (Kind::Link, &**title, ""),
+                Some(title) => (Name::Link, &**title, ""),
                 None => {
                     let target = self.targets.get(raw);
                     (target.kind, &*target.title, &*target.fragment)
                 }
             };
-            let kind = if closing.is_none() || label == Some("") { Kind::NotALink } else { kind };
-            if kind.is_hidden() {
-                numbers[kind as usize] += 1;
-                if kind.is_without_place() {
+            let kind = if closing.is_none() || label == Some("") { Name::NotALink } else { kind };
+            if is_hidden(kind) {
+                *numbers.entry(kind).or_default() += 1;
+                if is_without_place(kind) {
                     before = before.trim_end_matches(' ');
                 }
                 push_shown(before, &mut output);
                 before = rest;
-                if kind == Kind::NotALink {
+                if kind == Name::NotALink {
                     output.push_str("[[");
                     before = part;
                 }
@@ -496,7 +480,7 @@ impl LinkReader {
             before = rest;
             if anchor.is_empty() || (anchor.starts_with(GAP) && anchor.trim_matches([GAP, NAMED, ' ']).is_empty()) {
                 // The label was a template without a rule: words are missing.
-                numbers[Kind::EmptyLabel as usize] += 1;
+                *numbers.entry(Name::EmptyLabel).or_default() += 1;
                 if anchor.is_empty() {
                     output.extend(shown.chars().next());
                 } else {
@@ -506,21 +490,19 @@ impl LinkReader {
             }
             let start = output.len() + shown.len() - unicode::lstrip(shown).len();
             match kind {
-                Kind::Link if title != own_title => links.add(start, start + anchor.len(), title, fragment),
-                Kind::Link => numbers[Kind::Own as usize] += 1,
-                Kind::Namespace => other_links.add(start, start + anchor.len(), title, fragment),
-                _ => numbers[kind as usize] += 1,
+                Name::Link if title != own_title => links.add(start, start + anchor.len(), title, fragment),
+                Name::Link => *numbers.entry(Name::Own).or_default() += 1,
+                Name::Namespace => other_links.add(start, start + anchor.len(), title, fragment),
+                _ => *numbers.entry(kind).or_default() += 1,
             }
             output.push_str(shown);
         }
         push_shown(before, &mut output);
-        for (name, number) in KINDS.into_iter().zip(numbers) {
-            if number > 0 {
-                counts.add(name, number);
-            }
+        for (kind, number) in numbers {
+            counts.add(kind, number);
         }
-        counts.set("link", links.starts.len() as i64);
-        counts.set("namespace", other_links.starts.len() as i64);
+        counts.set(Name::Link, links.starts.len() as i64);
+        counts.set(Name::Namespace, other_links.starts.len() as i64);
         (output, links, other_links)
     }
 }
@@ -625,6 +607,6 @@ mod tests {
         let mut counts = Counts::default();
         let (text, links, _) = LinkReader::new(Arc::new(site)).split_links("A [[bus]]es [[B|c]]", "", &mut counts);
         assert_eq!((&*text, links.starts, links.ends), ("A buses c", vec![2, 8], vec![7, 9]));
-        assert_eq!(counts.get("link"), 2);
+        assert_eq!(counts.get(Name::Link), 2);
     }
 }

@@ -1,10 +1,8 @@
-//! Format numbers as MediaWiki does. See `pipelines/wikimedia/wikitext/numbers.py`.
+//! Format numbers as MediaWiki does: "12345.6" is "12,345.6" in English and "12.345,6" in German.
 
 use crate::rules::Numbers;
+use crate::shared::shared;
 use crate::unicode::is_decimal;
-
-/// Digits of a number that are separated at most; what follows is another number.
-const LONGEST: usize = 40;
 
 /// Formats the plain numbers in a text; `number_writer` of the Python code.
 #[derive(Clone, Debug)]
@@ -42,7 +40,7 @@ impl NumberWriter {
     /// Write the number that a text begins with, and return what follows it.
     fn number<'a>(&self, text: &'a str, shown: &mut String) -> &'a str {
         let (mut end, mut length) = (0, 0);
-        for char in text.chars().take(LONGEST).take_while(|&char| is_decimal(char)) {
+        for char in text.chars().take(shared().limits.number_digits).take_while(|&char| is_decimal(char)) {
             (end, length) = (end + char.len_utf8(), length + 1);
         }
         let grouped = length >= self.together;

@@ -1,9 +1,12 @@
-//! What parser functions and magic words show. See `wikitext/parser_functions.py`.
+//! What parser functions and magic words show: `{{#if:a|b|c}}` shows "b", `{{lc:A}}` "a", `{{PAGENAME}}` the title.
+//! They are those that need neither a database nor a clock; `functions.json` has their names.
 //!
-//! Expressions are evaluated by Python (`wikitext/expressions.py`): they are rare, and their numbers are those of Python.
+//! Arguments are evaluated when they are asked for, because `{{#if:}}` shows one of its branches only. Expressions, as
+//! in `{{#expr:1+2}}`, are evaluated by Python: they are rare, and their numbers are those of Python.
 
 use super::definitions::Given;
 use super::placeholders::{protect, GAP, NAMED};
+use crate::shared::{shared, Function, ShownByTag};
 use crate::unicode;
 use memchr::memchr2_iter;
 use std::borrow::Cow;
@@ -13,9 +16,6 @@ use std::cell::OnceCell;
 pub const UNKNOWN: char = '\u{ffff}';
 
 const ERROR: &str = "<strong class=\"error\">";
-const LONGEST_PADDING: usize = 500;
-
-pub type Function = for<'g, 'r> fn(&mut Given<'g, 'r>) -> Cow<'g, str>;
 
 /// The first placeholder in a text whose words are not known.
 pub fn unsure(text: &str) -> Option<String> {
@@ -70,7 +70,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The value of a text that `_NUMERIC` matches.
+/// The value of a text that PHP takes for a number: "01", "-2.5e3".
 fn number(text: &str) -> Option<f64> {
     let first = text.chars().next()?;
     if !matches!(first, '-' | '+' | '.') && !unicode::is_decimal(first) {
@@ -102,7 +102,7 @@ fn switch<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
                 return mark.into();
             }
             matched = matched || subject.equals(&last);
-            waits_for_default = waits_for_default || last == "#default";
+            waits_for_default = waits_for_default || last == *shared().functions.default;
             continue;
         };
         if let Some(mark) = unsure(&name) {
@@ -111,7 +111,7 @@ fn switch<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
         if matched || subject.equals(&name) {
             return given.value(position);
         }
-        if waits_for_default || name == "#default" {
+        if waits_for_default || name == *shared().functions.default {
             (default, waits_for_default) = (Some(position), false);
         }
         last = Cow::Borrowed("");
@@ -158,11 +158,11 @@ fn iferror<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
 fn tag<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
     let name = unicode::lower(&given.text(0));
     let text = given.text(1);
-    match name.as_str() {
-        "nowiki" => protect(&text).into(),
-        "math" | "chem" | "ce" => "\x01".into(),
-        "poem" => text,
-        _ => "".into(),
+    match shared().tags.function.get(&name) {
+        Some(ShownByTag::Nowiki) => protect(&text).into(),
+        Some(ShownByTag::Gap) => "\x01".into(),
+        Some(ShownByTag::Text) => text,
+        None => "".into(),
     }
 }
 
@@ -174,7 +174,7 @@ fn pad<'g>(given: &mut Given<'g, '_>, left: bool) -> Cow<'g, str> {
     }
     let is_number = width.chars().all(unicode::is_decimal) && unicode::length(&width) < 5;
     let width = if is_number { whole(&width) as usize } else { 0 };
-    let missing = width.min(LONGEST_PADDING).saturating_sub(unicode::length(&text));
+    let missing = width.min(shared().limits.padding).saturating_sub(unicode::length(&text));
     let mut padded = String::with_capacity(text.len() + missing);
     if !left {
         padded += &text;
@@ -283,53 +283,38 @@ fn position<'g>(given: &mut Given<'g, '_>) -> Cow<'g, str> {
     place.map_or("".into(), |place| unicode::length(&text[..place]).to_string().into())
 }
 
-/// What shows a function, by its lower-case name; None if it is not known.
-pub fn function(name: &str) -> Option<Function> {
-    Some(match name {
-        "#if" => if_,
-        "#ifeq" => ifeq,
-        "#switch" => switch,
-        "#expr" => expr,
-        "#ifexpr" => ifexpr,
-        "#iferror" => iferror,
-        "#tag" => tag,
-        "lc" => |given| unicode::lower(&given.text(0)).into(),
-        "uc" => |given| unicode::upper(&given.text(0)).into(),
-        "lcfirst" => |given| first(&given.text(0), unicode::lower).into(),
-        "ucfirst" => |given| first(&given.text(0), unicode::upper).into(),
-        "padleft" => |given| pad(given, true),
-        "padright" => |given| pad(given, false),
-        "plural" => plural,
-        "#len" => |given| unicode::length(&given.text(0)).to_string().into(),
-        "#pos" => position,
-        "#sub" => slice,
-        "#replace" => replace,
-        "#explode" => explode,
-        "#titleparts" => title_parts,
-        "anchorencode" | "urlencode" => |given| given.text(0).replace(' ', "_").into(),
-        "fullurl" | "fullurle" | "localurl" | "localurle" | "canonicalurl" | "filepath" => {
-            |_| "https://wiki.invalid/".into()
-        }
-        "defaultsort" | "defaultsortkey" | "defaultcategorysort" | "displaytitle" => |_| "".into(),
-        "#related" | "#coordinates" | "#seo" | "#set" | "#vardefine" => |_| "".into(),
-        _ => return None,
+/// What a function shows; None for one that is not evaluated here.
+pub fn shown<'g>(function: Function, given: &mut Given<'g, '_>) -> Option<Cow<'g, str>> {
+    Some(match function {
+        Function::If => if_(given),
+        Function::IfEqual => ifeq(given),
+        Function::Switch => switch(given),
+        Function::Expression => expr(given),
+        Function::IfExpression => ifexpr(given),
+        Function::IfError => iferror(given),
+        Function::Tag => tag(given),
+        Function::Lower => unicode::lower(&given.text(0)).into(),
+        Function::Upper => unicode::upper(&given.text(0)).into(),
+        Function::LowerFirst => first(&given.text(0), unicode::lower).into(),
+        Function::UpperFirst => first(&given.text(0), unicode::upper).into(),
+        Function::PadLeft => pad(given, true),
+        Function::PadRight => pad(given, false),
+        Function::Plural => plural(given),
+        Function::Length => unicode::length(&given.text(0)).to_string().into(),
+        Function::Position => position(given),
+        Function::Slice => slice(given),
+        Function::Replace => replace(given),
+        Function::Explode => explode(given),
+        Function::TitleParts => title_parts(given),
+        Function::Encode => given.text(0).replace(' ', "_").into(),
+        Function::Address => shared().functions.address.as_str().into(),
+        Function::Nothing => "".into(),
+        Function::Number | Function::Prefix => return None,
     })
 }
 
-/// What a magic word shows on an article.
+/// What a magic word shows on an article: `{{PAGENAME}}` the title, `{{!}}` a bar; None for a word that is not known.
 pub fn magic_word<'a>(name: &str, title: &'a str) -> Option<&'a str> {
-    let word = match name {
-        "NAMESPACE" | "NAMESPACEE" => "",
-        "NAMESPACENUMBER" => "0",
-        "!" => "|",
-        "=" => "=",
-        "((" => "{{",
-        "))" => "}}",
-        _ => {
-            let part = name.strip_suffix('E').filter(|name| name.ends_with("PAGENAME")).unwrap_or(name);
-            let part = part.strip_suffix("PAGENAME")?;
-            return matches!(part, "" | "FULL" | "SUB" | "BASE" | "ROOT" | "ARTICLE" | "SUBJECT").then_some(title);
-        }
-    };
-    Some(word)
+    let shown = shared().functions.words.get(name)?;
+    Some(shown.as_deref().unwrap_or(title))
 }

@@ -1,4 +1,7 @@
-//! Control characters with a meaning inside the engine; XML does not allow them. See `wikitext/placeholders.py`.
+//! Control characters with a meaning inside the engine; XML does not allow them, so no page has one.
+//!
+//! Markup characters that are text, as in `<nowiki>[[a]]</nowiki>`, are replaced by one control character each until
+//! all passes are done.
 
 use super::characters::finished;
 

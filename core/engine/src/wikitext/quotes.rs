@@ -1,4 +1,6 @@
-//! Remove the marks of italics and bold, '' and '''. See `wikitext/quotes.py`.
+//! Remove the marks of italics and bold, '' and ''', by MediaWiki's rules (Parser::doQuotes).
+//!
+//! "l'''art'''" is "l'art". If a line has an odd number of both marks, one bold mark is an apostrophe and italics.
 
 use super::placeholders::SEAM;
 use super::search::find_double;

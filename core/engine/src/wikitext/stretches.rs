@@ -1,4 +1,5 @@
-//! Split a page in stretches of a megabyte. See `pipelines/wikimedia/wikitext/stretches.py`.
+//! Split a page in stretches of a megabyte, at ends of lines: all pieces of a hostile page at once would take thirty
+//! times its memory.
 
 use super::search::find_double;
 use memchr::memchr;

@@ -1,16 +1,18 @@
 //! Remove tables: `{| wiki tables |}` and HTML tables, with those nested in them.
-//! See `pipelines/wikimedia/wikitext/tables.py`.
+//!
+//! A browser shows text of a table that is in no cell and no caption before the table, so it stays: of "{|", "lost", "|
+//! a", "|}", each on its line, "lost" is left.
 
 use crate::counts::Counts;
+use crate::shared::{shared, Html, Name};
 use crate::unicode::{is_space, strip};
 use crate::wikitext::placeholders::{GAP, NAMED};
 use crate::wikitext::search::{count_doubles, find_double};
 use crate::wikitext::tags::{ends_name, name_end, space_end, tag_end};
 use memchr::{memchr, memchr2, memchr2_iter, memchr3, memchr_iter};
+use std::sync::LazyLock;
 
 const GAP_BYTE: u8 = GAP as u8;
-/// In code points.
-const LONGEST_ATTRIBUTES: usize = 200;
 
 /// A mark of a table.
 #[derive(Clone, Copy, PartialEq)]
@@ -48,7 +50,15 @@ enum Loose {
 /// that contain links is appended to `tables`.
 pub fn strip_tables(text: String, dropped: &mut Counts, tables: &mut Vec<String>) -> String {
     let bytes = text.as_bytes();
-    let is_opening = |start| ["{|", "<table", "<TABLE"].iter().any(|mark| text[start..].starts_with(mark));
+    // Tags in small letters, or all in capitals: others are rare.
+    let is_tag = |tag: &[u8]| {
+        let mut names = shared().tags.html_of(|kind| kind == Html::Table).map(|(name, _)| name.as_bytes());
+        names.any(|name| tag.starts_with(name) || tag.starts_with(&name.to_ascii_uppercase()))
+    };
+    let is_opening = |start: usize| match bytes[start] {
+        b'{' => bytes.get(start + 1) == Some(&b'|'),
+        _ => is_tag(&bytes[start + 1..]),
+    };
     if !memchr2_iter(b'{', b'<', bytes).any(is_opening) {
         return text;
     }
@@ -72,7 +82,7 @@ pub fn strip_tables(text: String, dropped: &mut Counts, tables: &mut Vec<String>
         let table = &text[start..end];
         let links = count_doubles(table.as_bytes(), b'[');
         if links > 0 {
-            dropped.add("table", links as i64);
+            dropped.add(Name::Table, links as i64);
             tables.push(table.to_owned());
         }
         position = end;
@@ -84,13 +94,14 @@ pub fn strip_tables(text: String, dropped: &mut Counts, tables: &mut Vec<String>
     result
 }
 
-/// `(?i:/?t[ard]|/?caption)`
+/// Return whether a tag of a table may begin at a position, after its `<`: "/TD>", "tr ", "tax".
 fn is_html_part(text: &str, position: usize) -> bool {
     let position = position + usize::from(text.as_bytes().get(position) == Some(&b'/'));
-    match text.as_bytes()[position..] {
-        [b't' | b'T', second, ..] => matches!(second.to_ascii_lowercase(), b'a' | b'r' | b'd'),
-        _ => name_end(text, position, "caption").is_some(),
-    }
+    let Some(first) = text.as_bytes().get(position) else { return false };
+    // A quick test first. To Python's `re`, some letters outside of ASCII are equal to ASCII letters.
+    let may_begin = |beginning: &&String| !first.is_ascii() || beginning.as_bytes()[0] == first.to_ascii_lowercase();
+    let mut beginnings = shared().tags.table_beginnings.iter().filter(may_begin);
+    beginnings.any(|beginning| name_end(text, position, beginning).is_some())
 }
 
 /// `[ \t]*`
@@ -109,15 +120,35 @@ fn wiki_opening(bytes: &[u8], position: usize) -> Option<usize> {
     bytes[position..].starts_with(b"{|").then_some(position + 2)
 }
 
-/// `</?(?i:name)(?=[\s>/])[^<>]*>` for one of some names: return the number of the name, whether the tag closes, and
-/// its end.
-fn html_mark(text: &str, start: usize, names: &[&str]) -> Option<(usize, bool, usize)> {
+/// The HTML tags of tables.
+static PARTS: LazyLock<Vec<(&str, Html)>> = LazyLock::new(|| {
+    let is_part = |kind| matches!(kind, Html::Table | Html::Row | Html::Rows | Html::Cell | Html::Caption);
+    shared().tags.html_of(is_part).collect()
+});
+
+/// An HTML tag of a table.
+struct HtmlMark {
+    kind: Html,
+    closes: bool,
+    /// Whether its name is in letters that `str.lower` knows.
+    is_ascii: bool,
+    end: usize,
+}
+
+/// `</?(?i:name)(?=[\s>/])[^<>]*>` for the HTML tags of some kinds.
+fn html_mark(text: &str, start: usize, is_wanted: impl Fn(Html) -> bool) -> Option<HtmlMark> {
     let closes = text.as_bytes().get(start + 1) == Some(&b'/');
     let position = start + 1 + usize::from(closes);
-    names.iter().enumerate().find_map(|(index, name)| {
+    PARTS.iter().filter(|(_, kind)| is_wanted(*kind)).find_map(|&(name, kind)| {
         let end = name_end(text, position, name).filter(|&end| ends_name(text, end))?;
-        Some((index, closes, tag_end(text, end)?))
+        let is_ascii = text[position..end].is_ascii();
+        Some(HtmlMark { kind, closes, is_ascii, end: tag_end(text, end)? })
     })
+}
+
+/// Whether a tag is that of a table, a row, a cell or a caption.
+fn is_mark(kind: Html) -> bool {
+    matches!(kind, Html::Table | Html::Row | Html::Cell | Html::Caption)
 }
 
 /// The start and end of each table that is in no other, if all text of tables is in cells.
@@ -146,7 +177,7 @@ impl<'a> Tables<'a> {
             let start = self.position + offset?;
             self.position = start + 1;
             let mark = if bytes[start] == b'<' {
-                html_mark(self.text, start, &["table"]).map(|(_, closes, end)| (end, !closes, true))
+                html_mark(self.text, start, |kind| kind == Html::Table).map(|mark| (mark.end, !mark.closes, true))
             } else {
                 let mark = blanks_end(bytes, start + 1);
                 match bytes[mark..] {
@@ -225,22 +256,25 @@ fn wiki_row(bytes: &[u8], start: usize) -> Option<usize> {
 
 /// `</?(?i:table|tr)(?=[\s>/])[^<>]*>|</(?i:td|th|caption)\s*>`: return the end.
 fn html_row(text: &str, start: usize) -> Option<usize> {
-    if let Some((_, _, end)) = html_mark(text, start, &["table", "tr"]) {
-        return Some(end);
+    if let Some(mark) = html_mark(text, start, |kind| matches!(kind, Html::Table | Html::Row)) {
+        return Some(mark.end);
     }
     if !text[start..].starts_with("</") {
         return None;
     }
-    let name = ["td", "th", "caption"].iter().find_map(|name| name_end(text, start + 2, name))?;
+    let ends_cell = |kind: &Html| matches!(kind, Html::Cell | Html::Caption);
+    let mut names = PARTS.iter().filter(|(_, kind)| ends_cell(kind));
+    let name = names.find_map(|(name, _)| name_end(text, start + 2, name))?;
     let end = space_end(text, name);
     (text.as_bytes().get(end) == Some(&b'>')).then_some(end + 1)
 }
 
 /// `</?(?i:table|t[rdh]|caption|tbody|thead|tfoot|col|colgroup)[\s>/]`
 fn is_part(text: &str, start: usize) -> bool {
-    const PARTS: [&str; 10] = ["table", "tr", "td", "th", "caption", "tbody", "thead", "tfoot", "col", "colgroup"];
     let name = start + 1 + usize::from(text.as_bytes().get(start + 1) == Some(&b'/'));
-    PARTS.iter().any(|part| name_end(text, name, part).is_some_and(|end| ends_name(text, end)))
+    let columns = shared().tags.columns.iter().map(String::as_str);
+    let mut parts = PARTS.iter().map(|&(part, _)| part).chain(columns);
+    parts.any(|part| name_end(text, name, part).is_some_and(|end| ends_name(text, end)))
 }
 
 /// Return the lines of the cells and captions of a table that contain links, without attributes.
@@ -289,15 +323,15 @@ fn separator_end(text: &str, position: usize) -> Option<usize> {
             match bytes[mark..] {
                 [b'|', b'}', ..] => Some(mark + 2),
                 [b'{', b'|', ..] | [b'|', b'-', ..] => Some(line_end(bytes, mark)),
-                [b'|', b'+', ..] => Some(attributes_end(text, mark + 2, LONGEST_ATTRIBUTES)),
-                [b'|' | b'!', ..] => Some(attributes_end(text, mark + 1, LONGEST_ATTRIBUTES)),
+                [b'|', b'+', ..] => Some(attributes_end(text, mark + 2, shared().limits.attributes)),
+                [b'|' | b'!', ..] => Some(attributes_end(text, mark + 1, shared().limits.attributes)),
                 _ => None,
             }
         }
         mark @ (b'|' | b'!') if bytes.get(position + 1) == Some(&mark) => {
-            Some(attributes_end(text, position + 2, LONGEST_ATTRIBUTES))
+            Some(attributes_end(text, position + 2, shared().limits.attributes))
         }
-        b'<' => html_mark(text, position, &["table", "tr", "td", "th", "caption"]).map(|(_, _, end)| end),
+        b'<' => html_mark(text, position, is_mark).map(|mark| mark.end),
         _ => None,
     }
 }
@@ -317,12 +351,12 @@ fn attributes_end(text: &str, position: usize, limit: usize) -> usize {
 fn mark_at(text: &str, start: usize) -> Option<(usize, Mark)> {
     let bytes = text.as_bytes();
     if bytes[start] == b'<' {
-        let (index, closes, end) = html_mark(text, start, &["table", "tr", "td", "th", "caption"])?;
-        let mark = match index {
-            0 => Mark::HtmlTable { closes },
-            1 => Mark::HtmlRow,
+        let HtmlMark { kind, closes, is_ascii, end } = html_mark(text, start, is_mark)?;
+        let mark = match kind {
+            Html::Table => Mark::HtmlTable { closes },
+            Html::Row => Mark::HtmlRow,
             // A caption in letters that `str.lower` leaves is no caption to Python, but it ends one as a row does.
-            4 if !text.as_bytes()[start..end][..8 + usize::from(closes)].is_ascii() => Mark::HtmlRow,
+            _ if !is_ascii => Mark::HtmlRow,
             _ => Mark::HtmlCell { closes },
         };
         return Some((end, mark));
@@ -368,7 +402,7 @@ fn without_cells(text: &str, start: usize, dropped: &mut Counts, tables: &mut Ve
         position = end;
         let in_mark = count_doubles(&bytes[start..end], b'[');
         if in_mark > 0 {
-            dropped.add("table", in_mark as i64);
+            dropped.add(Name::Table, in_mark as i64);
         }
         match mark {
             Mark::Opening | Mark::HtmlTable { closes: false } => {
@@ -414,7 +448,7 @@ fn cells_end(text: &str, position: usize) -> usize {
     let bytes = text.as_bytes();
     memchr2_iter(b'\n', b'<', &bytes[position..])
         .map(|offset| position + offset)
-        .find(|&offset| bytes[offset] == b'\n' || html_mark(text, offset, &["table"]).is_some())
+        .find(|&offset| bytes[offset] == b'\n' || html_mark(text, offset, |kind| kind == Html::Table).is_some())
         .unwrap_or(text.len())
 }
 
@@ -440,7 +474,7 @@ fn show(text: &str, in_cell: &[bool], dropped: &mut Counts, tables: &mut Vec<Str
     if in_cell.len() > 1 || in_cell.first() == Some(&true) {
         let links = count_doubles(text.as_bytes(), b'[');
         if links > 0 {
-            dropped.add("table", links as i64);
+            dropped.add(Name::Table, links as i64);
             // The name of a gap that began the cell is no text.
             tables.push(format!("\n|{}", text.trim_start_matches(NAMED)));
         }
@@ -458,7 +492,7 @@ mod tests {
     fn stripped(text: &str) -> (String, i64, usize) {
         let (mut dropped, mut tables) = (Counts::default(), Vec::new());
         let text = strip_tables(text.to_owned(), &mut dropped, &mut tables);
-        (text, dropped.get("table"), tables.len())
+        (text, dropped.get(Name::Table), tables.len())
     }
 
     #[test]

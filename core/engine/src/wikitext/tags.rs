@@ -1,90 +1,36 @@
-//! Remove comments, extension tags and HTML tags. See `pipelines/wikimedia/wikitext/tags.py`.
+//! Remove comments, extension tags and HTML tags: "a<ref>b</ref> <math>c</math> <b>d</b>" is "a \x01 d".
+//!
+//! Extension tags go first, as in MediaWiki's preprocessor, because their contents are not wikitext of the page. What
+//! each tag leaves is said by `tags.json`; unknown tags are text.
 
 use crate::counts::Counts;
+use crate::shared::{shared, Extension, Html, Kept, Name, LONGEST_TAG};
 use crate::unicode::{is_alpha, is_decimal, is_digit, is_space, lstrip};
 use crate::wikitext::blanks::removed;
 use crate::wikitext::characters::decode_entities;
-use crate::wikitext::link_counts::{links_in, COMMENT, NOWIKI};
+use crate::wikitext::link_counts::links_in;
 use crate::wikitext::placeholders::{protect, BREAK, PREFORMATTED, SEAM};
 use crate::wikitext::search::find_double;
 use memchr::{memchr, memchr2, memmem, memrchr3};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 
-const KEPT: [&str; 6] = ["noinclude", "onlyinclude", "poem", "translate", "tvar", "langconvert"];
-const BLOCK_TAGS: [&str; 20] = [
-    "br",
-    "p",
-    "div",
-    "ul",
-    "ol",
-    "dl",
-    "li",
-    "dd",
-    "dt",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "blockquote",
-    "center",
-    "hr",
-    "section",
-    "pre",
-];
-/// Inline tags and parts of tables show nothing.
-const OTHER_TAGS: [&str; 45] = [
-    "b", "i", "u", "s", "em", "strong", "small", "big", "span", "font", "sub", "sup", "code", "tt", "var", "kbd",
-    "samp", "cite", "q", "abbr", "del", "ins", "strike", "mark", "dfn", "bdi", "bdo", "ruby", "rb", "rt", "rp", "rtc",
-    "wbr", "data", "time", "link", "meta", "table", "caption", "tr", "td", "th", "tbody", "thead", "tfoot",
-];
 /// Placeholders as texts.
 const GAP_TEXT: &str = "\x01";
 const SEAM_TEXT: &str = "\x05";
 const BREAK_TEXT: &str = "\x1c";
-/// No name of a tag that has a meaning is longer.
-const LONGEST_NAME: usize = 16;
-
-/// What becomes of an extension tag.
-#[derive(Clone, Copy, PartialEq)]
-enum Extension {
-    Gap,
-    Break,
-    Nothing,
-    Nowiki,
-    Pre,
-}
-
-const EXTENSIONS: [(Extension, &[&str]); 5] = [
-    (Extension::Gap, &["math", "chem", "ce", "hiero", "syntaxhighlight", "source", "phonos", "chart"]),
-    (Extension::Break, &["references", "gallery", "score", "timeline", "graph", "mapframe", "maplink", "imagemap"]),
-    (
-        Extension::Nothing,
-        &["ref", "templatestyles", "templatedata", "indicator", "section", "inputbox", "categorytree", "includeonly"],
-    ),
-    (Extension::Nowiki, &["nowiki"]),
-    (Extension::Pre, &["pre"]),
-];
-
-/// Return whether a name in lower case is that of an HTML tag (`HTML_TAGS`).
+/// Return whether a name in lower case is that of an HTML tag: "span" is, "spam" is not.
 pub fn is_html_tag(name: &str) -> bool {
-    OTHER_TAGS.contains(&name) || block_tag(name).is_some()
-}
-
-/// Return the index of a block tag in `BLOCK_TAGS`.
-fn block_tag(name: &str) -> Option<usize> {
-    BLOCK_TAGS.iter().position(|&tag| tag == name)
+    shared().tags.html.contains_key(name)
 }
 
 /// An ASCII name in lower case, without memory of its own.
-struct LowerName([u8; LONGEST_NAME], usize);
+struct LowerName([u8; LONGEST_TAG], usize);
 
 impl LowerName {
     /// A name that is too long becomes an empty one, which is no tag's either.
     fn new(name: &str) -> Self {
-        let (mut bytes, length) = ([0; LONGEST_NAME], if name.len() > LONGEST_NAME { 0 } else { name.len() });
+        let (mut bytes, length) = ([0; LONGEST_TAG], if name.len() > LONGEST_TAG { 0 } else { name.len() });
         bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
         bytes.make_ascii_lowercase();
         LowerName(bytes, length)
@@ -121,23 +67,24 @@ fn without_extensions(
     // The character before the tag.
     let mut before = None;
     let mut unclosed: FxHashSet<&'static str> = FxHashSet::default();
+    let extensions = &shared().tags.extensions;
     let mut search = 0;
     while let Some((start, name_end)) = next_opening(&text, search) {
         let (mut start, mut end, mut shown) = (start, name_end, Cow::Borrowed(""));
         if text.as_bytes()[start + 1] == b'!' {
             (start, end) = comment(&text, start);
-            count_links(&text[start..end], COMMENT, dropped);
+            count_links(&text[start..end], Name::SourceComment, dropped);
         } else {
             search = end;
             let lower = LowerName::new(&text[start + 1..end]);
-            let Some((name, kind)) = extension(lower.as_str()) else { continue };
+            let Some((name, &kind)) = extensions.get_key_value(lower.as_str()) else { continue };
             // Many tags may share the next ">".
             if tag_end <= end {
                 let Some(length) = memchr(b'>', &text.as_bytes()[end..]) else {
                     // No tag is closed from here on; an unclosed comment extends to the end.
                     let comment = memmem::find(&text.as_bytes()[end..], b"<!--").map_or(text.len(), |at| end + at);
                     result += &text[position..comment];
-                    count_links(&text[comment..], COMMENT, dropped);
+                    count_links(&text[comment..], Name::SourceComment, dropped);
                     return result;
                 };
                 tag_end = end + length + 1;
@@ -146,25 +93,25 @@ fn without_extensions(
             if text[..tag_end].chars().nth_back(1) == Some('/') {
                 (content, end) = ("", tag_end);
             } else if let Some((close, after)) =
-                if unclosed.contains(name) { None } else { closing(&text, tag_end, name) }
+                if unclosed.contains(name.as_str()) { None } else { closing(&text, tag_end, name) }
             {
                 (content, end) = (&text[tag_end..close], after);
             } else {
                 // MediaWiki shows an unclosed extension tag as text. Do not search for its end again.
-                if kind == Extension::Pre && !unclosed.contains(name) {
+                if kind == Extension::Pre && !unclosed.contains(name.as_str()) {
                     // From here on no line begins a list. The ">" may be at another offset now.
                     (text, tag_end) = (without_lists(&text, end), 0);
                 }
                 unclosed.insert(name);
                 continue;
             }
-            shown = if name == "gallery" && find_double(content.as_bytes(), b'[').is_some() {
+            shown = if kind == Extension::Gallery && find_double(content.as_bytes(), b'[').is_some() {
                 let content = without_captions(content, entities, dropped, captions.as_deref_mut());
-                replacement(name, kind, &content, entities, dropped)
+                replacement(kind, &content, entities, dropped)
             } else {
-                replacement(name, kind, content, entities, dropped)
+                replacement(kind, content, entities, dropped)
             };
-            if shown.is_empty() && name != "includeonly" {
+            if shown.is_empty() && kind != Extension::Hidden {
                 // A link has no trail or prefix across a footnote, and a heading and a list begin and end beside none.
                 let (adjacent, after) = (text[..start].chars().next_back(), text[end..].chars().next());
                 let letters = adjacent.is_some_and(is_alpha) && after.is_some_and(is_alpha);
@@ -281,14 +228,8 @@ fn without_lists(text: &str, start: usize) -> String {
     result + &text[position..]
 }
 
-/// Return the name of an extension tag, and what becomes of the tag.
-fn extension(name: &str) -> Option<(&'static str, Extension)> {
-    EXTENSIONS.iter().find_map(|(kind, names)| Some((*names.iter().find(|&&known| known == name)?, *kind)))
-}
-
 /// Return what replaces an extension tag; count the links in it.
 fn replacement(
-    name: &str,
     kind: Extension,
     content: &str,
     entities: &FxHashMap<String, String>,
@@ -296,12 +237,12 @@ fn replacement(
 ) -> Cow<'static, str> {
     match kind {
         Extension::Nowiki => {
-            count_links(content, NOWIKI, dropped);
+            count_links(content, Name::SourceNowiki, dropped);
             let shown = protect(&decode_entities(content.replace('\n', BREAK_TEXT), entities));
             return if shown.is_empty() { Cow::Borrowed(SEAM_TEXT) } else { Cow::Owned(shown) };
         }
         Extension::Pre => {
-            count_links(content, NOWIKI, dropped);
+            count_links(content, Name::SourceNowiki, dropped);
             let content = decode_entities(without_nowiki(content), entities);
             let mut result = String::from(BREAK);
             for line in content.trim_matches('\n').split('\n') {
@@ -311,17 +252,17 @@ fn replacement(
             }
             return Cow::Owned(result);
         }
-        Extension::Gap | Extension::Break | Extension::Nothing => {}
+        Extension::Reference | Extension::References => count_links(content, Name::Reference, dropped),
+        _ => count_links(content, Name::ExtensionTag, dropped),
     }
-    count_links(content, if name.starts_with("ref") { "reference" } else { "extension_tag" }, dropped);
     Cow::Borrowed(match kind {
         Extension::Gap => GAP_TEXT,
-        Extension::Break => BREAK_TEXT,
+        Extension::Break | Extension::Gallery | Extension::References => BREAK_TEXT,
         _ => "",
     })
 }
 
-fn count_links(text: &str, bucket: &'static str, dropped: &mut Counts) {
+fn count_links(text: &str, bucket: Name, dropped: &mut Counts) {
     match links_in(text) {
         0 => {}
         links => dropped.add(bucket, links),
@@ -342,7 +283,7 @@ fn without_captions(
         match line.split_once('|') {
             Some((name, caption)) if caption.contains("[[") && !name.contains("[[") => match captions.as_deref_mut() {
                 Some(captions) => captions.push(caption.to_owned()),
-                None => count_links(caption, "caption", dropped),
+                None => count_links(caption, Name::Caption, dropped),
             },
             _ => others.push(line),
         }
@@ -395,12 +336,11 @@ fn in_single_lines(text: String) -> String {
 fn tag_in_line(text: &str, start: usize) -> Option<(usize, Cow<'static, str>)> {
     let bytes = text.as_bytes();
     let name_start = start + 1 + usize::from(bytes.get(start + 1) == Some(&b'/'));
-    for name in KEPT {
+    for (name, _) in &shared().tags.kept {
         let Some(end) = name_end(text, name_start, name) else { continue };
         if ends_name(text, end) {
             let end = tag_end(text, end)?;
-            let is_poem = bytes[start..end].windows(4).any(|window| window.eq_ignore_ascii_case(b"poem"));
-            return Some((end, Cow::Borrowed(if is_poem { "\n" } else { "" })));
+            return Some((end, Cow::Borrowed(if breaks(&bytes[start..end]) { "\n" } else { "" })));
         }
     }
     let name = html_name(&text[name_start..])?;
@@ -413,6 +353,12 @@ fn tag_in_line(text: &str, start: usize) -> Option<(usize, Cow<'static, str>)> {
         return None;
     }
     Some((end, Cow::Owned(tag.replace('\n', " "))))
+}
+
+/// Return whether the name of a tag that breaks the line stands anywhere in a tag of which the contents are kept.
+fn breaks(tag: &[u8]) -> bool {
+    let mut names = shared().tags.kept.iter().filter(|(_, kind)| *kind == Kept::Break);
+    names.any(|(name, _)| tag.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name.as_bytes())))
 }
 
 /// `[a-zA-Z][a-zA-Z0-9]*`
@@ -442,7 +388,7 @@ pub fn strip_html_tags(text: String) -> String {
     let mut result = String::with_capacity(text.len());
     result += &text[..first];
     let mut before = &text[..first];
-    let mut opened = [0u32; BLOCK_TAGS.len()];
+    let mut opened: FxHashMap<&'static str, u32> = FxHashMap::default();
     let mut rest_of_text = &text[first + 1..];
     loop {
         let next = memchr(b'<', rest_of_text.as_bytes());
@@ -453,9 +399,9 @@ pub fn strip_html_tags(text: String) -> String {
                 result += part;
                 before = part;
             }
-            Some((is_closing, name, block, end)) => {
+            Some((tag, end)) => {
                 let rest = &part[end..];
-                let shown = shown_of_tag(is_closing, name.as_str(), block, before, rest, &mut opened);
+                let shown = tag.shown(before, rest, &mut opened);
                 result += shown;
                 result += rest;
                 if !rest.is_empty() {
@@ -474,59 +420,66 @@ pub fn strip_html_tags(text: String) -> String {
     }
 }
 
-/// Return of an HTML tag whether it closes, its name, its index if it is a block tag, and its end; its `<` is before
-/// the text.
-fn html_tag(text: &str) -> Option<(bool, LowerName, Option<usize>, usize)> {
+struct HtmlTag {
+    is_closing: bool,
+    name: &'static str,
+    kind: Html,
+}
+
+/// Return an HTML tag and its end; its `<` is before the text.
+fn html_tag(text: &str) -> Option<(HtmlTag, usize)> {
     let is_closing = text.starts_with('/');
     let start = usize::from(is_closing);
     let name = html_name(&text[start..])?;
-    let lower = LowerName::new(name);
-    let block = if OTHER_TAGS.contains(&lower.as_str()) { None } else { Some(block_tag(lower.as_str())?) };
     let name_end = start + name.len();
+    let (name, &kind) = shared().tags.html.get_key_value(LowerName::new(name).as_str())?;
     if !ends_name(text, name_end) {
         return None;
     }
     let end = name_end + memchr(b'>', &text.as_bytes()[name_end..])? + 1;
-    Some((is_closing, lower, block, end))
+    Some((HtmlTag { is_closing, name, kind }, end))
 }
 
-/// Return what replaces an HTML tag between two texts.
-fn shown_of_tag(
-    is_closing: bool,
-    name: &str,
-    block: Option<usize>,
-    before: &str,
-    rest: &str,
-    opened: &mut [u32; BLOCK_TAGS.len()],
-) -> &'static str {
-    // A line feed, and `HEADING` or `LIST` after it.
-    const HEADINGS: &str = "\n\x02\x02\x02\x02\x02\x02";
-    const ITEM: &str = "\n\x03";
-    let last = before.chars().next_back();
-    if let Some(block) = block {
-        if !is_closing {
-            opened[block] += 1;
-            return match name.as_bytes() {
-                b"li" | b"dd" | b"dt" => ITEM,
-                [b'h', level @ b'1'..=b'6'] => &HEADINGS[..1 + usize::from(level - b'0')],
-                _ => "\n",
-            };
-        }
-        // A browser breaks the line at </br> and </p> too.
-        if name == "br" || name == "p" {
-            return "\n";
-        }
-        if opened[block] > 0 {
-            opened[block] -= 1;
-            return "\n";
-        }
-        // Without its opening tag, it shows nothing.
-    } else if !is_closing && (name == "sup" || name == "sub") && last.is_some_and(is_digit) {
-        // 10<sup>6</sup> would read 106.
-        if rest.chars().next().is_some_and(|char| is_decimal(char) || matches!(char, '−' | '+' | '-')) {
+impl HtmlTag {
+    /// Return what replaces the tag between two texts; `opened` counts the block tags that are open.
+    fn shown(&self, before: &str, rest: &str, opened: &mut FxHashMap<&'static str, u32>) -> &'static str {
+        // A line feed, and `HEADING` or `LIST` after it.
+        const HEADINGS: &str = "\n\x02\x02\x02\x02\x02\x02";
+        const ITEM: &str = "\n\x03";
+        if self.kind.is_block() {
+            // A browser breaks the line at </br> and </p> too.
+            if self.kind == Html::Break {
+                return "\n";
+            }
+            if !self.is_closing {
+                *opened.entry(self.name).or_default() += 1;
+                let level = self.name.bytes().next_back().unwrap_or(b'0').wrapping_sub(b'0');
+                return match self.kind {
+                    Html::Item => ITEM,
+                    Html::Heading => HEADINGS.get(..1 + usize::from(level)).unwrap_or(HEADINGS),
+                    _ => "\n",
+                };
+            }
+            if let Some(number) = opened.get_mut(self.name).filter(|number| **number > 0) {
+                *number -= 1;
+                return "\n";
+            }
+            // Without its opening tag, it shows nothing.
+        } else if !self.is_closing
+            && self.kind == Html::Raised
+            && before.chars().next_back().is_some_and(is_digit)
+            && rest.chars().next().is_some_and(|char| is_decimal(char) || matches!(char, '−' | '+' | '-'))
+        {
+            // 10<sup>6</sup> would read 106.
             return GAP_TEXT;
         }
+        seam_between(before, rest)
     }
+}
+
+/// Return SEAM where a link would reach across a tag that shows nothing, "" elsewhere.
+fn seam_between(before: &str, rest: &str) -> &'static str {
+    let last = before.chars().next_back();
     let first = rest.chars().next();
     if is_target(before) {
         // No target of a link contains a tag.
@@ -548,7 +501,7 @@ mod tests {
     fn stripped(text: &str) -> (String, i64) {
         let mut dropped = Counts::default();
         let text = strip_extension_tags(text.to_owned(), &FxHashMap::default(), &mut dropped, None);
-        (text, dropped.get("reference"))
+        (text, dropped.get(Name::Reference))
     }
 
     #[test]

@@ -1,16 +1,19 @@
-//! Render template calls by the rules of `data/templates.json`. See `pipelines/wikimedia/wikitext/template_rules.py`.
+//! Render template calls by the rules of `data/templates.json`: by `{1}[ ({2})]`, `{{x|Kyiv|city}}` shows "Kyiv
+//! (city)".
 //!
-//! The Python code fills in a rule by patterns; here it is parsed once. An optional text shows all or nothing, so a rule
-//! is a tree.
+//! A rule is a text with slots: `{1}` and `{name}` for arguments, `{2|1}` for the first that is given, `{#1}` for a
+//! number, `{*}` for all unnamed arguments, `{measure}` for a number with its unit, `{open}` and `{close}` for square
+//! brackets. `[...]` is shown only if its slots have values; `{?lc}` and `{!3}` are conditions, and `{!words}` means
+//! that no unnamed argument holds words. If a rule does not fit a call, the one after `||` is tried; if none fits,
+//! there is a gap. A rule is parsed once: an optional text shows all or nothing, so it is a tree.
 
 use super::numbers::NumberWriter;
 use super::placeholders::{protect, GAP};
+use crate::rules::Measures;
+use crate::shared::shared;
 use crate::unicode::{is_alpha, is_decimal, is_space};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-
-/// "12 de mayo de 2010" is a date.
-const DATE_WORDS: usize = 5;
 
 /// The arguments of a call by name; unnamed ones by their number, from "1".
 pub type Given<'a> = FxHashMap<Cow<'a, str>, &'a str>;
@@ -83,7 +86,7 @@ impl Alternative {
     }
 
     /// Render a call; None if the rule does not fit it.
-    fn filled(&self, given: &Given, numbers: &NumberWriter, units: &FxHashMap<String, String>) -> Option<String> {
+    fn filled(&self, given: &Given, numbers: &NumberWriter, measures: &Measures) -> Option<String> {
         for (name, wanted) in &self.conditions {
             let holds = if name == "words" {
                 unnamed(given).any(holds_words)
@@ -95,7 +98,7 @@ impl Alternative {
             }
         }
         let mut shown = String::new();
-        write(&self.nodes, given, numbers, units, &mut shown).then_some(shown)
+        write(&self.nodes, given, numbers, measures, &mut shown).then_some(shown)
     }
 }
 
@@ -116,20 +119,14 @@ impl Node {
 }
 
 /// Render a template call: the visible text, GAP if no alternative fits.
-pub fn fill(rule: &Rule, given: &Given, numbers: &NumberWriter, units: &FxHashMap<String, String>) -> String {
+pub fn fill(rule: &Rule, given: &Given, numbers: &NumberWriter, measures: &Measures) -> String {
     let mut alternatives = rule.alternatives.iter();
-    alternatives.find_map(|part| part.filled(given, numbers, units)).unwrap_or_else(|| GAP.to_string())
+    alternatives.find_map(|part| part.filled(given, numbers, measures)).unwrap_or_else(|| GAP.to_string())
 }
 
 /// Write what a part of a rule shows, and return whether all its slots have values; if not, what was written is of no
 /// use.
-fn write(
-    nodes: &[Node],
-    given: &Given,
-    numbers: &NumberWriter,
-    units: &FxHashMap<String, String>,
-    shown: &mut String,
-) -> bool {
+fn write(nodes: &[Node], given: &Given, numbers: &NumberWriter, measures: &Measures, shown: &mut String) -> bool {
     nodes.iter().all(|node| {
         let start = shown.len();
         match node {
@@ -138,14 +135,14 @@ fn write(
                 return true;
             }
             Node::Optional(nodes) => {
-                if !write(nodes, given, numbers, units, shown) {
+                if !write(nodes, given, numbers, measures, shown) {
                     shown.truncate(start);
                 }
                 return true;
             }
             Node::Unnamed => shown.extend(unnamed(given)),
             Node::Measure => {
-                if !measure(given, numbers, units, shown) {
+                if !measure(given, numbers, measures, shown) {
                     shown.truncate(start);
                 }
             }
@@ -186,12 +183,13 @@ fn holds_words(argument: &str) -> bool {
     if !argument.chars().any(is_alpha) {
         return false;
     }
+    let most = shared().limits.date_words;
     let words = argument.split(is_space).filter(|word| !word.is_empty());
-    !(argument.chars().any(is_decimal) && words.take(DATE_WORDS + 1).count() <= DATE_WORDS)
+    !(argument.chars().any(is_decimal) && words.take(most + 1).count() <= most)
 }
 
 /// Write "5 to 10 km" for |5|to|10|km|mi, "5 ft 11 in" for |5|ft|11|in|m; return whether it is a number with a unit.
-fn measure(given: &Given, numbers: &NumberWriter, units: &FxHashMap<String, String>, shown: &mut String) -> bool {
+fn measure(given: &Given, numbers: &NumberWriter, measures: &Measures, shown: &mut String) -> bool {
     let mut position = 1;
     loop {
         let (value, word) = (argument(given, position), argument(given, position + 1));
@@ -199,12 +197,12 @@ fn measure(given: &Given, numbers: &NumberWriter, units: &FxHashMap<String, Stri
             return false;
         }
         shown.push_str(&numbers.write(&value.replace(',', "").replace('+', " ")));
-        if let Some(range) = range(word) {
+        if let Some(range) = measures.ranges.get(word) {
             shown.push_str(range);
         } else {
             let is_last = !is_value(argument(given, position + 2)) || argument(given, position + 3).is_empty();
             shown.push(' ');
-            shown.push_str(units.get(word).map_or(word, String::as_str));
+            shown.push_str(measures.units.get(word).map_or(word, String::as_str));
             if is_last {
                 return true;
             }
@@ -212,20 +210,6 @@ fn measure(given: &Given, numbers: &NumberWriter, units: &FxHashMap<String, Stri
         }
         position += 2;
     }
-}
-
-/// Words between the numbers of a range in {{convert}}.
-fn range(word: &str) -> Option<&'static str> {
-    Some(match word {
-        "to" => " to ",
-        "and" => " and ",
-        "or" => " or ",
-        "by" => " by ",
-        "-" | "–" | "to-" => "–",
-        "x" | "×" => " × ",
-        "+/-" | "±" => " ± ",
-        _ => return None,
-    })
 }
 
 /// Whether a text is a number of {{convert}}: `[-+−]?[\d.,/+]+(?:[eE][-+]?\d+)?`.
@@ -259,7 +243,7 @@ mod tests {
             pairs: false,
         };
         let given = arguments.iter().map(|&(name, value)| (Cow::Borrowed(name), value)).collect();
-        fill(&Rule::parse(rule), &given, &NumberWriter::new(&numbers), &FxHashMap::default())
+        fill(&Rule::parse(rule), &given, &NumberWriter::new(&numbers), &Measures::default())
     }
 
     #[test]

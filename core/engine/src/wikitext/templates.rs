@@ -1,11 +1,13 @@
-//! Render template calls that have a rule, and remove the others. See `pipelines/wikimedia/wikitext/templates.py`.
+//! Render template calls by the wiki's own definitions or by rules, and remove the others: "In {{lang|uk|Київ}} and
+//! {{x}}." is "In Київ and \x01." with a gap where words may be missing.
 //!
-//! The Python code keeps pieces of text in a list; here they stand one after another in one string.
+//! Calls are read innermost first, in one pass over the braces. A call alone on its line is a notice or a box and shows
+//! nothing, one over several lines without a rule too. The text that was read stands in one string.
 
 use super::blanks::removed;
 use super::definitions::{self, Definitions, Evaluate, FindTemplate};
 use super::inline::{after_link, inline, join_lines, makes_block};
-use super::link_counts::{links_in, FROM_CALLS, IN_CALLS};
+use super::link_counts::links_in;
 use super::numbers::NumberWriter;
 use super::parser_functions::UNKNOWN;
 use super::placeholders::{protect, restore, GAP, NAMED, PIPE, SEAM};
@@ -13,20 +15,13 @@ use super::search::find_double;
 use super::template_rules::{fill, position_name, Given, Rule};
 use crate::counts::Counts;
 use crate::rules::Site;
+use crate::shared::{shared, Function, Name};
 use crate::unicode::{length, lower, strip, upper};
 use memchr::{memchr, memchr2};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Deeper nesting than any page has. Deeper calls are removed, so that hostile nesting takes linear time.
-const MAX_DEPTH: usize = 40;
-const MAX_ARGUMENTS: usize = 200;
-/// Number of templates per page whose gaps are counted by name; the others are counted as OTHERS.
-pub const MAX_NAMES: usize = 30;
-const OTHERS: &str = "(others)";
-/// MediaWiki's limit for page titles.
-const LONGEST_NAME: usize = 255;
 /// Bytes. Longer names are not cached: hostile ones would fill the memory.
 const CACHED_LENGTH: usize = 200;
 const CACHED_NAMES: usize = 1 << 14;
@@ -43,7 +38,7 @@ impl Missing {
         let position = |names: &[String], name: &str| names.iter().position(|known| known == name);
         let name = match position(&self.names, name) {
             Some(index) => return index + 1,
-            None if self.names.len() >= MAX_NAMES - 1 => OTHERS,
+            None if self.names.len() >= shared().limits.templates_names - 1 => shared().names.others.as_str(),
             None => name,
         };
         let index = position(&self.names, name).unwrap_or_else(|| {
@@ -197,7 +192,7 @@ impl Templates {
             let call = &read[open.start..];
             let given = links_in(call);
             shown.clear();
-            if depth > MAX_DEPTH || rounds > MAX_DEPTH {
+            if depth > shared().limits.templates_depth || rounds > shared().limits.templates_depth {
                 // Removed.
             } else if taken == 3 {
                 write_parameter(call, shown);
@@ -212,11 +207,11 @@ impl Templates {
                 self.render(call, page, place, shown);
             }
             if given > 0 {
-                page.dropped.add(IN_CALLS, given);
+                page.dropped.add(Name::SourceInCalls, given);
             }
             let from_call = links_in(shown);
             if from_call > 0 {
-                page.dropped.add(FROM_CALLS, from_call);
+                page.dropped.add(Name::SourceFromCalls, from_call);
             }
             width -= taken;
             open.width -= taken;
@@ -279,14 +274,17 @@ impl Templates {
                 if memchr(b'\n', call.as_bytes()).is_none() {
                     shown.push_str(&self.gap(text, page.missing));
                 } else {
-                    count_nothing(rest, "text:several_lines", page.dropped);
+                    count_nothing(rest, Name::TextSeveralLines, page.dropped);
                 }
             }
             Call::Text(text) => shown.push_str(text),
-            Call::Number(text) => match upper(strip(rest.unwrap_or(""))).as_str() {
-                "R" | "NOSEP" => shown.push_str(text),
-                _ => shown.push_str(&self.rules.numbers.write(text)),
-            },
+            Call::Number(text) => {
+                if shared().functions.unformatted.contains(&upper(strip(rest.unwrap_or("")))) {
+                    shown.push_str(text);
+                } else {
+                    shown.push_str(&self.rules.numbers.write(text));
+                }
+            }
             Call::Title => shown.push_str(page.title),
             Call::Braces => shown.extend(["{{", call, "}}"]),
         }
@@ -306,7 +304,7 @@ impl Templates {
             // Not in running text: a notice, a box, navigation. Rules know those that hold text, such as quotations.
             let is_removed = !has_rule && self.definitions.has(name);
             if is_removed {
-                count_nothing(rest, "text:alone", page.dropped);
+                count_nothing(rest, Name::TextAlone, page.dropped);
             }
             return is_removed.then(String::new);
         }
@@ -327,7 +325,7 @@ impl Templates {
         Some(match place {
             Place::Inside => shown.replace('|', &PIPE.to_string()).replace('=', &protect("=")),
             _ if is_block && call.contains('\n') => {
-                count_nothing(rest, "text:block", page.dropped);
+                count_nothing(rest, Name::TextBlock, page.dropped);
                 String::new()
             }
             _ => inline(&shown, &gap),
@@ -370,7 +368,7 @@ impl Rules {
     }
 
     fn fill(&self, rule: &Rule, given: &Given) -> String {
-        fill(rule, given, &self.numbers, &self.site.units)
+        fill(rule, given, &self.numbers, &self.site.measures)
     }
 
     /// What a template shows by its rule; None if it has none, or the rule does not fit.
@@ -396,28 +394,24 @@ impl Rules {
             None => Cow::Borrowed(words.get(name).map_or(name, String::as_str)),
         };
         let name = name.replace('_', " ");
+        let functions = &shared().functions;
+        match functions.words_of_pages.get(&name) {
+            Some(Some(shown)) => return Call::Text(shown.replace('|', &PIPE.to_string())),
+            Some(None) => return Call::Title,
+            None => {}
+        }
         let mut key = lower(&name);
-        match key.as_str() {
-            "!" => return Call::Text(PIPE.to_string()),
-            "=" => return Call::Text("=".to_owned()),
-            _ => {}
-        }
-        if let "PAGENAME" | "FULLPAGENAME" | "SUBPAGENAME" | "BASEPAGENAME" | "ROOTPAGENAME" = name.as_str() {
-            return Call::Title;
-        }
         if let Some((head, value)) = name.split_once(':') {
             let value = strip(value);
-            match lower(strip(head)).as_str() {
-                "formatnum" => return Call::Number(value.to_owned()),
-                "lc" => return Call::Text(lower(value)),
-                "uc" => return Call::Text(upper(value)),
-                "lcfirst" => return Call::Text(with_first(value, lower)),
-                "ucfirst" => return Call::Text(with_first(value, upper)),
-                "defaultsort" | "displaytitle" | "#tag" | "#invoke" | "#related" | "#coordinates" => {
-                    return Call::Text(String::new());
-                }
-                "template" | "msg" | "subst" | "safesubst" => key = lower(value),
-                _ => {}
+            match functions.functions_of_pages.get(&lower(strip(head))) {
+                Some(Function::Number) => return Call::Number(value.to_owned()),
+                Some(Function::Lower) => return Call::Text(lower(value)),
+                Some(Function::Upper) => return Call::Text(upper(value)),
+                Some(Function::LowerFirst) => return Call::Text(with_first(value, lower)),
+                Some(Function::UpperFirst) => return Call::Text(with_first(value, upper)),
+                Some(Function::Prefix) => key = lower(value),
+                Some(_) => return Call::Text(String::new()),
+                None => {}
             }
         }
         match self.rule(&key) {
@@ -451,7 +445,7 @@ fn with_first(text: &str, change: fn(&str) -> String) -> String {
 /// The lower-case name of a template as in the rules; of a parser function the part before the colon.
 fn normalised(name: &str) -> String {
     let is_placeholder = |char: &char| matches!(*char, GAP | NAMED | SEAM | PIPE);
-    let name: String = name.chars().take(LONGEST_NAME).filter(|char| !is_placeholder(char)).collect();
+    let name: String = name.chars().take(shared().limits.name_bytes).filter(|char| !is_placeholder(char)).collect();
     let name = match name.split_once(':') {
         Some((head, _)) if name.contains('#') => head,
         _ => &name,
@@ -461,7 +455,7 @@ fn normalised(name: &str) -> String {
 
 /// Whether a template may have a name; MediaWiki shows the braces around another text.
 fn is_name(name: &str) -> bool {
-    name.len() <= LONGEST_NAME
+    name.len() <= shared().limits.name_bytes
         && !name.contains(['{', '}', '[', ']', '<', '>', '\n'])
         && name.chars().any(|char| char != ':')
         && !name.contains("~~~")
@@ -505,7 +499,7 @@ fn next_run(bytes: &[u8], mut start: usize) -> Option<(usize, usize)> {
 }
 
 /// Count the characters of the arguments of a call that is removed with them.
-fn count_nothing(rest: Option<&str>, reason: &'static str, dropped: &mut Counts) {
+fn count_nothing(rest: Option<&str>, reason: Name, dropped: &mut Counts) {
     match rest.map_or(0, length) {
         0 => {}
         characters => dropped.add(reason, characters as i64),
@@ -539,12 +533,12 @@ fn named(argument: &str) -> Option<(&str, &str)> {
     argument.split_once('=').filter(|(name, _)| !name.contains("[[") && !name.contains('<'))
 }
 
-/// The arguments of a call as MediaWiki reads them, from what `with_pipes` returns: only named ones lose the white space
-/// around them.
+/// The arguments of a call as MediaWiki reads them, from what `with_pipes` returns: only named ones lose the white
+/// space around them.
 fn exact_arguments(rest: &str) -> definitions::Arguments<'_> {
     let mut given = definitions::Arguments::new();
     let mut number = 0;
-    for argument in rest.splitn(MAX_ARGUMENTS + 1, '|') {
+    for argument in rest.splitn(shared().limits.templates_arguments + 1, '|') {
         if let Some((name, value)) = named(argument) {
             given.set(with_bars(strip(name)), with_bars(strip(value)));
         } else {
@@ -568,7 +562,7 @@ fn with_bars(text: &str) -> Cow<'_, str> {
 fn arguments(rest: &str) -> Given<'_> {
     let mut given = Given::default();
     let mut number = 0;
-    for argument in rest.splitn(MAX_ARGUMENTS + 1, '|') {
+    for argument in rest.splitn(shared().limits.templates_arguments + 1, '|') {
         match named(argument) {
             Some((name, value)) => {
                 given.insert(lower_name(strip(name)), strip(value));

@@ -1,4 +1,4 @@
-//! Choose language variants. See `pipelines/wikimedia/wikitext/variants.py`.
+//! Choose language variants: "-{zh-hant:電腦; zh-hans:电脑}-" shows the first variant of the language that it has, "电脑".
 
 use crate::unicode::{is_alpha, strip};
 use crate::wikitext::placeholders::SEAM;
