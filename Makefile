@@ -76,7 +76,8 @@ core-lint:
 # The loop of work, within a minute on two idle cores: lint, then the fast tests of the lower layers.
 quick: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow and not real and not nightly" --hypothesis-profile=quick \
-		$(addprefix tests/,aliases arrays io schemas text titles wikimedia test_budget.py test_imports.py test_results.py)
+		$(addprefix tests/,aliases arrays schemas text titles wikimedia/test_pages.py wikimedia/test_site.py \
+		wikimedia/test_titles.py test_budget.py test_imports.py)
 
 # Measure tables of benchmarks/RESULTS.md again, all or those of TABLES="bz2 pairs": hours, and an idle machine.
 results: $(VENV)/.dev
